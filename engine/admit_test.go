@@ -13,7 +13,7 @@ import (
 )
 
 func TestQueueIsFirstInFirstOut(t *testing.T) {
-	testWith(t, func(o *engine.Options) { o.MaxRunning, o.MaxQueued = 1, 5 }, func(w *world) {
+	testWith(t, func(o *engine.Options) { o.MaxRunning, o.MaxQueued = 1, 5 }, func(w *fixture) {
 		gate := w.hold("busy")
 		busy := w.start(w.define(`busy pass`))
 		<-gate.came
@@ -31,7 +31,7 @@ func TestQueueIsFirstInFirstOut(t *testing.T) {
 		_, err := w.Start(request(w.define(`late act`)), engine.AtOnce)
 		w.code(err, blueprint.CodeUnavailable)
 		if e, ok := err.(*blueprint.Error); !ok || e.RetryAfter <= 0 {
-			t.Errorf("%v does not say when to come again", err)
+			t.Errorf("%v has no RetryAfter", err)
 		}
 		close(gate.open)
 		w.wait(busy)
@@ -44,10 +44,10 @@ func TestQueueIsFirstInFirstOut(t *testing.T) {
 	})
 }
 
-// A run that is to be on the disk before its first node starts is, even when
-// its turn comes while the disk is at it.
-func TestTurnComesBeforeTheDisk(t *testing.T) {
-	testWith(t, func(o *engine.Options) { o.MaxRunning, o.MaxQueued = 1, 1 }, func(w *world) {
+// A run that must be durable before its first node starts is, even when it gets its slot
+// during a commit.
+func TestSlotBeforeCommit(t *testing.T) {
+	testWith(t, func(o *engine.Options) { o.MaxRunning, o.MaxQueued = 1, 1 }, func(w *fixture) {
 		gate := w.hold("busy")
 		busy := w.startWith(request(w.define(`busy pass`)), engine.AtEnd)
 		<-gate.came
@@ -64,7 +64,7 @@ func TestTurnComesBeforeTheDisk(t *testing.T) {
 		w.wait(busy)
 		synctest.Wait()
 		if got := w.begunNodes(); got != "busy" {
-			t.Errorf("began %s before the run was on the disk", got)
+			t.Errorf("began %s before the run was durable", got)
 		}
 		disk <- blueprint.Errorf(blueprint.CodeUnavailable, "full")
 		w.code(h.Accepted(w.Context()), blueprint.CodeUnavailable)
@@ -75,10 +75,9 @@ func TestTurnComesBeforeTheDisk(t *testing.T) {
 	})
 }
 
-// A parked run has no turn: it neither keeps others waiting nor goes ahead of
-// them when it wakes.
-func TestRestingRunsGiveUpTheirTurn(t *testing.T) {
-	testWith(t, func(o *engine.Options) { o.MaxRunning = 1 }, func(w *world) {
+// A parked run holds no slot, and queues again when it wakes.
+func TestParkedRunsHoldNoSlot(t *testing.T) {
+	testWith(t, func(o *engine.Options) { o.MaxRunning = 1 }, func(w *fixture) {
 		waits := w.define(`
 			w wait {"ms": 1000}
 			woken act`)
@@ -116,9 +115,9 @@ func TestRestingRunsGiveUpTheirTurn(t *testing.T) {
 	})
 }
 
-// An answer to a run that waits for its turn does not give it one.
+// An answer to a queued run does not start it ahead of the queue.
 func TestAnswerWhileQueued(t *testing.T) {
-	testWith(t, func(o *engine.Options) { o.MaxRunning = 1 }, func(w *world) {
+	testWith(t, func(o *engine.Options) { o.MaxRunning = 1 }, func(w *fixture) {
 		x := w.run(w.define(`
 			a ask
 			b ask
@@ -145,10 +144,10 @@ func TestAnswerWhileQueued(t *testing.T) {
 	})
 }
 
-// Whatever order they come in, no more runs work at once than may, all of them
-// end, and the place of each is given back.
-func TestManyRunsShareFewTurns(t *testing.T) {
-	testWith(t, func(o *engine.Options) { o.MaxRunning, o.MaxQueued = 3, 1000 }, func(w *world) {
+// No more runs work at once than there are slots, all of them end, and all slots are
+// released.
+func TestManyRunsShareFewSlots(t *testing.T) {
+	testWith(t, func(o *engine.Options) { o.MaxRunning, o.MaxQueued = 3, 1000 }, func(w *fixture) {
 		d := w.define(`
 			a act
 			w wait {"ms": 10}
@@ -195,9 +194,9 @@ func TestManyRunsShareFewTurns(t *testing.T) {
 	})
 }
 
-// A fork works on at most 64 nodes at once, and on all of them in the end.
+// A fork runs at most 64 nodes at once, and all of them eventually.
 func TestForkIsBounded(t *testing.T) {
-	test(t, func(w *world) {
+	test(t, func(w *fixture) {
 		lines := "root pass\n"
 		var gates []*chanMutex
 		for i := range 200 {
@@ -225,26 +224,26 @@ func TestForkIsBounded(t *testing.T) {
 	})
 }
 
-// inTurns has runs take turns by the clock.
-func inTurns(o *engine.Options) {
+// scheduled sets Options.Schedule to the clock.
+func scheduled(o *engine.Options) {
 	o.Schedule = func(f func()) { o.Clock.(*clock.Virtual).WhenIdle(f) }
 }
 
-// Where runs take turns they work one after the other, in the order in which they
-// were started, and of each one node at a time: it goes the same way each time.
-func TestRunsTakeTurns(t *testing.T) {
+// With Options.Schedule, runs and their nodes work one after the other in a repeatable
+// order.
+func TestScheduledRuns(t *testing.T) {
 	var first string
 	for range 5 {
-		testWith(t, inTurns, func(w *world) {
+		testWith(t, scheduled, func(w *fixture) {
 			d := w.define("a pass\nb pass\nc wait {\"ms\": 1000}\nd pass")
-			hold := w.clock.Hold() // nobody has a turn yet
+			hold := w.clock.Hold() // no run may work yet
 			var handles []*engine.Handle
 			for range 4 {
 				handles = append(handles, w.start(d))
 			}
 			synctest.Wait()
 			if got := w.begunNodes(); got != "" {
-				t.Errorf("began %s while somebody held the clock", got)
+				t.Errorf("began %s while the clock was held", got)
 			}
 			hold()
 			synctest.Wait()
@@ -266,9 +265,9 @@ func TestRunsTakeTurns(t *testing.T) {
 	}
 }
 
-// A run that waits for its turn is on the disk, and may be cancelled before it.
-func TestWaitingForATurn(t *testing.T) {
-	testWith(t, inTurns, func(w *world) {
+// A run that waits for Options.Schedule is durable and can be cancelled.
+func TestWaitingForSchedule(t *testing.T) {
+	testWith(t, scheduled, func(w *fixture) {
 		d := w.define("a pass")
 		hold := w.clock.Hold()
 		h := w.start(d)
@@ -287,10 +286,10 @@ func TestWaitingForATurn(t *testing.T) {
 	})
 }
 
-// New runs are refused while those in memory hold too much, and taken again
-// once they have ended.
+// New runs are refused while the inputs in memory exceed the limit, and accepted once
+// runs have ended.
 func TestInputInMemoryIsBounded(t *testing.T) {
-	testWith(t, func(o *engine.Options) { o.Limits.Held = 1000 }, func(w *world) {
+	testWith(t, func(o *engine.Options) { o.Limits.Held = 1000 }, func(w *fixture) {
 		gate := w.hold("a")
 		large := func() *blueprint.StartRequest {
 			r := request(w.define(`a pass`))
@@ -307,10 +306,10 @@ func TestInputInMemoryIsBounded(t *testing.T) {
 	})
 }
 
-// Callers that can wait get room in the order of coming, once runs have ended,
-// and are refused when none does in time.
-func TestInputWaitsForRoom(t *testing.T) {
-	testWith(t, func(o *engine.Options) { o.Limits.Held, o.InputWait = 1<<20, 10*time.Second }, func(w *world) {
+// Callers that wait for memory get it first come, first served, or are refused after
+// InputWait.
+func TestInputWaitsForMemory(t *testing.T) {
+	testWith(t, func(o *engine.Options) { o.Limits.Held, o.InputWait = 1<<20, 10*time.Second }, func(w *fixture) {
 		gate := w.hold("a")
 		d := w.define(`a pass`)
 		large := func() *blueprint.StartRequest {
@@ -337,7 +336,7 @@ func TestInputWaitsForRoom(t *testing.T) {
 		synctest.Wait()
 		w.wait(w.startWith(request(w.define(`b pass`)), engine.AtOnce)) // a small one does not wait
 		if held := w.Stats().Held; held > 1<<20 || len(handles) > 0 {
-			t.Errorf("%d bytes are held, %d were let in", held, len(handles))
+			t.Errorf("%d bytes are held, %d runs were accepted", held, len(handles))
 		}
 		close(gate.open)
 		w.wait(first)
@@ -346,16 +345,16 @@ func TestInputWaitsForRoom(t *testing.T) {
 		}
 		synctest.Wait()
 		if held := w.Stats().Held; held != 0 {
-			t.Errorf("%d bytes are held by nobody", held)
+			t.Errorf("%d bytes are still held", held)
 		}
 		w.wait(w.startWith(large(), engine.AtOnce))
 	})
 }
 
-// Room that large inputs have used up is still there for small ones.
-func TestLargeInputsLeaveRoomForSmallOnes(t *testing.T) {
+// Small inputs are accepted while large ones use up the limit.
+func TestLargeInputsDoNotBlockSmallOnes(t *testing.T) {
 	const most = 1 << 20
-	testWith(t, func(o *engine.Options) { o.Limits.Held = most }, func(w *world) {
+	testWith(t, func(o *engine.Options) { o.Limits.Held = most }, func(w *fixture) {
 		gate := w.hold("a")
 		sized := func(size int) *blueprint.StartRequest {
 			r := request(w.define(`a pass`))
@@ -373,12 +372,12 @@ func TestLargeInputsLeaveRoomForSmallOnes(t *testing.T) {
 	})
 }
 
-// What a recorded run has exchanged takes room like its input, and gives it back.
+// The exchanges of a recorded run count like its input, and are released.
 func TestTapesInMemoryAreCounted(t *testing.T) {
 	testWith(t, func(o *engine.Options) {
 		o.Limits.Held = 100_000
 		calling(o)
-	}, func(w *world) {
+	}, func(w *fixture) {
 		gate := w.hold("b")
 		plan := w.define("a ring {\"size\": 60000}\nb pass")
 		first := w.recorded(plan)
@@ -391,7 +390,7 @@ func TestTapesInMemoryAreCounted(t *testing.T) {
 		close(gate.open)
 		w.wait(first)
 		if held := w.Stats().Held; held != 0 {
-			t.Errorf("%d bytes are held by nobody", held)
+			t.Errorf("%d bytes are still held", held)
 		}
 		w.wait(w.startWith(request(plan), engine.AtOnce))
 	})

@@ -232,7 +232,7 @@ func (a *attempt) settle(result blueprint.Result, err error) {
 	}
 	a.addExchanges(e)
 	if a.masked {
-		a.logLocked("warn", "the answer repeated a credential of the connection; it was replaced by "+secret.Mask, nil)
+		a.logLocked("warn", "the response repeated a credential of the connection, which was replaced by "+secret.Mask, nil)
 	}
 	var pause *blueprint.Pause
 	if errors.As(err, &pause) && r.canceled == nil {
@@ -240,7 +240,7 @@ func (a *attempt) settle(result blueprint.Result, err error) {
 	}
 	if limit := r.engine.Limits.Outputs; err == nil && r.outputSize+a.outputSize > limit {
 		a.collectEvidence()
-		err = &blueprint.Failure{Code: "too_large", Message: fmt.Sprintf("with this output, those of the run are larger than %d KiB together", limit>>10), Permanent: true}
+		err = &blueprint.Failure{Code: "too_large", Message: fmt.Sprintf("with this output, the outputs of the run are larger than %d KiB together", limit>>10), Permanent: true}
 	}
 	switch {
 	case err != nil:
@@ -308,7 +308,7 @@ func (a *attempt) newAwait(q *blueprint.Await, now time.Time) *await {
 }
 
 func deniedFailure(name string) *blueprint.Failure {
-	return &blueprint.Failure{Code: "secret_denied", Message: fmt.Sprintf("variable %q is secret, and whoever started this run may not use it", name), Permanent: true}
+	return &blueprint.Failure{Code: "secret_denied", Message: fmt.Sprintf("variable %q is secret, and the user who started this run may not use it", name), Permanent: true}
 }
 
 // failureOf converts an error of a node to a failure.

@@ -9,14 +9,14 @@ import (
 	"blueprintd/foundation/secret"
 )
 
-// forgetful is a disk that keeps nothing, so that a benchmark measures the
-// engine alone.
-type forgetful struct{ *journal }
+// discarding is a journal that stores nothing, so that a benchmark measures the engine
+// alone.
+type discarding struct{ *journal }
 
-func (forgetful) Commit(context.Context, *blueprint.JournalCommit) error { return nil }
+func (discarding) Commit(context.Context, *blueprint.JournalCommit) error { return nil }
 
-// BenchmarkThreeNodes runs three nodes from the start to the answer, one run at
-// a time and many at once.
+// BenchmarkThreeNodes runs three nodes from start to result, one run at a time and many
+// in parallel.
 func BenchmarkThreeNodes(b *testing.B) {
 	for _, bench := range []struct {
 		name, lines string
@@ -36,8 +36,8 @@ func BenchmarkThreeNodes(b *testing.B) {
 			c act`, false},
 	} {
 		b.Run(bench.name, func(b *testing.B) {
-			w := newWorld(b, newJournal(), &lab{tries: map[string]int{}, running: map[string]int{}}, secret.NewKey(), func(o *engine.Options) {
-				o.Journal = forgetful{o.Journal.(*journal)}
+			w := newFixture(b, newJournal(), &lab{tries: map[string]int{}, running: map[string]int{}}, secret.NewKey(), func(o *engine.Options) {
+				o.Journal = discarding{o.Journal.(*journal)}
 			})
 			defer w.stop()
 			d := w.define(bench.lines)
@@ -63,7 +63,7 @@ func BenchmarkThreeNodes(b *testing.B) {
 	}
 }
 
-// limited asks for a run of a trigger whose limit leaves room.
+// limited returns a request for a run of a trigger whose limit is not reached.
 func limited(d *blueprint.Definition) *blueprint.StartRequest {
 	return fired(d, 1000, blueprint.LimitQueue)
 }

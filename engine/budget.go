@@ -229,13 +229,13 @@ func (a *attempt) budgetRefusal(k *run) error {
 	if len(all) == 0 {
 		return nil
 	}
-	told := all[0]
+	first := all[0]
 	for _, b := range all {
 		if b.Budget.OnBreach != blueprint.BreachPauses {
 			return &blueprint.Failure{Code: "budget_exceeded", Message: k.usage.exceeded(b, a.run.id), Permanent: true, NotSent: true}
 		}
 	}
-	return &blueprint.Pause{Await: blueprint.Await{Kind: blueprint.AwaitBudget, Prompt: k.usage.exceeded(told, a.run.id) + ". Answer with the tokens or calls to add."}}
+	return &blueprint.Pause{Await: blueprint.Await{Kind: blueprint.AwaitBudget, Prompt: k.usage.exceeded(first, a.run.id) + ". Answer with the tokens or calls to add."}}
 }
 
 // spend counts the tokens of the call that was made.
@@ -295,11 +295,11 @@ func (a *attempt) endCall(tokens int64) (counted int64, err error) {
 
 // tokensUsed returns the tokens to record; a node that reserves no calls reports them
 // itself. The caller holds r.mu.
-func (a *attempt) tokensUsed(told int64) int64 {
+func (a *attempt) tokensUsed(reported int64) int64 {
 	if a.modelCalls > 0 {
 		return a.tokens
 	}
-	return told
+	return reported
 }
 
 // endCall records the end of a call and returns its tokens. Unknown tokens count as

@@ -16,12 +16,12 @@ import (
 	"blueprintd/engine"
 )
 
-// provider is a language model that outlives the servers which call it. It
-// notes each call as it is sent.
+// provider is a language model that outlives the engines that call it. It records each
+// call.
 type provider struct {
 	mu    sync.Mutex
 	calls []providerCall
-	most  int // calls at a time
+	most  int // maximum of simultaneous calls
 	busy  int
 }
 
@@ -77,7 +77,7 @@ func (p *provider) made() (calls int, tokens int64) {
 }
 
 // testBudgets is a test whose runs may start others and call a provider.
-func testBudgets(t *testing.T, options func(*engine.Options), f func(w *world, p *provider)) {
+func testBudgets(t *testing.T, options func(*engine.Options), f func(w *fixture, p *provider)) {
 	t.Helper()
 	var l library
 	p := &provider{}
@@ -87,15 +87,15 @@ func testBudgets(t *testing.T, options func(*engine.Options), f func(w *world, p
 		if options != nil {
 			options(o)
 		}
-	}, func(w *world) {
+	}, func(w *fixture) {
 		l.w = w
 		f(w, p)
 	})
 }
 
-// crash ends the engine in the middle of whatever it does: from now on nothing
-// reaches the disk. Another one starts over it.
-func (w *world) crash() {
+// crash ends the engine: nothing is stored from now on, and another engine starts over
+// its journal.
+func (w *fixture) crash() {
 	w.journal.setFault(func(int, *blueprint.JournalCommit) error {
 		return blueprint.Errorf(blueprint.CodeUnavailable, "the process is dead")
 	})
@@ -118,11 +118,11 @@ func limits(tokens, calls int64) *blueprint.Budget {
 }
 
 // fan starts five runs of a blueprint at once.
-func (w *world) fan(child *blueprint.Definition) *blueprint.Definition {
+func (w *fixture) fan(child *blueprint.Definition) *blueprint.Definition {
 	return w.define(each("l", `"items": [1, 2, 3, 4, 5]`, `, "concurrency": 5`, fmt.Sprintf(`r call {"blueprintId": %q} | {"onError": "continue"}`, child.BlueprintID)))
 }
 
-// Runs that work at once share one budget.
+// Parallel runs share one budget.
 func TestBudgetOfParallelRuns(t *testing.T) {
 	for _, test := range []struct {
 		name        string
@@ -136,7 +136,7 @@ func TestBudgetOfParallelRuns(t *testing.T) {
 		{"both", limits(25, 2), 2, 1},
 		{"none", nil, 5, 5},
 	} {
-		testBudgets(t, nil, func(w *world, p *provider) {
+		testBudgets(t, nil, func(w *fixture, p *provider) {
 			r := request(w.fan(w.define(`m prompt {"tokens": 10, "ms": 5}`)))
 			r.Budget = test.budget
 			x := w.wait(w.startWith(r, engine.Soon))
@@ -147,10 +147,10 @@ func TestBudgetOfParallelRuns(t *testing.T) {
 	}
 }
 
-// A budget of a run below holds besides that of the run above, for each of its
-// runs anew.
-func TestBudgetOfBlueprintBelow(t *testing.T) {
-	testBudgets(t, nil, func(w *world, p *provider) {
+// A child blueprint's budget applies to each of its runs separately, in addition to the
+// parent's.
+func TestBudgetOfChildBlueprint(t *testing.T) {
+	testBudgets(t, nil, func(w *fixture, p *provider) {
 		child := w.define(`m prompt {"calls": 3, "tokens": 1}`)
 		child.Budget = limits(-1, 2)
 		r := request(w.fan(child))
@@ -166,11 +166,11 @@ func TestBudgetOfBlueprintBelow(t *testing.T) {
 	})
 }
 
-// A restart forgets neither what was used nor a call that it cut off.
-func TestBudgetOutlivesRestarts(t *testing.T) {
-	for name, restart := range map[string]func(w *world){"stop": (*world).reboot, "crash": (*world).crash} {
+// Neither usage nor an interrupted call is lost in a restart.
+func TestBudgetSurvivesRestarts(t *testing.T) {
+	for name, restart := range map[string]func(w *fixture){"stop": (*fixture).reboot, "crash": (*fixture).crash} {
 		for want, budget := range map[string]*blueprint.Budget{"3 of 3": limits(-1, 3), "30 of 30": limits(30, -1)} {
-			testBudgets(t, nil, func(w *world, p *provider) {
+			testBudgets(t, nil, func(w *fixture, p *provider) {
 				child := w.define(`m prompt {"calls": 4, "tokens": 10, "ms": 1000}`)
 				r := request(w.define(fmt.Sprintf(`a call {"blueprintId": %q}`, child.BlueprintID)))
 				r.Budget = budget
@@ -189,10 +189,10 @@ func TestBudgetOutlivesRestarts(t *testing.T) {
 	}
 }
 
-// A raise that reached the disk lets every member go on, even when the process
-// ended before it could tell them.
-func TestBudgetRaiseOutlivesACrash(t *testing.T) {
-	testBudgets(t, nil, func(w *world, p *provider) {
+// A stored raise resumes every member of the family, even if the process ended before it
+// could.
+func TestBudgetRaiseSurvivesACrash(t *testing.T) {
+	testBudgets(t, nil, func(w *fixture, p *provider) {
 		r := request(w.fan(w.define(`m prompt {"tokens": 10, "ms": 5}`)))
 		r.Budget = limits(-1, 1)
 		r.Budget.OnBreach = blueprint.BreachPauses
@@ -213,10 +213,10 @@ func TestBudgetRaiseOutlivesACrash(t *testing.T) {
 	})
 }
 
-// What one member of a family is allowed all may use, after a restart, too.
+// A raise applies to the whole family, also after a restart.
 func TestBudgetIsRaisedForTheFamily(t *testing.T) {
 	for _, restarts := range []bool{false, true} {
-		testBudgets(t, nil, func(w *world, p *provider) {
+		testBudgets(t, nil, func(w *fixture, p *provider) {
 			r := request(w.fan(w.define(`m prompt {"tokens": 10, "ms": 5}`)))
 			r.Budget = limits(-1, 1)
 			r.Budget.OnBreach = blueprint.BreachPauses
@@ -248,7 +248,7 @@ func TestBudgetIsRaisedForTheFamily(t *testing.T) {
 }
 
 // paused lists the runs that wait for an answer.
-func (w *world) paused() (ids []string) {
+func (w *fixture) paused() (ids []string) {
 	w.journal.mu.Lock()
 	defer w.journal.mu.Unlock()
 	for _, id := range slices.Sorted(maps.Keys(w.journal.runs)) {
@@ -259,9 +259,9 @@ func (w *world) paused() (ids []string) {
 	return ids
 }
 
-// A retry begins a family of its own, with the whole budget and no more.
+// A retry starts a family of its own with the full budget.
 func TestBudgetOfARetry(t *testing.T) {
-	testBudgets(t, nil, func(w *world, p *provider) {
+	testBudgets(t, nil, func(w *fixture, p *provider) {
 		child := w.define(`m prompt {"calls": 3, "tokens": 10}`)
 		r := request(w.define(fmt.Sprintf("a prompt {\"tokens\": 10}\nb call {\"blueprintId\": %q}", child.BlueprintID)))
 		r.Budget = limits(-1, 2)
@@ -281,10 +281,10 @@ func TestBudgetOfARetry(t *testing.T) {
 	})
 }
 
-// A restart does not let a family grow beyond its limit.
-func TestFamilyLimitOutlivesRestarts(t *testing.T) {
-	for name, restart := range map[string]func(w *world){"stop": (*world).reboot, "crash": (*world).crash} {
-		testBudgets(t, func(o *engine.Options) { o.Limits.Family = 6 }, func(w *world, _ *provider) {
+// A restart does not reset the size of a family.
+func TestFamilyLimitSurvivesRestarts(t *testing.T) {
+	for name, restart := range map[string]func(w *fixture){"stop": (*fixture).reboot, "crash": (*fixture).crash} {
+		testBudgets(t, func(o *engine.Options) { o.Limits.Family = 6 }, func(w *fixture, _ *provider) {
 			leaf := w.define("w wait {\"ms\": 1000}")
 			middle := w.define(fmt.Sprintf("a call {\"blueprintId\": %[1]q}\nb call {\"blueprintId\": %[1]q} | {\"onError\": \"continue\"}", leaf.BlueprintID))
 			top := w.define(fmt.Sprintf("a call {\"blueprintId\": %[1]q}\nb call {\"blueprintId\": %[1]q}\nc call {\"blueprintId\": %[1]q}", middle.BlueprintID))
@@ -308,15 +308,15 @@ func TestFamilyLimitOutlivesRestarts(t *testing.T) {
 func TestBudgetsHold(t *testing.T) {
 	for seed := range uint64(60) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			testBudgets(t, nil, func(w *world, p *provider) {
-				(&budgetTrial{world: w, provider: p, Rand: rand.New(rand.NewPCG(seed, 1)), budgets: map[string]*blueprint.Budget{}}).run()
+			testBudgets(t, nil, func(w *fixture, p *provider) {
+				(&budgetTrial{fixture: w, provider: p, Rand: rand.New(rand.NewPCG(seed, 1)), budgets: map[string]*blueprint.Budget{}}).run()
 			})
 		})
 	}
 }
 
 type budgetTrial struct {
-	*world
+	*fixture
 	*provider
 	*rand.Rand
 	budgets map[string]*blueprint.Budget // by blueprint
@@ -361,7 +361,7 @@ func (b *budgetTrial) run() {
 	b.check()
 }
 
-// step lets time go by and answers runs that are paused, all of them with plenty.
+// step advances the clock and answers all paused runs with more than enough.
 func (b *budgetTrial) step(more int64) {
 	b.pass(time.Duration(b.IntN(40)) * time.Millisecond)
 	b.advance(time.Minute)
@@ -377,7 +377,7 @@ func (b *budgetTrial) step(more int64) {
 	}
 }
 
-// check compares what was sent with what each run was allowed.
+// check compares the calls that were made with the budgets of each run.
 func (b *budgetTrial) check() {
 	b.journal.mu.Lock()
 	defer b.journal.mu.Unlock()
@@ -411,7 +411,7 @@ func (b *budgetTrial) check() {
 	}
 }
 
-// below reports whether a run is another one, or was started below it.
+// below reports whether a run is another one or its descendant.
 func (b *budgetTrial) below(id, above string) bool {
 	for ; id != above; id = b.journal.runs[id].Row.ParentExecutionID {
 		if id == "" || b.journal.runs[id] == nil {
@@ -432,7 +432,7 @@ func (b *budgetTrial) drawBudget() *blueprint.Budget {
 	return out
 }
 
-// draw makes a blueprint whose runs start others so deeply.
+// draw defines a random blueprint whose runs are nested up to depth.
 func (b *budgetTrial) draw(depth int) *blueprint.Definition {
 	d := b.define(b.lines(depth, 2))
 	if depth < 2 {
@@ -465,11 +465,11 @@ func (b *budgetTrial) lines(depth, nested int) string {
 	return strings.Join(lines, "\n")
 }
 
-// A call that is cut off counts as estimated, with and without a budget, so that
-// the tokens of steps add up to what the budget counts.
-func TestTokensOfCallsThatAreCutOff(t *testing.T) {
+// An interrupted call counts as estimated, with and without a budget, so that the tokens
+// of steps add up to the usage.
+func TestTokensOfInterruptedCalls(t *testing.T) {
 	for name, budget := range map[string]*blueprint.Budget{"no budget": nil, "calls": limits(-1, 9)} {
-		testBudgets(t, nil, func(w *world, p *provider) {
+		testBudgets(t, nil, func(w *fixture, p *provider) {
 			slow := w.define(`m prompt {"calls": 2, "tokens": 10, "ms": 1000}`)
 			fast := w.define(`
 				m prompt {"tokens": 5, "ms": 1200}
@@ -496,10 +496,10 @@ func TestTokensOfCallsThatAreCutOff(t *testing.T) {
 	}
 }
 
-// So does one that its node's time-out cuts off.
+// A call interrupted by the timeout of its node counts as estimated.
 func TestTokensOfCallsThatTimeOut(t *testing.T) {
 	for name, budget := range map[string]*blueprint.Budget{"no budget": nil, "tokens": limits(1000, -1), "calls": limits(-1, 9)} {
-		testBudgets(t, nil, func(w *world, p *provider) {
+		testBudgets(t, nil, func(w *fixture, p *provider) {
 			r := request(w.define(`m prompt {"calls": 2, "tokens": 10, "ms": 1000} | {"timeoutMs": 1500}`))
 			r.Budget = budget
 			h := w.startWith(r, engine.AtOnce)

@@ -14,7 +14,7 @@ import (
 	"blueprintd/foundation/clock"
 )
 
-// shifted is a clock that is set back now and then.
+// shifted is a clock that can be set back.
 type shifted struct {
 	*clock.Virtual
 	by atomic.Int64
@@ -22,14 +22,14 @@ type shifted struct {
 
 func (s *shifted) Now() time.Time { return s.Virtual.Now().Add(time.Duration(s.by.Load())) }
 
-// Who came first is not a question of what the clock said.
+// The order of runs does not depend on the clock.
 func TestConcurrencyWhenTheClockIsSetBack(t *testing.T) {
 	for rule, want := range map[blueprint.OnLimit]string{
 		blueprint.LimitQueue:  "running: a=pending, paused: a=paused, running: a=pending",
 		blueprint.LimitCancel: "failed: a=skipped, failed: a=skipped, paused: a=paused",
 	} {
 		set := &shifted{}
-		testWith(t, func(o *engine.Options) { set.Virtual, o.Clock = o.Clock.(*clock.Virtual), set }, func(w *world) {
+		testWith(t, func(o *engine.Options) { set.Virtual, o.Clock = o.Clock.(*clock.Virtual), set }, func(w *fixture) {
 			d := w.define(`a ask`)
 			all := []*engine.Handle{w.fire(d, 1, rule), w.fire(d, 1, rule)}
 			set.by.Store(int64(-time.Minute))
@@ -51,10 +51,10 @@ func TestConcurrencyWhenTheClockIsSetBack(t *testing.T) {
 	}
 }
 
-// Who is told to go while it stands never begins, even when its cancellation has
-// to wait for the disk.
-func TestConcurrencyOfOneThatIsToGo(t *testing.T) {
-	test(t, func(w *world) {
+// A blocked run that is cancelled never begins, even if its cancellation waits for a
+// commit.
+func TestConcurrencyOfCancelledRun(t *testing.T) {
+	test(t, func(w *fixture) {
 		gate := w.hold("s")
 		w.startWith(fired(w.define(`s stubborn`), 1, blueprint.LimitCancel), engine.Soon)
 		<-gate.came
@@ -69,7 +69,7 @@ func TestConcurrencyOfOneThatIsToGo(t *testing.T) {
 	})
 }
 
-// failLoad lets the disk refuse to give a run back.
+// failLoad makes loading a run fail.
 func (j *journal) failLoad(id string, code blueprint.Code) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -81,9 +81,9 @@ func (j *journal) failLoad(id string, code blueprint.Code) {
 	}
 }
 
-// A run that cannot be read back to be cancelled gives its slot back all the same.
-func TestConcurrencyOfOneThatCannotBeRead(t *testing.T) {
-	test(t, func(w *world) {
+// A run that cannot be loaded to be cancelled still releases its slot.
+func TestConcurrencyOfUnreadableRun(t *testing.T) {
+	test(t, func(w *fixture) {
 		first := w.fire(w.define(`a ask`), 1, blueprint.LimitCancel)
 		w.journal.failLoad(first.ID, blueprint.CodeInternal)
 		w.expect(w.settle(w.fire(w.define(`b ask`), 1, blueprint.LimitCancel).ID), `paused: b=paused`)
@@ -93,9 +93,9 @@ func TestConcurrencyOfOneThatCannotBeRead(t *testing.T) {
 	})
 }
 
-// Of a blueprint that is deleted no run begins in the place of another.
-func TestConcurrencyOfWhatIsDeleted(t *testing.T) {
-	test(t, func(w *world) {
+// No run of a deleted blueprint begins in place of another.
+func TestConcurrencyOfDeletedBlueprint(t *testing.T) {
+	test(t, func(w *fixture) {
 		d := w.define("s act\na hang")
 		var all []string
 		for range 50 {
@@ -111,9 +111,9 @@ func TestConcurrencyOfWhatIsDeleted(t *testing.T) {
 	})
 }
 
-// Those who stand are let in only as there is memory for their input.
+// Blocked runs are admitted only as there is memory for their input.
 func TestConcurrencyMemory(t *testing.T) {
-	testWith(t, func(o *engine.Options) { o.Limits.Held = 1 << 20 }, func(w *world) {
+	testWith(t, func(o *engine.Options) { o.Limits.Held = 1 << 20 }, func(w *fixture) {
 		gate := w.hold("a")
 		first := w.fire(w.define(`q ask`), 1, blueprint.LimitQueue)
 		d := w.define(`a pass`)
@@ -147,14 +147,13 @@ func TestConcurrencyMemory(t *testing.T) {
 	})
 }
 
-// A limit that is changed or taken away counts without another run, and after a
-// new start.
-func TestConcurrencyIsToldOfItsLimit(t *testing.T) {
+// A changed or removed limit applies without another run, and after a restart.
+func TestRelimit(t *testing.T) {
 	present := &blueprint.ConcurrencyGroup{Limit: 3, OnLimit: blueprint.LimitQueue}
 	var failure error
 	testWith(t, func(o *engine.Options) {
 		o.Concurrency = func(context.Context, string) (*blueprint.ConcurrencyGroup, error) { return present, failure }
-	}, func(w *world) {
+	}, func(w *fixture) {
 		d := w.define(`a ask`)
 		for range 10 {
 			w.fire(d, 3, blueprint.LimitQueue)
@@ -181,11 +180,10 @@ func TestConcurrencyIsToldOfItsLimit(t *testing.T) {
 	})
 }
 
-// Whether one is skipped is not known before it is known whether those before it
-// are there to stay.
-func TestConcurrencySkipsForThoseWhoStay(t *testing.T) {
+// A run is skipped only once the commits of the runs before it have succeeded.
+func TestConcurrencySkipAwaitsCommits(t *testing.T) {
 	for _, stays := range []bool{true, false} {
-		test(t, func(w *world) {
+		test(t, func(w *fixture) {
 			slow, d := make(chan struct{}), w.define(`a ask`)
 			w.journal.setFault(func(_ int, c *blueprint.JournalCommit) error {
 				if !c.New || c.Row.BlueprintID != d.BlueprintID {
@@ -227,11 +225,11 @@ func TestConcurrencySkipsForThoseWhoStay(t *testing.T) {
 	}
 }
 
-// Who comes while it is not known yet who was there before waits, and comes after
-// them, whatever the clock says.
-func TestConcurrencyWhileItFills(t *testing.T) {
+// A run that starts during recovery waits for it and is ordered behind recovered runs,
+// whatever the clock says.
+func TestConcurrencyDuringRecovery(t *testing.T) {
 	set := &shifted{}
-	testWith(t, func(o *engine.Options) { set.Virtual, o.Clock = o.Clock.(*clock.Virtual), set }, func(w *world) {
+	testWith(t, func(o *engine.Options) { set.Virtual, o.Clock = o.Clock.(*clock.Virtual), set }, func(w *fixture) {
 		d := w.define(`a ask`)
 		first, second := w.fire(d, 1, blueprint.LimitQueue), w.fire(d, 1, blueprint.LimitQueue)
 		w.stop()
@@ -247,7 +245,7 @@ func TestConcurrencyWhileItFills(t *testing.T) {
 		go func() { third <- w.startWith(fired(d, 1, blueprint.LimitQueue), engine.AtOnce) }()
 		synctest.Wait()
 		if len(third) > 0 {
-			t.Error("it was taken in")
+			t.Error("it was admitted during recovery")
 		}
 		close(slow)
 		<-booted

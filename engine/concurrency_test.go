@@ -14,7 +14,7 @@ import (
 	"blueprintd/foundation/secret"
 )
 
-// fired asks for a run of a trigger with a limit; 0 is none.
+// fired returns a request for a run of a trigger with a limit; 0 = none.
 func fired(d *blueprint.Definition, limit int, rule blueprint.OnLimit) *blueprint.StartRequest {
 	r := request(d)
 	r.Trigger = &blueprint.TriggerContext{ID: "trigger", Type: blueprint.TriggerWebhook}
@@ -25,7 +25,7 @@ func fired(d *blueprint.Definition, limit int, rule blueprint.OnLimit) *blueprin
 }
 
 // fire starts such a run and waits until it is durable.
-func (w *world) fire(d *blueprint.Definition, limit int, rule blueprint.OnLimit) *engine.Handle {
+func (w *fixture) fire(d *blueprint.Definition, limit int, rule blueprint.OnLimit) *engine.Handle {
 	w.Helper()
 	h := w.startWith(fired(d, limit, rule), engine.Soon)
 	if err := h.Accepted(w.Context()); err != nil {
@@ -35,10 +35,10 @@ func (w *world) fire(d *blueprint.Definition, limit int, rule blueprint.OnLimit)
 	return h
 }
 
-// Runs beyond the limit begin one by one, in the order in which they came,
-// whatever those before them do meanwhile.
+// Runs beyond the limit begin one by one in their order, whatever the others do
+// meanwhile.
 func TestConcurrencyQueues(t *testing.T) {
-	test(t, func(w *world) {
+	test(t, func(w *fixture) {
 		var handles []*engine.Handle
 		for i := range 5 {
 			handles = append(handles, w.fire(w.define(fmt.Sprintf("b%d act\nw%d wait {\"ms\": 1000}\nq%d ask\ne%d act", i, i, i, i)), 2, blueprint.LimitQueue))
@@ -73,10 +73,10 @@ func TestConcurrencyQueues(t *testing.T) {
 	})
 }
 
-// A full concurrency group that skips says so before anything is stored; who hears of the
-// end of a run may start the next one at once.
+// A full group that skips refuses a run before anything is stored. A caller that waited
+// for the end of a run can start the next one at once.
 func TestConcurrencySkips(t *testing.T) {
-	test(t, func(w *world) {
+	test(t, func(w *fixture) {
 		d := w.define(`a ask`)
 		h := w.fire(d, 1, blueprint.LimitSkip)
 		before := w.journal.count()
@@ -113,15 +113,15 @@ func TestConcurrencySkips(t *testing.T) {
 	})
 }
 
-// The oldest make room, once the newer one is on the disk, and it begins when
-// they have ended.
+// The oldest runs are cancelled once the newer one is durable, and it begins when they
+// have ended.
 func TestConcurrencyCancels(t *testing.T) {
-	test(t, func(w *world) {
+	test(t, func(w *fixture) {
 		gate := w.hold("s")
 		old := w.startWith(fired(w.define(`s stubborn`), 1, blueprint.LimitCancel), engine.Soon)
 		<-gate.came
 		synctest.Wait()
-		// One that comes again takes nobody's place.
+		// A duplicate displaces no run.
 		w.journal.setFault(func(_ int, c *blueprint.JournalCommit) error {
 			if c.New {
 				return &blueprint.DuplicateFiringError{ExecutionID: old.ID}
@@ -147,10 +147,9 @@ func TestConcurrencyCancels(t *testing.T) {
 	})
 }
 
-// One whose key has started a run before takes nobody's place either when the
-// disk is slow to say so.
-func TestConcurrencyOfOneThatCameAgain(t *testing.T) {
-	test(t, func(w *world) {
+// A duplicate displaces no run, even if the commit that detects it is slow.
+func TestConcurrencyOfDuplicate(t *testing.T) {
+	test(t, func(w *fixture) {
 		gate, slow := w.hold("s"), make(chan struct{})
 		old := w.startWith(fired(w.define(`s stubborn`), 2, blueprint.LimitCancel), engine.Soon)
 		<-gate.came
@@ -171,14 +170,14 @@ func TestConcurrencyOfOneThatCameAgain(t *testing.T) {
 		close(gate.open)
 		w.expect(w.wait(old), `completed: s=completed -> {"n":1}`)
 		if w.logged() != "" {
-			t.Errorf("somebody complains: %s", w.logged())
+			t.Errorf("unexpected log: %s", w.logged())
 		}
 	})
 }
 
-// The newest limit counts, also for those who stand already.
+// The newest limit applies, also to blocked runs.
 func TestConcurrencyLimitChanges(t *testing.T) {
-	test(t, func(w *world) {
+	test(t, func(w *fixture) {
 		d := w.define(`a ask`)
 		begun := func() int { return len(strings.Fields(w.begunNodes())) }
 		for i, step := range []struct {
@@ -192,14 +191,14 @@ func TestConcurrencyLimitChanges(t *testing.T) {
 		}
 		full, err := w.Start(fired(d, 1, blueprint.LimitSkip), engine.Soon)
 		if err == nil {
-			t.Errorf("took in %s", full.ID)
+			t.Errorf("accepted %s", full.ID)
 		}
 	})
 }
 
-// At most a thousand stand.
+// At most a thousand runs are blocked.
 func TestConcurrencyIsBounded(t *testing.T) {
-	test(t, func(w *world) {
+	test(t, func(w *fixture) {
 		d := w.define(`a ask`)
 		for range 1001 {
 			w.startWith(fired(d, 1, blueprint.LimitQueue), engine.Soon)
@@ -213,9 +212,9 @@ func TestConcurrencyIsBounded(t *testing.T) {
 	})
 }
 
-// Who stands can be cancelled, and a run that nodes start needs no place.
-func TestConcurrencyOfOthers(t *testing.T) {
-	test(t, func(w *world) {
+// A blocked run can be cancelled, and child runs need no slot.
+func TestConcurrencyOfCancelledAndChildRuns(t *testing.T) {
+	test(t, func(w *fixture) {
 		first := w.fire(w.define(`a ask`), 1, blueprint.LimitQueue)
 		second := w.fire(w.define(`b act`), 1, blueprint.LimitQueue)
 		third := w.fire(w.define(`c act`), 1, blueprint.LimitQueue)
@@ -232,12 +231,12 @@ func TestConcurrencyOfOthers(t *testing.T) {
 	})
 }
 
-// After a crash at any moment those that had begun go on, at most as many as
-// may, and the others follow in order.
+// After a crash, runs that had begun continue within the limit, and the others follow in
+// order.
 func TestConcurrencyAfterACrash(t *testing.T) {
 	key := secret.NewKey()
 	var order []string
-	disks := crashes(t, key, func(w *world) {
+	disks := crashes(t, key, func(w *fixture) {
 		for i := range 4 {
 			order = append(order, w.fire(w.define(fmt.Sprintf("b%d act\nw%d wait {\"ms\": 1000}\ne%d act", i, i, i)), 1, blueprint.LimitQueue).ID)
 		}
@@ -248,7 +247,7 @@ func TestConcurrencyAfterACrash(t *testing.T) {
 	})
 	for n, disk := range disks {
 		synctest.Test(t, func(t *testing.T) {
-			w := newWorld(t, disk, newLab(), key, nil)
+			w := newFixture(t, disk, newLab(), key, nil)
 			defer w.stop()
 			for range 5 {
 				synctest.Wait()
@@ -262,7 +261,7 @@ func TestConcurrencyAfterACrash(t *testing.T) {
 					}
 				}
 				if under > 1 {
-					t.Errorf("after commit %d %d runs go on at once", n+1, under)
+					t.Errorf("after commit %d %d runs work at once", n+1, under)
 				}
 				w.advance(time.Second)
 			}
@@ -281,9 +280,9 @@ func TestConcurrencyAfterACrash(t *testing.T) {
 	}
 }
 
-// A run that the disk does not give back at the start keeps its place.
-func TestConcurrencyWhileTheDiskIsBusy(t *testing.T) {
-	test(t, func(w *world) {
+// A run that cannot be loaded at the start keeps its place.
+func TestConcurrencyOfRunLoadedLater(t *testing.T) {
+	test(t, func(w *fixture) {
 		d := w.define("a ask")
 		first := w.fire(d, 1, blueprint.LimitQueue)
 		second := w.fire(d, 1, blueprint.LimitQueue)
@@ -307,12 +306,11 @@ func TestConcurrencyWhileTheDiskIsBusy(t *testing.T) {
 	})
 }
 
-// Whatever happens to the runs of a concurrency group, no more go on than may, and all of
-// them end.
+// The limit holds under random operations, and all runs end.
 func TestConcurrencyUnderStress(t *testing.T) {
 	for seed := range uint64(20) {
 		random := rand.New(rand.NewPCG(seed, 1))
-		test(t, func(w *world) {
+		test(t, func(w *fixture) {
 			d := w.define("a act\nw wait {\"ms\": 1000}\nq ask\nb act")
 			var all []string
 			check := func() (open int) {

@@ -24,7 +24,7 @@ type usedConnection struct {
 func (a *attempt) connect(ctx context.Context, id string) (*blueprint.OpenConnection, error) {
 	r := a.run
 	if r.engine.Connections == nil {
-		return nil, unconnected("connections are not available to a file that runs by itself: import it, and run it on a server")
+		return nil, unconnected("connections are not available to a local run of a file: import the file and run it on a server")
 	}
 	open, err := r.engine.Connections.Open(ctx, blueprint.ConnectionUse{ConnectionID: id, UserID: r.begin.UserID, Versions: r.authority().Versions, ExecutionID: r.id, Address: a.address, OnSecret: a.hideSecret})
 	switch code := blueprint.CodeOf(err); {

@@ -13,13 +13,13 @@ import (
 	"blueprintd/engine"
 )
 
-// connections are what the tests may connect to, by id; asking says for which
-// somebody must sign in first.
+// connections are the available connections by id; asking holds those that need a sign-
+// in.
 type connections struct {
 	known  map[string]blueprint.OpenConnection
 	asking map[string]bool
 	uses   []blueprint.ConnectionUse
-	asks   func() // called when somebody must sign in; may be nil
+	asks   func() // called when a sign-in is needed; may be nil
 }
 
 func (c *connections) Open(_ context.Context, use blueprint.ConnectionUse) (*blueprint.OpenConnection, error) {
@@ -47,11 +47,11 @@ func known() *connections {
 	}}
 }
 
-// Secrets of connections are masked in all that is shown and sealed in all that is
-// stored, also after a restart and in a retry.
-func TestSecretsOfConnectionsStayHidden(t *testing.T) {
+// Secrets of connections are masked in views and encrypted in the journal, also after a
+// restart and in a retry.
+func TestConnectionSecretsAreMasked(t *testing.T) {
 	c := known()
-	testWith(t, func(o *engine.Options) { o.Connections = c }, func(w *world) {
+	testWith(t, func(o *engine.Options) { o.Connections = c }, func(w *fixture) {
 		h := w.start(w.define(`
 			a leak {"connectionId": "http"}
 			b log {"message": "{{input.key}}"}
@@ -79,10 +79,10 @@ func TestSecretsOfConnectionsStayHidden(t *testing.T) {
 	})
 }
 
-// A credential that a service repeats is taken out of values, never of keys, once
-// it has sixteen characters; the step and the log say so. A shorter one may be a
-// word of the data and is passed on, as is everything in nodes without a connection.
-func TestCredentialsThatComeBack(t *testing.T) {
+// A credential of at least sixteen characters that a service echoes is replaced in
+// values, not in keys, with a warning in the step and the log. Shorter ones may be words
+// of the data and are passed on, as is everything in nodes without a connection.
+func TestEchoedCredentials(t *testing.T) {
 	const long = "credential-of-26-characters"
 	for _, test := range []struct {
 		name, secret, node string
@@ -97,7 +97,7 @@ func TestCredentialsThatComeBack(t *testing.T) {
 	} {
 		c := known()
 		c.known["x"] = blueprint.OpenConnection{Type: blueprint.ConnectionHTTP, Config: map[string]any{"key": test.secret}, Secrets: []string{test.secret}}
-		testWith(t, func(o *engine.Options) { o.Connections = c }, func(w *world) {
+		testWith(t, func(o *engine.Options) { o.Connections = c }, func(w *fixture) {
 			h := w.start(w.define("first leak {\"connectionId\": \"x\"}\na " + test.node + "\nb pass"))
 			x := w.wait(h)
 			ending, err := h.Ending(w.Context())
@@ -129,10 +129,10 @@ func TestConnectionThatMayNotBeUsed(t *testing.T) {
 		options func(*engine.Options)
 		message string
 	}{
-		{"none at all", func(*engine.Options) {}, "import it, and run it on a server"},
+		{"none at all", func(*engine.Options) {}, "import the file and run it on a server"},
 		{"unknown", func(o *engine.Options) { o.Connections = known() }, "no connection other"},
 	} {
-		testWith(t, test.options, func(w *world) {
+		testWith(t, test.options, func(w *fixture) {
 			x := w.run(w.define(`a leak {"connectionId": "other"} | {"retry": {"maxAttempts": 3}}`))
 			if x.Failure == nil || x.Failure.Code != "connection_unavailable" || !strings.Contains(x.Failure.Message, test.message) || x.Steps[0].Attempt != 1 {
 				t.Errorf("%s: %+v", test.name, x.Failure)
@@ -141,22 +141,22 @@ func TestConnectionThatMayNotBeUsed(t *testing.T) {
 	}
 }
 
-// A run that needs a sign-in asks for it, and goes on by itself after it.
+// A run that needs a sign-in pauses, and continues after it.
 func TestSignIn(t *testing.T) {
 	c := known()
 	c.asking["login"] = true
-	testWith(t, func(o *engine.Options) { o.Connections = c }, func(w *world) {
+	testWith(t, func(o *engine.Options) { o.Connections = c }, func(w *fixture) {
 		x := w.run(w.define("a pass\nb leak {\"connectionId\": \"login\"}"))
 		w.expect(x, `paused: a=completed b=paused`)
 		if a := x.AwaitingInput; a.Kind != blueprint.AwaitOAuth || a.URL != "https://login.example/x" || a.NodeID != "b" {
 			t.Errorf("asks %+v", a)
 		}
-		if err := w.SignedIn(w.Context(), x.ID, "b"); err != nil { // nobody did: it asks again
+		if err := w.SignedIn(w.Context(), x.ID, "b"); err != nil { // without a sign-in it asks again
 			t.Fatal(err)
 		}
 		x = w.settle(x.ID)
 		w.expect(x, `paused: a=completed b=paused`)
-		if !x.Telemetry.RequiredLogin || !x.Telemetry.OAuthFlowsTriggered { // whether or not it is ever given
+		if !x.Telemetry.RequiredLogin || !x.Telemetry.OAuthFlowsTriggered { // even if it never happens
 			t.Errorf("telemetry of a run that asks for a sign-in: %+v", x.Telemetry)
 		}
 		w.reboot()
@@ -172,7 +172,7 @@ func TestSignIn(t *testing.T) {
 	})
 }
 
-// Distinct servers are told apart by their addresses, whatever their names.
+// MCP servers are counted by address, whatever their names.
 func TestServersAreCountedByAddress(t *testing.T) {
 	for _, test := range []struct {
 		servers, names string
@@ -184,7 +184,7 @@ func TestServersAreCountedByAddress(t *testing.T) {
 		{`["files https://a.example/mcp", "files https://a.example/mcp"]`, "files", 1},
 		{`["files https://a.example/mcp", "shop https://a.example/mcp"]`, "files shop", 1},
 	} {
-		testWith(t, nil, func(w *world) {
+		testWith(t, nil, func(w *fixture) {
 			x := w.run(w.define(`a servers {"servers": ` + test.servers + "}\nb servers {\"servers\": " + test.servers + "}"))
 			if got := x.Telemetry; got.MCPServerCount != test.count || strings.Join(got.MCPServerNames, " ") != test.names || got.UsedMCPServers != (test.count > 0) {
 				t.Errorf("%s: %d of the names %v", test.servers, got.MCPServerCount, got.MCPServerNames)
@@ -214,7 +214,7 @@ func TestBudget(t *testing.T) {
 		{"the stricter counts", &blueprint.Budget{Calls: number(1)}, &blueprint.Budget{Calls: number(9), Tokens: number(5)}, "failed pending", 10},
 		{"no call at all", nil, &blueprint.Budget{Tokens: number(0)}, "failed pending", 0},
 	} {
-		testWith(t, func(o *engine.Options) { o.Connections = known() }, func(w *world) {
+		testWith(t, func(o *engine.Options) { o.Connections = known() }, func(w *fixture) {
 			d := w.define(lines)
 			d.Budget = test.stored
 			r := request(d)
@@ -233,10 +233,10 @@ func TestBudget(t *testing.T) {
 	}
 }
 
-// A spent budget may pause the run: no call is made twice, and the budget holds
-// on after more was allowed, also over a crash.
+// An exhausted budget can pause the run: no call is made twice, and the raised budget
+// applies, also after a crash.
 func TestBudgetThatPauses(t *testing.T) {
-	testWith(t, func(o *engine.Options) { o.Connections = known() }, func(w *world) {
+	testWith(t, func(o *engine.Options) { o.Connections = known() }, func(w *fixture) {
 		r := request(w.define(`a model {"connectionId": "ai1", "calls": 4, "tokens": 10}`))
 		two := int64(2)
 		r.Budget = &blueprint.Budget{Calls: &two, OnBreach: blueprint.BreachPauses}
@@ -262,11 +262,11 @@ func TestBudgetThatPauses(t *testing.T) {
 	})
 }
 
-// A sign-in that is over before the node asks for it is not asked for again.
+// A sign-in that completes before the node asks for it is not requested again.
 func TestSignInBeforeTheQuestion(t *testing.T) {
 	c := known()
 	c.asking["login"] = true
-	testWith(t, func(o *engine.Options) { o.Connections = c }, func(w *world) {
+	testWith(t, func(o *engine.Options) { o.Connections = c }, func(w *fixture) {
 		gate := w.hold("b")
 		h := w.start(w.define("a act\nb leak {\"connectionId\": \"login\"}"))
 		<-gate.came

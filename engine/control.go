@@ -17,7 +17,7 @@ var errCancelled = errors.New("the run was cancelled")
 // Answer is a user's answer to a paused run.
 type Answer struct {
 	ExecutionID string
-	NodeID      string // "" = the first in map order that waits for input // "" = the first in map order that awaits input
+	NodeID      string // "" = the first in map order that awaits input
 	Input       any
 	UserID      string
 	CanManage   bool // of the run's blueprint
@@ -84,7 +84,7 @@ func (r *fold) mayAnswer(kind blueprint.AwaitKind, a Answer) error {
 		may = a.UserID == r.begin.UserID
 	}
 	if !may {
-		return blueprint.Errorf(blueprint.CodeForbidden, "this question (%s) is for another user to answer", kind)
+		return blueprint.Errorf(blueprint.CodeForbidden, "only another user may answer this question (%s)", kind)
 	}
 	return nil
 }

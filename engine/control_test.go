@@ -12,7 +12,7 @@ import (
 )
 
 func TestCancelRunningNode(t *testing.T) {
-	test(t, func(w *world) {
+	test(t, func(w *fixture) {
 		gate := w.hold("b")
 		h := w.start(w.define(`
 			a pass
@@ -54,7 +54,7 @@ func TestCancelAtRest(t *testing.T) {
 
 func testCancelAtRest(t *testing.T, lines, want string) {
 	t.Helper()
-	test(t, func(w *world) {
+	test(t, func(w *fixture) {
 		h := w.start(w.define(lines))
 		synctest.Wait()
 		if err := w.Cancel(w.Context(), h.ID, ""); err != nil {
@@ -75,9 +75,9 @@ func testCancelAtRest(t *testing.T, lines, want string) {
 	})
 }
 
-// A run that waits for its turn ends at once, and its place is free.
+// A queued run ends at once and releases its place.
 func TestCancelQueued(t *testing.T) {
-	testWith(t, func(o *engine.Options) { o.MaxRunning, o.MaxQueued = 1, 1 }, func(w *world) {
+	testWith(t, func(o *engine.Options) { o.MaxRunning, o.MaxQueued = 1, 1 }, func(w *fixture) {
 		gate := w.hold("busy")
 		busy := w.start(w.define(`busy pass`))
 		<-gate.came
@@ -98,9 +98,9 @@ func TestCancelQueued(t *testing.T) {
 	})
 }
 
-// A node that does not let go holds the end up, not the caller.
+// A node that ignores its context delays the end of the run, but not the caller.
 func TestCancelStubbornNode(t *testing.T) {
-	test(t, func(w *world) {
+	test(t, func(w *fixture) {
 		gate := w.hold("slow")
 		h := w.start(w.define(`
 			slow stubborn
@@ -120,14 +120,14 @@ func TestCancelStubbornNode(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 		close(gate.open)
-		// What was done was done, but nothing follows.
+		// The node completes, but no other starts.
 		w.expect(w.wait(h), `failed: slow=completed after=pending !:cancelled`)
 	})
 }
 
-// Of two that cancel at the same time one is told that the other does.
+// The second of two concurrent cancellations fails with a conflict.
 func TestCancelTwice(t *testing.T) {
-	test(t, func(w *world) {
+	test(t, func(w *fixture) {
 		gate := w.hold("a")
 		h := w.start(w.define(`a act`))
 		<-gate.came
@@ -147,13 +147,13 @@ func TestCancelTwice(t *testing.T) {
 }
 
 func TestCancelUnknown(t *testing.T) {
-	test(t, func(w *world) {
+	test(t, func(w *fixture) {
 		w.code(w.Cancel(w.Context(), "exec_1_unknown", ""), blueprint.CodeNotFound)
 	})
 }
 
 func TestCancelAll(t *testing.T) {
-	test(t, func(w *world) {
+	test(t, func(w *fixture) {
 		d := w.define(`a ask`)
 		var ids []string
 		for range 40 {
@@ -178,7 +178,7 @@ func TestCancelAll(t *testing.T) {
 }
 
 // repeat retries a run and waits for the end of the new one.
-func (w *world) repeat(id, from string) *blueprint.Execution {
+func (w *fixture) repeat(id, from string) *blueprint.Execution {
 	w.Helper()
 	h, err := w.Retry(w.Context(), w.journal.stored(id), from, owner, true)
 	if err != nil {
@@ -261,7 +261,7 @@ func TestRetryRun(t *testing.T) {
 
 func testRetryRun(t *testing.T, lines, from, first, begun, want string) {
 	t.Helper()
-	test(t, func(w *world) {
+	test(t, func(w *fixture) {
 		x := w.run(w.define(lines))
 		w.expect(x, first)
 		w.lab.begun = nil
@@ -280,14 +280,14 @@ func testRetryRun(t *testing.T, lines, from, first, begun, want string) {
 		}
 		for _, line := range y.Logs {
 			if line.Timestamp < y.StartTime {
-				t.Errorf("its log tells of the first run: %+v", line)
+				t.Errorf("its log mentions the first run: %+v", line)
 			}
 		}
 	})
 }
 
 func TestRetryRefuses(t *testing.T) {
-	test(t, func(w *world) {
+	test(t, func(w *fixture) {
 		x := w.run(w.define(`a act`))
 		for from, want := range map[string]blueprint.Code{"": blueprint.CodeBadRequest, "nobody": blueprint.CodeBadRequest} {
 			_, err := w.Retry(w.Context(), w.journal.stored(x.ID), from, owner, true)
@@ -299,9 +299,9 @@ func TestRetryRefuses(t *testing.T) {
 	})
 }
 
-// A cancelled run goes on, in a new one, with what was cut off.
+// A retry of a cancelled run continues with the interrupted node.
 func TestRetryCancelled(t *testing.T) {
-	test(t, func(w *world) {
+	test(t, func(w *fixture) {
 		h := w.start(w.define(`
 			a act
 			b wait {"ms": 1000}
@@ -323,9 +323,9 @@ func TestRetryCancelled(t *testing.T) {
 	})
 }
 
-// A retried run that pauses and waits is read back with what it reuses.
+// A retried run that pauses and waits is restored with the steps that it reuses.
 func TestRetriedRunSurvivesRestart(t *testing.T) {
-	test(t, func(w *world) {
+	test(t, func(w *fixture) {
 		x := w.run(w.define(`
 			a set {"values": {"v": 1}}
 			b fail {"times": 1}
@@ -345,9 +345,9 @@ func TestRetriedRunSurvivesRestart(t *testing.T) {
 	})
 }
 
-// A run of a map that is not the stored one is retried with its own.
+// A run of an ad hoc map is retried with that map.
 func TestRetryAdHoc(t *testing.T) {
-	test(t, func(w *world) {
+	test(t, func(w *fixture) {
 		d := w.define(`a pass`)
 		m, issues := blueprint.ParseMap(w.decode(mapText(`
 			x act
@@ -368,23 +368,23 @@ func TestRetryAdHoc(t *testing.T) {
 		w.expect(w.view(y.ID), `paused: x=completed y=completed z=paused`)
 		w.answerOK(y.ID, "", 5)
 		w.expect(w.settle(y.ID), `completed: x=completed y=completed z=completed -> {"answer":5,"input":1,"prompt":null}`)
-		// The stored map is what everybody else runs.
+		// Other runs use the stored map.
 		w.expect(w.run(d), `completed: a=completed -> {"n":1}`)
 	})
 }
 
-// Who answers or cancels a run while the disk takes nothing is told so within
-// seconds, and the run does what was asked once the disk takes it.
-func TestOrderWhileTheDiskIsFull(t *testing.T) {
+// An answer or a cancellation returns within seconds while commits fail, and takes
+// effect once they succeed.
+func TestCommandWhileTheDiskIsFull(t *testing.T) {
 	for name, c := range map[string]struct {
-		order func(w *world, id string) error
+		order func(w *fixture, id string) error
 		ends  blueprint.Status
 	}{
-		"an answer":      {func(w *world, id string) error { return w.answer(id, "a", true) }, blueprint.StatusCompleted},
-		"a cancellation": {func(w *world, id string) error { return w.Cancel(w.Context(), id, "") }, blueprint.StatusFailed},
+		"an answer":      {func(w *fixture, id string) error { return w.answer(id, "a", true) }, blueprint.StatusCompleted},
+		"a cancellation": {func(w *fixture, id string) error { return w.Cancel(w.Context(), id, "") }, blueprint.StatusFailed},
 	} {
 		t.Run(name, func(t *testing.T) {
-			test(t, func(w *world) {
+			test(t, func(w *fixture) {
 				h := w.start(w.define("a ask"))
 				w.wait(h)
 				w.journal.setFault(func(int, *blueprint.JournalCommit) error {

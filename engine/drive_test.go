@@ -9,14 +9,14 @@ import (
 	"blueprintd/engine"
 )
 
-// Who waits for a run of quick nodes has worked on it to its end when Start returns.
+// Start returns after the end of a run of quick nodes if its caller waits for it.
 func TestCallerWorksOnQuickRun(t *testing.T) {
-	test(t, func(w *world) {
+	test(t, func(w *fixture) {
 		h := w.startWith(request(w.define(`
 			a quick
 			b quick`)), engine.AtEnd)
 		select {
-		case <-h.Ended(): // nobody else has had the time
+		case <-h.Ended(): // no other goroutine had the time
 		default:
 			t.Error("the run has not ended")
 		}
@@ -24,9 +24,8 @@ func TestCallerWorksOnQuickRun(t *testing.T) {
 	})
 }
 
-// A caller is kept neither by a node that may take long, nor by a fork, nor by
-// many quick ones.
-func TestCallerIsNotKept(t *testing.T) {
+// Start is not delayed by slow nodes, forks, or many quick nodes.
+func TestCallerIsNotDelayed(t *testing.T) {
 	for name, definition := range map[string]string{
 		"a node that is not quick":    "a quick\nb pass",
 		"one with an effect":          "a quick\nb act",
@@ -35,7 +34,7 @@ func TestCallerIsNotKept(t *testing.T) {
 		"quick, after more than that": "slow quick\nb quick",
 	} {
 		t.Run(name, func(t *testing.T) {
-			test(t, func(w *world) {
+			test(t, func(w *fixture) {
 				slow, held := w.hold("slow"), w.hold("b")
 				begun := make(chan *engine.Handle)
 				go func() { begun <- w.startWith(request(w.define(definition)), engine.AtEnd) }()
@@ -56,10 +55,10 @@ func TestCallerIsNotKept(t *testing.T) {
 	}
 }
 
-// Whoever has the answer of a respond node is not kept by what comes behind it,
-// not even when the disk fails.
-func TestAnsweredCallerIsNotKept(t *testing.T) {
-	test(t, func(w *world) {
+// A caller that has the response of a respond node is not delayed by later nodes, even
+// if commits fail.
+func TestAnsweredCallerIsNotDelayed(t *testing.T) {
+	test(t, func(w *fixture) {
 		stuck := make(chan struct{})
 		w.journal.setFault(func(_ int, c *blueprint.JournalCommit) error {
 			if c.Row.Status.Terminal() {
@@ -78,10 +77,10 @@ func TestAnsweredCallerIsNotKept(t *testing.T) {
 	})
 }
 
-// Somebody else makes a run durable while its caller works on it: a timer, a look,
-// or the next delivery to a concurrency group that is full. From then on commits are tried for
-// ever, and that must not be the caller's to do.
-func TestCallerIsNotKeptByTheDisk(t *testing.T) {
+// A timer, a view, or the next delivery to a full concurrency group may store a run
+// while its caller drives it. From then on commits are retried indefinitely, which must
+// not happen on the caller's goroutine.
+func TestCallerIsNotDelayedByCommits(t *testing.T) {
 	limited := func(r *blueprint.StartRequest) *blueprint.StartRequest {
 		r.Trigger = &blueprint.TriggerContext{ID: "t", Type: blueprint.TriggerWebhook}
 		r.Concurrency = &blueprint.ConcurrencyGroup{Key: "t", Limit: 1, OnLimit: blueprint.LimitSkip}
@@ -89,18 +88,18 @@ func TestCallerIsNotKeptByTheDisk(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		definition string
-		hurry      func(w *world, d *blueprint.Definition)
+		hurry      func(w *fixture, d *blueprint.Definition)
 	}{
-		"its last commit, behind a timer": {"a quick", func(w *world, _ *blueprint.Definition) { w.pass(1100 * time.Millisecond) }},
-		"its answer, behind a timer":      {"a respond\nb quick", func(w *world, _ *blueprint.Definition) { w.pass(1100 * time.Millisecond) }},
-		"its answer, behind a full concurrency group": {"a respond\nb quick", func(w *world, d *blueprint.Definition) {
+		"its last commit, behind a timer": {"a quick", func(w *fixture, _ *blueprint.Definition) { w.pass(1100 * time.Millisecond) }},
+		"its answer, behind a timer":      {"a respond\nb quick", func(w *fixture, _ *blueprint.Definition) { w.pass(1100 * time.Millisecond) }},
+		"its answer, behind a full concurrency group": {"a respond\nb quick", func(w *fixture, d *blueprint.Definition) {
 			if _, err := w.Start(limited(request(d)), engine.AtEnd); err == nil {
 				w.Error("the second run is not skipped")
 			}
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			test(t, func(w *world) {
+			test(t, func(w *fixture) {
 				held := w.hold("a")
 				var full atomic.Bool
 				full.Store(true)
@@ -121,7 +120,7 @@ func TestCallerIsNotKeptByTheDisk(t *testing.T) {
 				select {
 				case h = <-begun:
 				default:
-					t.Error("the caller is kept")
+					t.Error("the caller is delayed")
 				}
 				full.Store(false)
 				if h == nil {
@@ -133,10 +132,9 @@ func TestCallerIsNotKeptByTheDisk(t *testing.T) {
 	}
 }
 
-// As above, where the other one's commit is under way when the caller comes to its
-// last one.
+// The same while the other commit is in progress.
 func TestCallerDoesNotWaitForACommit(t *testing.T) {
-	test(t, func(w *world) {
+	test(t, func(w *fixture) {
 		held, first, goOn := w.hold("a"), make(chan struct{}), make(chan struct{})
 		w.journal.setFault(func(_ int, c *blueprint.JournalCommit) error {
 			if c.New {

@@ -13,8 +13,8 @@ import (
 	"blueprintd/engine"
 )
 
-// hear notes the events of every commit, as name and data.
-func (w *world) hear() (events *[]blueprint.Event, told func() string) {
+// recordEvents records the events of every commit; text returns them as name and data.
+func (w *fixture) recordEvents() (events *[]blueprint.Event, text func() string) {
 	events = &[]blueprint.Event{}
 	w.journal.setFault(func(_ int, c *blueprint.JournalCommit) error {
 		for _, e := range c.Events {
@@ -48,8 +48,8 @@ func TestEvents(t *testing.T) {
 		{"waits", `a wait {"ms": 1000}`, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			test(t, func(w *world) {
-				events, told := w.hear()
+			test(t, func(w *fixture) {
+				events, text := w.recordEvents()
 				r := request(w.define(c.lines))
 				r.Trigger = &blueprint.TriggerContext{ID: "t", Type: blueprint.TriggerEvent, Depth: 3, Root: "first"}
 				r.Firing = &blueprint.Firing{ID: "f", TriggerID: "t", Key: "k"}
@@ -57,7 +57,7 @@ func TestEvents(t *testing.T) {
 				h := w.startWith(r, engine.Soon)
 				w.settle(h.ID)
 				all := *events
-				if got := strings.TrimPrefix(told(), "trigger.missed null"); strings.TrimSpace(got) != c.want {
+				if got := strings.TrimPrefix(text(), "trigger.missed null"); strings.TrimSpace(got) != c.want {
 					t.Errorf("told %.300s, want %.300s", got, c.want)
 				}
 				if all[0].Name != "trigger.missed" || len(all) > 2 {
@@ -74,10 +74,10 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-// What is told can be the input of a run that is delivered again, however deeply
-// the output was nested.
+// The data of an event fits the nesting limit of the run that receives it, however
+// deeply the output was nested.
 func TestEventsAreNotTooDeep(t *testing.T) {
-	test(t, func(w *world) {
+	test(t, func(w *fixture) {
 		for levels, want := range map[int]bool{125: false, 126: false, 127: true, 200: true} {
 			var input any
 			for range levels {
@@ -104,14 +104,13 @@ func TestEventsAreNotTooDeep(t *testing.T) {
 	})
 }
 
-// Each pause is told of once, whatever comes between, and an end that somebody
-// wanted is marked as such.
+// Each pause publishes one event, and a cancellation is marked in the commit.
 func TestEventsOfPauses(t *testing.T) {
-	test(t, func(w *world) {
-		_, told := w.hear()
+	test(t, func(w *fixture) {
+		_, text := w.recordEvents()
 		expect := func(what, want string) {
 			t.Helper()
-			if got := told(); got != want {
+			if got := text(); got != want {
 				t.Errorf("%s: told %s, want %s", what, got, want)
 			}
 		}
@@ -132,7 +131,7 @@ func TestEventsOfPauses(t *testing.T) {
 		expect("it asks again", pause("c"))
 		w.advance(time.Hour)
 		w.settle(h.ID)
-		expect("nobody answered", `execution.failed {"error":{"code":"expired","message":"nobody answered in time","nodeId":"c"},"status":"failed"}`)
+		expect("nobody answered", `execution.failed {"error":{"code":"expired","message":"no answer in time","nodeId":"c"},"status":"failed"}`)
 
 		cancelled := 0
 		w.journal.setFault(func(_ int, c *blueprint.JournalCommit) error {
@@ -149,10 +148,10 @@ func TestEventsOfPauses(t *testing.T) {
 	})
 }
 
-// What others are told holds no secret.
+// Events hold no secrets.
 func TestEventsAreMasked(t *testing.T) {
-	test(t, func(w *world) {
-		events, _ := w.hear()
+	test(t, func(w *fixture) {
+		events, _ := w.recordEvents()
 		for _, lines := range []string{`a echo {"value": "Bearer {{token}}"}`, `a fail {"message": "{{token}}"}`, `a ask {"prompt": "is it {{token}}?"}`} {
 			w.settle(w.start(w.defineWith(lines, secretVariables)).ID)
 		}
@@ -162,23 +161,23 @@ func TestEventsAreMasked(t *testing.T) {
 		for _, e := range *events {
 			w.noSecret(e.Name, e.Data)
 			if !strings.Contains(encode(e.Data), "***") {
-				t.Errorf("%s tells %s", e.Name, encode(e.Data))
+				t.Errorf("event %s shows %s", e.Name, encode(e.Data))
 			}
 		}
 	})
 }
 
-// A run that another one waits for is not told of, and the events that it raises
-// count those that led to that one.
-func TestEventsOfSubRuns(t *testing.T) {
-	testRuns(t, func(w *world) {
+// A child run publishes no events of its own end, and its emitted events count those
+// that led to its ancestors.
+func TestEventsOfChildRuns(t *testing.T) {
+	testRuns(t, func(w *fixture) {
 		var depths []string
 		emit := func(_ context.Context, e blueprint.Event) (int, error) {
 			depths = append(depths, fmt.Sprint(e.Depth, e.Root))
 			return 0, nil
 		}
 		w.Engine.Emit = emit
-		events, _ := w.hear()
+		events, _ := w.recordEvents()
 		inner := w.define(`x emit`)
 		outer := w.define(fmt.Sprintf(`y call {"blueprintId": %q}`, inner.BlueprintID))
 		r := request(w.define(fmt.Sprintf("a call {\"blueprintId\": %q}\nb emit", outer.BlueprintID)))
@@ -194,45 +193,43 @@ func TestEventsOfSubRuns(t *testing.T) {
 	})
 }
 
-// A run of somebody who may start the blueprint and no more is told to nobody,
-// and raises nothing: what a stranger puts in starts nothing that belongs to
-// others.
-func TestForeignRunsAreNotTold(t *testing.T) {
-	test(t, func(w *world) {
-		events, told := w.hear()
+// A run of a user who may only start the blueprint publishes no events: its data must
+// not start runs of others.
+func TestPrivateRunsPublishNoEvents(t *testing.T) {
+	test(t, func(w *fixture) {
+		events, text := w.recordEvents()
 		r := requestOf("stranger", w.define(`a echo {"value": 1}`))
 		r.CanManage = false
 		w.settle(w.startWith(r, engine.Soon).ID)
 		if len(*events) > 0 {
-			t.Errorf("told %s", told())
+			t.Errorf("got events %s", text())
 		}
 	})
 }
 
-func TestForeignRunsRaiseNothing(t *testing.T) {
+func TestPrivateRunsEmitNothing(t *testing.T) {
 	raised := 0
 	testWith(t, func(o *engine.Options) {
 		o.Emit = func(context.Context, blueprint.Event) (int, error) { raised++; return 1, nil }
-	}, func(w *world) {
+	}, func(w *fixture) {
 		for _, manages := range []bool{false, true} {
 			r := requestOf("somebody", w.define(`a emit {"event": "custom.x"}`))
 			r.CanManage = manages
 			w.settle(w.startWith(r, engine.Soon).ID)
 		}
 		if raised != 1 {
-			t.Errorf("%d events were raised", raised)
+			t.Errorf("%d events were emitted", raised)
 		}
 	})
 }
 
-// An event tells where it comes from and has its data unaltered, with the secrets
-// that may be in there; its key is that of the node, and its depth one that the
-// trigger brought.
+// An emitted event names its source and has its data unaltered, with the secrets in it.
+// Its key is that of the node, and its depth is one more than the trigger's.
 func TestEmit(t *testing.T) {
 	var got []blueprint.Event
 	testWith(t, func(o *engine.Options) {
 		o.Emit = func(_ context.Context, e blueprint.Event) (int, error) { got = append(got, e); return 2, nil }
-	}, func(w *world) {
+	}, func(w *fixture) {
 		r := request(w.defineWith(`a emit`, secretVariables))
 		r.InputData = map[string]any{"secret": token}
 		r.Trigger = &blueprint.TriggerContext{ID: "t", Type: blueprint.TriggerEvent, Depth: 3}
@@ -248,10 +245,10 @@ func TestEmit(t *testing.T) {
 	})
 }
 
-// A run that is given secrets of others with its input passes them on and shows
-// none of them, also after a restart and in a retry.
+// Secrets that come with the input are passed on, and masked in views, also after a
+// restart and in a retry.
 func TestHiddenInput(t *testing.T) {
-	test(t, func(w *world) {
+	test(t, func(w *fixture) {
 		r := request(w.define("a ask\nb eval {\"expression\": \"inputData.secret == '" + token + "' ? inputData : 0\"}"))
 		r.InputData, r.Hidden = map[string]any{"secret": token}, []string{token}
 		h := w.startWith(r, engine.Soon)
@@ -267,7 +264,7 @@ func TestHiddenInput(t *testing.T) {
 	})
 }
 
-// An event that cannot be raised because the server stops is raised at the next
+// An event that cannot be emitted because the server stops is emitted after the next
 // start.
 func TestEmitWhileStopping(t *testing.T) {
 	stopping := true
@@ -278,7 +275,7 @@ func TestEmitWhileStopping(t *testing.T) {
 			}
 			return 1, nil
 		}
-	}, func(w *world) {
+	}, func(w *fixture) {
 		gate := w.hold("a")
 		h := w.start(w.define(`a emit`))
 		<-gate.came

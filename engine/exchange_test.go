@@ -13,8 +13,8 @@ import (
 	"blueprintd/foundation/outbound"
 )
 
-// calling adds a node type that notes a call: config.fails times it fails
-// afterwards, and config.size is how long its body is.
+// calling adds a node type that records an exchange. config.fails is how often it fails
+// afterwards, config.size the length of its body.
 func calling(o *engine.Options) {
 	o.Catalogue = maps.Clone(o.Catalogue)
 	o.Catalogue["ring"] = &blueprint.NodeType{Type: "ring", Title: "ring", Effect: blueprint.EffectIdempotent, Run: func(ctx context.Context, task *blueprint.Task) (blueprint.Result, error) {
@@ -36,14 +36,14 @@ func calling(o *engine.Options) {
 }
 
 // recorded starts a run that is recorded.
-func (w *world) recorded(d *blueprint.Definition) *engine.Handle {
+func (w *fixture) recorded(d *blueprint.Definition) *engine.Handle {
 	r := request(d)
 	r.Record = true
 	return w.startWith(r, engine.AtOnce)
 }
 
-// tape returns who called in a run, and at which attempt.
-func (w *world) tape(id string) (called string, list []blueprint.Exchange) {
+// tape returns the nodes and attempts with exchanges in a run.
+func (w *fixture) tape(id string) (called string, list []blueprint.Exchange) {
 	w.Helper()
 	recording, err := w.Recording(context.Background(), &blueprint.StoredExecution{Row: blueprint.ExecutionRow{ID: id}})
 	if err != nil {
@@ -59,12 +59,12 @@ func (w *world) tape(id string) (called string, list []blueprint.Exchange) {
 	return strings.Join(all, ", "), recording.Exchanges
 }
 
-func TestARecordedRunKeepsItsExchanges(t *testing.T) {
+func TestRecordedRun(t *testing.T) {
 	var l library
 	testWith(t, func(o *engine.Options) {
 		calling(o)
 		o.Blueprints = &l
-	}, func(w *world) {
+	}, func(w *fixture) {
 		l.w = w
 		inner := w.define(`c ring {}`)
 		h := w.recorded(w.define(`
@@ -103,8 +103,8 @@ func TestARecordedRunKeepsItsExchanges(t *testing.T) {
 	})
 }
 
-func TestARunThatIsNotRecordedKeepsNone(t *testing.T) {
-	testWith(t, calling, func(w *world) {
+func TestUnrecordedRun(t *testing.T) {
+	testWith(t, calling, func(w *fixture) {
 		x := w.run(w.define(`a ring {}`))
 		recording, err := w.Recording(context.Background(), &blueprint.StoredExecution{Row: blueprint.ExecutionRow{ID: x.ID}})
 		if err != nil {
@@ -116,11 +116,11 @@ func TestARunThatIsNotRecordedKeepsNone(t *testing.T) {
 	})
 }
 
-func TestARecordingIsBounded(t *testing.T) {
+func TestRecordingIsBounded(t *testing.T) {
 	testWith(t, func(o *engine.Options) {
 		calling(o)
 		o.Limits.Tape = 10_000
-	}, func(w *world) {
+	}, func(w *fixture) {
 		h := w.recorded(w.define(`
 			a ring {"size": 2000}
 			b ring {"size": 2000}
@@ -146,7 +146,7 @@ func TestRecordingsHoldNoSecrets(t *testing.T) {
 	testWith(t, func(o *engine.Options) {
 		calling(o)
 		o.Connections = known()
-	}, func(w *world) {
+	}, func(w *fixture) {
 		d := w.defineWith(`
 			a ring {"body": "{{word}}", "connectionId": "http"}
 			b ring {"body": "{{pin}}"}
@@ -185,10 +185,10 @@ func TestRecordingsHoldNoSecrets(t *testing.T) {
 	})
 }
 
-// A step that failed shows what it sent last, also after a restart, and not what
-// is secret. A step that went well, or sent nothing, shows nothing.
+// A failed step shows its last exchange, masked, also after a restart. Other steps show
+// none.
 func TestFailedStepsKeepTheirExchange(t *testing.T) {
-	test(t, func(w *world) {
+	test(t, func(w *fixture) {
 		d := w.defineWith(`
 			fine reach {"body": "a"}
 			later reach {"body": "b", "times": 1} | {"retry": {"maxAttempts": 2, "delayMs": 1000}}
@@ -216,9 +216,9 @@ func TestFailedStepsKeepTheirExchange(t *testing.T) {
 	})
 }
 
-// However many steps of a run fail, what they keep is bounded.
+// The exchanges of failed steps of a run are bounded.
 func TestEvidenceOfManySteps(t *testing.T) {
-	test(t, func(w *world) {
+	test(t, func(w *fixture) {
 		d := w.define(each("l", `"items": "{{inputData.list}}"`, "", `x reach {"body": "{{inputData.body}}", "times": 9} | {"onError": "continue"}`))
 		r := request(d)
 		list := make([]any, 300)

@@ -9,10 +9,9 @@ import (
 	"blueprintd/blueprint"
 )
 
-// Between attempts the clock has to move; each delay is twice the one before,
-// give or take a fifth.
+// Each delay is about twice the previous one, and passes on the engine's clock.
 func TestRetryWithBackoff(t *testing.T) {
-	test(t, func(w *world) {
+	test(t, func(w *fixture) {
 		h := w.start(w.define(`a fail {"times": 3} | {"retry": {"maxAttempts": 4, "delayMs": 10000}}`))
 		for attempt := 1; attempt <= 3; attempt++ {
 			x := w.settle(h.ID)
@@ -73,7 +72,7 @@ func TestRetries(t *testing.T) {
 
 func testRetry(t *testing.T, lines string, within time.Duration, want string, attempts int) {
 	t.Helper()
-	test(t, func(w *world) {
+	test(t, func(w *fixture) {
 		h := w.start(w.define(lines))
 		synctest.Wait()
 		w.advance(within)
@@ -88,9 +87,9 @@ func testRetry(t *testing.T, lines string, within time.Duration, want string, at
 	})
 }
 
-// Retry-After is not shortened by our own delay.
+// Retry-After is not shortened by the node's own delay.
 func TestRetryAfterIsTheLeast(t *testing.T) {
-	test(t, func(w *world) {
+	test(t, func(w *fixture) {
 		h := w.start(w.define(`a fail {"times": 1, "retryAfterMs": 600000} | {"retry": {"maxAttempts": 2}}`))
 		synctest.Wait()
 		w.advance(599_999 * time.Millisecond)
@@ -101,7 +100,7 @@ func TestRetryAfterIsTheLeast(t *testing.T) {
 }
 
 func TestTimeout(t *testing.T) {
-	test(t, func(w *world) {
+	test(t, func(w *fixture) {
 		h := w.start(w.define(`a hang {} | {"timeoutMs": 30000, "retry": {"maxAttempts": 2}}`))
 		w.pass(29 * time.Second)
 		if s := step(w.view(h.ID), "a"); s.Attempt != 1 || s.Status != blueprint.StepRunning {
@@ -154,7 +153,7 @@ func TestOnError(t *testing.T) {
 
 func testOnError(t *testing.T, lines, want, wantOutputs string) {
 	t.Helper()
-	test(t, func(w *world) {
+	test(t, func(w *fixture) {
 		x := w.run(w.define(lines))
 		w.expect(x, want)
 		w.expect(w.view(x.ID), want)
@@ -172,7 +171,7 @@ func testOnError(t *testing.T, lines, want, wantOutputs string) {
 }
 
 func TestCounts(t *testing.T) {
-	test(t, func(w *world) {
+	test(t, func(w *fixture) {
 		x := w.run(w.define(`
 			a pass
 			b pass | {"disabled": true}
@@ -186,7 +185,7 @@ func TestCounts(t *testing.T) {
 			t.Errorf("summary %q", got)
 		}
 	})
-	test(t, func(w *world) {
+	test(t, func(w *fixture) {
 		gate := w.hold("c")
 		h := w.start(w.define(`
 			a pass
@@ -204,10 +203,10 @@ func TestCounts(t *testing.T) {
 	})
 }
 
-// After a failure that stops the run nothing new starts, running nodes finish,
-// waits and questions are skipped, and a node between attempts has failed.
+// After a failure that stops the run nothing new starts, running nodes finish, waits and
+// questions are skipped, and a node between attempts has failed.
 func TestStoppingFailure(t *testing.T) {
-	test(t, func(w *world) {
+	test(t, func(w *fixture) {
 		slow, bad, later := w.hold("slow"), w.hold("bad"), w.hold("later")
 		h := w.start(w.define(`
 			root pass
@@ -250,10 +249,10 @@ func TestStoppingFailure(t *testing.T) {
 	})
 }
 
-// Of several that failed the first in the map is the one that is reported.
+// Of several failures the first in map order is reported.
 func TestFirstFailureInMapOrder(t *testing.T) {
 	for _, first := range []string{"a", "b"} {
-		test(t, func(w *world) {
+		test(t, func(w *fixture) {
 			gates := map[string]*chanMutex{"a": w.hold("a"), "b": w.hold("b")}
 			h := w.start(w.define(`
 				a fail {"message": "a"}
@@ -279,9 +278,9 @@ func TestFirstFailureInMapOrder(t *testing.T) {
 	}
 }
 
-// A stop that comes after a failure does not make the run a good one.
+// A stop after a failure does not make the run successful.
 func TestStopAfterFailure(t *testing.T) {
-	test(t, func(w *world) {
+	test(t, func(w *fixture) {
 		gate := w.hold("b")
 		h := w.start(w.define(`
 			a fail
@@ -295,9 +294,9 @@ func TestStopAfterFailure(t *testing.T) {
 	})
 }
 
-// What waits when the run is stopped well is skipped.
+// Waits are skipped when a stop node ends the run.
 func TestStopSkipsWaits(t *testing.T) {
-	test(t, func(w *world) {
+	test(t, func(w *fixture) {
 		gate := w.hold("end")
 		h := w.start(w.define(`
 			waits wait {"ms": 1000}
@@ -312,10 +311,9 @@ func TestStopSkipsWaits(t *testing.T) {
 	})
 }
 
-// A node between attempts when the run is stopped well has failed, the run has
-// not.
+// A node between attempts has failed when a stop node completes the run.
 func TestStopBetweenAttempts(t *testing.T) {
-	test(t, func(w *world) {
+	test(t, func(w *fixture) {
 		gate := w.hold("end")
 		h := w.start(w.define(`
 			root pass
@@ -335,7 +333,7 @@ func TestStopBetweenAttempts(t *testing.T) {
 }
 
 func TestErrorSummaryIsShort(t *testing.T) {
-	test(t, func(w *world) {
+	test(t, func(w *fixture) {
 		lines := ""
 		for i := range 5 {
 			lines += fmt.Sprintf("n%d fail {} | {\"onError\": \"continue\"}\n", i)
@@ -347,7 +345,7 @@ func TestErrorSummaryIsShort(t *testing.T) {
 }
 
 func TestLogs(t *testing.T) {
-	test(t, func(w *world) {
+	test(t, func(w *fixture) {
 		h := w.start(w.define(`
 			a log {"message": "hello {{inputData.n}}", "data": {"x": [1]}}
 			b wait {"ms": 1000}
@@ -376,7 +374,7 @@ func TestLogs(t *testing.T) {
 }
 
 func TestLogIsBounded(t *testing.T) {
-	test(t, func(w *world) {
+	test(t, func(w *fixture) {
 		x := w.run(w.define(`a log {"message": "x", "times": 10010}`))
 		if n := len(x.Logs); n != 10_001+3 {
 			t.Errorf("%d lines", n)

@@ -7,20 +7,20 @@ import (
 	"pgregory.net/rapid"
 )
 
-// load is flows with runs that do nothing but ask for turns.
+// load is a fairQueue with runs that take and release slots.
 type load struct {
 	fairQueue
 	working []*run
-	came    map[string]int // runs of each flow that asked
-	served  map[string]int // runs of each flow that had a turn
+	came    map[string]int // runs of each flow that requested a slot
+	served  map[string]int // runs of each flow that got a slot
 }
 
-func newLoad(turns, places int) *load {
-	return &load{fairQueue: fairQueue{slots: turns, places: places, groups: map[string]*group{}}, came: map[string]int{}, served: map[string]int{}}
+func newLoad(slots, places int) *load {
+	return &load{fairQueue: fairQueue{slots: slots, places: places, groups: map[string]*group{}}, came: map[string]int{}, served: map[string]int{}}
 }
 
-// ask asks for a turn for a run of a flow, as takeTurn does.
-func (l *load) ask(group, name string) {
+// request requests a slot for a run of a flow, as takeSlot does.
+func (l *load) request(group, name string) {
 	r := &run{fold: fold{id: fmt.Sprint(l.came[group+name])}}
 	l.came[group+name]++
 	r.flow = l.flow(group, name)
@@ -43,8 +43,8 @@ func (l *load) serve(r *run) string {
 	return name
 }
 
-// end gives the turn of a run back, as passTurn does, and tells who has turns
-// now.
+// end releases the slot of a run, as releaseSlot does, and returns the flows that get
+// slots.
 func (l *load) end(i int) (next []string) {
 	r := l.working[i]
 	l.working = append(l.working[:i], l.working[i+1:]...)
@@ -55,17 +55,17 @@ func (l *load) end(i int) (next []string) {
 	return next
 }
 
-// Whatever comes and goes, nobody has more than the bounds leave, nobody waits
-// who may have a turn, and nothing is left when all is done.
+// Bounds hold at all times, no flow waits that may have a slot, and nothing is left at
+// the end.
 func TestFlowsKeepTheirBounds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		turns := rapid.IntRange(1, 20).Draw(t, "turns")
-		l := newLoad(turns, 1000)
+		slots := rapid.IntRange(1, 20).Draw(t, "slots")
+		l := newLoad(slots, 1000)
 		for range rapid.IntRange(0, 200).Draw(t, "steps") {
 			if len(l.working) > 0 && rapid.Bool().Draw(t, "ends") {
 				l.end(rapid.IntRange(0, len(l.working)-1).Draw(t, "which"))
 			} else {
-				l.ask(rapid.SampledFrom([]string{"A", "B", "C"}).Draw(t, "group"), rapid.SampledFrom([]string{"a", "b", "c", "d"}).Draw(t, "flow"))
+				l.request(rapid.SampledFrom([]string{"A", "B", "C"}).Draw(t, "group"), rapid.SampledFrom([]string{"a", "b", "c", "d"}).Draw(t, "flow"))
 			}
 			l.check(t)
 		}
@@ -74,7 +74,7 @@ func TestFlowsKeepTheirBounds(t *testing.T) {
 			l.check(t)
 		}
 		if l.taken != 0 || l.queued != 0 || len(l.groups) != 0 {
-			t.Fatalf("%d turns and %d runs are left, %d groups", l.taken, l.queued, len(l.groups))
+			t.Fatalf("%d slots and %d runs are left, %d groups", l.taken, l.queued, len(l.groups))
 		}
 	})
 }
@@ -86,30 +86,30 @@ func (l *load) check(t *rapid.T) {
 		for _, f := range g.flows {
 			inGroup += f.taken
 			waiting += f.waiting.length
-			if f.taken > 0 && f.taken > mostOf(l.turnsOf(), flowShare) {
-				t.Fatalf("%s%s has %d of %d turns", g.name, f.name, f.taken, l.turnsOf())
+			if f.taken > 0 && f.taken > mostOf(l.slotCount(), flowShare) {
+				t.Fatalf("%s%s has %d of %d slots", g.name, f.name, f.taken, l.slotCount())
 			}
 			if f.waiting.length > 0 && l.hasSlotFor(f) {
-				t.Fatalf("%s%s waits with %d turns although %d are free", g.name, f.name, f.taken, l.free())
+				t.Fatalf("%s%s waits with %d slots although %d are free", g.name, f.name, f.taken, l.free())
 			}
 			if f.taken+f.waiting.length == 0 {
-				t.Fatalf("%s%s is kept", g.name, f.name)
+				t.Fatalf("%s%s is not removed", g.name, f.name)
 			}
 		}
-		if inGroup != g.taken || waiting != g.queued || inGroup > mostOf(l.turnsOf(), groupShare) {
-			t.Fatalf("group %s: %d turns, counted %d; %d runs, counted %d", g.name, inGroup, g.taken, waiting, g.queued)
+		if inGroup != g.taken || waiting != g.queued || inGroup > mostOf(l.slotCount(), groupShare) {
+			t.Fatalf("group %s: %d slots, counted %d; %d runs, counted %d", g.name, inGroup, g.taken, waiting, g.queued)
 		}
 		taken += inGroup
 		queued += waiting
 	}
-	if taken != l.taken || queued != l.queued || taken != len(l.working) || taken > l.turnsOf() {
-		t.Fatalf("%d turns, counted %d, %d work; %d runs, counted %d", taken, l.taken, len(l.working), queued, l.queued)
+	if taken != l.taken || queued != l.queued || taken != len(l.working) || taken > l.slotCount() {
+		t.Fatalf("%d slots, counted %d, %d work; %d runs, counted %d", taken, l.taken, len(l.working), queued, l.queued)
 	}
 }
 
-func (l *load) turnsOf() int { return l.fairQueue.slots }
+func (l *load) slotCount() int { return l.fairQueue.slots }
 
-// mostOf returns how many turns of all one that is alone may have.
+// mostOf returns how many slots a lone flow or group may have.
 func mostOf(all, share int) int {
 	taken := 0
 	for taken/share+1 <= all-taken {
@@ -118,23 +118,23 @@ func mostOf(all, share int) int {
 	return taken
 }
 
-// With one turn the organizations have it in rotation, and within each its
-// flows, however many runs of each wait.
-func TestFlowsTakeTurns(t *testing.T) {
+// One slot goes round-robin to the organizations, and within each to its flows, however
+// many runs wait.
+func TestFlowsRoundRobin(t *testing.T) {
 	l := newLoad(1, 1000)
 	for range 50 {
-		l.ask("noisy", "1")
+		l.request("noisy", "1")
 	}
 	for range 10 {
-		l.ask("calm", "1")
-		l.ask("calm", "2")
-		l.ask("other", "1")
+		l.request("calm", "1")
+		l.request("calm", "2")
+		l.request("other", "1")
 	}
 	for round := range 20 {
 		seen := map[string]int{}
 		for range 6 {
 			seen[l.end(0)[0]]++
-			l.ask("noisy", "1") // which does not put it back
+			l.request("noisy", "1") // does not move the flow back
 		}
 		if round < 5 && (seen["noisy1"] != 2 || seen["calm1"] != 1 || seen["calm2"] != 1 || seen["other1"] != 2) {
 			t.Errorf("round %d: %v", round, seen)
@@ -145,8 +145,8 @@ func TestFlowsTakeTurns(t *testing.T) {
 	}
 }
 
-// A flow that is alone leaves a ninth of many turns and places, the flows of one
-// organization a seventeenth; of a few they leave none.
+// A lone flow leaves a ninth of many slots and places free, a lone organization a
+// seventeenth; of a few they leave none.
 func TestFlowsLeaveRoom(t *testing.T) {
 	for _, test := range []struct{ most, alone, group int }{{1, 1, 1}, {2, 2, 2}, {4, 4, 4}, {8, 8, 8}, {10, 9, 10}, {1000, 889, 942}} {
 		alone, group := newLoad(test.most, test.most), newLoad(test.most, test.most)
@@ -162,26 +162,26 @@ func TestFlowsLeaveRoom(t *testing.T) {
 		}
 		waiting := 0
 		for i := range 2 * test.most {
-			alone.ask("A", "1")
-			group.ask("A", fmt.Sprint(i%7))
+			alone.request("A", "1")
+			group.request("A", fmt.Sprint(i%7))
 			if queued(queue, "1") {
 				waiting++
 			}
 		}
 		if len(alone.working) != test.alone || waiting != test.alone || len(group.working) > test.group || len(group.working) < test.group-1 {
-			t.Errorf("of %d a flow alone has %d turns and %d places, a group %d turns", test.most, len(alone.working), waiting, len(group.working))
+			t.Errorf("of %d a flow alone has %d slots and %d places, a group %d slots", test.most, len(alone.working), waiting, len(group.working))
 		}
 	}
 }
 
-// However many flows there are, all have as much at the end.
+// However many flows there are, all get equal shares.
 func TestFlowsAreEqual(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		turns, flows := rapid.IntRange(1, 30).Draw(t, "turns"), rapid.IntRange(2, 12).Draw(t, "flows")
-		l := newLoad(turns, 100_000)
+		slots, flows := rapid.IntRange(1, 30).Draw(t, "slots"), rapid.IntRange(2, 12).Draw(t, "flows")
+		l := newLoad(slots, 100_000)
 		for range 400 {
 			for i := range flows {
-				l.ask(fmt.Sprint("org", i), "x")
+				l.request(fmt.Sprint("org", i), "x")
 			}
 		}
 		for range 20 * flows {
@@ -193,12 +193,12 @@ func TestFlowsAreEqual(t *testing.T) {
 			least, most = min(least, n), max(most, n)
 		}
 		if least < 5 {
-			t.Fatalf("of %d turns, %d flows had from %d to %d", turns, flows, least, most)
+			t.Fatalf("of %d slots, %d flows had from %d to %d", slots, flows, least, most)
 		}
 	})
 }
 
-// A start and an end cost the same however many wait.
+// A start and an end cost the same however many runs wait.
 func BenchmarkFairQueue(b *testing.B) {
 	for _, flows := range []int{1, 10, 1000} {
 		b.Run(fmt.Sprint(flows), func(b *testing.B) {
@@ -208,7 +208,7 @@ func BenchmarkFairQueue(b *testing.B) {
 				group[i], name[i] = fmt.Sprint("org", i/3), fmt.Sprint("flow", i)
 			}
 			for i := range 20_000 {
-				l.ask(group[i%flows], name[i%flows])
+				l.request(group[i%flows], name[i%flows])
 			}
 			b.ReportAllocs()
 			for at := 0; b.Loop(); at++ {

@@ -12,7 +12,7 @@ import (
 	"blueprintd/engine"
 )
 
-// isDone reports whether a call has come back.
+// isDone reports whether done is closed.
 func isDone(done <-chan struct{}) bool {
 	synctest.Wait()
 	select {
@@ -24,7 +24,7 @@ func isDone(done <-chan struct{}) bool {
 }
 
 // accepted returns a channel that closes once a handle is accepted.
-func accepted(w *world, h *engine.Handle) <-chan struct{} {
+func accepted(w *fixture, h *engine.Handle) <-chan struct{} {
 	done := make(chan struct{})
 	go func() {
 		if err := h.Accepted(context.Background()); err == nil {
@@ -34,10 +34,10 @@ func accepted(w *world, h *engine.Handle) <-chan struct{} {
 	return done
 }
 
-// A run of pure nodes is one commit, made when it ends.
+// A run of pure nodes is one commit at its end.
 func TestPureRunIsOneCommit(t *testing.T) {
 	for _, urgency := range []engine.Urgency{engine.Soon, engine.AtEnd} {
-		test(t, func(w *world) {
+		test(t, func(w *fixture) {
 			w.wait(w.startWith(request(w.define(`
 				a pass
 				b set {"values": {"v": 1}}
@@ -62,7 +62,7 @@ func TestUrgency(t *testing.T) {
 
 func testUrgency(t *testing.T, urgency engine.Urgency, within time.Duration) {
 	t.Helper()
-	test(t, func(w *world) {
+	test(t, func(w *fixture) {
 		gate := w.hold("b")
 		h := w.startWith(request(w.define(`
 			a pass
@@ -85,10 +85,9 @@ func testUrgency(t *testing.T, urgency engine.Urgency, within time.Duration) {
 	})
 }
 
-// While a commit is under way nothing is acknowledged, and no node with a side
-// effect starts.
+// During a commit nothing is acknowledged and no node with a side effect starts.
 func TestCommitBeforePromiseAndAct(t *testing.T) {
-	test(t, func(w *world) {
+	test(t, func(w *fixture) {
 		open := make(chan struct{})
 		w.journal.setFault(func(int, *blueprint.JournalCommit) error { <-open; return nil })
 		h := w.start(w.define(`
@@ -111,10 +110,9 @@ func TestCommitBeforePromiseAndAct(t *testing.T) {
 	})
 }
 
-// The start of each side effect is on the disk before it, and its end soon
-// after.
-func TestEffectsAreOnTheDisk(t *testing.T) {
-	test(t, func(w *world) {
+// The start of each side effect is durable before it, and its end soon after.
+func TestEffectsAreDurable(t *testing.T) {
+	test(t, func(w *fixture) {
 		first, second, last := w.hold("b"), w.hold("c"), w.hold("d")
 		h := w.start(w.define(`
 			a pass
@@ -151,9 +149,9 @@ func TestEffectsAreOnTheDisk(t *testing.T) {
 	})
 }
 
-// What pure nodes did long ago is on the disk too.
-func TestLongPureRunIsStoredOnItsWay(t *testing.T) {
-	test(t, func(w *world) {
+// Entries of pure nodes are durable within a second.
+func TestLongPureRunIsStoredMeanwhile(t *testing.T) {
+	test(t, func(w *fixture) {
 		gates := []*chanMutex{w.hold("a"), w.hold("b"), w.hold("c")}
 		h := w.start(w.define(`
 			a pass
@@ -172,7 +170,7 @@ func TestLongPureRunIsStoredOnItsWay(t *testing.T) {
 }
 
 func TestAtOnceStoresFirst(t *testing.T) {
-	test(t, func(w *world) {
+	test(t, func(w *fixture) {
 		open := make(chan struct{})
 		w.journal.setFault(func(int, *blueprint.JournalCommit) error { <-open; return nil })
 		h := w.startWith(request(w.define(`a pass`)), engine.AtOnce)
@@ -189,10 +187,10 @@ func firing(id, key string) *blueprint.Firing {
 	return &blueprint.Firing{ID: id, TriggerID: "trigger", Source: blueprint.SourceWebhook, Key: key, ReceivedAt: blueprint.TimeOf(epoch)}
 }
 
-// A delivery that comes twice starts one run; the other is told which.
+// A repeated delivery starts one run; the second caller gets its id.
 func TestDuplicateFiring(t *testing.T) {
 	for _, urgency := range []engine.Urgency{engine.AtOnce, engine.Soon} {
-		test(t, func(w *world) {
+		test(t, func(w *fixture) {
 			d := w.define(`
 				a pass
 				b act`)
@@ -228,9 +226,9 @@ func TestDuplicateFiring(t *testing.T) {
 	}
 }
 
-// What happens while a commit is under way follows it soon.
-func TestWhatACommitMissesFollows(t *testing.T) {
-	test(t, func(w *world) {
+// Entries recorded during a commit are stored soon after it.
+func TestEntriesDuringACommit(t *testing.T) {
+	test(t, func(w *fixture) {
 		open, a, b := make(chan struct{}), w.hold("a"), w.hold("b")
 		w.journal.setFault(func(int, *blueprint.JournalCommit) error { <-open; return nil })
 		h := w.start(w.define(`
@@ -254,9 +252,9 @@ func TestWhatACommitMissesFollows(t *testing.T) {
 	})
 }
 
-// A run that the disk has refused starts nothing more.
+// A run whose first commit failed starts no more nodes.
 func TestRefusedRunStartsNothing(t *testing.T) {
-	test(t, func(w *world) {
+	test(t, func(w *fixture) {
 		gate := w.hold("b")
 		w.journal.setFault(func(int, *blueprint.JournalCommit) error { return errors.New("broken disk") })
 		h := w.start(w.define(`
@@ -292,7 +290,7 @@ func TestNewRunThatIsNotStored(t *testing.T) {
 
 func testNotStored(t *testing.T, failure error, urgency engine.Urgency, lines string) {
 	t.Helper()
-	test(t, func(w *world) {
+	test(t, func(w *fixture) {
 		w.journal.setFault(func(int, *blueprint.JournalCommit) error { return failure })
 		h := w.startWith(request(w.define(lines)), urgency)
 		if err := h.Accepted(w.Context()); !errors.Is(err, failure) {
@@ -314,10 +312,10 @@ func testNotStored(t *testing.T, failure error, urgency engine.Urgency, lines st
 	})
 }
 
-// A run that is on the disk waits for the disk, however long that takes.
-func TestDiskThatFailsForAWhile(t *testing.T) {
+// A stored run waits for a temporarily unavailable journal, however long.
+func TestTemporaryCommitFailure(t *testing.T) {
 	for failing := 2; failing <= 5; failing++ {
-		test(t, func(w *world) {
+		test(t, func(w *fixture) {
 			broken := time.Now().Add(time.Minute)
 			w.journal.setFault(func(n int, _ *blueprint.JournalCommit) error {
 				if n >= failing && time.Now().Before(broken) {
@@ -341,11 +339,11 @@ func TestDiskThatFailsForAWhile(t *testing.T) {
 	}
 }
 
-// A run that the disk refuses for good is put down where the disk last saw it,
-// whoever waits is told, and the next start takes it up.
-func TestDiskThatRefuses(t *testing.T) {
+// After a permanent failure a run is suspended at its last commit, callers get the
+// error, and the next start resumes it.
+func TestPermanentCommitFailure(t *testing.T) {
 	for failing := 2; failing <= 4; failing++ {
-		test(t, func(w *world) {
+		test(t, func(w *fixture) {
 			broken := errors.New("broken disk")
 			w.journal.setFault(func(n int, _ *blueprint.JournalCommit) error {
 				if n == failing {
@@ -373,9 +371,9 @@ func TestDiskThatRefuses(t *testing.T) {
 	}
 }
 
-// A run that was put down can be cancelled, though a node of it seems at work.
-func TestCancelWhatWasPutDown(t *testing.T) {
-	test(t, func(w *world) {
+// A suspended run can be cancelled, though one of its nodes is recorded as running.
+func TestCancelSuspendedRun(t *testing.T) {
+	test(t, func(w *fixture) {
 		gate := w.hold("b")
 		close(gate.open)
 		w.journal.setFault(func(n int, _ *blueprint.JournalCommit) error {
@@ -398,10 +396,10 @@ func TestCancelWhatWasPutDown(t *testing.T) {
 	})
 }
 
-// A respond node's answer is given once it is on the disk, and before the run
+// The response of a respond node is available once it is durable, and before the run
 // ends.
 func TestRespond(t *testing.T) {
-	test(t, func(w *world) {
+	test(t, func(w *fixture) {
 		open, gate := make(chan struct{}), w.hold("c")
 		w.journal.setFault(func(int, *blueprint.JournalCommit) error { <-open; return nil })
 		h := w.startWith(request(w.define(`
@@ -431,7 +429,7 @@ func TestRespond(t *testing.T) {
 
 func TestRespondAtTheEnd(t *testing.T) {
 	for _, lines := range []string{"a respond {\"body\": 1}", "a respond {\"body\": 1}\nb ask", "a respond {\"body\": 1}\nb fail"} {
-		test(t, func(w *world) {
+		test(t, func(w *fixture) {
 			h := w.start(w.define(lines))
 			w.wait(h)
 			if !isDone(h.Responded()) || h.Response().Body != blueprintNumber(1) {
@@ -439,7 +437,7 @@ func TestRespondAtTheEnd(t *testing.T) {
 			}
 		})
 	}
-	test(t, func(w *world) {
+	test(t, func(w *fixture) {
 		h := w.start(w.define(`a pass`))
 		w.wait(h)
 		if isDone(h.Responded()) || h.Response() != nil {
@@ -449,7 +447,7 @@ func TestRespondAtTheEnd(t *testing.T) {
 }
 
 func TestStartRefuses(t *testing.T) {
-	test(t, func(w *world) {
+	test(t, func(w *fixture) {
 		for name, test := range map[string]struct {
 			definition *blueprint.Definition
 			given      map[string]any
@@ -476,7 +474,7 @@ func TestStartRefuses(t *testing.T) {
 	})
 }
 
-// The server's log has one line for each run that failed, and none for others.
+// The server's log has one line for each failed run, and none for others.
 func TestFailedRunsAreLogged(t *testing.T) {
 	for _, c := range []struct {
 		name, lines, want string
@@ -489,7 +487,7 @@ func TestFailedRunsAreLogged(t *testing.T) {
 		{"failed after attempts", `a fail {"times": 5} | {"retry": {"maxAttempts": 3, "delayMs": 0}}`, `level=WARN msg="run failed" execution=ID blueprint=BLUEPRINT node=a code=test error="failed: "`, false},
 		{"cancelled", `a ask {"prompt": "?"}`, `level=INFO msg="run failed" execution=ID blueprint=BLUEPRINT node="" code=cancelled error="cancelled: enough"`, true},
 	} {
-		test(t, func(w *world) {
+		test(t, func(w *fixture) {
 			d := w.defineWith(c.lines, `[{"name": "token", "secret": true, "default": "`+token+`"}]`)
 			h := w.startWith(request(d), engine.Soon)
 			w.settle(h.ID)
@@ -499,7 +497,7 @@ func TestFailedRunsAreLogged(t *testing.T) {
 				}
 				w.settle(h.ID)
 			}
-			w.reboot() // a run that is over is told of once
+			w.reboot() // a run is logged once
 			var found []string
 			for line := range strings.Lines(w.logged()) {
 				if strings.Contains(line, "run failed") {

@@ -12,7 +12,7 @@ import (
 	"blueprintd/foundation/secret"
 )
 
-// reader is an engine that only reads.
+// reader returns an engine that only reads.
 func reader(t testing.TB, disk *journal, key []byte) *engine.Engine {
 	t.Helper()
 	sealer, err := secret.NewSealer(key)
@@ -24,8 +24,7 @@ func reader(t testing.TB, disk *journal, key []byte) *engine.Engine {
 	})
 }
 
-// Whatever a disk gives back as a journal or a record, reading it gives a
-// record or an error.
+// Any stored journal or record yields a view or an error.
 func FuzzStoredRun(f *testing.F) {
 	f.Add([]byte(`{"t":"start","n":"a","a":1}
 {"t":"end","n":"a","o":{"v":1},"v":true}

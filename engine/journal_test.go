@@ -9,8 +9,8 @@ import (
 	"blueprintd/blueprint"
 )
 
-// journal is a disk in memory that can fail, block, and be copied as it is at
-// any commit, which is what a crash leaves behind.
+// journal is a Journal in memory that can fail, block, and be copied after any commit,
+// which is the state after a crash.
 type journal struct {
 	mu          sync.Mutex
 	definitions map[string]*blueprint.Definition // by blueprint id and version
@@ -39,7 +39,7 @@ func (j *journal) add(d *blueprint.Definition) {
 	j.definitions[d.BlueprintID+" "+d.Version] = d
 }
 
-// copy returns the disk as it is now, without its faults.
+// copy returns the current state without faults.
 func (j *journal) copy() *journal {
 	out := newJournal()
 	maps.Copy(out.definitions, j.definitions)
@@ -149,7 +149,7 @@ func (j *journal) DefinitionVersion(_ context.Context, id, version string) (*blu
 	return nil, blueprint.Errorf(blueprint.CodeNotFound, "no blueprint %s %s", id, version)
 }
 
-// stored returns what the disk has of a run, nil when nothing.
+// stored returns a stored run, or nil.
 func (j *journal) stored(id string) *blueprint.StoredExecution {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -159,7 +159,7 @@ func (j *journal) stored(id string) *blueprint.StoredExecution {
 	return nil
 }
 
-// count returns how many commits were tried so far.
+// count returns the number of attempted commits.
 func (j *journal) count() int {
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -16,20 +16,19 @@ import (
 	"blueprintd/foundation/outbound"
 )
 
-// parrot is a network that answers with what it was sent.
-type parrot struct{}
+// echoNetwork is a network that responds with the body of the request.
+type echoNetwork struct{}
 
-func (parrot) RoundTrip(r *http.Request) (*http.Response, error) {
+func (echoNetwork) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: 500, Header: http.Header{}, Body: r.Body}, nil
 }
 
-func (parrot) DialContext(context.Context, string, string) (net.Conn, error) {
+func (echoNetwork) DialContext(context.Context, string, string) (net.Conn, error) {
 	return nil, net.ErrClosed
 }
 
-// lab is the outside world of the nodes of a test: it remembers what they did
-// and decides what they may do. One lab may serve several engines in turn, as
-// the world outlives a crash.
+// lab observes and controls the nodes of a test. One lab may serve several engines in
+// turn, as external services survive a crash.
 type lab struct {
 	mu      sync.Mutex
 	begun   []string              // "address" of every node, in the order in which they began
@@ -226,7 +225,7 @@ func (l *lab) catalogue() blueprint.Catalogue {
 			if err != nil {
 				return blueprint.Result{}, err
 			}
-			response, err := outbound.New(outbound.Options{Network: parrot{}}).Do(request)
+			response, err := outbound.New(outbound.Options{Network: echoNetwork{}}).Do(request)
 			if err != nil {
 				return blueprint.Result{}, err
 			}
@@ -324,7 +323,7 @@ func (l *lab) catalogue() blueprint.Catalogue {
 		if task.Config["onExpire"] == "continue" {
 			return blueprint.Result{Output: map[string]any{"expired": true}}, nil
 		}
-		return blueprint.Result{}, &blueprint.Failure{Message: "nobody answered in time", Code: "expired"}
+		return blueprint.Result{}, &blueprint.Failure{Message: "no answer in time", Code: "expired"}
 	}
 	return out
 }

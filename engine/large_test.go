@@ -16,7 +16,7 @@ import (
 
 // Parked runs hold no goroutine.
 func TestWaitingRunsHoldNoGoroutine(t *testing.T) {
-	test(t, func(w *world) {
+	test(t, func(w *fixture) {
 		before := runtime.NumGoroutine()
 		d := w.define(`
 			a wait {"ms": 3600000}
@@ -41,7 +41,7 @@ func TestWaitingRunsHoldNoGoroutine(t *testing.T) {
 	})
 }
 
-// quick fails when something that should take a moment takes very long.
+// quick fails the test if f takes very long.
 func quick(t *testing.T, what string, f func()) {
 	t.Helper()
 	begin := time.Now()
@@ -73,7 +73,7 @@ func TestLargeGraphs(t *testing.T) {
 		{"a wide fork that fails", wide(3_000, `fail {} | {"onError": "continue"}`)},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			w := newWorld(t, newJournal(), newLab(), secret.NewKey(), nil)
+			w := newFixture(t, newJournal(), newLab(), secret.NewKey(), nil)
 			defer w.stop()
 			d := w.defineWith(test.lines, `[{"name": "v0", "type": "json"}]`)
 			var x *blueprint.Execution
@@ -95,9 +95,9 @@ func wide(n int, kind string) string {
 	return lines.String()
 }
 
-// Many waits in one run are one timer, and wake in time.
+// Many waits in one run share a timer and end in time.
 func TestManyWaitsInOneRun(t *testing.T) {
-	test(t, func(w *world) {
+	test(t, func(w *fixture) {
 		h := w.start(w.define(wide(2_000, `wait {"ms": 1000}`)))
 		synctest.Wait()
 		w.advance(time.Second)
@@ -107,7 +107,7 @@ func TestManyWaitsInOneRun(t *testing.T) {
 	})
 }
 
-// ladder is a graph in which every value holds the one before it twice.
+// ladder returns a graph in which every value contains the previous one twice.
 func ladder(rungs int, kind string) string {
 	var lines strings.Builder
 	lines.WriteString("j0 pass\n")
@@ -118,7 +118,7 @@ func ladder(rungs int, kind string) string {
 	return lines.String()
 }
 
-// Values that hold others twice, again and again, do not grow without bound.
+// Values that contain others twice at each level do not grow without bound.
 func TestLadder(t *testing.T) {
 	for _, test := range []struct {
 		name, lines string
@@ -136,7 +136,7 @@ func TestLadder(t *testing.T) {
 
 func testLadder(t *testing.T, lines string, want blueprint.Status) {
 	t.Helper()
-	testWith(t, func(o *engine.Options) { o.Limits = small }, func(w *world) {
+	testWith(t, func(o *engine.Options) { o.Limits = small }, func(w *fixture) {
 		x := w.run(w.define(lines))
 		if x.Status != want {
 			t.Errorf("%.500s", sum(x))
@@ -147,7 +147,7 @@ func testLadder(t *testing.T, lines string, want blueprint.Status) {
 	})
 }
 
-// small are limits that a test reaches soon.
+// small are limits that tests reach quickly.
 var small = engine.Limits{Value: 16 << 10, Outputs: 64 << 10, Record: 64 << 10}
 
 func TestLimits(t *testing.T) {
@@ -162,7 +162,7 @@ func TestLimits(t *testing.T) {
 		{"a larger one goes on as an error", `a echo {"value": "` + long(16<<10-1) + `"} | {"onError": "continue"}` + "\nb pass", nil, `completed: a=failed(the output is larger than 16 KiB) b=completed`},
 		{"two that are too large together", "a pass\nb pass\nc pass\na -> c\nb -> c", long(9 << 10), `failed: a=completed b=completed c=failed(the input is larger than 16 KiB) !c:the input is larger than 16 KiB`},
 		{"many that are too large together", strings.Repeat(`%s echo {"value": "{{inputData}}"}`+"\n", 5), long(15 << 10),
-			`failed: n0=completed n1=completed n2=completed n3=completed n4=failed(with this output, those of the run are larger than 64 KiB together) !n4:with this output, those of the run are larger than 64 KiB together`},
+			`failed: n0=completed n1=completed n2=completed n3=completed n4=failed(with this output, the outputs of the run are larger than 64 KiB together) !n4:with this output, the outputs of the run are larger than 64 KiB together`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			for i := 0; strings.Contains(test.lines, "%s"); i++ {
@@ -175,7 +175,7 @@ func TestLimits(t *testing.T) {
 
 func testLimit(t *testing.T, lines string, input any, want string) {
 	t.Helper()
-	testWith(t, func(o *engine.Options) { o.Limits = small }, func(w *world) {
+	testWith(t, func(o *engine.Options) { o.Limits = small }, func(w *fixture) {
 		r := request(w.define(lines))
 		r.InputData = input
 		x := w.wait(w.startWith(r, engine.Soon))
@@ -189,15 +189,15 @@ func TestInputDataIsChecked(t *testing.T) {
 	for range 300 {
 		deep = []any{deep}
 	}
-	testWith(t, func(o *engine.Options) { o.Limits = small }, func(w *world) {
+	testWith(t, func(o *engine.Options) { o.Limits = small }, func(w *fixture) {
 		for want, value := range map[string]any{
-			"inputData: is larger than 16 KiB":                                     strings.Repeat("x", 16<<10),
-			"inputData: is nested deeper than 256 levels":                          deep,
-			"inputData: holds a Go value of type int, which is no JSON":            []any{1},
-			`inputData: holds "1,2", which is not a number`:                        json.Number("1,2"),
-			`inputData: holds "", which is not a number`:                           json.Number(""),
-			"inputData: holds a Go value of type chan int, which is no JSON":       map[string]any{"a": make(chan int)},
-			"inputData: holds a Go value of type map[string]int, which is no JSON": map[string]int{},
+			"inputData: is larger than 16 KiB":                                      strings.Repeat("x", 16<<10),
+			"inputData: is nested deeper than 256 levels":                           deep,
+			"inputData: holds a Go value of type int, which is not JSON":            []any{1},
+			`inputData: holds "1,2", which is not a number`:                         json.Number("1,2"),
+			`inputData: holds "", which is not a number`:                            json.Number(""),
+			"inputData: holds a Go value of type chan int, which is not JSON":       map[string]any{"a": make(chan int)},
+			"inputData: holds a Go value of type map[string]int, which is not JSON": map[string]int{},
 		} {
 			r := request(w.define(`a pass`))
 			r.InputData = value
@@ -208,9 +208,9 @@ func TestInputDataIsChecked(t *testing.T) {
 	})
 }
 
-// A record that would be too large leaves out what does not fit, and says so.
+// A record beyond the limit omits values, and its log says so.
 func TestLargeRecord(t *testing.T) {
-	testWith(t, func(o *engine.Options) { o.Limits = small }, func(w *world) {
+	testWith(t, func(o *engine.Options) { o.Limits = small }, func(w *fixture) {
 		r := request(w.define("a pass\nb pass\nc pass\nd echo {\"value\": 1}"))
 		r.InputData = strings.Repeat("x", 12<<10)
 		x := w.wait(w.startWith(r, engine.Soon))

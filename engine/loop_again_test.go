@@ -10,8 +10,8 @@ import (
 	"blueprintd/engine"
 )
 
-// pace lets a run that repeats itself go on to its end.
-func (w *world) pace(id string) *blueprint.Execution {
+// pace advances the clock until the run has ended.
+func (w *fixture) pace(id string) *blueprint.Execution {
 	for range 12 {
 		w.settle(id)
 		w.advance(5 * time.Second)
@@ -21,9 +21,9 @@ func (w *world) pace(id string) *blueprint.Execution {
 
 const repeated = ` | {"retry": {"maxAttempts": 3, "delayMs": 1000}}`
 
-// Another attempt of a for-each node goes on where its items were: nothing that
-// was finished is done again, and nothing that may have acted once.
-func TestForEachRepeatsNothingThatIsDone(t *testing.T) {
+// Another attempt of a for-each node continues its items: no finished node runs again,
+// and none that may have acted once.
+func TestForEachRepeatsNoFinishedNode(t *testing.T) {
 	for _, test := range []struct{ name, lines, want, acts string }{
 		{"a once node before the failure", each("l", `"items": [1]`, "", "a once\nb fail {\"times\": 1}") + repeated,
 			`completed: l=completed l[0]/a=completed l[0]/b=completed -> [1]`, "l[0]/a"},
@@ -35,7 +35,7 @@ func TestForEachRepeatsNothingThatIsDone(t *testing.T) {
 			`completed: l=completed l[0]/a=completed l[0]/m=completed l[0]/m[0]/c=completed l[0]/m[0]/b=completed l[0]/m[1]/c=completed l[0]/m[1]/b=completed -> [[1,1]]`,
 			"l[0]/a l[0]/m[0]/c l[0]/m[1]/c"},
 	} {
-		testWith(t, nil, func(w *world) {
+		testWith(t, nil, func(w *fixture) {
 			h := w.start(w.define(test.lines))
 			x := w.pace(h.ID)
 			w.expect(x, test.want)
@@ -46,10 +46,9 @@ func TestForEachRepeatsNothingThatIsDone(t *testing.T) {
 	}
 }
 
-// An item that was at work when another one failed is not begun anew when it
-// came to its end.
-func TestForEachKeepsItemsUnderWay(t *testing.T) {
-	test(t, func(w *world) {
+// An item that was running when another failed and then completed is not repeated.
+func TestForEachKeepsRunningItems(t *testing.T) {
+	test(t, func(w *fixture) {
 		gate := w.hold("l[1]/a")
 		h := w.start(w.define(each("l", `"items": [1, 2]`, `, "concurrency": 2`, "a once\nb fail {\"times\": 1}") + repeated))
 		<-gate.came
@@ -63,10 +62,9 @@ func TestForEachKeepsItemsUnderWay(t *testing.T) {
 	})
 }
 
-// A for-each node within one that fails early ends once, whatever is at work
-// beside it.
+// A nested for-each node whose item fails early ends once, whatever runs beside it.
 func TestForEachThatIsHaltedEndsOnce(t *testing.T) {
-	test(t, func(w *world) {
+	test(t, func(w *fixture) {
 		gate, other := w.hold("l[0]/s"), w.hold("l[1]/f")
 		lines := each("l", `"items": [0, 1]`, `, "concurrency": 2`, "p eval {\"expression\": \"item\"}\ns act\n"+each("m", `"items": [1]`, "", "w wait {\"ms\": 60000}")+"\nf fail\nc choose {\"handle\": \"{{= item == 0 ? \\\"zero\\\" : \\\"one\\\" }}\"}\np -> c\nc -zero> s\nc -one> m\nc -one> f")
 		h := w.start(w.define(lines + ` | {"onError": "continue", "retry": {"maxAttempts": 2, "delayMs": 1000}}` + "\nz pass"))
@@ -84,7 +82,7 @@ func TestForEachThatIsHaltedEndsOnce(t *testing.T) {
 }
 
 func TestRetryFromAddressesThatAreNot(t *testing.T) {
-	test(t, func(w *world) {
+	test(t, func(w *fixture) {
 		x := w.run(w.define(each("l", abc, "", `a pass`)))
 		for _, from := range []string{"l[3]/a", "l[-1]/a", "l[01]/a", "l[x]/a", "l[0]/b", "a]/b", "]/", "l[0]"} {
 			_, err := w.Retry(w.Context(), w.journal.stored(x.ID), from, owner, true)
@@ -94,7 +92,7 @@ func TestRetryFromAddressesThatAreNot(t *testing.T) {
 }
 
 func TestRunHasOnlySoManySteps(t *testing.T) {
-	test(t, func(w *world) {
+	test(t, func(w *fixture) {
 		r := request(w.define(each("l", `"over": "inputData"`, `, "concurrency": 8`, each("m", `"over": "inputData"`, "", "a pass"))))
 		list := make([]any, 700)
 		for i := range list {
@@ -108,9 +106,9 @@ func TestRunHasOnlySoManySteps(t *testing.T) {
 	})
 }
 
-// What a budget allows, the runs below a run use up with it.
-func TestBudgetOfSubRuns(t *testing.T) {
-	testRuns(t, func(w *world) {
+// Child runs share the budget of their parent.
+func TestBudgetOfChildRuns(t *testing.T) {
+	testRuns(t, func(w *fixture) {
 		child := w.define(`m model {"calls": 2, "tokens": 10}`)
 		r := request(w.define(fmt.Sprintf("a call {\"blueprintId\": %q}\nb call {\"blueprintId\": %q}", child.BlueprintID, child.BlueprintID)))
 		three := int64(3)
@@ -122,9 +120,9 @@ func TestBudgetOfSubRuns(t *testing.T) {
 	})
 }
 
-// What is secret to a run is secret to those that it starts.
-func TestSecretsGivenToSubRuns(t *testing.T) {
-	testRuns(t, func(w *world) {
+// Secrets of a run are secret in its child runs.
+func TestSecretsGivenToChildRuns(t *testing.T) {
+	testRuns(t, func(w *fixture) {
 		w.journal.keep = true
 		child := w.define("l log {\"message\": \"{{inputData.t}}\"}\nw wait {\"ms\": 1000}\ne pass")
 		h := w.start(w.defineWith(fmt.Sprintf("s echo {\"value\": {\"t\": \"{{token}}\"}}\na call {\"blueprintId\": %q}", child.BlueprintID), secretVariables))
@@ -149,13 +147,13 @@ func joined(entries [][]byte) (all []byte) {
 	return all
 }
 
-// A run that did what must not be done twice is not started again.
-func TestSubRunThatActedIsNotRepeated(t *testing.T) {
+// A child run that did what must not be done twice is not started again.
+func TestChildRunThatActedIsNotRepeated(t *testing.T) {
 	for _, test := range []struct {
 		name, child string
 		children    int
 	}{{"acted", "a once\nf fail", 1}, {"only computed", "a pass\nf fail", 3}} {
-		testRuns(t, func(w *world) {
+		testRuns(t, func(w *fixture) {
 			child := w.define(test.child)
 			h := w.start(w.define(fmt.Sprintf(`a call {"blueprintId": %q}`, child.BlueprintID) + repeated))
 			if x := w.pace(h.ID); x.Status != blueprint.StatusFailed || len(w.children()) != test.children {
@@ -165,9 +163,9 @@ func TestSubRunThatActedIsNotRepeated(t *testing.T) {
 	}
 }
 
-// A raise lets everybody who asked for it go on.
+// A raise resumes every node that waited for it.
 func TestBudgetIsRaisedForAll(t *testing.T) {
-	testWith(t, func(o *engine.Options) { o.Connections = known() }, func(w *world) {
+	testWith(t, func(o *engine.Options) { o.Connections = known() }, func(w *fixture) {
 		r := request(w.define(each("l", `"items": [1, 2, 3, 4]`, `, "concurrency": 4`, `m model {"tokens": 1}`)))
 		none := int64(0)
 		r.Budget = &blueprint.Budget{Calls: &none, OnBreach: blueprint.BreachPauses}
@@ -180,10 +178,10 @@ func TestBudgetIsRaisedForAll(t *testing.T) {
 	})
 }
 
-// A for-each over items that wait a little stays in memory between them: the
-// disk is asked for its journal only after a restart.
+// A for-each node over items with short waits stays in memory: its journal is only
+// loaded after a restart.
 func TestWaitsWithinItemsAreCheap(t *testing.T) {
-	test(t, func(w *world) {
+	test(t, func(w *fixture) {
 		h := w.start(w.define(each("l", `"items": [1, 2, 3, 4, 5, 6]`, "", `w wait {"ms": 1000}`)))
 		w.settle(h.ID)
 		w.journal.mu.Lock()

@@ -12,13 +12,13 @@ import (
 	"blueprintd/engine"
 )
 
-// each writes a for-each node over a list.
+// each returns the line of a for-each node over a list.
 func each(id, over, more, lines string) string {
 	body := mapText(lines)
 	return fmt.Sprintf(`%s each {%s %s, "nodes": %s, "edges": %s}`, id, over, more, member(body, "nodes"), member(body, "edges"))
 }
 
-// member cuts a member out of what mapText wrote.
+// member returns a member of the result of mapText.
 func member(body, name string) string {
 	nodes, edges, _ := strings.Cut(strings.TrimSuffix(body, "}"), `, "edges": `)
 	if name == "edges" {
@@ -67,7 +67,7 @@ func TestForEach(t *testing.T) {
 			`failed: l=failed(item 0: node "x" failed: no) l[0]/x=failed(no) z=pending !l[0]/x:no`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			testWith(t, nil, func(w *world) {
+			testWith(t, nil, func(w *fixture) {
 				x := w.run(w.define(test.lines))
 				got := sum(x)
 				for _, step := range x.Steps {
@@ -80,7 +80,7 @@ func TestForEach(t *testing.T) {
 				}
 				again := w.view(x.ID)
 				if a, b := encode(x.Steps), encode(again.Steps); a != b || encode(x.Output) != encode(again.Output) {
-					t.Errorf("the record differs from what was told\ntold   %s\nrecord %s", a, b)
+					t.Errorf("the record differs from the returned one\nreturned %s\nrecord   %s", a, b)
 				}
 				if x.TotalSteps > 3 || x.CompletedSteps > x.TotalSteps {
 					t.Errorf("%d of %d steps", x.CompletedSteps, x.TotalSteps)
@@ -91,7 +91,7 @@ func TestForEach(t *testing.T) {
 }
 
 func TestForEachKeepsToItsConcurrency(t *testing.T) {
-	test(t, func(w *world) {
+	test(t, func(w *fixture) {
 		h := w.start(w.define(each("l", `"items": [1, 2, 3, 4, 5]`, `, "concurrency": 2`, `x wait {"ms": 1000}`)))
 		for second, want := range []string{"5 2", "3 2", "1 1"} {
 			x := w.settle(h.ID)
@@ -115,7 +115,7 @@ func TestForEachKeepsToItsConcurrency(t *testing.T) {
 
 // Another attempt keeps the items that the first one finished.
 func TestForEachIsRepeated(t *testing.T) {
-	test(t, func(w *world) {
+	test(t, func(w *fixture) {
 		h := w.start(w.define(each("l", `"items": [1, 2]`, "", "a act\nx fail {\"times\": 2}") + ` | {"retry": {"maxAttempts": 5, "delayMs": 1000}}`))
 		for range 10 {
 			w.settle(h.ID)
@@ -129,7 +129,7 @@ func TestForEachIsRepeated(t *testing.T) {
 }
 
 func TestQuestionsWithinItems(t *testing.T) {
-	test(t, func(w *world) {
+	test(t, func(w *fixture) {
 		x := w.run(w.define(each("l", abc, `, "concurrency": 3`, `q ask {"prompt": "{{item}}?"}`)))
 		if len(x.AwaitingInputs) != 3 || x.AwaitingInput.NodeID != "l[0]/q" || x.AwaitingInput.Prompt != "a?" {
 			t.Fatalf("asks %+v", x.AwaitingInputs)
@@ -148,7 +148,7 @@ func TestQuestionsWithinItems(t *testing.T) {
 }
 
 func TestForEachIsCancelled(t *testing.T) {
-	test(t, func(w *world) {
+	test(t, func(w *fixture) {
 		h := w.start(w.define(each("l", abc, `, "concurrency": 2`, `x hang`) + "\nz pass"))
 		w.settle(h.ID)
 		if err := w.Cancel(w.Context(), h.ID, "enough"); err != nil {
@@ -165,7 +165,7 @@ func TestRetryWithinItems(t *testing.T) {
 		{"a node of an item", "l[1]/a", "l l[1]/a l[1]/b l[2]/a l[2]/b z"},
 		{"behind it", "z", "l l[1]/b l[2]/a l[2]/b z"},
 	} {
-		testWith(t, nil, func(w *world) {
+		testWith(t, nil, func(w *fixture) {
 			// The second item fails once.
 			w.lab.tries["l[0]/b"] = 1
 			x := w.run(w.define(each("l", abc, "", "a act\nb fail {\"times\": 1}") + "\nz pass"))
@@ -181,15 +181,15 @@ func TestRetryWithinItems(t *testing.T) {
 	}
 }
 
-// However far a run had come when the machine died, it ends as if nothing had
-// happened, and nothing that was finished is done again.
+// After a crash at any commit the run ends as without it, and no finished node runs
+// again.
 func TestForEachSurvivesEveryCrash(t *testing.T) {
 	lines := "s echo {\"value\": [[1, 2], [3], []]}\n" +
 		each("l", `"over": "nodes.s.output"`, `, "concurrency": 2`, "a act\n"+each("m", `"over": "index == 2 ? [] : nodes.a.output != nil ? item : []"`, `, "concurrency": 2`, "b act\nw wait {\"ms\": 1000}\nc eval {\"expression\": \"item + 1\"}")) + "\nz act"
 	var want string
 	var histories []*journal
 	var id string
-	test(t, func(w *world) {
+	test(t, func(w *fixture) {
 		w.journal.keep = true
 		h := w.start(w.define(lines))
 		for range 5 {
@@ -209,7 +209,7 @@ func TestForEachSurvivesEveryCrash(t *testing.T) {
 		if disk.runs[id] == nil || disk.runs[id].Row.Status.Terminal() {
 			continue
 		}
-		testOver(t, disk, func(w *world) {
+		testOver(t, disk, func(w *fixture) {
 			for range 5 {
 				w.settle(id)
 				w.advance(time.Second)
@@ -221,10 +221,10 @@ func TestForEachSurvivesEveryCrash(t *testing.T) {
 	}
 }
 
-// testOver runs a test over what a crash left.
-func testOver(t *testing.T, disk *journal, f func(w *world)) {
+// testOver runs a test over the journal after a crash.
+func testOver(t *testing.T, disk *journal, f func(w *fixture)) {
 	t.Helper()
-	testWith(t, nil, func(w *world) {
+	testWith(t, nil, func(w *fixture) {
 		w.stop()
 		w.journal = disk.copy()
 		w.boot(epoch)
@@ -232,9 +232,9 @@ func testOver(t *testing.T, disk *journal, f func(w *world)) {
 	})
 }
 
-// Ids that cannot be told from the address of an item's node are refused.
+// Ids that look like the address of an item's node are refused.
 func TestForEachBesideAmbiguousIDs(t *testing.T) {
-	test(t, func(w *world) {
+	test(t, func(w *fixture) {
 		x := w.run(w.define(each("l", abc, "", `x pass`) + "\nl[0]/x pass"))
 		if x.Failure == nil || x.Failure.Code != "bad_config" {
 			t.Errorf("%+v", x.Failure)
@@ -244,7 +244,7 @@ func TestForEachBesideAmbiguousIDs(t *testing.T) {
 
 func TestManyItems(t *testing.T) {
 	const items = 10_000
-	testWith(t, func(o *engine.Options) { o.Limits.Record = 512 << 20 }, func(w *world) {
+	testWith(t, func(o *engine.Options) { o.Limits.Record = 512 << 20 }, func(w *fixture) {
 		r := request(w.define(each("l", `"over": "inputData"`, `, "concurrency": 8`, "a pass\nb eval {\"expression\": \"item + 1\"}\nc log {\"message\": \"x\"}")))
 		list := make([]any, items)
 		for i := range list {
@@ -261,9 +261,9 @@ func TestManyItems(t *testing.T) {
 	})
 }
 
-// An item that is stopped while a for-each node within it rests counts once.
+// An item that is stopped while a nested for-each node waits counts once.
 func TestForEachWithinAnItemThatIsStopped(t *testing.T) {
-	test(t, func(w *world) {
+	test(t, func(w *fixture) {
 		inner := each("m", `"items": [1]`, "", `w wait {"ms": 3600000}`)
 		h := w.start(w.define(each("l", `"items": [1, 2]`, `, "concurrency": 2`, "c choose {\"handle\": \"h{{item}}\"}\n"+inner+"\nx fail {}\nc -h1> m\nc -h2> x") + ` | {"onError": "continue"}` + "\nz pass"))
 		if x := w.settle(h.ID); x.Status != blueprint.StatusCompleted {
@@ -272,9 +272,9 @@ func TestForEachWithinAnItemThatIsStopped(t *testing.T) {
 	})
 }
 
-// What a failed for-each node hands on is what its record shows.
+// The output of a failed for-each node is that of its record.
 func TestRecordOfAFailedForEach(t *testing.T) {
-	test(t, func(w *world) {
+	test(t, func(w *fixture) {
 		x := w.run(w.define(each("l", abc, "", `x fail {"message": "m"}`) + ` | {"onError": "continue"}` + "\nz pass"))
 		z := step(x, "z")
 		if got := encode(z.Input); !strings.Contains(got, "failed: m") || got != encode(z.Output) || got != encode(step(x, "l").Output) {
@@ -283,9 +283,9 @@ func TestRecordOfAFailedForEach(t *testing.T) {
 	})
 }
 
-// A retry keeps what stands behind a for-each node that goes over its items again.
+// A retry keeps the nodes after a for-each node that runs its items again.
 func TestRetryKeepsWhatIsBehindAForEach(t *testing.T) {
-	test(t, func(w *world) {
+	test(t, func(w *fixture) {
 		x := w.run(w.define(each("l", abc, "", "a act") + "\ny act\nz pass"))
 		w.lab.begun = nil
 		w.repeat(x.ID, "z")
@@ -295,10 +295,10 @@ func TestRetryKeepsWhatIsBehindAForEach(t *testing.T) {
 	})
 }
 
-// An item that ended early is finished: neither another attempt nor a retry of
-// the run does it again.
+// An item that ended early is finished: neither another attempt nor a retry of the run
+// repeats it.
 func TestItemsThatEndEarlyAreKept(t *testing.T) {
-	test(t, func(w *world) {
+	test(t, func(w *fixture) {
 		w.lab.tries["l[0]/b"] = 2
 		lines := each("l", abc, "", "a act\ns skip {\"unless\": \"item != \\\"a\\\"\"}\nb fail {\"times\": 2}") + ` | {"retry": {"maxAttempts": 2, "delayMs": 1000}}`
 		h := w.start(w.define(lines))
@@ -322,9 +322,9 @@ func TestItemsThatEndEarlyAreKept(t *testing.T) {
 	})
 }
 
-// A for-each node that failed before it came to its items is tried again.
+// A for-each node that failed before its items began is retried.
 func TestRetryOfAForEachThatDidNotBegin(t *testing.T) {
-	test(t, func(w *world) {
+	test(t, func(w *fixture) {
 		x := w.run(w.define(each("l", `"over": "int(\"q\")"`, "", "a act") + ` | {"onError": "continue"}`))
 		w.lab.begun = nil
 		w.repeat(x.ID, "")
@@ -334,9 +334,9 @@ func TestRetryOfAForEachThatDidNotBegin(t *testing.T) {
 	})
 }
 
-// A for-each node that comes to its items when its run has failed begins none.
+// A for-each node whose items are ready after the run has failed begins none.
 func TestForEachBeginsNothingInAFailedRun(t *testing.T) {
-	test(t, func(w *world) {
+	test(t, func(w *fixture) {
 		g := w.lab.hold("l")
 		h := w.start(w.define("s pass\nx fail {}\n" + each("l", abc, "", "a act") + "\ns -> x\ns -> l"))
 		w.settle(h.ID)
@@ -347,10 +347,10 @@ func TestForEachBeginsNothingInAFailedRun(t *testing.T) {
 	})
 }
 
-// A node that ended its item early is kept by a retry together with what was at
-// work beside it.
+// A node that ended its item early is kept by a retry, with the nodes that ran beside
+// it.
 func TestRetryKeepsWhatEndedBesideAnEarlyEnd(t *testing.T) {
-	test(t, func(w *world) {
+	test(t, func(w *fixture) {
 		gate := w.hold("l[0]/a")
 		h := w.start(w.define(each("l", `"items": [1]`, "", "p pass\ns skip {\"unless\": \"false\"}\na once\nb pass\np -> s\np -> a\na -> b") + "\nz fail {\"times\": 1}"))
 		<-gate.came
@@ -368,10 +368,10 @@ func TestRetryKeepsWhatEndedBesideAnEarlyEnd(t *testing.T) {
 	})
 }
 
-// A node that was stopped between two attempts is not finished, though the walk
-// would go on behind its failure: its item begins anew with it.
+// A node that was stopped between two attempts is not finished, although its onError
+// would continue: it runs again with its item.
 func TestForEachRepeatsWhatWasStopped(t *testing.T) {
-	test(t, func(w *world) {
+	test(t, func(w *fixture) {
 		gate := w.hold("l[0]/f")
 		h := w.start(w.define(each("l", `"items": [1]`, "", "p pass\nr fail {\"times\": 1} | {\"onError\": \"continue\", \"retry\": {\"maxAttempts\": 2, \"delayMs\": 60000}}\nf fail {\"times\": 1}\np -> r\np -> f") + repeated))
 		<-gate.came
@@ -381,10 +381,9 @@ func TestForEachRepeatsWhatWasStopped(t *testing.T) {
 	})
 }
 
-// A run that nobody waits for any more may have acted, and so has the one that
-// started it.
-func TestSubRunThatLeftOneIsNotRepeated(t *testing.T) {
-	testRuns(t, func(w *world) {
+// A run with an orphaned child run may have acted.
+func TestChildRunWithOrphanIsNotRepeated(t *testing.T) {
+	testRuns(t, func(w *fixture) {
 		gate := w.hold("f")
 		inner := w.define("o once\nw wait {\"ms\": 600000}")
 		outer := w.define(fmt.Sprintf("p pass\nc call {\"blueprintId\": %q}\nf fail\np -> c\np -> f", inner.BlueprintID))
@@ -398,10 +397,10 @@ func TestSubRunThatLeftOneIsNotRepeated(t *testing.T) {
 	})
 }
 
-// What a node of an item did counts also when the item has begun anew and not
-// come to that node again.
-func TestSubRunWhoseItemBeganAnewIsNotRepeated(t *testing.T) {
-	testRuns(t, func(w *world) {
+// An action of an item counts also if the item was repeated and has not reached that
+// node again.
+func TestChildRunWithRepeatedItemIsNotRepeated(t *testing.T) {
+	testRuns(t, func(w *fixture) {
 		gate := w.hold("l[0]/x")
 		body := "p pass\nx fail\n" + each("m", `"items": [1]`, "", "c once\nd fail {\"times\": 1}") + "\np -> x\np -> m"
 		child := w.define(each("l", `"items": [1]`, "", body) + ` | {"retry": {"maxAttempts": 2, "delayMs": 1000}}`)
@@ -423,9 +422,9 @@ func TestSubRunWhoseItemBeganAnewIsNotRepeated(t *testing.T) {
 	})
 }
 
-// What was finished is kept also when the item comes to it on another way.
+// Finished nodes are kept also if the item reaches them by another path.
 func TestForEachKeepsWhatItReachesOtherwise(t *testing.T) {
-	test(t, func(w *world) {
+	test(t, func(w *fixture) {
 		body := each("m", `"items": [1]`, "", "e pass") + " | {\"onError\": \"branch\", \"timeoutMs\": 1000}\nx pass\nn once\nf fail {\"times\": 1}\nm -> n\nm -error> x\nx -> n\nn -> f"
 		h := w.start(w.define(each("l", `"items": [1]`, "", body) + repeated))
 		w.settle(h.ID)

@@ -15,9 +15,9 @@ import (
 	"blueprintd/engine"
 )
 
-// A parked run is dropped from memory, also one whose timer will wake it.
-func TestRunAtRestIsDropped(t *testing.T) {
-	test(t, func(w *world) {
+// A parked run is evicted, also one with a timer.
+func TestParkedRunIsEvicted(t *testing.T) {
+	test(t, func(w *fixture) {
 		for _, lines := range []string{`a wait {"ms": 60000}`, "a ask"} {
 			start := func() weak.Pointer[any] {
 				r := request(w.define(lines))
@@ -37,7 +37,7 @@ func TestRunAtRestIsDropped(t *testing.T) {
 }
 
 func TestPauseAndResume(t *testing.T) {
-	test(t, func(w *world) {
+	test(t, func(w *fixture) {
 		d := w.define(`
 			a pass
 			b ask {"prompt": "Who is {{inputData.n}}?"}
@@ -95,17 +95,16 @@ func TestAnswers(t *testing.T) {
 
 func testAnswer(t *testing.T, lines string, answer any, want string) {
 	t.Helper()
-	test(t, func(w *world) {
+	test(t, func(w *fixture) {
 		x := w.run(w.define(lines))
 		w.answerOK(x.ID, "", answer)
 		w.expect(w.settle(x.ID), want)
 	})
 }
 
-// A run in memory, with a node at work, takes answers too; it is paused only
-// once nothing works any more.
+// A run with a running node accepts answers; it is paused only when no node runs.
 func TestSeveralQuestions(t *testing.T) {
-	test(t, func(w *world) {
+	test(t, func(w *fixture) {
 		gate := w.hold("slow")
 		h := w.start(w.define(`
 			second ask {"prompt": "2"}
@@ -156,7 +155,7 @@ func TestWhoMayAnswer(t *testing.T) {
 
 func testMayAnswer(t *testing.T, kind blueprint.AwaitKind, user string, canManage, may bool) {
 	t.Helper()
-	test(t, func(w *world) {
+	test(t, func(w *fixture) {
 		x := w.run(w.define(`a ask {"kind": "` + string(kind) + `"}`))
 		err := w.Resume(w.Context(), engine.Answer{ExecutionID: x.ID, Input: map[string]any{"tokens": json.Number("1")}, UserID: user, CanManage: canManage})
 		if may && err != nil || !may && blueprint.CodeOf(err) != blueprint.CodeForbidden {
@@ -173,11 +172,11 @@ func TestExpiry(t *testing.T) {
 	for _, test := range []struct{ name, lines, before, want string }{
 		{"fails", `
 			a ask {"expiresMs": 60000}
-			b pass`, `paused: a=paused b=pending`, `failed: a=failed(nobody answered in time) b=pending !a:nobody answered in time`},
+			b pass`, `paused: a=paused b=pending`, `failed: a=failed(no answer in time) b=pending !a:no answer in time`},
 		{"continues", `
 			a ask {"expiresMs": 60000, "onExpire": "continue"}
 			b pass`, `paused: a=paused b=pending`, `completed: a=completed b=completed -> {"expired":true}`},
-		{"is not retried", `a ask {"expiresMs": 60000} | {"retry": {"maxAttempts": 3}}`, `paused: a=paused`, `failed: a=failed(nobody answered in time) !a:nobody answered in time`},
+		{"is not retried", `a ask {"expiresMs": 60000} | {"retry": {"maxAttempts": 3}}`, `paused: a=paused`, `failed: a=failed(no answer in time) !a:no answer in time`},
 		{"of one of two", `
 			a ask {"expiresMs": 60000, "onExpire": "continue"}
 			b ask
@@ -193,7 +192,7 @@ func TestExpiry(t *testing.T) {
 
 func testExpiry(t *testing.T, lines, before, want string) {
 	t.Helper()
-	test(t, func(w *world) {
+	test(t, func(w *fixture) {
 		x := w.run(w.define(lines))
 		if x.AwaitingInput.ExpiresAt != blueprint.TimeOf(epoch.Add(time.Minute)) {
 			t.Errorf("expires at %s", x.AwaitingInput.ExpiresAt)
@@ -205,9 +204,9 @@ func testExpiry(t *testing.T, lines, before, want string) {
 	})
 }
 
-// An answer in time takes the expiry away.
+// An answer cancels the expiry.
 func TestAnswerBeforeExpiry(t *testing.T) {
-	test(t, func(w *world) {
+	test(t, func(w *fixture) {
 		x := w.run(w.define(`
 			a ask {"expiresMs": 60000}
 			b ask`))
@@ -218,10 +217,9 @@ func TestAnswerBeforeExpiry(t *testing.T) {
 	})
 }
 
-// A wait beside a question does not keep the run from being paused, and goes on
-// all the same.
+// A wait beside a question does not prevent the run from being paused, and continues.
 func TestWaitBesideQuestion(t *testing.T) {
-	test(t, func(w *world) {
+	test(t, func(w *fixture) {
 		h := w.start(w.define(`
 			asks ask
 			waits wait {"ms": 60000}
@@ -240,9 +238,9 @@ func TestWaitBesideQuestion(t *testing.T) {
 	})
 }
 
-// An answer is acknowledged only once it is on the disk.
+// An answer is acknowledged only once it is durable.
 func TestAnswerIsDurable(t *testing.T) {
-	test(t, func(w *world) {
+	test(t, func(w *fixture) {
 		x := w.run(w.define(`
 			a ask
 			b pass`))
@@ -268,10 +266,9 @@ func TestAnswerIsDurable(t *testing.T) {
 	})
 }
 
-// An answer that the disk refuses for good is not acknowledged, and the
-// question stands.
+// An answer that cannot be stored is not acknowledged, and the run still waits for one.
 func TestAnswerThatIsNotStored(t *testing.T) {
-	test(t, func(w *world) {
+	test(t, func(w *fixture) {
 		x := w.run(w.define(`a ask`))
 		broken := errors.New("broken disk")
 		w.journal.setFault(func(int, *blueprint.JournalCommit) error { return broken })
@@ -285,10 +282,9 @@ func TestAnswerThatIsNotStored(t *testing.T) {
 	})
 }
 
-// A caller whose context ends while a run is read back does not harm whoever
-// waits for it.
+// A caller whose context ends while a run is being loaded does not affect other callers.
 func TestResumeThatCannotLoad(t *testing.T) {
-	test(t, func(w *world) {
+	test(t, func(w *fixture) {
 		h := w.start(w.define(`
 			a wait {"ms": 1000}
 			b pass`))
@@ -303,9 +299,9 @@ func TestResumeThatCannotLoad(t *testing.T) {
 	})
 }
 
-// A run that the disk does not give back for a while is woken later.
-func TestWakeIsTriedAgain(t *testing.T) {
-	test(t, func(w *world) {
+// A run that cannot be loaded when its timer fires is woken later.
+func TestWakeIsRetried(t *testing.T) {
+	test(t, func(w *fixture) {
 		h := w.start(w.define(`a wait {"ms": 1000}`))
 		synctest.Wait()
 		failures := 2
@@ -346,7 +342,7 @@ func TestWait(t *testing.T) {
 
 func testWait(t *testing.T, lines, want string) {
 	t.Helper()
-	test(t, func(w *world) {
+	test(t, func(w *fixture) {
 		h := w.start(w.define(lines))
 		synctest.Wait()
 		w.advance(time.Hour - time.Millisecond)
@@ -357,17 +353,17 @@ func testWait(t *testing.T, lines, want string) {
 	})
 }
 
-// A run that hibernates, because a question in an item expires soon, has paused all the
-// same for whoever waits for it.
-func TestPauseInAnItemIsTold(t *testing.T) {
-	test(t, func(w *world) {
+// A run that hibernates because a question in an item expires soon is paused for its
+// callers.
+func TestPauseInAnItem(t *testing.T) {
+	test(t, func(w *fixture) {
 		h := w.start(w.define(`a each {"items": [1], "nodes": [{"id": "q", "type": "ask", "title": "Q", "config": {"expiresMs": 30000}}]}`))
 		if x := w.wait(h); x.Status != blueprint.StatusPaused || x.AwaitingInput == nil {
 			t.Errorf("it is %s, and awaits %v", x.Status, x.AwaitingInput)
 		}
 		w.advance(time.Minute)
 		if x := w.settle(h.ID); x.Status != blueprint.StatusFailed {
-			t.Errorf("it is %s though nobody answered", x.Status)
+			t.Errorf("it is %s without an answer", x.Status)
 		}
 	})
 }

@@ -252,7 +252,7 @@ func (r *run) expire(n *nodeRun, at blueprint.Time) {
 	kind := n.node().kind
 	e := &entry{At: at, Node: n.address()}
 	if kind == nil || kind.Expired == nil {
-		e.Kind, e.Error = entryEnd, &blueprint.StepError{Message: "nobody answered in time", Code: "expired"}
+		e.Kind, e.Error = entryEnd, &blueprint.StepError{Message: "no answer in time", Code: "expired"}
 		r.record(e)
 		return
 	}

@@ -19,11 +19,11 @@ import (
 	"blueprintd/foundation/secret"
 )
 
-// crashes returns the disk after each commit of a scenario.
-func crashes(t *testing.T, key []byte, scenario func(w *world)) []*journal {
+// crashes returns the journal after each commit of a scenario.
+func crashes(t *testing.T, key []byte, scenario func(w *fixture)) []*journal {
 	var out []*journal
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, newJournal(), newLab(), key, nil)
+		w := newFixture(t, newJournal(), newLab(), key, nil)
 		defer w.stop()
 		w.journal.keep = true
 		scenario(w)
@@ -33,7 +33,7 @@ func crashes(t *testing.T, key []byte, scenario func(w *world)) []*journal {
 	return out
 }
 
-// unfinished returns the one run of a disk, "" when it has ended.
+// unfinished returns the one unfinished run, "" for none.
 func (j *journal) unfinished() string {
 	for id, stored := range j.runs {
 		if !stored.Row.Status.Terminal() {
@@ -43,9 +43,8 @@ func (j *journal) unfinished() string {
 	return ""
 }
 
-// After a crash at any moment a run goes on from there and ends as it would
-// have. What is on the disk as done is not done again; what was under way and
-// may be repeated is, with the same idempotency key.
+// After a crash at any commit a run ends as without it. Durable results are kept; an
+// interrupted node that may be repeated runs again with the same idempotency key.
 func TestCrashAtEveryCommit(t *testing.T) {
 	const lines = `
 		a act
@@ -59,7 +58,7 @@ func TestCrashAtEveryCommit(t *testing.T) {
 		i echo {"value": "{{v}}{{nodes.d.output.done}}{{nodes.e.output.answer}}{{nodes.f.output}}"}`
 	key := secret.NewKey()
 	var definition *blueprint.Definition
-	disks := crashes(t, key, func(w *world) {
+	disks := crashes(t, key, func(w *fixture) {
 		definition = w.defineWith(lines, `[{"name": "token", "secret": true, "default": "some-secret"}]`)
 		h := w.start(definition)
 		synctest.Wait()
@@ -76,9 +75,9 @@ func TestCrashAtEveryCommit(t *testing.T) {
 				return
 			}
 			l := newLab()
-			l.tries["f"] = 1 // the outside remembers the first try
+			l.tries["f"] = 1 // the service remembers the first attempt
 			before := asStored(t, disk, key, id)
-			w := newWorld(t, disk, l, key, nil)
+			w := newFixture(t, disk, l, key, nil)
 			defer w.stop()
 			synctest.Wait()
 			w.advance(time.Hour)
@@ -106,7 +105,7 @@ func TestCrashAtEveryCommit(t *testing.T) {
 	}
 }
 
-// asStored returns the record of a run as its journal tells it.
+// asStored returns the record of a run from its journal.
 func asStored(t *testing.T, disk *journal, key []byte, id string) *blueprint.Execution {
 	t.Helper()
 	x, err := reader(t, disk, key).View(t.Context(), disk.stored(id))
@@ -116,10 +115,10 @@ func asStored(t *testing.T, disk *journal, key []byte, id string) *blueprint.Exe
 	return x
 }
 
-// What finished before a crash does not begin again.
+// Nodes that finished before a crash do not run again.
 func TestFinishedNodesDoNotBeginAgain(t *testing.T) {
 	key := secret.NewKey()
-	disks := crashes(t, key, func(w *world) {
+	disks := crashes(t, key, func(w *fixture) {
 		w.run(w.define(`
 			a act
 			b act
@@ -132,10 +131,10 @@ func TestFinishedNodesDoNotBeginAgain(t *testing.T) {
 			if id == "" {
 				return
 			}
-			w := newWorld(t, disk, newLab(), key, nil)
+			w := newFixture(t, disk, newLab(), key, nil)
 			defer w.stop()
 			synctest.Wait()
-			// The n-th commit starts the n-th node, and tells that those before it ended.
+			// The n-th commit has the start of the n-th node and the ends of those before it.
 			want := strings.Join(strings.Fields("a b c d")[n:], " ")
 			if got := w.begunNodes(); got != want {
 				t.Errorf("after commit %d began %s, want %s", n+1, got, want)
@@ -149,19 +148,19 @@ func TestFinishedNodesDoNotBeginAgain(t *testing.T) {
 				found = found || line.NodeID != nil && *line.NodeID == x.Steps[n].NodeID && strings.Contains(line.Message, "it runs again")
 			}
 			if !found || x.Status != blueprint.StatusCompleted {
-				t.Errorf("%s; the log does not tell: %v", sum(x), x.Logs)
+				t.Errorf("%s; the log does not say so: %v", sum(x), x.Logs)
 			}
 		})
 	}
 }
 
-// inFlight returns a disk on which a node was under way when the server crashed.
+// inFlight returns a journal in which a node was running when the server crashed.
 func inFlight(t *testing.T, key []byte, lines, node string) (*journal, string) {
 	t.Helper()
 	var disk *journal
 	var id string
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, newJournal(), newLab(), key, nil)
+		w := newFixture(t, newJournal(), newLab(), key, nil)
 		gate := w.hold(node)
 		h := w.start(w.define(lines))
 		<-gate.came
@@ -195,7 +194,7 @@ func TestUnknownOutcome(t *testing.T) {
 	} {
 		disk, id := inFlight(t, key, lines, "b")
 		synctest.Test(t, func(t *testing.T) {
-			w := newWorld(t, disk, newLab(), key, nil)
+			w := newFixture(t, disk, newLab(), key, nil)
 			defer w.stop()
 			x := w.settle(id)
 			w.expect(x, `paused: a=completed b=paused c=pending`)
@@ -220,14 +219,14 @@ func TestUnknownOutcome(t *testing.T) {
 	}
 }
 
-// A node may say of itself that it can be repeated, or that it cannot.
+// A node's own effect overrides that of its type.
 func TestEffectOfANodeCounts(t *testing.T) {
 	key := secret.NewKey()
 	for effect, want := range map[string]blueprint.Status{"pure": blueprint.StatusCompleted, "idempotent": blueprint.StatusCompleted, "once": blueprint.StatusPaused} {
 		for _, kind := range []string{"pass", "act", "once"} {
 			disk, id := inFlight(t, key, "a "+kind+` {} | {"effect": "`+effect+`"}`, "a")
 			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(t, disk, newLab(), key, nil)
+				w := newFixture(t, disk, newLab(), key, nil)
 				defer w.stop()
 				if x := w.settle(id); x.Status != want {
 					t.Errorf("%s as %s: %s", kind, effect, sum(x))
@@ -237,11 +236,11 @@ func TestEffectOfANodeCounts(t *testing.T) {
 	}
 }
 
-// A cancelled run ends at the next start, and what was under way stays undone.
+// A cancelled run ends at the next start, and its interrupted node does not run again.
 func TestCrashWhileCancelled(t *testing.T) {
 	key := secret.NewKey()
 	for _, effect := range []string{"pure", "once"} {
-		disks := crashes(t, key, func(w *world) {
+		disks := crashes(t, key, func(w *fixture) {
 			gate := w.hold("a")
 			h := w.start(w.define(`a stubborn {} | {"effect": "` + effect + `"}` + "\nb act"))
 			<-gate.came
@@ -252,10 +251,10 @@ func TestCrashWhileCancelled(t *testing.T) {
 			close(gate.open)
 			w.wait(h)
 		})
-		disk := disks[len(disks)-2] // knows that it is cancelled, and no more
+		disk := disks[len(disks)-2] // the cancellation is the last entry
 		synctest.Test(t, func(t *testing.T) {
 			id := disk.unfinished()
-			w := newWorld(t, disk, newLab(), key, nil)
+			w := newFixture(t, disk, newLab(), key, nil)
 			defer w.stop()
 			w.expect(w.settle(id), `failed: a=failed(cancelled) b=pending !:cancelled: why`)
 			if w.begunNodes() != "" {
@@ -265,8 +264,7 @@ func TestCrashWhileCancelled(t *testing.T) {
 	}
 }
 
-// Whatever a graph looks like, and wherever the server crashes, the outcome is
-// the same as without a crash.
+// For any graph and crash, the result is the same as without a crash.
 func TestCrashOfAnyGraph(t *testing.T) {
 	key := secret.NewKey()
 	rapid.Check(t, func(r *rapid.T) {
@@ -288,12 +286,12 @@ func TestCrashOfAnyGraph(t *testing.T) {
 		}
 		text := strings.Join(lines, "\n")
 		var want string
-		finish := func(w *world, id string) string {
+		finish := func(w *fixture, id string) string {
 			synctest.Wait()
 			w.advance(time.Hour)
 			return sum(w.settle(id))
 		}
-		disks := crashes(t, key, func(w *world) {
+		disks := crashes(t, key, func(w *fixture) {
 			h := w.start(w.defineWith(text, `[{"name": "v", "type": "json"}]`))
 			want = finish(w, h.ID)
 		})
@@ -304,7 +302,7 @@ func TestCrashOfAnyGraph(t *testing.T) {
 			}
 			var got string
 			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(t, disk, newLab(), key, nil)
+				w := newFixture(t, disk, newLab(), key, nil)
 				defer w.stop()
 				got = finish(w, id)
 			})
@@ -315,7 +313,7 @@ func TestCrashOfAnyGraph(t *testing.T) {
 	})
 }
 
-// One unreadable run does not keep the others down.
+// One unreadable run does not stop the others.
 func TestUnreadableRun(t *testing.T) {
 	for name, damage := range map[string][][]byte{
 		"no JSON":           {[]byte(`{`)},
@@ -331,7 +329,7 @@ func TestUnreadableRun(t *testing.T) {
 		"a broken map":      {[]byte(`{"t":"begin","begin":{"user":"owner","input":null,"map":[]}}`)},
 		"another key":       {[]byte("\x01sealed")},
 	} {
-		test(t, func(w *world) {
+		test(t, func(w *fixture) {
 			d := w.define(`a ask`)
 			good, bad := w.run(d), w.run(d)
 			w.stop()
@@ -354,11 +352,10 @@ func TestUnreadableRun(t *testing.T) {
 	}
 }
 
-// A run that the disk does not give back at the start, but could a moment
-// later, is taken up then and does not wait for another start.
-func TestDiskBusyAtTheStart(t *testing.T) {
+// A run that cannot be loaded at the start is loaded soon after, without another start.
+func TestTemporaryLoadFailureAtTheStart(t *testing.T) {
 	for _, deleted := range []bool{false, true} {
-		test(t, func(w *world) {
+		test(t, func(w *fixture) {
 			d := w.define("a wait {\"ms\": 1000}\nb pass")
 			h := w.start(d)
 			synctest.Wait()
@@ -382,10 +379,10 @@ func TestDiskBusyAtTheStart(t *testing.T) {
 
 var beginning = []byte(`{"t":"begin","at":"2000-01-01T00:00:00.000Z","begin":{"user":"owner","input":null}}`)
 
-// Who asks for something of a run that is being read back waits no longer than
-// wanted, whether the caller or another one reads it.
+// A caller that waits for a run to be loaded returns when its context ends, whether it
+// or another caller loads the run.
 func TestWaitingForALoadEndsWithItsContext(t *testing.T) {
-	test(t, func(w *world) {
+	test(t, func(w *fixture) {
 		h := w.start(w.define("a ask"))
 		w.wait(h)
 		open := make(chan struct{})
@@ -430,10 +427,10 @@ func TestWaitingForALoadEndsWithItsContext(t *testing.T) {
 	})
 }
 
-// A blueprint is deleted and the process ends before its runs are cancelled:
-// the next one does it.
+// If the process ends between the deletion of a blueprint and the cancellation of its
+// runs, the next one cancels them.
 func TestRunsOfADeletedBlueprintEndAtTheNextStart(t *testing.T) {
-	test(t, func(w *world) {
+	test(t, func(w *fixture) {
 		waiting := w.start(w.define(`a wait {"ms": 60000}
 			b act`))
 		paused := w.start(w.define(`a ask`))
@@ -452,19 +449,18 @@ func TestRunsOfADeletedBlueprintEndAtTheNextStart(t *testing.T) {
 	})
 }
 
-// panicking says to the process of a test which of its calls finds a journal that
-// panics.
+// panicking is the environment variable that names the call whose journal panics.
 const panicking = "ENGINE_TEST_PANICS"
 
-// A panic while a run is driven or written ends the process, also where the caller
-// recovers from panics as net/http does: what it held nobody would give back.
+// A panic while a run is driven or stored ends the process, even if the caller recovers
+// from panics as net/http does, because locks would stay held.
 func TestPanicEndsTheProcess(t *testing.T) {
-	calls := map[string]func(w *world, h *engine.Handle){
-		"start":  func(w *world, _ *engine.Handle) { w.startWith(request(w.define("a quick")), engine.AtEnd) },
-		"cancel": func(w *world, h *engine.Handle) { _ = w.Cancel(w.Context(), h.ID, "") },
+	calls := map[string]func(w *fixture, h *engine.Handle){
+		"start":  func(w *fixture, _ *engine.Handle) { w.startWith(request(w.define("a quick")), engine.AtEnd) },
+		"cancel": func(w *fixture, h *engine.Handle) { _ = w.Cancel(w.Context(), h.ID, "") },
 	}
 	if call := calls[os.Getenv(panicking)]; call != nil {
-		test(t, func(w *world) {
+		test(t, func(w *fixture) {
 			h := w.start(w.define("a ask"))
 			w.wait(h)
 			w.journal.setFault(func(int, *blueprint.JournalCommit) error { panic("planted in the journal") })
@@ -478,7 +474,7 @@ func TestPanicEndsTheProcess(t *testing.T) {
 		child.Env = append(os.Environ(), panicking+"="+name)
 		output, err := child.CombinedOutput()
 		if err == nil || !strings.Contains(string(output), "planted in the journal") || !strings.Contains(string(output), "recover_test.go") {
-			t.Errorf("%s: it ended with %v and said\n%s", name, err, output)
+			t.Errorf("%s: it ended with %v and printed\n%s", name, err, output)
 		}
 	}
 }

@@ -70,7 +70,7 @@ func TestRuns(t *testing.T) {
 			a nonsense {} | {"onError": "continue"}
 			b echo {"value": "{{input.error.code}}"}`, `completed: a=failed(unknown node type "nonsense"; known types: %s) b=completed -> "unknown_type"`},
 		{"a crash is a failure", `a crash`, `failed: a=failed(the node crashed; the server's log has the details) !a:the node crashed; the server's log has the details`},
-		{"no JSON is a failure", `a odd`, `failed: a=failed(the output holds a Go value of type chan int, which is no JSON) !a:the output holds a Go value of type chan int, which is no JSON`},
+		{"no JSON is a failure", `a odd`, `failed: a=failed(the output holds a Go value of type chan int, which is not JSON) !a:the output holds a Go value of type chan int, which is not JSON`},
 		{"a plain error", `a fail-plain`, `failed: a=failed(a plain error) !a:a plain error`},
 		{"an error of the service shows no detail", `a fail-refused`, `failed: a=failed(not yours) !a:not yours`},
 	} {
@@ -80,11 +80,10 @@ func TestRuns(t *testing.T) {
 	}
 }
 
-// testRun runs a blueprint and compares the record that the caller gets with
-// the one that is read back later.
+// testRun runs a blueprint and compares the returned record with the stored one.
 func testRun(t *testing.T, lines, want string) {
 	t.Helper()
-	test(t, func(w *world) {
+	test(t, func(w *fixture) {
 		known := slices.Sorted(maps.Keys(w.catalogue()))
 		want := strings.ReplaceAll(want, "%s", strings.Join(known, ", "))
 		x := w.run(w.define(lines))

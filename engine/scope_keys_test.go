@@ -8,8 +8,8 @@ import (
 	"blueprintd/blueprint"
 )
 
-// What the check of blueprints takes for the keys of these names are theirs.
-func TestTheKeysOfTheScopeAreThoseThatAreChecked(t *testing.T) {
+// blueprint.ScopeKeys lists the keys that the scope has.
+func TestScopeKeys(t *testing.T) {
 	s := &scope{run: &run{fold: fold{begin: &begin{}, program: &program{definition: &blueprint.Definition{}}}}}
 	for name, want := range blueprint.ScopeKeys {
 		if name == "nodes" {

@@ -7,9 +7,8 @@ import (
 	"blueprintd/engine"
 )
 
-// What code sees is what templates see: variables with those that nodes wrote,
-// the nodes that led here, the innermost item; no secret that the principal may
-// not use.
+// Code sees the same as templates: variables including those set by nodes, upstream
+// nodes, the innermost item, and no secret that the principal may not use.
 func TestScopeOfCode(t *testing.T) {
 	const variables = `[{"name": "open", "default": "o"}, {"name": "token", "secret": true, "default": "tok-12345678"}]`
 	lines := "s set {\"values\": {\"v\": 1}}\nb pass\n" + each("l", `"items": [7]`, "", each("m", `"items": [8, 9]`, "", "x set {\"values\": {\"v\": 2}}\nc scope"))
@@ -21,7 +20,7 @@ func TestScopeOfCode(t *testing.T) {
 		{"manager", true, `{"denied":[],"nodes":{"b":{"output":{"v":1}},"s":{"output":{"v":1}},"x":{"output":{"v":2}}},"variables":{"index":1,"item":9,"open":"o","token":"***","v":2}}`},
 		{"stranger", false, `{"denied":["token"],"nodes":{"b":{"output":{"v":1}},"s":{"output":{"v":1}},"x":{"output":{"v":2}}},"variables":{"index":1,"item":9,"open":"o","v":2}}`},
 	} {
-		testWith(t, nil, func(w *world) {
+		testWith(t, nil, func(w *fixture) {
 			r := request(w.defineWith(lines, variables))
 			r.CanManage = test.canManage
 			x := w.wait(w.startWith(r, engine.Soon))
@@ -108,7 +107,7 @@ func TestScope(t *testing.T) {
 
 func testScope(t *testing.T, lines, want string) {
 	t.Helper()
-	test(t, func(w *world) {
+	test(t, func(w *fixture) {
 		x := w.run(w.defineWith(lines, `[{"name": "greeting", "default": "hello"}, {"name": "name"}, {"name": "v", "type": "json"}]`))
 		if got := encode(x.Output); got != want {
 			t.Errorf("got %s (%s), want %s", got, sum(x), want)
@@ -147,7 +146,7 @@ func TestScopeFailures(t *testing.T) {
 
 func testScopeFailure(t *testing.T, lines, code string) {
 	t.Helper()
-	test(t, func(w *world) {
+	test(t, func(w *fixture) {
 		x := w.run(w.define(lines))
 		if x.Status != blueprint.StatusFailed || x.Failure.Code != code {
 			t.Errorf("%s, code %s", sum(x), x.Failure.Code)

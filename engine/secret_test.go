@@ -28,8 +28,8 @@ const secretLines = `
 	r respond {"body": {"t": "{{token}}"}, "header": "{{token}}"}
 	z echo {"value": "{{token}}{{open}}"}`
 
-// noSecret checks that none of the forms of the secret is in what readers get.
-func (w *world) noSecret(where string, value any) {
+// noSecret checks that value contains the secret in none of its forms.
+func (w *fixture) noSecret(where string, value any) {
 	w.Helper()
 	data := encode(value)
 	for _, form := range []string{token, base64.RawStdEncoding.EncodeToString([]byte(token))} {
@@ -40,7 +40,7 @@ func (w *world) noSecret(where string, value any) {
 }
 
 func TestSecretsAreMaskedAndSealed(t *testing.T) {
-	test(t, func(w *world) {
+	test(t, func(w *fixture) {
 		d := w.defineWith(secretLines, secretVariables)
 		w.journal.keep = true
 		r := request(d)
@@ -80,10 +80,10 @@ func TestSecretsAreMaskedAndSealed(t *testing.T) {
 	})
 }
 
-// A respond node's answer is data, whether the run goes on behind it or not.
+// The response of a respond node is unaltered data, whether or not the run continues.
 func TestSecretsInResponses(t *testing.T) {
 	for _, after := range []string{"", "\nb act"} {
-		test(t, func(w *world) {
+		test(t, func(w *fixture) {
 			h := w.start(w.defineWith(`a respond {"body": {"t": "x {{token}}"}, "header": "y {{token}}"}`+after, secretVariables))
 			<-h.Responded()
 			if got := encode(h.Response()); got != `{"status":200,"headers":{"x-a":"y `+token+`"},"body":{"t":"x `+token+`"}}` {
@@ -94,11 +94,11 @@ func TestSecretsInResponses(t *testing.T) {
 	}
 }
 
-// Secrets of a run that another waited for reach it unaltered, and it shows none of
-// them: not those of variables, parts of them or of connections.
-func TestSecretsOfSubRuns(t *testing.T) {
+// Secrets of a child run reach its parent unaltered and are masked in its views: those
+// of variables, parts of them, and those of connections.
+func TestSecretsOfChildRuns(t *testing.T) {
 	var l library
-	testWith(t, func(o *engine.Options) { o.Blueprints, o.Connections = &l, known() }, func(w *world) {
+	testWith(t, func(o *engine.Options) { o.Blueprints, o.Connections = &l, known() }, func(w *fixture) {
 		l.w = w
 		inner := w.defineWith(`
 			a leak {"connectionId": "http"}
@@ -130,9 +130,9 @@ func TestSecretsOfSubRuns(t *testing.T) {
 	})
 }
 
-// Whatever a run leaves behind is sealed, whether it knows secrets or not.
+// Everything stored of a run is encrypted, whether or not it has secrets.
 func TestRunsAreSealed(t *testing.T) {
-	test(t, func(w *world) {
+	test(t, func(w *fixture) {
 		w.journal.keep = true
 		r := request(w.define("a echo {\"value\": \"open-words\"}\nb ask {\"prompt\": \"open-words\"}\nc fail {\"message\": \"open-words\"}"))
 		r.InputData = "open-words"
@@ -161,9 +161,9 @@ func TestRunsAreSealed(t *testing.T) {
 	})
 }
 
-// A secret that cannot be searched for is masked where it stands.
+// A secret too short to search for is masked in its own place.
 func TestShortSecret(t *testing.T) {
-	test(t, func(w *world) {
+	test(t, func(w *fixture) {
 		d := w.defineWith(`a ask`, `[{"name": "flag", "type": "boolean", "secret": true}]`)
 		r := request(d)
 		r.Variables = map[string]any{"flag": true}
@@ -178,9 +178,9 @@ func TestShortSecret(t *testing.T) {
 	})
 }
 
-// The true values come back after a restart and for a retry.
+// True values are available after a restart and for a retry.
 func TestSecretsSurvive(t *testing.T) {
-	test(t, func(w *world) {
+	test(t, func(w *fixture) {
 		d := w.defineWith(`
 			a ask
 			b eval {"expression": "token == '`+token+`' && given == 'given-secret'"}
@@ -224,7 +224,7 @@ func TestSecretsAreDenied(t *testing.T) {
 
 func testDenied(t *testing.T, lines string, given map[string]any, denied bool) {
 	t.Helper()
-	test(t, func(w *world) {
+	test(t, func(w *fixture) {
 		r := request(w.defineWith(lines, secretVariables))
 		r.CanManage, r.Principal, r.Variables = false, blueprint.Principal{UserID: "stranger"}, given
 		x := w.wait(w.startWith(r, engine.Soon))
@@ -254,10 +254,9 @@ func testDenied(t *testing.T, lines string, given map[string]any, denied bool) {
 	})
 }
 
-// With another master key nothing is read back, and nothing of it ends up in
-// the log.
+// With another master key no run can be read, and nothing of it is logged.
 func TestWrongMasterKey(t *testing.T) {
-	test(t, func(w *world) {
+	test(t, func(w *fixture) {
 		x := w.run(w.defineWith(`a ask`, secretVariables))
 		w.stop()
 		w.key = secret.NewKey()

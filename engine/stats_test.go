@@ -7,7 +7,7 @@ import (
 )
 
 func TestStats(t *testing.T) {
-	testWith(t, func(o *engine.Options) { o.MaxRunning, o.MaxQueued = 1, 5 }, func(w *world) {
+	testWith(t, func(o *engine.Options) { o.MaxRunning, o.MaxQueued = 1, 5 }, func(w *fixture) {
 		gate := w.hold("busy")
 		busy := w.start(w.define(`busy pass`))
 		<-gate.came

@@ -11,10 +11,10 @@ import (
 	"blueprintd/foundation/clock"
 )
 
-// A node under way finishes, nothing new starts, callers are told, and the next
-// start goes on.
+// A running node finishes, nothing new starts, callers get the unfinished run, and the
+// next start continues it.
 func TestStopLetsNodesFinish(t *testing.T) {
-	test(t, func(w *world) {
+	test(t, func(w *fixture) {
 		gate := w.hold("b")
 		h := w.start(w.define(`
 			a act
@@ -44,14 +44,14 @@ func TestStopLetsNodesFinish(t *testing.T) {
 	})
 }
 
-// A node that does not finish in time is cut off, and treated as after a crash.
-func TestStopCutsSlowNodesOff(t *testing.T) {
+// A node that exceeds the drain time is interrupted and treated as after a crash.
+func TestStopInterruptsSlowNodes(t *testing.T) {
 	for kind, want := range map[string]string{
 		"pass": `completed: a=completed b=completed c=completed -> {"done":"c"}`,
 		"act":  `completed: a=completed b=completed c=completed -> {"done":"c"}`,
 		"once": `paused: a=completed b=paused c=pending`,
 	} {
-		testWith(t, func(o *engine.Options) { o.Drain = 3 * time.Second }, func(w *world) {
+		testWith(t, func(o *engine.Options) { o.Drain = 3 * time.Second }, func(w *fixture) {
 			gate := w.hold("b")
 			h := w.start(w.define(`
 				a act
@@ -75,9 +75,9 @@ func TestStopCutsSlowNodesOff(t *testing.T) {
 	}
 }
 
-// Parked runs need nothing to be stopped; whoever waits for one is told.
-func TestStopTellsWhoWaits(t *testing.T) {
-	testWith(t, func(o *engine.Options) { o.MaxRunning = 2 }, func(w *world) {
+// Parked runs do not delay a stop, and their handles are settled.
+func TestStopSettlesHandles(t *testing.T) {
+	testWith(t, func(o *engine.Options) { o.MaxRunning = 2 }, func(w *fixture) {
 		waits := w.start(w.define(`
 			a wait {"ms": 1000}
 			b pass`))
@@ -114,7 +114,7 @@ func TestStopTellsWhoWaits(t *testing.T) {
 
 // A queued run that cannot be stored is refused when the engine stops.
 func TestStopRefusesWhatIsNotStored(t *testing.T) {
-	testWith(t, func(o *engine.Options) { o.MaxRunning = 1 }, func(w *world) {
+	testWith(t, func(o *engine.Options) { o.MaxRunning = 1 }, func(w *fixture) {
 		gate := w.hold("busy")
 		busy := w.start(w.define(`busy pass`))
 		<-gate.came
@@ -140,9 +140,9 @@ func TestStopRefusesWhatIsNotStored(t *testing.T) {
 	})
 }
 
-// Stopping does not wait for a disk that stays away longer than the drain.
-func TestStopWithoutDisk(t *testing.T) {
-	testWith(t, func(o *engine.Options) { o.Drain = 3 * time.Second }, func(w *world) {
+// A stop does not wait longer than the drain time for an unavailable journal.
+func TestStopWithoutJournal(t *testing.T) {
+	testWith(t, func(o *engine.Options) { o.Drain = 3 * time.Second }, func(w *fixture) {
 		gate := w.hold("a")
 		h := w.start(w.define(`
 			a act
@@ -167,10 +167,10 @@ func TestStopWithoutDisk(t *testing.T) {
 	})
 }
 
-// Nothing can be waited for once the disk has failed for good: whatever a node
-// still did could not be written down.
-func TestStopAtOnceWhenTheDiskHasFailed(t *testing.T) {
-	testWith(t, func(o *engine.Options) { o.Drain = 10 * time.Second }, func(w *world) {
+// After a permanent failure of the journal a stop waits for nothing, since results could
+// not be stored.
+func TestStopAtOnceAfterJournalFailure(t *testing.T) {
+	testWith(t, func(o *engine.Options) { o.Drain = 10 * time.Second }, func(w *fixture) {
 		gate := w.hold("a")
 		working := w.start(w.define(`a act`))
 		<-gate.came
@@ -189,10 +189,10 @@ func TestStopAtOnceWhenTheDiskHasFailed(t *testing.T) {
 	})
 }
 
-// Nor when it fails while the engine is stopping already.
-func TestStopEndsWhenTheDiskFailsMeanwhile(t *testing.T) {
+// The same if the journal fails during a stop.
+func TestStopEndsOnJournalFailure(t *testing.T) {
 	var lost chan struct{}
-	testWith(t, func(o *engine.Options) { lost = make(chan struct{}); o.Drain, o.Lost = 10*time.Second, lost }, func(w *world) {
+	testWith(t, func(o *engine.Options) { lost = make(chan struct{}); o.Drain, o.Lost = 10*time.Second, lost }, func(w *fixture) {
 		gate := w.hold("a")
 		working := w.start(w.define(`a act`))
 		<-gate.came
@@ -214,10 +214,10 @@ func TestStopEndsWhenTheDiskFailsMeanwhile(t *testing.T) {
 	})
 }
 
-// Nor for one that keeps a run waiting that has no turn.
-func TestStopWithoutDiskWhileQueued(t *testing.T) {
+// A queued run that waits for the journal does not delay a stop beyond the drain time.
+func TestStopWithoutJournalWhileQueued(t *testing.T) {
 	options := func(o *engine.Options) { o.Clock, o.Drain, o.MaxRunning = clock.Real{}, 3*time.Second, 1 }
-	testWith(t, options, func(w *world) {
+	testWith(t, options, func(w *fixture) {
 		h := w.start(w.define(`
 			a wait {"ms": 1000}
 			b act`))
@@ -246,9 +246,9 @@ func TestStopWithoutDiskWhileQueued(t *testing.T) {
 	})
 }
 
-// Stopping takes no longer than it must when nothing is under way.
+// A stop is immediate when nothing runs.
 func TestStopWhenIdle(t *testing.T) {
-	test(t, func(w *world) {
+	test(t, func(w *fixture) {
 		w.start(w.define(`a wait {"ms": 1000}`))
 		synctest.Wait()
 		begin := time.Now()
@@ -256,6 +256,6 @@ func TestStopWhenIdle(t *testing.T) {
 		if took := time.Since(begin); took != 0 {
 			t.Errorf("stopping took %v", took)
 		}
-		w.advance(time.Hour) // wakes nobody
+		w.advance(time.Hour) // wakes no run
 	})
 }

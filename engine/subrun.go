@@ -27,9 +27,9 @@ type call struct {
 func (a *attempt) mayCall(ctx context.Context) error {
 	switch r := a.run; {
 	case r.engine.Blueprints == nil:
-		return &blueprint.Failure{Code: "blueprint_unavailable", Message: "a file runs by itself: there are no other blueprints to run", Permanent: true}
+		return &blueprint.Failure{Code: "blueprint_unavailable", Message: "a local run of a file cannot run other blueprints", Permanent: true}
 	case r.begin.Depth+1 >= maxRuns:
-		return &blueprint.Failure{Code: "too_deep", Message: fmt.Sprintf("runs start each other more than %d deep", maxRuns), Permanent: true}
+		return &blueprint.Failure{Code: "too_deep", Message: fmt.Sprintf("runs are nested more than %d deep", maxRuns), Permanent: true}
 	case r.begin.Root == "": // counted by its entryCall
 		return nil
 	}
@@ -51,7 +51,7 @@ func (a *attempt) mayCall(ctx context.Context) error {
 }
 
 func (r *run) tooMany() *blueprint.Failure {
-	return &blueprint.Failure{Code: "too_many_runs", Message: fmt.Sprintf("the run %s has led to %d others, which is the most", r.id, r.engine.Limits.Family), Permanent: true}
+	return &blueprint.Failure{Code: "too_many_runs", Message: fmt.Sprintf("the run %s has started %d others, directly and indirectly, which is the maximum", r.id, r.engine.Limits.Family), Permanent: true}
 }
 
 // firstRun returns the run without a parent that this one descends from.

@@ -11,8 +11,8 @@ import (
 	"blueprintd/engine"
 )
 
-// library gives every blueprint of a disk to everybody but "stranger".
-type library struct{ w *world }
+// library makes every blueprint of the journal available to all users except "stranger".
+type library struct{ w *fixture }
 
 func (l library) Runnable(_ context.Context, userID, id string) (*blueprint.Definition, bool, error) {
 	d, err := l.w.journal.DefinitionVersion(context.Background(), id, "1.0.0")
@@ -26,17 +26,17 @@ func (l library) Runnable(_ context.Context, userID, id string) (*blueprint.Defi
 }
 
 // testRuns is a test whose runs may start others.
-func testRuns(t *testing.T, f func(w *world)) {
+func testRuns(t *testing.T, f func(w *fixture)) {
 	t.Helper()
 	var l library
-	testWith(t, func(o *engine.Options) { o.Blueprints = &l }, func(w *world) {
+	testWith(t, func(o *engine.Options) { o.Blueprints = &l }, func(w *fixture) {
 		l.w = w
 		f(w)
 	})
 }
 
-// children returns the runs that others started.
-func (w *world) children() (all []*blueprint.StoredExecution) {
+// children returns the child runs.
+func (w *fixture) children() (all []*blueprint.StoredExecution) {
 	w.journal.mu.Lock()
 	defer w.journal.mu.Unlock()
 	for _, stored := range w.journal.runs {
@@ -47,7 +47,7 @@ func (w *world) children() (all []*blueprint.StoredExecution) {
 	return all
 }
 
-func TestSubRun(t *testing.T) {
+func TestChildRun(t *testing.T) {
 	for _, test := range []struct{ name, child, node, user, want string }{
 		{"gives its output", `x eval {"expression": "[inputData.n, v]"}`, `{"blueprintId": "%s", "variables": {"v": 2}}`, "owner",
 			`completed: a=completed z=completed -> [1,2]`},
@@ -60,7 +60,7 @@ func TestSubRun(t *testing.T) {
 		{"may not be started", `x pass`, `{"blueprintId": "%s"}`, "stranger",
 			`failed: a=failed(there is no blueprint ID that this run may start) z=pending !a:there is no blueprint ID that this run may start`},
 	} {
-		testRuns(t, func(w *world) {
+		testRuns(t, func(w *fixture) {
 			child := w.defineWith(test.child, `[{"name": "v", "type": "number", "default": 1}]`)
 			r := request(w.define("a call " + fmt.Sprintf(test.node, child.BlueprintID) + "\nz pass"))
 			r.Principal.UserID = test.user
@@ -79,9 +79,9 @@ func TestSubRun(t *testing.T) {
 	}
 }
 
-// A run that waits for another for a day costs nothing, and the clock goes on.
-func TestSubRunThatTakesLong(t *testing.T) {
-	testRuns(t, func(w *world) {
+// A run that waits for a child run for a day holds neither memory nor the clock.
+func TestLongChildRun(t *testing.T) {
+	testRuns(t, func(w *fixture) {
 		child := w.define("q ask {}\nw wait {\"ms\": 86400000}")
 		h := w.start(w.define(fmt.Sprintf(`a call {"blueprintId": %q}`, child.BlueprintID)))
 		x := w.settle(h.ID)
@@ -97,21 +97,21 @@ func TestSubRunThatTakesLong(t *testing.T) {
 	})
 }
 
-func TestSubRunsAreOnlySoDeep(t *testing.T) {
-	testRuns(t, func(w *world) {
+func TestChildRunDepth(t *testing.T) {
+	testRuns(t, func(w *fixture) {
 		d := w.define(`a call {"blueprintId": "00000000-0000-0000-0000-999999999999"}`)
 		self := *d
 		self.BlueprintID = "00000000-0000-0000-0000-999999999999"
 		w.journal.add(&self)
 		x := w.run(d)
-		if x.Status != blueprint.StatusFailed || !strings.HasSuffix(x.Failure.Message, "runs start each other more than 16 deep") || len(w.children()) != 15 {
+		if x.Status != blueprint.StatusFailed || !strings.HasSuffix(x.Failure.Message, "runs are nested more than 16 deep") || len(w.children()) != 15 {
 			t.Errorf("%d children: %s", len(w.children()), sum(x))
 		}
 	})
 }
 
-func TestSubRunIsCancelledWithItsParent(t *testing.T) {
-	testRuns(t, func(w *world) {
+func TestChildRunIsCancelledWithItsParent(t *testing.T) {
+	testRuns(t, func(w *fixture) {
 		child := w.define(`x wait {"ms": 3600000}`)
 		h := w.start(w.define(fmt.Sprintf(`a call {"blueprintId": %q}`, child.BlueprintID)))
 		w.settle(h.ID)
@@ -123,13 +123,12 @@ func TestSubRunIsCancelledWithItsParent(t *testing.T) {
 	})
 }
 
-// However far the runs had come when the machine died, all end as if nothing
-// had happened, and each is there once.
-func TestSubRunsSurviveEveryCrash(t *testing.T) {
+// After a crash at any commit all runs end as without it, and each exists once.
+func TestChildRunsSurviveEveryCrash(t *testing.T) {
 	var want, id string
 	var histories []*journal
 	most := 0
-	testRuns(t, func(w *world) {
+	testRuns(t, func(w *fixture) {
 		w.journal.keep = true
 		child := w.define("x act\nw wait {\"ms\": 1000}\ny eval {\"expression\": \"inputData * 2\"}")
 		body := mapText(fmt.Sprintf(`r call {"blueprintId": %q}`, child.BlueprintID))
@@ -145,7 +144,7 @@ func TestSubRunsSurviveEveryCrash(t *testing.T) {
 	}
 	for k, disk := range histories {
 		var l library
-		testWith(t, func(o *engine.Options) { o.Blueprints = &l }, func(w *world) {
+		testWith(t, func(o *engine.Options) { o.Blueprints = &l }, func(w *fixture) {
 			w.stop()
 			w.journal = disk.copy()
 			l.w = w
@@ -161,9 +160,9 @@ func TestSubRunsSurviveEveryCrash(t *testing.T) {
 	}
 }
 
-func TestManySubRuns(t *testing.T) {
+func TestManyChildRuns(t *testing.T) {
 	const items = 1000
-	testRuns(t, func(w *world) {
+	testRuns(t, func(w *fixture) {
 		child := w.define(`x eval {"expression": "inputData + 1"}`)
 		body := mapText(fmt.Sprintf(`r call {"blueprintId": %q}`, child.BlueprintID))
 		r := request(w.define(fmt.Sprintf("l each {\"over\": \"inputData\", \"concurrency\": 16, \"nodes\": %s, \"edges\": []}", member(body, "nodes"))))
@@ -179,9 +178,9 @@ func TestManySubRuns(t *testing.T) {
 	})
 }
 
-// A node whose run failed is tried again, also when nothing of that is in memory.
-func TestSubRunIsRepeated(t *testing.T) {
-	testRuns(t, func(w *world) {
+// A node whose child run failed is retried, also when it is not in memory.
+func TestChildRunIsRetried(t *testing.T) {
+	testRuns(t, func(w *fixture) {
 		child := w.define(`x fail {"times": 1}`)
 		h := w.start(w.define(fmt.Sprintf(`a call {"blueprintId": %q} | {"retry": {"maxAttempts": 2, "delayMs": 1000}}`, child.BlueprintID)))
 		w.settle(h.ID)
@@ -193,10 +192,10 @@ func TestSubRunIsRepeated(t *testing.T) {
 	})
 }
 
-// A blueprint that starts itself over and over comes to an end.
-func TestRunsLeadToOnlySoMany(t *testing.T) {
+// A blueprint that starts itself repeatedly reaches the limit of its family.
+func TestFamilyLimit(t *testing.T) {
 	var l library
-	testWith(t, func(o *engine.Options) { o.Blueprints, o.Limits.Family = &l, 100 }, func(w *world) {
+	testWith(t, func(o *engine.Options) { o.Blueprints, o.Limits.Family = &l, 100 }, func(w *fixture) {
 		l.w = w
 		const id = "00000000-0000-0000-0000-999999999998"
 		body := mapText(fmt.Sprintf(`r call {"blueprintId": %q}`, id))

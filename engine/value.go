@@ -108,7 +108,7 @@ func (w *sizeBudget) add(value any, depth int) error {
 			}
 		}
 	default:
-		return fmt.Errorf("holds a Go value of type %T, which is no JSON", value)
+		return fmt.Errorf("holds a Go value of type %T, which is not JSON", value)
 	}
 	return nil
 }

@@ -11,10 +11,10 @@ import (
 	"blueprintd/engine"
 )
 
-// What a look at a run at work shows cannot be undone by a crash: it is on the
-// disk, or, while the disk takes nothing, it is what the disk had before.
-func TestViewShowsWhatIsOnTheDisk(t *testing.T) {
-	test(t, func(w *world) {
+// A view of a run in memory shows only durable state, or, while commits fail, the last
+// stored one.
+func TestViewIsDurable(t *testing.T) {
+	test(t, func(w *fixture) {
 		gate := w.hold("b")
 		h := w.startWith(request(w.define(`
 			a pass
@@ -29,7 +29,7 @@ func TestViewShowsWhatIsOnTheDisk(t *testing.T) {
 		close(gate.open)
 		w.wait(h)
 	})
-	test(t, func(w *world) {
+	test(t, func(w *fixture) {
 		gate := w.hold("b")
 		h := w.startWith(request(w.define(`
 			a pass
@@ -47,7 +47,7 @@ func TestViewShowsWhatIsOnTheDisk(t *testing.T) {
 	})
 }
 
-// What a list says of a run is what its record says.
+// The summary of a run in lists agrees with its record.
 func TestSummary(t *testing.T) {
 	for lines, want := range map[string]string{
 		"a pass":                             "",
@@ -56,7 +56,7 @@ func TestSummary(t *testing.T) {
 		"a fail\n b pass":                    "",
 		"a fail {\"onError\": \"continue\"}": "",
 	} {
-		test(t, func(w *world) {
+		test(t, func(w *fixture) {
 			h := w.start(w.define(lines))
 			x := w.wait(h)
 			stored := w.journal.stored(h.ID)
@@ -73,7 +73,7 @@ func TestSummary(t *testing.T) {
 			}
 		})
 	}
-	test(t, func(w *world) {
+	test(t, func(w *fixture) {
 		h := w.start(w.define("a ask {\"prompt\": \"?\"}"))
 		w.wait(h)
 		if err := w.Engine.Cancel(context.Background(), h.ID, "enough"); err != nil {
@@ -86,8 +86,7 @@ func TestSummary(t *testing.T) {
 	})
 }
 
-// A reader shows what the engine shows of a run that is on the disk, whether it
-// has ended or not.
+// A Reader shows a stored run as the engine does, whether or not it has ended.
 func TestReaderNeedsNoEngine(t *testing.T) {
 	for lines, status := range map[string]blueprint.Status{
 		"a pass":                            blueprint.StatusCompleted,
@@ -95,7 +94,7 @@ func TestReaderNeedsNoEngine(t *testing.T) {
 		"a pass\nb ask {\"prompt\": \"?\"}": blueprint.StatusPaused,
 		"a pass\nb wait {\"ms\": 120000}":   blueprint.StatusRunning,
 	} {
-		test(t, func(w *world) {
+		test(t, func(w *fixture) {
 			h := w.startWith(request(w.define(lines)), engine.AtOnce)
 			want := w.settle(h.ID)
 			stored := w.journal.stored(h.ID)

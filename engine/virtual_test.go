@@ -12,10 +12,10 @@ import (
 	"blueprintd/foundation/clock"
 )
 
-// Advance goes through waits, retries and expiries in the order in which they
-// are due, and at each lets everything come to rest before the clock moves on.
+// Advance runs waits, retries and expiries in the order in which they are due, and lets
+// all work finish before the clock advances further.
 func TestAdvanceThroughWhatIsDue(t *testing.T) {
-	test(t, func(w *world) {
+	test(t, func(w *fixture) {
 		stamp := func(name string) string { return name + ` echo {"value": "{{now}}"}` }
 		first := w.start(w.define("a1 wait {\"ms\": 2000}\n" + stamp("a2") + "\na3 wait {\"ms\": 2000}\n" + stamp("a4")))
 		second := w.start(w.define("b1 ask {\"expiresMs\": 3000, \"onExpire\": \"continue\"}\n" + stamp("b2")))
@@ -23,7 +23,7 @@ func TestAdvanceThroughWhatIsDue(t *testing.T) {
 		w.wait(second)
 		synctest.Wait()
 		w.advance(3500 * time.Millisecond)
-		// No waiting here: what fell due has come to rest when Advance is back.
+		// No waiting here: all due work has finished when Advance returns.
 		at := func(h *engine.Handle, node string) string {
 			return strings.TrimSuffix(strings.TrimPrefix(encode(step(w.view(h.ID), node).Output), `"2000-01-01T00:00:0`), `Z"`)
 		}
@@ -44,10 +44,10 @@ func TestAdvanceThroughWhatIsDue(t *testing.T) {
 	})
 }
 
-// The clock stands still while anything works, and moves again once all is at
-// rest, whatever way that came about.
-func TestClockIsNotHeldAtRest(t *testing.T) {
-	test(t, func(w *world) {
+// The clock is held while anything works, and released when all runs are parked or have
+// ended.
+func TestClockIsNotHeldWhenIdle(t *testing.T) {
+	test(t, func(w *fixture) {
 		d := w.define(`
 			a act
 			q ask
@@ -76,7 +76,7 @@ func TestClockIsNotHeldAtRest(t *testing.T) {
 		synctest.Wait()
 		w.advance(time.Hour)
 	})
-	testWith(t, func(o *engine.Options) { o.MaxRunning, o.MaxQueued = 1, 1 }, func(w *world) {
+	testWith(t, func(o *engine.Options) { o.MaxRunning, o.MaxQueued = 1, 1 }, func(w *fixture) {
 		gate := w.hold("a")
 		d := w.define(`a pass`)
 		w.start(d)
@@ -93,9 +93,9 @@ func TestClockIsNotHeldAtRest(t *testing.T) {
 	})
 }
 
-// Runs at work hold the clock back.
-func TestClockIsHeldAtWork(t *testing.T) {
-	test(t, func(w *world) {
+// Working runs hold the clock.
+func TestClockIsHeldDuringWork(t *testing.T) {
+	test(t, func(w *fixture) {
 		gate := w.hold("a")
 		h := w.start(w.define(`a pass`))
 		<-gate.came
@@ -117,7 +117,7 @@ func TestClockIsHeldAtWork(t *testing.T) {
 
 // With the machine's clock waits end by themselves.
 func TestRealClock(t *testing.T) {
-	testWith(t, func(o *engine.Options) { o.Clock = clock.Real{} }, func(w *world) {
+	testWith(t, func(o *engine.Options) { o.Clock = clock.Real{} }, func(w *fixture) {
 		begin := time.Now()
 		x := w.run(w.define(`
 			a wait {"ms": 3600000}
@@ -129,9 +129,9 @@ func TestRealClock(t *testing.T) {
 	})
 }
 
-// A wait ends in time also while another node of the run is at work.
+// A wait ends in time also while another node of the run is running.
 func TestWaitBesideWork(t *testing.T) {
-	testWith(t, func(o *engine.Options) { o.Clock = clock.Real{} }, func(w *world) {
+	testWith(t, func(o *engine.Options) { o.Clock = clock.Real{} }, func(w *fixture) {
 		slow, after := w.hold("slow"), w.hold("after")
 		h := w.start(w.define(`
 			slow pass
@@ -150,10 +150,9 @@ func TestWaitBesideWork(t *testing.T) {
 	})
 }
 
-// A run that is woken while it comes to rest, and is done before it has, loses
-// nothing.
-func TestWokenWhileComingToRest(t *testing.T) {
-	testWith(t, func(o *engine.Options) { o.Clock = clock.Real{} }, func(w *world) {
+// A run that is woken while it is being parked loses nothing.
+func TestWokenWhileParking(t *testing.T) {
+	testWith(t, func(o *engine.Options) { o.Clock = clock.Real{} }, func(w *fixture) {
 		open := make(chan struct{})
 		w.journal.setFault(func(n int, _ *blueprint.JournalCommit) error {
 			if n == 1 {
@@ -178,10 +177,9 @@ func TestWokenWhileComingToRest(t *testing.T) {
 	})
 }
 
-// Whoever watches a run hears of each change, and after the last one finds it
-// ended on the disk.
+// Watch signals each change, and after the last signal the stored run has ended.
 func TestWatch(t *testing.T) {
-	test(t, func(w *world) {
+	test(t, func(w *fixture) {
 		first, gate := w.hold("a"), w.hold("b")
 		h := w.start(w.define(`
 			a ask
@@ -192,7 +190,7 @@ func TestWatch(t *testing.T) {
 		stopOther()
 		close(first.open)
 		w.wait(h)
-		heard := func() bool {
+		signalled := func() bool {
 			synctest.Wait()
 			select {
 			case <-changes:
@@ -201,37 +199,36 @@ func TestWatch(t *testing.T) {
 				return false
 			}
 		}
-		if !heard() || heard() {
-			t.Error("changes are heard once")
+		if !signalled() || signalled() {
+			t.Error("a change is signalled twice")
 		}
 		w.answerOK(h.ID, "", 1)
 		<-gate.came
-		if !heard() || w.view(h.ID).Steps[1].Status != blueprint.StepRunning {
-			t.Error("nothing is heard of a node that starts")
+		if !signalled() || w.view(h.ID).Steps[1].Status != blueprint.StepRunning {
+			t.Error("no signal for the start of a node")
 		}
 		open := make(chan struct{})
 		w.journal.setFault(func(int, *blueprint.JournalCommit) error { <-open; return nil })
 		close(gate.open)
-		for heard() {
+		for signalled() {
 		}
 		close(open)
-		if !heard() || w.journal.stored(h.ID).Row.Status != blueprint.StatusCompleted {
-			t.Error("nothing is heard of the end")
+		if !signalled() || w.journal.stored(h.ID).Row.Status != blueprint.StatusCompleted {
+			t.Error("no signal for the end")
 		}
 		stop()
 		stop()
 		select {
 		case <-other:
-			t.Error("who has stopped watching hears on")
+			t.Error("signals after stop")
 		default:
 		}
 	})
 }
 
-// From the first change on a watcher that reads the record after each signal
-// sees the end.
+// A watcher that reads the record after each signal sees the end.
 func TestWatchUntilTheEnd(t *testing.T) {
-	test(t, func(w *world) {
+	test(t, func(w *fixture) {
 		d := w.define(`
 			a act
 			b pass

@@ -59,7 +59,7 @@ func (c *aiConfig) check(r *report) {
 	}
 	switch {
 	case r.given("prompt") && r.given("userPrompt"):
-		r.issue("must not stand beside prompt: they are the same", "userPrompt")
+		r.issue("cannot be combined with prompt: they are the same", "userPrompt")
 	case !r.given("prompt") && !r.given("userPrompt"):
 		r.issue("required", "prompt")
 	case strings.TrimSpace(c.question()) == "":

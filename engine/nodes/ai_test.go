@@ -104,7 +104,7 @@ func TestPromptChecks(t *testing.T) {
 		`{` + good + `,"userPrompt":"x","temperature":1,"mcpConnectionIds":["{{x}}","{{x}}","` + toolsID + `"],"responseSchema":true,"maxSteps":1}`: ``,
 		`{}`: `connectionId: required; model: required; prompt: required`,
 		`{"connectionId":"mine","model":"","prompt":" "}`:                                           `connectionId: must be the id of a connection, a UUID; model: must not be empty; prompt: must not be empty`,
-		`{` + good + `,"prompt":"a","userPrompt":"b"}`:                                              `userPrompt: must not stand beside prompt: they are the same`,
+		`{` + good + `,"prompt":"a","userPrompt":"b"}`:                                              `userPrompt: cannot be combined with prompt: they are the same`,
 		`{` + good + `,"prompt":"a","temperature":"hot"}`:                                           `temperature: must be a number`,
 		`{` + good + `,"prompt":"a","temperature":2.01}`:                                            `temperature: must be from 0 to 2`,
 		`{` + good + `,"prompt":"a","maxTokens":0,"maxSteps":101}`:                                  `maxTokens: must be from 1 to 10000000; maxSteps: must be from 1 to 100`,

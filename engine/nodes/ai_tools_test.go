@@ -84,7 +84,7 @@ func TestLostTools(t *testing.T) {
 	}
 }
 
-func newWorldWithout(t *testing.T) *world {
+func newWorldWithout(t *testing.T) *services {
 	w := newWorld(t)
 	w.tools[toolsID].Close()
 	return w

@@ -24,9 +24,9 @@ const (
 	otherID = "33333333-3333-4333-8333-333333333333"
 )
 
-// world is what a prompt meets: a model that answers in turn, servers of tools,
-// and a run that notes what it is told.
-type world struct {
+// services are the services of a prompt: a model with scripted responses, MCP servers,
+// and a run that records its calls.
+type services struct {
 	t       *testing.T
 	kind    *blueprint.NodeType
 	model   *httptest.Server
@@ -40,8 +40,8 @@ type world struct {
 	connect func(id string) error // nil error opens
 }
 
-func newWorld(t *testing.T, answers ...string) *world {
-	w := &world{t: t, answers: answers, tools: map[string]*httptest.Server{}}
+func newWorld(t *testing.T, answers ...string) *services {
+	w := &services{t: t, answers: answers, tools: map[string]*httptest.Server{}}
 	w.kind = aiPromptOf(outbound.New(outbound.Options{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}}))
 	w.model = httptest.NewServer(http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
 		data, _ := io.ReadAll(r.Body)
@@ -73,7 +73,7 @@ func aiPromptOf(client *outbound.Client) *blueprint.NodeType {
 }
 
 // serve starts a real server with tools.
-func (w *world) serve(id, name string, tools ...string) {
+func (w *services) serve(id, name string, tools ...string) {
 	server := sdk.NewServer(&sdk.Implementation{Name: name, Version: "1"}, nil)
 	for _, tool := range tools {
 		server.AddTool(&sdk.Tool{Name: tool, Description: "does " + tool, InputSchema: json.RawMessage(`{"type":"object","properties":{"n":{"type":"integer"}}}`)},
@@ -94,7 +94,7 @@ func (w *world) serve(id, name string, tools ...string) {
 	w.t.Cleanup(w.tools[id].Close)
 }
 
-func (w *world) run(provider, config string, state any) (map[string]any, blueprint.Result, error) {
+func (w *services) run(provider, config string, state any) (map[string]any, blueprint.Result, error) {
 	w.t.Helper()
 	config = strings.NewReplacer("MODEL", `"connectionId":"`+modelID+`","model":"m"`, "TOOLS", toolsID, "OTHER", otherID).Replace(config)
 	task := newTask(w.t, w.kind, config, scope)

@@ -74,7 +74,7 @@ func decision(task *blueprint.Task, output map[string]any) blueprint.Result {
 		if comment, _ := output["comment"].(string); comment != "" {
 			message += ": " + comment
 		} else if output["expired"] == true {
-			message += ": nobody decided in time"
+			message += ": no decision in time"
 		}
 		result.Stop = &blueprint.Stop{Failed: true, Message: message, Code: "rejected", Item: true}
 	}

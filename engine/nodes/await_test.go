@@ -113,7 +113,7 @@ func TestApprovalExpired(t *testing.T) {
 		`{"prompt":"?"}`:                      {code: codeExpired},
 		`{"prompt":"?","onExpire":"fail"}`:    {code: codeExpired},
 		`{"prompt":"?","onExpire":"approve"}`: {"", `{"approved":true,"expired":true}`, "approved", ""},
-		`{"prompt":"?","onExpire":"reject"}`:  {"", `{"approved":false,"expired":true}`, "rejected", "rejected: nobody decided in time"},
+		`{"prompt":"?","onExpire":"reject"}`:  {"", `{"approved":false,"expired":true}`, "rejected", "rejected: no decision in time"},
 	} {
 		task := newTask(t, kind, config, scope)
 		task.Sequential = true

@@ -34,7 +34,7 @@ func TestCode(t *testing.T) {
 		{`{"source":"console.log('a', 1, {b: [2]}); console.error(new TypeError('c')); console.warn(); console.debug(undefined, null, 5n, Symbol('s'))"}`, `null`,
 			"info a 1 {\"b\":[2]}\nerror TypeError: c\nwarn \ndebug undefined null 5 Symbol(s)"},
 		{`{"source":"console.info('before'); throw new Error('no')"}`, `script_error: Error: no (line 1, column 40)`, "info before"},
-		{`{"source":"return variables.token"}`, `script_error: Error: variable "token" is secret, and whoever started this run may not use it`, ""},
+		{`{"source":"return variables.token"}`, `script_error: Error: variable "token" is secret, and the user who started this run may not use it`, ""},
 		{`{"source":"return 1 +"}`, `syntax_error: *`, ""},
 		{`{"source":"for (;;);","timeoutMs":50}`, `timeout: the script took longer than 50 ms`, ""},
 		{`{"source":"const a = []; for (;;) a.push(new Array(1000).fill(1))","memoryMb":8}`, `memory_exceeded: the script used more than its 8 MiB of memory`, ""},

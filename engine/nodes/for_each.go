@@ -38,7 +38,7 @@ func forEach() *blueprint.NodeType {
 			case !given && !r.isTemplate(c.BlueprintID) && !blueprint.IsUUID(c.BlueprintID):
 				r.issue("must be the id of a blueprint", "blueprintId")
 			case !given && r.given("edges"):
-				r.issue("stand beside nodes only", "edges")
+				r.issue("require nodes", "edges")
 			case given:
 				if list, ok := c.Nodes.Value.([]any); ok && len(list) == 0 {
 					r.issue("must hold at least one node", "nodes")

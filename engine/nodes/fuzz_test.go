@@ -7,8 +7,8 @@ import (
 	"blueprintd/blueprint"
 )
 
-// FuzzConfig gives every type any config: nothing panics, and what a check
-// finds nothing wrong with, and holds no template, is no bad config in a run.
+// FuzzConfig checks that no config panics, and that a config without issues and templates
+// is not bad_config in a run.
 func FuzzConfig(f *testing.F) {
 	kinds := All(Dependencies{})
 	for _, kind := range kinds {

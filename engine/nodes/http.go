@@ -87,7 +87,7 @@ func checkHTTP(c *httpConfig, r *report) {
 		if !httpguts.ValidHeaderFieldName(method) || method == http.MethodConnect || method == http.MethodTrace {
 			r.issue("must be a method such as GET or POST", "method")
 		} else if hint := blueprint.DidYouMean(method, commonMethods); hint != "" && !slices.Contains(commonMethods, method) {
-			r.warn("is no method that servers commonly know"+hint, "method")
+			r.warn("is not a common HTTP method"+hint, "method")
 		}
 	}
 	if r.given("url") && !r.isTemplate(c.URL) {
@@ -97,12 +97,12 @@ func checkHTTP(c *httpConfig, r *report) {
 	}
 	checkHeaders(c.Headers, r, true, isReservedRequestHeader)
 	if c.Body.Given && c.Body.Value != nil && r.given("multipart") {
-		r.issue("must not stand beside body", "multipart")
+		r.issue("cannot be combined with body", "multipart")
 	}
 	for i, part := range c.Multipart {
 		switch {
 		case part.FileID != "" && part.Value.Given:
-			r.issue("must not stand beside value", "multipart", i, "fileId")
+			r.issue("cannot be combined with value", "multipart", i, "fileId")
 		case part.FileID != "":
 		case !part.Value.Given && !r.static:
 			r.issue("required", "multipart", i, "value")
@@ -533,9 +533,9 @@ func checkHeaders(headers map[string]any, r *report, several bool, reserved func
 		lower := strings.ToLower(name)
 		switch {
 		case !httpguts.ValidHeaderFieldName(name):
-			r.issue("is no name for a header", "headers", name)
+			r.issue("is not a valid header name", "headers", name)
 		case reserved(lower):
-			r.issue("is a header that the service sets itself, or that may not be set", "headers", name)
+			r.issue("is a header that must not be set", "headers", name)
 		case seen[lower]:
 			r.issue("is given twice", "headers", name)
 		}

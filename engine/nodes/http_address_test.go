@@ -25,7 +25,7 @@ var closedAddresses = strings.Fields(`
 	::1 :: ::127.0.0.1 ::ffff:127.0.0.1 ::ffff:a9fe:a9fe ::ffff:10.0.0.1 ::ffff:0:7f00:1 64:ff9b::7f00:1 64:ff9b::a9fe:a9fe 64:ff9b:1::7f00:1 64:ff9b:1:7f00:0:100::
 	2002:7f00:1:: 2002:a9fe:a9fe::1 2001:0:7f00:1::1 2001::1 fe80::1 fe80::a9fe:a9fe fec0::1 fc00::1 fd00:ec2::254 fd20:ce::254 ff02::1 100::1 2001:db8::1 3fff::1 5f00::1 4000::1 2606:4700::5efe:a00:1`)
 
-// notNames are spellings that nobody looks up, for they cannot be names.
+// notNames are hosts that are never looked up, because they are not names.
 var notNames = strings.Fields(`127.0.0.+1 127.0.0.-1 -1 localhost.. xn--127001-.example 127.0.0.1,example.com`)
 
 // newTypeWith returns the type with a client of its own.
@@ -60,8 +60,7 @@ func wantRefused(t *testing.T, s *site, what, code string, sentBefore int, resul
 	}
 }
 
-// Every way to write an address that is closed leads nowhere, whoever writes it:
-// the config, or a redirect.
+// Refused addresses are refused in every notation, in the config and in redirects.
 func TestAddressSpellings(t *testing.T) {
 	data, err := os.ReadFile(filepath.Join("..", "..", "testdata", "addresses.txt"))
 	if err != nil {

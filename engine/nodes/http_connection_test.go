@@ -113,7 +113,7 @@ func TestConnectionFailures(t *testing.T) {
 	if _, err := s.kind.Run(context.Background(), task); codeOf(err) != codeConnection || len(s.requests()) != 0 {
 		t.Errorf("without connections: %v", err)
 	}
-	// A bad config is found before anybody is asked to sign in.
+	// A bad config is found before a sign-in is requested.
 	for _, config := range []string{`{"url":"nowhere","connectionId":"CONN"}`, `{"url":"URL","connectionId":"{{name}}"}`, `{"url":"URL","connectionId":""}`} {
 		if _, err := s.sendWith(t, nil, pause, config); codeOf(err) != codeBadConfig {
 			t.Errorf("%s: %v", config, err)

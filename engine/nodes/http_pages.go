@@ -68,7 +68,7 @@ func checkPages(c *httpConfig, r *report) {
 	case given("query") && p.Query == "":
 		r.issue("must not be empty", "pagination", "query")
 	case given("query") && given("field"):
-		r.issue("must not stand beside query", "pagination", "field")
+		r.issue("cannot be combined with query", "pagination", "field")
 	case p.byLink && (given("query") || given("field")):
 		r.issue("leads to an address, which query and field cannot take", "pagination", "next")
 	}
@@ -149,7 +149,7 @@ func (x *httpExchange) request(p *page) (*http.Request, error) {
 		object, _ := c.Body.Value.(map[string]any)
 		value, err := blueprint.Plain(cursor)
 		if err != nil {
-			return nil, pagesFailure("next", "leads to what no body can hold")
+			return nil, pagesFailure("next", "cannot be put into the body")
 		}
 		c.Body = anyValue{Value: pages.field.put(object, value), Given: true}
 	}
@@ -192,7 +192,7 @@ func (x *httpExchange) address(first *http.Request, answer *http.Response, link 
 	}
 	relative, err := url.Parse(strings.TrimSpace(link))
 	if err != nil {
-		return nil, pagesFailure("next", "leads to what is no address")
+		return nil, pagesFailure("next", "is not a valid address")
 	}
 	target, problem := parseURL(answer.Request.URL.ResolveReference(relative).String())
 	if problem != "" {

@@ -68,6 +68,6 @@ func (r *report) jsonSchema(value any, key string) *jsonschema.Schema {
 	return compiled
 }
 
-var errExpired = &blueprint.Failure{Code: codeExpired, Message: "nobody answered in time"}
+var errExpired = &blueprint.Failure{Code: codeExpired, Message: "no answer in time"}
 
 func orFail(onExpire string) string { return cmp.Or(onExpire, "fail") }

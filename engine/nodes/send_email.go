@@ -123,7 +123,7 @@ func recipients(value anyValue, r *report, key string) (all []mail.Address) {
 	switch {
 	case value.Value == nil, isList && len(list) == 0, isText && strings.TrimSpace(source) == "":
 		if value.Given && key == "to" {
-			r.issue("must name somebody", key)
+			r.issue("must have at least one address", key)
 		}
 		return nil
 	case isText:

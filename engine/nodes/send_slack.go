@@ -137,7 +137,7 @@ func (c *slackConfig) request(ctx context.Context, d Dependencies, open *bluepri
 	}
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, target.String(), bytes.NewReader(body))
 	if err != nil {
-		return nil, badConnection("connection " + open.ID + " cannot be used: its baseUrl is no address")
+		return nil, badConnection("connection " + open.ID + " cannot be used: its baseUrl is not a valid address")
 	}
 	request.Header.Set("Content-Type", "application/json; charset=utf-8")
 	request.Header.Set("Accept", "application/json")

@@ -32,7 +32,7 @@ func set() *blueprint.NodeType {
 				if slices.Contains(blueprint.ReservedNames, name) {
 					r.issue(fmt.Sprintf("%q is a name that the service fills itself", name), "values", name)
 				} else if !variableName.MatchString(name) {
-					r.warn("is no name for a variable: only letters, digits and _ can stand in {{...}}", "values", name)
+					r.warn("is not a valid variable name: {{...}} allows only letters, digits and _", "values", name)
 				}
 			}
 		},

@@ -141,8 +141,7 @@ func TestOthersAreUntouched(t *testing.T) {
 	bombs.Wait()
 }
 
-// Whoever fills all that is theirs with the largest and longest scripts leaves
-// room for others.
+// A tenant that uses all its slots leaves slots for others.
 func TestOneTenantLeavesRoom(t *testing.T) {
 	p := running(t)
 	ctx, stop := context.WithCancel(context.Background())

@@ -166,8 +166,8 @@ func TestTurns(t *testing.T) {
 	}
 }
 
-// Whoever asks and leaves, no slot is lost or given twice.
-func TestTurnsAreKept(t *testing.T) {
+// No slot is lost or granted twice, whichever waiters give up.
+func TestSlotsAreConserved(t *testing.T) {
 	const slots = 9
 	queue := newFairQueue(slots)
 	var mu sync.Mutex

@@ -44,7 +44,7 @@ func TestChildrenOutliveThreads(t *testing.T) {
 
 var rights = regexp.MustCompile(`(?m)^(Cap...|NoNewPrivs):\t(.*)$`)
 
-// rightsOf returns what a status file of /proc tells of capabilities.
+// rightsOf returns the capabilities in a status file of /proc.
 func rightsOf(t *testing.T, path string) map[string]string {
 	t.Helper()
 	data, err := os.ReadFile(path)
@@ -75,7 +75,7 @@ func TestCapabilities(t *testing.T) {
 		child := rightsOf(t, fmt.Sprintf("/proc/%d/task/%s/status", p.idle[0].cmd.Process.Pid, task.Name()))
 		for _, set := range []string{"CapEff", "CapPrm", "CapInh", "CapAmb", "CapBnd"} {
 			if set == "CapBnd" && effective&(1<<unix.CAP_SETPCAP) == 0 {
-				continue // whoever has no right to it cannot lower this bound, and needs not
+				continue // without CAP_SETPCAP this bound cannot be lowered, and need not be
 			}
 			if child[set] != none {
 				t.Errorf("thread %s has %s %s", task.Name(), set, child[set])

@@ -20,8 +20,8 @@ import (
 
 const probeArgument = "sandbox-probe"
 
-// probe stands for a child that was taken over: once locked down, it tries by
-// system calls whatever a script might wish for, and tells what came of it.
+// probe acts as a compromised child: after lockDown it tries harmful system calls and
+// reports the results.
 func probe() {
 	if len(os.Args) != 3 || os.Args[1] != probeArgument {
 		return

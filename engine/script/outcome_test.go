@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// What a child says is checked, whoever it has become.
+// Answers of a child are not trusted.
 func TestAnswers(t *testing.T) {
 	s, err := script("a\nb").withDefaults()
 	if err != nil {

@@ -135,7 +135,7 @@
     const seen = parse(values)
     const denied = seen.denied ?? []
     for (let i = 0; i < denied.length; i++) {
-      const get = () => { throw new AnError('variable "' + denied[i] + '" is secret, and whoever started this run may not use it') }
+      const get = () => { throw new AnError('variable "' + denied[i] + '" is secret, and the user who started this run may not use it') }
       defineProperty(seen.variables, denied[i], { get, enumerable: true, configurable: true })
     }
     act['(sandbox)'](script, seen)

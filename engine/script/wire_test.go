@@ -8,8 +8,8 @@ import (
 	"testing/iotest"
 )
 
-// FuzzFrame reads frames from a sender who may be anybody: what comes is within
-// its bound, is what was sent, and the end is told from the middle.
+// FuzzFrame reads frames of an untrusted sender: each is within its bound and equals what
+// was sent, and the end of the stream differs from a truncated frame.
 func FuzzFrame(f *testing.F) {
 	f.Add([]byte("\x00\x00\x00\x02{}"), 10)
 	f.Add([]byte("\x00\x00\x00\x02{}\x00\x00\x00\x00"), 2)

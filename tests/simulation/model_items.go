@@ -159,7 +159,7 @@ func (f *fate) doubtful() bool {
 func (m *model) called(n *node, here at) *returned {
 	switch {
 	case m.deep:
-		return &returned{failure: &blueprint.Failure{Code: "too_deep", Message: "runs start each other more than 16 deep", Permanent: true}}
+		return &returned{failure: &blueprint.Failure{Code: "too_deep", Message: "runs are nested more than 16 deep", Permanent: true}}
 	case m.missing(n.runs):
 		return &returned{failure: &blueprint.Failure{Code: "blueprint_unavailable", Message: "there is no blueprint " + n.runs + " that this run may start", Permanent: true}}
 	default:

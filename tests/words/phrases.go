@@ -35,7 +35,7 @@ var phrases = []phrase{
 	banned(`\bveil(s|ed|ing)?\b`, "redact", ""),
 	banned(`\bnap(s|ped|ping)?\b`, "hibernate, evict", ""),
 	banned(`\bvisitors?\b`, "client, sender", ""),
-	banned(`\b(hears?|heard|hearers?)\b`, "subscribes, receives, subscriber", `"heard"`),
+	banned(`\b(hears?|heard|hearers?)\b`, "subscribes, receives, subscriber", `^heard$`),
 	banned(`\b(is|are|was|were|be|been|being) told\b`, "is notified, is reported, receives", ""),
 	banned(`\btells? of\b`, "reports, announces", ""),
 	banned(`\bwhat came\b`, "the result, the answer, the input", ""),

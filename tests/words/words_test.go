@@ -60,11 +60,6 @@ var unread = []string{
 	"clients/go/blueprintdtest",
 	"clients/typescript",
 	"clients/typescript/src",
-	"engine",
-	"engine/nodes",
-	"engine/nodes/mcp",
-	"engine/nodes/smtp",
-	"engine/script",
 	"rpc",
 	"rpc/trpc",
 }

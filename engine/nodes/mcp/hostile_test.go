@@ -304,8 +304,7 @@ func TestQuestionsWithoutEnd(t *testing.T) {
 	}
 }
 
-// A call that somebody cancels leaves nothing behind, even when the server
-// never lets go.
+// A cancelled call leaves no goroutine, even if the server never responds.
 func TestCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	server := httptest.NewServer(stub(func(w http.ResponseWriter, r *http.Request, method, _ string) {

@@ -30,7 +30,7 @@ func ParseAddresses(source string) ([]mail.Address, error) {
 	all := make([]mail.Address, len(list))
 	for i, one := range list {
 		if problem := addressProblem(one.Address); problem != "" {
-			return nil, fmt.Errorf("%q is no valid address: %s", one.Address, problem)
+			return nil, fmt.Errorf("%q is not a valid address: %s", one.Address, problem)
 		}
 		if !blueprint.IsOneLine(one.Name) {
 			return nil, errors.New("must not have control characters in a name")
@@ -63,7 +63,7 @@ func addressProblem(address string) string {
 		case label == "" || len(label) > 63:
 			return "its domain has a part that is empty or too long"
 		case strings.HasPrefix(label, "-") || strings.HasSuffix(label, "-") || strings.ContainsFunc(label, notInDomain):
-			return "its domain is no host name"
+			return "its domain is not a host name"
 		}
 	}
 	return ""

@@ -67,7 +67,7 @@ func (t *session) failure(ctx context.Context, err error) error {
 		return known
 	case errors.As(err, &rejected):
 		f.Code, f.Permanent = CodeRecipients, rejected.permanent
-		f.Message = fmt.Sprintf("%s does not accept all recipients, so nobody was sent the message: %s", t.Host, rejected)
+		f.Message = fmt.Sprintf("%s does not accept all recipients, so the message was not sent: %s", t.Host, rejected)
 	case errors.As(err, &reply) && !t.inDoubt:
 		f.Code, f.Permanent = CodeRejected, reply.Code >= 500
 		f.Message = fmt.Sprintf("%s did not accept the message: %s", t.Host, replyText(reply))

@@ -53,7 +53,7 @@ func Read(open *blueprint.OpenConnection) (*Server, error) {
 	sender, err := ParseAddresses(given("from"))
 	switch {
 	case s.Host == "" || !blueprint.IsOneLine(s.Host) || strings.ContainsAny(s.Host, " /@"):
-		return bad("host", "is no name of a host")
+		return bad("host", "is not a host name")
 	case !isNumber || port < 1 || port > 65535:
 		return bad("port", "must be from 1 to 65535")
 	case s.TLS != StartTLS && s.TLS != implicitTLS && s.TLS != tlsNone:

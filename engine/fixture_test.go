@@ -29,8 +29,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var epoch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// world is an engine with all that it needs.
-type world struct {
+// fixture is an engine with its journal, clock and nodes.
+type fixture struct {
 	testing.TB
 	*engine.Engine
 	*lab
@@ -43,51 +43,51 @@ type world struct {
 	log   bytes.Buffer // what the engine logged
 
 	halt  context.CancelFunc
-	fail  context.CancelCauseFunc // halts it because something has failed
+	fail  context.CancelCauseFunc // stops the engine with a cause
 	ended chan error
 }
 
-// Write takes the engine's log.
-func (w *world) Write(data []byte) (int, error) {
+// Write appends to the engine's log.
+func (w *fixture) Write(data []byte) (int, error) {
 	w.logMu.Lock()
 	defer w.logMu.Unlock()
 	return w.log.Write(data)
 }
 
-func (w *world) logged() string {
+func (w *fixture) logged() string {
 	w.logMu.Lock()
 	defer w.logMu.Unlock()
 	return w.log.String()
 }
 
-// test runs a test in a bubble of its own, where all timers are virtual and
-// the world can be awaited to come to rest.
-func test(t *testing.T, f func(w *world)) {
+// test runs a test in a synctest bubble, in which all timers are virtual and idleness
+// can be awaited.
+func test(t *testing.T, f func(w *fixture)) {
 	t.Helper()
 	testWith(t, nil, f)
 }
 
-func testWith(t *testing.T, options func(*engine.Options), f func(w *world)) {
+func testWith(t *testing.T, options func(*engine.Options), f func(w *fixture)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, newJournal(), newLab(), masterKey, options)
+		w := newFixture(t, newJournal(), newLab(), masterKey, options)
 		defer w.stop()
 		f(w)
 	})
 }
 
-// masterKey is that of all worlds, so that one can read the disk of another.
+// masterKey is shared by all fixtures, so that one can read the journal of another.
 var masterKey = secret.NewKey()
 
-// newWorld starts an engine over a disk.
-func newWorld(t testing.TB, j *journal, l *lab, key []byte, options func(*engine.Options)) *world {
-	w := &world{TB: t, lab: l, journal: j, key: key, options: options}
+// newFixture starts an engine over a journal.
+func newFixture(t testing.TB, j *journal, l *lab, key []byte, options func(*engine.Options)) *fixture {
+	w := &fixture{TB: t, lab: l, journal: j, key: key, options: options}
 	w.boot(epoch)
 	return w
 }
 
-// boot starts an engine over what there is.
-func (w *world) boot(now time.Time) {
+// boot starts an engine over the present journal.
+func (w *fixture) boot(now time.Time) {
 	w.clock = clock.NewVirtual(now)
 	sealer, err := secret.NewSealer(w.key)
 	if err != nil {
@@ -115,8 +115,8 @@ func (w *world) boot(now time.Time) {
 	}
 }
 
-// stop lets the engine come to rest and end.
-func (w *world) stop() {
+// stop stops the engine and waits for its end.
+func (w *fixture) stop() {
 	w.Helper()
 	if w.halt == nil {
 		return
@@ -128,8 +128,8 @@ func (w *world) stop() {
 	}
 }
 
-// reboot ends the engine and starts another over the same disk.
-func (w *world) reboot() {
+// reboot stops the engine and starts another over the same journal.
+func (w *fixture) reboot() {
 	w.stop()
 	w.boot(w.clock.Now())
 }
@@ -137,14 +137,14 @@ func (w *world) reboot() {
 // definitions counts the blueprints of all tests.
 var definitions atomic.Int64
 
-// define makes a blueprint from lines: "id type {config} | {more members}" is a
-// node, "a -> b" or "a -x> b" an edge.
-func (w *world) define(lines string) *blueprint.Definition {
+// define defines a blueprint from lines: "id type {config} | {more members}" is a node,
+// "a -> b" or "a -x> b" an edge.
+func (w *fixture) define(lines string) *blueprint.Definition {
 	w.Helper()
 	return w.defineWith(lines, `[]`)
 }
 
-func (w *world) defineWith(lines, variables string) *blueprint.Definition {
+func (w *fixture) defineWith(lines, variables string) *blueprint.Definition {
 	w.Helper()
 	m, issues := blueprint.ParseMap(w.decode(mapText(lines)))
 	if issues != nil {
@@ -186,32 +186,32 @@ func mapText(lines string) string {
 	return fmt.Sprintf(`{"nodes": [%s], "edges": [%s]}`, strings.Join(nodes, ","), strings.Join(edges, ","))
 }
 
-func (w *world) decode(text string) any {
+func (w *fixture) decode(text string) any {
 	w.Helper()
 	return decodeText(w, text)
 }
 
-// owner is who runs blueprints in tests unless they say otherwise.
+// owner is the default principal of tests.
 var owner = blueprint.Principal{UserID: "owner"}
 
-// request asks for a run by the owner, with input data {"n": 1}.
+// request returns a request for a run by the owner, with input data {"n": 1}.
 func request(d *blueprint.Definition) *blueprint.StartRequest {
 	return &blueprint.StartRequest{Definition: d, Principal: owner, CanManage: true, InputData: map[string]any{"n": blueprintNumber(1)}}
 }
 
-// requestOf asks for a run by somebody else, who has turns of their own.
+// requestOf returns a request for a run by another user, which is a flow of its own.
 func requestOf(user string, d *blueprint.Definition) *blueprint.StartRequest {
 	r := request(d)
 	r.Principal.UserID = user
 	return r
 }
 
-func (w *world) start(d *blueprint.Definition) *engine.Handle {
+func (w *fixture) start(d *blueprint.Definition) *engine.Handle {
 	w.Helper()
 	return w.startWith(request(d), engine.Soon)
 }
 
-func (w *world) startWith(r *blueprint.StartRequest, urgency engine.Urgency) *engine.Handle {
+func (w *fixture) startWith(r *blueprint.StartRequest, urgency engine.Urgency) *engine.Handle {
 	w.Helper()
 	h, err := w.Start(r, urgency)
 	if err != nil {
@@ -221,20 +221,20 @@ func (w *world) startWith(r *blueprint.StartRequest, urgency engine.Urgency) *en
 }
 
 // run runs a blueprint until it ends or pauses.
-func (w *world) run(d *blueprint.Definition) *blueprint.Execution {
+func (w *fixture) run(d *blueprint.Definition) *blueprint.Execution {
 	w.Helper()
 	return w.wait(w.start(d))
 }
 
-func (w *world) wait(h *engine.Handle) *blueprint.Execution {
+func (w *fixture) wait(h *engine.Handle) *blueprint.Execution {
 	w.Helper()
 	x, err := h.Wait(w.Context())
 	if err != nil {
 		w.Fatal(err)
 	}
-	// Who asks for the end alone is told the same.
+	// Ending agrees with Wait.
 	want := blueprint.Ending{Status: x.Status, Output: x.Output, Failure: x.Failure}
-	if strings.Contains(encode(x.Output), secret.Mask) { // the ending has it as it is
+	if strings.Contains(encode(x.Output), secret.Mask) { // the ending is not masked
 		ending, _ := h.Ending(w.Context())
 		want.Output = ending.Output
 	}
@@ -244,8 +244,8 @@ func (w *world) wait(h *engine.Handle) *blueprint.Execution {
 	return x
 }
 
-// view returns the record of a run as a reader gets it.
-func (w *world) view(id string) *blueprint.Execution {
+// view returns the record of a run.
+func (w *fixture) view(id string) *blueprint.Execution {
 	w.Helper()
 	stored := w.journal.stored(id)
 	if stored == nil {
@@ -258,40 +258,40 @@ func (w *world) view(id string) *blueprint.Execution {
 	return x
 }
 
-// settle waits until nothing moves any more and gives the record of a run.
-func (w *world) settle(id string) *blueprint.Execution {
+// settle waits until the engine is idle and returns the record of a run.
+func (w *fixture) settle(id string) *blueprint.Execution {
 	w.Helper()
 	synctest.Wait()
 	return w.view(id)
 }
 
-// pass lets real time go by, which in a bubble takes none.
-func (w *world) pass(d time.Duration) {
+// pass sleeps in real time, which takes none in a bubble.
+func (w *fixture) pass(d time.Duration) {
 	w.Helper()
 	timer := time.NewTimer(d)
 	<-timer.C
 	synctest.Wait()
 }
 
-func (w *world) advance(by time.Duration) {
+func (w *fixture) advance(by time.Duration) {
 	w.Helper()
 	if err := w.clock.Advance(w.Context(), w.clock.Now().Add(by)); err != nil {
 		w.Fatal(err)
 	}
 }
 
-func (w *world) answer(id, node string, input any) error {
+func (w *fixture) answer(id, node string, input any) error {
 	return w.Resume(w.Context(), engine.Answer{ExecutionID: id, NodeID: node, Input: input, UserID: owner.UserID, CanManage: true})
 }
 
-func (w *world) answerOK(id, node string, input any) {
+func (w *fixture) answerOK(id, node string, input any) {
 	w.Helper()
 	if err := w.answer(id, node, input); err != nil {
 		w.Fatal(err)
 	}
 }
 
-// sum writes what matters of a record in one line.
+// sum formats the essence of a record in one line.
 func sum(x *blueprint.Execution) string {
 	var parts []string
 	for i := range x.Steps {
@@ -320,7 +320,7 @@ func encode(value any) string {
 	return string(data)
 }
 
-func (w *world) expect(x *blueprint.Execution, want string) {
+func (w *fixture) expect(x *blueprint.Execution, want string) {
 	w.Helper()
 	if got := sum(x); got != want {
 		w.Errorf("\ngot  %s\nwant %s", got, want)
@@ -328,7 +328,7 @@ func (w *world) expect(x *blueprint.Execution, want string) {
 }
 
 // code checks the code of an error.
-func (w *world) code(err error, want blueprint.Code) {
+func (w *fixture) code(err error, want blueprint.Code) {
 	w.Helper()
 	if blueprint.CodeOf(err) != want {
 		w.Errorf("got %v, want %s", err, want)
