@@ -131,13 +131,13 @@ func TestReasonDetails(t *testing.T) {
 		why  blueprint.Reason
 		want string
 	}{
-		"channel":              {blueprint.NewReason(blueprint.ReasonChannel, "got", "C1", "wanted", "x"), `the event is of channel "C1"; the trigger listens to "x"`},
+		"channel":              {blueprint.NewReason(blueprint.ReasonChannel, "got", "C1", "wanted", "x"), `the event is from channel "C1"; the trigger listens to "x"`},
 		"sender not listed":    {blueprint.NewReason(blueprint.ReasonAllowFrom, "address", "a@b"), "allowFrom: a@b is not on the list"},
-		"no sender":            {blueprint.NewReason(blueprint.ReasonAllowFrom), "allowFrom: the mail does not say from whom it is"},
+		"no sender":            {blueprint.NewReason(blueprint.ReasonAllowFrom), "allowFrom: the mail has no sender"},
 		"not authenticated":    {blueprint.NewReason(blueprint.ReasonRequireAuth, "results", "spf=fail"), "(spf=fail)"},
 		"repeated header":      {blueprint.NewReason(blueprint.ReasonRequireAuth, "repeated", "from", "results", "spf=pass"), "the header from several times"},
-		"odd number of params": {blueprint.NewReason(blueprint.ReasonEvent, "event", "custom.x", "rest"), "heard custom.x"},
-		"inner without params": {blueprint.NewReason(blueprint.ReasonMany, "count", int64(2)).WithInner(blueprint.NewReason(blueprint.ReasonSigned)), "2 more deliveries started nothing and have no rows of their own; the last: the signature is right"},
+		"odd number of params": {blueprint.NewReason(blueprint.ReasonEvent, "event", "custom.x", "rest"), "received event custom.x"},
+		"inner without params": {blueprint.NewReason(blueprint.ReasonMany, "count", int64(2)).WithInner(blueprint.NewReason(blueprint.ReasonSigned)), "2 more deliveries started no run and have no rows of their own; the last: the signature is valid"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := test.why.String(); !strings.Contains(got, test.want) {

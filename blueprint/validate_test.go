@@ -192,7 +192,7 @@ func TestValidateEdges(t *testing.T) {
 	a, b, c, d := node("a", "note", ""), node("b", "note", ""), node("c", "note", ""), node("d", "note", "")
 	checkFindings(t, map[string]validation{
 		"good":               {graph("a b,b c,a c", a, b, c), "", nil},
-		"twice":              {graph("a b,a b", a, b), "", []string{"warning edges[1]: is the same as edges[0]: one of them is enough"}},
+		"twice":              {graph("a b,a b", a, b), "", []string{"warning edges[1]: duplicates edges[0]"}},
 		"other handle":       {graph("a b true,a b false,a b", node("a", "if", ""), b), "", nil},
 		"unconnected":        {graph("a b", a, b, c, node("d", "note", "", `"disabled":true`)), "", []string{"warning nodes[2]: is connected to no other node: it runs at the start, in parallel with the others"}},
 		"handle of others":   {graph("a b yes", a, b), "", []string{`warning edges[0].sourceHandle: is never taken, so the node "b" never runs: "note" has no handle "yes"`}},
@@ -203,7 +203,7 @@ func TestValidateEdges(t *testing.T) {
 		"error":              {graph("a b error", node("a", "note", "", `"onError":"branch"`), b), "", nil},
 		"error, no branch":   {graph("a b error", node("a", "note", "", `"onError":"continue"`), b), "", []string{`warning edges[0].sourceHandle: is never taken, so the node "b" never runs: the source does not have "onError": "branch"`}},
 		"disabled":           {graph("a b,a c true", node("a", "if", "", `"disabled":true`), b, c), "", []string{`warning edges[1].sourceHandle: is never taken, so the node "c" never runs: a disabled node takes only edges without a sourceHandle`}},
-		"from a stop":        {graph("a b,a c error,b d,b d", node("a", "stop", ""), b, c, d), "", []string{"warning edges[3]: is the same as edges[2]: one of them is enough", `warning edges[0]: is never taken, so the node "b" never runs, nor what only follows it (1): the source ends the run`, `warning edges[1].sourceHandle: is never taken, so the node "c" never runs: the source ends the run`}},
+		"from a stop":        {graph("a b,a c error,b d,b d", node("a", "stop", ""), b, c, d), "", []string{"warning edges[3]: duplicates edges[2]", `warning edges[0]: is never taken, so the node "b" never runs, nor what only follows it (1): the source ends the run`, `warning edges[1].sourceHandle: is never taken, so the node "c" never runs: the source ends the run`}},
 		"from a stop that":   {graph("a b", node("a", "stop", "", `"onError":"continue"`), b), "", nil},
 		"joined again":       {graph("a b yes,a c,b d,c d", a, b, c, d), "", []string{`warning edges[0].sourceHandle: is never taken, so the node "b" never runs: "note" has no handle "yes"`}},
 		"two ways into one":  {graph("a c yes,b c no,c d", a, b, c, d), "", []string{`warning edges[0].sourceHandle: is never taken: "note" has no handle "yes"`, `warning edges[1].sourceHandle: is never taken, so the node "c" never runs, nor what only follows it (1): "note" has no handle "no"`}},
@@ -230,19 +230,19 @@ func TestValidateHabits(t *testing.T) {
 		wide = append(wide, fmt.Sprintf(`"x%d":1`, i))
 	}
 	checkFindings(t, map[string]validation{
-		"same title":            {nodes(titled("a", "note", "Get it"), titled("b", "note", "Get it"), titled("c", "note", "Get it")), "", []string{"warning nodes[1].title: is also the title of nodes[0]: their steps cannot be told apart", "warning nodes[2].title: is also the title of nodes[0]: their steps cannot be told apart"}},
+		"same title":            {nodes(titled("a", "note", "Get it"), titled("b", "note", "Get it"), titled("c", "note", "Get it")), "", []string{"warning nodes[1].title: is also the title of nodes[0]: their steps are hard to distinguish", "warning nodes[2].title: is also the title of nodes[0]: their steps are hard to distinguish"}},
 		"default title":         {nodes(titled("a", "note", "Note"), titled("b", "note", "Note")), "", nil},
-		"title of another type": {nodes(titled("a", "note", "Stop"), titled("b", "note", "Stop")), "", []string{"warning nodes[1].title: is also the title of nodes[0]: their steps cannot be told apart"}},
+		"title of another type": {nodes(titled("a", "note", "Stop"), titled("b", "note", "Stop")), "", []string{"warning nodes[1].title: is also the title of nodes[0]: their steps are hard to distinguish"}},
 		"no titles":             {nodes(titled("a", "note", ""), titled("b", "note", ""), titled("c", "note", " "), titled("d", "note", " ")), "", nil},
 		"same title of unknown": {nodes(titled("a", "lost", "Get it", `"disabled":true`), titled("b", "lost", "Get it", `"disabled":true`)), "", []string{
 			`warning nodes[0].type: unknown node type "lost"; known types: any, code, each, human, if, made, note, opaque, refs, send, set, stop, switch, wait`, `warning nodes[1].type: unknown node type "lost"; known types: any, code, each, human, if, made, note, opaque, refs, send, set, stop, switch, wait`,
-			"warning nodes[1].title: is also the title of nodes[0]: their steps cannot be told apart",
+			"warning nodes[1].title: is also the title of nodes[0]: their steps are hard to distinguish",
 		}},
-		"retry of once":       {nodes(node("a", "send", `"to":1`, `"retry":{"maxAttempts":2}`)), "", []string{"warning nodes[0].retry: has little effect: what this node does must not happen twice, so it is tried again only when nothing was sent"}},
+		"retry of once":       {nodes(node("a", "send", `"to":1`, `"retry":{"maxAttempts":2}`)), "", []string{"warning nodes[0].retry: has little effect: this node must not act twice, so it is retried only if nothing was sent"}},
 		"one attempt":         {nodes(node("a", "send", `"to":1`, `"retry":{"maxAttempts":1}`)), "", nil},
 		"retry of the rest":   {nodes(node("a", "note", "", `"retry":{"maxAttempts":2}`)), "", nil},
 		"declared harmless":   {nodes(node("a", "send", `"to":1`, `"retry":{"maxAttempts":2}`, `"effect":"idempotent"`)), "", nil},
-		"declared once":       {nodes(node("a", "note", "", `"retry":{"maxAttempts":2}`, `"effect":"once"`)), "", []string{"warning nodes[0].retry: has little effect: what this node does must not happen twice, so it is tried again only when nothing was sent"}},
+		"declared once":       {nodes(node("a", "note", "", `"retry":{"maxAttempts":2}`, `"effect":"once"`)), "", []string{"warning nodes[0].retry: has little effect: this node must not act twice, so it is retried only if nothing was sent"}},
 		"misspelled members":  {nodes(node("a", "note", "", `"on_eror":"stop"`, `"retries":2`, `"position":1`, `"retry":{"attempts":3,"maxAttempts":2,"delay_ms":1}`)), "", []string{`warning nodes[0].on_eror: has no effect; did you mean "onError"?`, `warning nodes[0].retries: has no effect; did you mean "retry"?`, `warning nodes[0].retry.attempts: has no effect; did you mean "maxAttempts"?`, `warning nodes[0].retry.delay_ms: has no effect; did you mean "delayMs"?`}},
 		"present member":      {nodes(node("a", "note", "", `"titel":"x"`)), "", []string{`warning nodes[0].titel: has no effect; did you mean "title"?`}},
 		"present short name":  {nodes(node("a", "note", "", `"i":"x"`)), "", nil},

@@ -147,7 +147,7 @@ func TestSendEmailFails(t *testing.T) {
 		{name: "silent", stub: reply("greeting", "close"), code: codeConnect, message: "closed the connection"},
 		{name: "talkative", stub: reply("greeting", "220-"+strings.Repeat("x", 2<<20)), code: codeTooLarge, message: "more than a mail server"},
 		{name: "sender", stub: reply("MAIL", "550 5.7.1 not as that\x07 sender"), code: smtp.CodeRejected, permanent: true, message: "550 5.7.1 not as that sender"},
-		{name: "one recipient", stub: reply("RCPT TO:<b@", "550 5.1.1 unknown"), config: `{"to": "a@x.org, b@x.org, c@x.org", "subject": "x", "text": "x"}`, code: smtp.CodeRecipients, permanent: true, message: "the message was not sent the message: b@x.org (550 5.1.1 unknown)"},
+		{name: "one recipient", stub: reply("RCPT TO:<b@", "550 5.1.1 unknown"), config: `{"to": "a@x.org, b@x.org, c@x.org", "subject": "x", "text": "x"}`, code: smtp.CodeRecipients, permanent: true, message: "the message was not sent: b@x.org (550 5.1.1 unknown)"},
 		{name: "grey", stub: reply("RCPT", "451 4.7.1 later"), config: `{"to": "a@x.org, b@x.org", "subject": "x", "text": "x"}`, code: smtp.CodeRecipients, message: "a@x.org (451 4.7.1 later); b@x.org (451 4.7.1 later)"},
 		{name: "leaves", stub: reply("RCPT", "421 bye"), config: `{"to": "a@x.org, b@x.org", "subject": "x", "text": "x"}`, code: smtp.CodeRecipients, message: "a@x.org (421 bye)"},
 		{name: "gone at a recipient", stub: reply("RCPT", "close"), code: codeConnect, message: "closed the connection"},
