@@ -7,7 +7,7 @@ import (
 	"blueprintd/foundation/ids"
 )
 
-// A cache holds as many values as its limit, and then begins again.
+// A cache holds as many values as its limit, and is emptied when it is full.
 func TestCachesAreBounded(t *testing.T) {
 	s := New(Options{IDs: ids.New(nil)})
 	fill := func(from, to int) {

@@ -46,7 +46,7 @@ func TestSignInGrantsTheVersion(t *testing.T) {
 }
 
 // The sign-in of a user is theirs alone: a version by another author needs a grant, even if
-// the author may use the connection. A draft, which nobody can grant, gets none.
+// the author may use the connection. A draft, which cannot be granted, gets none.
 func TestSignInNeedsGrant(t *testing.T) {
 	w, p := newEnv(t), newProvider(t)
 	id := w.add("org:"+ann, blueprint.ConnectionOAuth2, `{"flow": "authorization_code", "authorizationUrl": "`+p.URL+`/authorize", "tokenUrl": "`+p.URL+`/token", "clientId": "the-client", "clientSecret": "the-client-secret"}`)
