@@ -11,7 +11,7 @@ import (
 	"blueprintd/rpc/trpc"
 )
 
-// notes remembers the lines that are not written with the change.
+// notes records the entries that are not written with the change.
 type notes struct {
 	Store
 	lines []string
@@ -25,7 +25,7 @@ func (n *notes) Connection(context.Context, blueprint.Principal, string) (bluepr
 	return blueprint.Connection{}, nil
 }
 
-// elsewhere is a service where nobody but one can sign in.
+// elsewhere is a service where only the user u can sign in.
 type elsewhere struct{ ConnectionTester }
 
 func (elsewhere) SignIn(_ context.Context, userID, _ string) (string, error) {
@@ -35,7 +35,7 @@ func (elsewhere) SignIn(_ context.Context, userID, _ string) (string, error) {
 	return "https://elsewhere", nil
 }
 
-// The address of a sign-in is noted with what it is for.
+// The request for the URL of a sign-in is audited with its connection.
 func TestSignInIsNoted(t *testing.T) {
 	for user, want := range map[string]string{"u": "[u api connection.signIn connection c map[]]", "other": "[]"} {
 		store := &notes{}
@@ -49,8 +49,7 @@ func TestSignInIsNoted(t *testing.T) {
 	}
 }
 
-// A mutation that changed something has one line: that of the database, or one of
-// ours.
+// A mutation that changed something has one entry: that of the database, or one of audited.
 func TestNoting(t *testing.T) {
 	type call = func(ctx context.Context, caller *trpc.Caller, _ struct{}) (succeeded, error)
 	for name, c := range map[string]struct {

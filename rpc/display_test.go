@@ -10,8 +10,8 @@ import (
 	"blueprintd/blueprint"
 )
 
-// TestOnePointOfDisplay finds runs and blueprints that are shown without regard to
-// whose data they hold.
+// TestOnePointOfDisplay finds runs and blueprints that are returned without a check of whose
+// data they hold.
 func TestOnePointOfDisplay(t *testing.T) {
 	files, err := filepath.Glob("*.go")
 	if err != nil {

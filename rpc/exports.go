@@ -8,7 +8,7 @@ import (
 	"blueprintd/rpc/trpc"
 )
 
-// exportStore is what exports ask of the database.
+// exportStore is the part of the database for exports.
 type exportStore interface {
 	displayStore
 	Execution(ctx context.Context, p blueprint.Principal, id string) (stored *blueprint.StoredExecution, canManage bool, err error)
@@ -64,7 +64,7 @@ func (s *Service) executionExportTest(ctx context.Context, caller *trpc.Caller, 
 	return testFiles{files}, err
 }
 
-// ExportTest makes a test of a run; see package recording. Errors are as of Export.
+// ExportTest turns a run into a test; see package recording. Errors are those of Export.
 func (s *Exporter) ExportTest(ctx context.Context, principal blueprint.Principal, id string) ([]recording.NamedFile, error) {
 	f, err := s.Export(ctx, principal, id)
 	if err != nil {

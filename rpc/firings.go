@@ -56,7 +56,7 @@ var (
 	sources = blueprint.Sources()
 )
 
-// filterReading makes a filter of what a caller gave.
+// filterReading returns the filter of an input.
 type filterReading struct {
 	filter blueprint.FiringFilter
 	issues []blueprint.Issue
@@ -225,7 +225,7 @@ func (s *Service) triggerExplain(ctx context.Context, caller *trpc.Caller, in fi
 	return s.Explain(story), nil
 }
 
-// lookUp sets the present status of a run. A run that the caller may not see, or that
+// lookUp sets the current status of a run. A run that the caller may not see, or that
 // cannot be read, stays as it is.
 func (s *Service) lookUp(ctx context.Context, principal blueprint.Principal, run *blueprint.FiringRun) error {
 	stored, _, err := s.Store.Execution(ctx, principal, run.ExecutionID)

@@ -14,8 +14,8 @@ import (
 
 var update = flag.Bool("update", false, "write the golden file")
 
-// TestNodeTypesOfTheDashboard compares the catalogue that the dashboard's own
-// tests use with the one the server answers.
+// TestNodeTypesOfTheDashboard compares the catalogue in the dashboard's tests with that of
+// the server.
 func TestNodeTypesOfTheDashboard(t *testing.T) {
 	s := &Service{Options: Options{Catalogue: map[string]*blueprint.NodeType{}}}
 	for _, kind := range nodes.All(nodes.Dependencies{}) {

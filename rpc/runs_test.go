@@ -12,8 +12,8 @@ import (
 	"blueprintd/rpc/trpc"
 )
 
-// hours is a database with one run in each hour, that takes a second for each of
-// its day.
+// hours is a store with one run in each hour, which takes as many seconds as its day of the
+// month.
 type hours struct{ Store }
 
 func (hours) RunHours(_ context.Context, _ blueprint.Principal, f blueprint.HoursFilter) (found blueprint.RunHours, err error) {
@@ -26,12 +26,12 @@ func (hours) RunHours(_ context.Context, _ blueprint.Principal, f blueprint.Hour
 }
 
 func TestStatistics(t *testing.T) {
-	now := time.Date(2026, 3, 29, 12, 30, 0, 0, time.UTC) // the day on which summer begins in Berlin
+	now := time.Date(2026, 3, 29, 12, 30, 0, 0, time.UTC) // start of daylight saving time in Berlin
 	s := &Service{Options: Options{Store: hours{}, Info: func() ServerInfo { return ServerInfo{Now: blueprint.TimeOf(now)} }}}
 	text := func(s string) *string { return &s }
 	for _, test := range []struct {
 		in   statistics
-		want string // the starts, and how many ended; or the fields that are wrong
+		want string // the starts and counts, or the invalid fields
 	}{
 		{statistics{Bucket: "hour", From: text("2026-03-29T10:00:00Z")}, "03-29T10 1, 03-29T11 1, 03-29T12 1; 3"},
 		{statistics{Bucket: "hour", From: text("2026-03-29T10:59:00Z"), To: text("2026-03-29T12:00:00Z")}, "03-29T10 1, 03-29T11 1; 2"},

@@ -15,7 +15,7 @@ import (
 	"blueprintd/rpc/trpc"
 )
 
-// A service that lacks something is not made.
+// New panics if an option is missing.
 func TestNewDemandsWhatItNeeds(t *testing.T) {
 	defer func() {
 		if message := fmt.Sprint(recover()); !strings.Contains(message, "Explain") {
@@ -28,10 +28,10 @@ func TestNewDemandsWhatItNeeds(t *testing.T) {
 	})
 }
 
-// everybody is one user, whatever the token.
-type everybody string
+// anyToken accepts every token as one user.
+type anyToken string
 
-func (e everybody) Authenticate(context.Context, string) (blueprint.Admission, error) {
+func (e anyToken) Authenticate(context.Context, string) (blueprint.Admission, error) {
 	return blueprint.Admission{Principal: blueprint.Principal{UserID: string(e)}, Scopes: blueprint.AllScopes()}, nil
 }
 
@@ -53,12 +53,12 @@ func ask(t *testing.T, p trpc.Procedure, userID string, input map[string]any) (s
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("Authorization", "Bearer key")
 	w := httptest.NewRecorder()
-	trpc.NewHandler([]trpc.Procedure{p}, trpc.Options{Authenticator: everybody(userID)}).ServeHTTP(w, r)
+	trpc.NewHandler([]trpc.Procedure{p}, trpc.Options{Authenticator: anyToken(userID)}).ServeHTTP(w, r)
 	return w.Code, w.Body.String()
 }
 
-// TestGuardingKeys misspells each optional key that narrows rights, of all
-// procedures. Ignored, the misspelled one would grant more than was asked for.
+// TestGuardingKeys misspells each optional key that restricts rights, of all procedures. If it
+// were ignored, the call would grant more than requested.
 func TestGuardingKeys(t *testing.T) {
 	procedures := append(Procedures(), SessionProcedures()...)
 	want := map[string][]string{

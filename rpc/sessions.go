@@ -125,7 +125,7 @@ func (s *Sessions) sessionCreate(ctx context.Context, caller *trpc.Caller, in se
 	if err := takesCookie(caller); err != nil {
 		return session{}, err
 	}
-	from := caller.Visitor()
+	from := caller.SignInClient()
 	from.Device = s.cookie.Device(caller.Request)
 	token, made, err := s.accounts.SignIn(ctx, in.Email, in.Password, from)
 	if err != nil {
@@ -143,7 +143,7 @@ func (s *Sessions) sessionSetup(ctx context.Context, caller *trpc.Caller, in ses
 	if err := takesCookie(caller); err != nil {
 		return session{}, err
 	}
-	token, made, err := s.accounts.Setup(ctx, in.Token, in.Email, in.Name, in.Password, caller.Visitor())
+	token, made, err := s.accounts.Setup(ctx, in.Token, in.Email, in.Name, in.Password, caller.SignInClient())
 	if err != nil {
 		return session{}, err
 	}
@@ -242,7 +242,7 @@ func (s *Sessions) sessionDelete(ctx context.Context, caller *trpc.Caller, in se
 }
 
 func (s *Sessions) sessionChangePassword(ctx context.Context, caller *trpc.Caller, in passwordChange) (succeeded, error) {
-	return success(s.accounts.ChangePassword(ctx, caller.Principal, in.Current, in.Password, caller.Visitor()))
+	return success(s.accounts.ChangePassword(ctx, caller.Principal, in.Current, in.Password, caller.SignInClient()))
 }
 
 // hostOnly is the prefix of cookies that browsers accept from this host alone, over https.

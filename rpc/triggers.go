@@ -12,7 +12,7 @@ type triggerStore interface {
 	ListTriggers(ctx context.Context, p blueprint.Principal, blueprintID string) ([]blueprint.Trigger, error)
 	GetTrigger(ctx context.Context, p blueprint.Principal, id string) (blueprint.Trigger, error)
 	AddTrigger(ctx context.Context, p blueprint.Principal, blueprintID string, kind blueprint.TriggerType, config map[string]any, active bool) (blueprint.Trigger, error)
-	// UpdateTrigger stores what merge makes of the present trigger, within one transaction; nil keeps the config.
+	// UpdateTrigger stores the result of merge on the current trigger in one transaction; nil keeps the config.
 	UpdateTrigger(ctx context.Context, p blueprint.Principal, id string, merge func(present blueprint.Trigger) (map[string]any, error), isActive *bool) (blueprint.Trigger, error)
 	DeleteTrigger(ctx context.Context, p blueprint.Principal, id string) error
 	ledgerStore

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestAbortsAreWanted tells a wish for the end of a connection from a crash.
+// TestAbortsAreWanted distinguishes an intended abort of a connection from a panic.
 func TestAbortsAreWanted(t *testing.T) {
 	for value, want := range map[any]bool{http.ErrAbortHandler: true, "a crash": false} {
 		if got := aborts(protect(func() error { panic(value) })); got != want {

@@ -55,7 +55,7 @@ func (h *Handler) admit(ctx context.Context, token string, cost int) (blueprint.
 	return access, h.options.Limiter.Take(limitKey(access.Principal), cost)
 }
 
-// InScope is CodeForbidden when access does not include a scope.
+// InScope returns CodeForbidden if access does not include a scope.
 func InScope(access blueprint.Admission, scope blueprint.KeyScope) *blueprint.Error {
 	if access.Scopes.Allow(scope) {
 		return nil
@@ -75,8 +75,8 @@ func limitKey(principal blueprint.Principal) string {
 // maxAgent is the maximal length of a stored User-Agent, in characters.
 const maxAgent = 300
 
-// Visitor returns the origin of a call.
-func (c *Caller) Visitor() blueprint.SignInClient {
+// SignInClient returns the origin of a call.
+func (c *Caller) SignInClient() blueprint.SignInClient {
 	return blueprint.SignInClient{Address: c.from.address, Network: c.from.network, Agent: AgentOf(c.Request)}
 }
 

@@ -25,10 +25,10 @@ func TestOriginOf(t *testing.T) {
 		silent    bool
 	}{
 		{none, "203.0.113.7:1234", nil, "203.0.113.7 203.0.113.0/24", false},
-		{none, "127.0.0.1:1234", []string{"198.51.100.1"}, "127.0.0.1 127.0.0.0/24", false}, // nobody has declared a proxy
+		{none, "127.0.0.1:1234", []string{"198.51.100.1"}, "127.0.0.1 127.0.0.0/24", false}, // no proxy is trusted
 		{none, "10.0.0.2:1234", []string{"198.51.100.1"}, "10.0.0.2 10.0.0.0/24", false},
 		{here, "10.0.0.2:1234", []string{"198.51.100.1"}, "10.0.0.2 10.0.0.0/24", false},
-		{here, "203.0.113.7:1234", []string{"198.51.100.1"}, "203.0.113.7 203.0.113.0/24", false}, // whoever comes by themselves may say what they like
+		{here, "203.0.113.7:1234", []string{"198.51.100.1"}, "203.0.113.7 203.0.113.0/24", false}, // the header of an untrusted client is ignored
 		{here, "127.0.0.1:1234", nil, "127.0.0.1 127.0.0.0/24", true},
 		{here, "127.0.0.1:1234", []string{"198.51.100.1"}, "198.51.100.1 198.51.100.0/24", false},
 		{here, "127.0.0.1:1234", []string{"10.9.9.9, 198.51.100.1"}, "198.51.100.1 198.51.100.0/24", false},
@@ -67,12 +67,12 @@ func TestOriginOf(t *testing.T) {
 
 func TestVisitorsAgentIsShortText(t *testing.T) {
 	caller := &Caller{Request: &http.Request{Header: http.Header{"User-Agent": {"a\x00b\xffc\n" + strings.Repeat("é", 400)}}}}
-	if got := caller.Visitor().Agent; got != "abc"+strings.Repeat("é", maxAgent-3) {
+	if got := caller.SignInClient().Agent; got != "abc"+strings.Repeat("é", maxAgent-3) {
 		t.Errorf("got %q", got)
 	}
 }
 
-// asDashboard answers with a cookie's token what the API answers with a key.
+// asDashboard serves the procedures with the token of a cookie.
 func asDashboard(o *Options) {
 	o.Root, o.Via, o.NoToken = "/app/trpc", "dashboard", "sign in"
 	o.Token = func(r *http.Request) string {
@@ -83,8 +83,7 @@ func asDashboard(o *Options) {
 	}
 }
 
-// A handler that takes its token from elsewhere takes none from a header, nor
-// from the parameters of a connection.
+// A handler with its own Token ignores the Authorization header and connection parameters.
 func TestTokenFromElsewhere(t *testing.T) {
 	s := newTestServer(t, asDashboard)
 	for name, test := range map[string]struct {
@@ -140,8 +139,7 @@ func TestAdmitComesFirst(t *testing.T) {
 	}
 }
 
-// Public procedures have a limit of their own for each address, which those
-// with a key do not empty.
+// Public procedures have their own rate limit by address, independent of calls with a key.
 func TestPublicLimit(t *testing.T) {
 	s := newTestServer(t, func(o *Options) {
 		o.PublicLimiter, o.Proxies = NewLimiter(newYear(), 1, 3), Proxies{netip.MustParsePrefix("127.0.0.0/8")}

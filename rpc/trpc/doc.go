@@ -1,7 +1,7 @@
 // Package trpc serves procedures over HTTP in the tRPC 11 protocol with the
 // superjson transformer, guards every other route that needs an API key, and
-// describes procedures as OpenAPI and as a TypeScript type. It knows no procedure:
-// it is given a table of them.
+// describes procedures as OpenAPI and as a TypeScript type. The procedures are given
+// to it as a table.
 //
 // # A procedure
 //
@@ -19,7 +19,7 @@
 // a wrong table or a wrong input type panics. A method returns a value that
 // encodes to JSON, or an error: a *blueprint.Error travels to the caller with
 // its code, message, issues and RetryAfter; any other error is logged once
-// and answered as "internal error". The context ends when the caller leaves.
+// and answered as "internal error". The context ends when the caller disconnects.
 //
 // # An input
 //
@@ -39,17 +39,17 @@
 // Rules of check: required; nullable (null counts as given and empty; for other
 // optional fields it counts as absent);
 // min=N and max=N (the value of a number, the characters of a string, the
-// elements of a list or object); enum=a|b; uuid (in any letter case, handed on
-// in lower case); trim (white space off both ends, before the other rules);
+// elements of a list or object); enum=a|b; uuid (in any letter case, converted
+// to lower case); trim (removes surrounding white space, before the other rules);
 // default=V. The tag each holds the rules for
 // the elements of a list or the values of an object. The tag guards marks an
-// optional field that narrows rights: an unknown key that is nearly its name, or
-// holds one of the words of the tag, is a fault that names the field.
+// optional field that restricts rights: an unknown key that is similar to its name, or
+// contains one of the words of the tag, is an issue that names the field.
 //
 // Field types: string, the integer and float kinds, json.Number, bool,
 // structs, lists, map[string]T, any (a JSON value passed through untouched,
-// null too), and *T or Optional[T] to tell absent from given. A struct
-// embedded without a json tag lends its fields. Every fault of an input is
+// null too), and *T or Optional[T] to distinguish absent from given. A struct
+// embedded without a json tag contributes its fields. Every issue of an input is
 // collected, in the order of the fields, into one CodeBadRequest error.
 //
 // # The wire
@@ -59,14 +59,14 @@
 // batch=1 the path names several procedures, joined by commas, and the input
 // is an object from position to envelope. A batch runs its calls at the same
 // time and promises no order among them. Its status is that of its calls when
-// they agree, 207 otherwise. A batch that asks for application/jsonl is
+// they agree, 207 otherwise. A batch that accepts application/jsonl is
 // answered line by line as the calls finish; a subscription is answered as
 // server-sent events. In both the status is 200, and errors are inside.
 //
 // A call is refused in this order: bad escape in the path, content type, size
 // of the batch, mixed kinds, connection parameters, unknown procedure (404),
 // method (405), key (401), rate limit (429), body (413, 400), input (400),
-// and then whatever the procedure says.
+// and then the errors of the procedure.
 //
 // Everything here is safe for concurrent use.
 package trpc

@@ -142,7 +142,7 @@ func TestBodiesThatNeverArrive(t *testing.T) {
 	}
 }
 
-// A caller that left is no error of ours, whatever the procedure makes of it.
+// A disconnected caller is not logged as an error, whatever the procedure returns.
 func TestCallersThatLeave(t *testing.T) {
 	s := newTestServer(t, nil)
 	ctx, leave := context.WithCancel(t.Context())

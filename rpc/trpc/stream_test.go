@@ -106,8 +106,7 @@ func TestLines(t *testing.T) {
 	}
 }
 
-// A client that leaves takes the contexts of its calls with it, and nobody is
-// told of an error.
+// When a client disconnects, the contexts of its calls end, and no error is logged.
 func TestLinesEndWithTheirClient(t *testing.T) {
 	s := newTestServer(t, nil)
 	ctx, leave := context.WithCancel(t.Context())
@@ -228,7 +227,7 @@ func TestSubscriptionsEndWhenDraining(t *testing.T) {
 	}
 }
 
-// revocable is a key that somebody revokes.
+// revocable is a key that can be revoked.
 type revocable struct {
 	testKeys
 	revoked atomic.Bool

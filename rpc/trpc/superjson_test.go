@@ -7,8 +7,8 @@ import (
 	"blueprintd/blueprint"
 )
 
-// readText reads an envelope and shows what came of it: the value with marks
-// as <kind value> strings, "nothing" for no input, or the error.
+// readText decodes an envelope and returns the result as text: the value with annotated values
+// as <kind value>, "nothing" for no input, or the error.
 func readText(t *testing.T, envelope string) string {
 	t.Helper()
 	decoded, err := blueprint.Decode([]byte(envelope))

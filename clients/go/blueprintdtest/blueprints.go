@@ -64,7 +64,7 @@ func (s *Server) CreateFile(path string) string {
 	}
 	whole := map[string]json.RawMessage{}
 	if err := json.Unmarshal(stdout.Bytes(), &whole); err != nil {
-		s.t.Fatalf("blueprintdtest: %s is no blueprint file: %v", path, err)
+		s.t.Fatalf("blueprintdtest: %s is not a blueprint file: %v", path, err)
 	}
 	if err := json.Unmarshal(stdout.Bytes(), &file); err != nil {
 		s.t.Fatalf("blueprintdtest: %s: triggers: %v", path, err)
@@ -85,8 +85,8 @@ func (s *Server) CreateFile(path string) string {
 	return id
 }
 
-// CreateTrigger gives a blueprint a trigger of a type: scheduled, webhook, event
-// and so on. It returns the trigger's id.
+// CreateTrigger adds an active trigger of a type, such as scheduled, webhook or event, to a
+// blueprint and returns the trigger's id.
 func (s *Server) CreateTrigger(blueprintID, triggerType string, config map[string]any) string {
 	s.t.Helper()
 	return s.addTrigger(blueprintID, triggerType, config, true)

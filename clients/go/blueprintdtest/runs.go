@@ -31,7 +31,7 @@ func (s *Server) Execute(blueprintID string, variables map[string]any) *Run {
 	return run
 }
 
-// Execution returns the present state of a run.
+// Execution returns the current state of a run.
 func (s *Server) Execution(executionID string) *Execution {
 	s.t.Helper()
 	e, err := s.Client.Execution(s.t.Context(), executionID)
@@ -41,7 +41,7 @@ func (s *Server) Execution(executionID string) *Execution {
 	return e
 }
 
-// waitPatience is how long, in real time, Wait waits.
+// waitPatience limits Wait, in real time.
 const waitPatience = 30 * time.Second
 
 // Wait waits until a run is completed, failed or paused, and returns its state. A
@@ -135,7 +135,7 @@ func (s *Server) Expect(expectations ...Expectation) {
 	s.call(http.MethodPut, "/sandbox/expectations", object{"expect": expectations}, nil)
 }
 
-// Unmet tells in words, a line each, what was expected and has not come.
+// Unmet returns a line for each expectation that is not met.
 func (s *Server) Unmet() (problems []string) {
 	s.t.Helper()
 	var answer struct {

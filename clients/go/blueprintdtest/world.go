@@ -7,9 +7,8 @@ import (
 	"time"
 )
 
-// Advance moves the clock on, through everything that falls due on the way, and
-// gives how many runs triggers started. When it returns, what fell due has come
-// to rest.
+// Advance moves the virtual clock through everything that falls due, and returns the number
+// of runs that triggers started. When it returns, the work that fell due is done.
 func (s *Server) Advance(by time.Duration) (fired int) {
 	s.t.Helper()
 	return s.advance(object{"by": by.String()})
@@ -30,7 +29,7 @@ func (s *Server) advance(body object) int {
 	return answer.Fired
 }
 
-// Now is where the clock of the server stands.
+// Now returns the time of the server's clock.
 func (s *Server) Now() time.Time {
 	s.t.Helper()
 	var info struct {

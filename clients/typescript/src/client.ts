@@ -6,27 +6,27 @@ import type { AppRouter } from './router.gen.js'
 
 export type { AppRouter } from './router.gen.js'
 
-/** What each procedure takes: `Inputs['blueprint']['create']`. */
+/** The input of each procedure: `Inputs['blueprint']['create']`. */
 export type Inputs = inferRouterInputs<AppRouter>
-/** What each procedure answers: `Outputs['blueprint']['create']`. */
+/** The output of each procedure: `Outputs['blueprint']['create']`. */
 export type Outputs = inferRouterOutputs<AppRouter>
 
 /** The procedures of a server: `client.blueprint.list.query()`, `client.blueprint.execute.mutate({ id })`. */
 export type Client = TRPCClient<AppRouter>
 
 export interface ClientOptions {
-  /** Where the server is: `https://flows.example.org`, or its base URL, which ends in /api/trpc. */
+  /** The address of the server: `https://flows.example.org`, or its base URL, which ends in /api/trpc. */
   url: string
   apiKey: string
-  /** What makes requests; without it, the global fetch. */
+  /** Makes the requests. Default: the global fetch. */
   fetch?: typeof globalThis.fetch
-  /** More headers of each request. */
+  /** Additional headers of each request. */
   headers?: Record<string, string>
-  /** Whether calls made in the same moment travel together, up to 20; without it, they do. */
+  /** Whether concurrent calls are batched, up to 20. Default: true. */
   batch?: boolean
 }
 
-/** Makes a client of a server. Refusals are TRPCClientError; see isRefusal. */
+/** Returns a client of a server. Refused calls throw TRPCClientError; see isRefusal. */
 export function createClient(options: ClientOptions): Client {
   const url = baseUrl(options.url)
   const headers = { ...options.headers, authorization: `Bearer ${options.apiKey}` }
@@ -43,7 +43,7 @@ export function createClient(options: ClientOptions): Client {
   })
 }
 
-/** Tells whether an error is the server's answer, typed: `error.data?.code === 'TOO_MANY_REQUESTS'`. */
+/** Reports whether an error is a typed response of the server: `error.data?.code === 'TOO_MANY_REQUESTS'`. */
 export function isRefusal(error: unknown): error is TRPCClientError<AppRouter> {
   return error instanceof TRPCClientError
 }

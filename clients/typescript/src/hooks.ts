@@ -1,13 +1,13 @@
 import { startBlueprintd, type Blueprintd, type StartOptions } from './server.js'
 
 export interface UseOptions extends StartOptions {
-  /** Whether all tests of a file share a server, or each has its own; without it, 'file'. */
+  /** Whether all tests of a file share a server or each has its own. Default: 'file'. */
   per?: 'file' | 'test'
 }
 
 type Hook = (work: () => Promise<void>) => unknown
 
-/** What both test runners have. */
+/** The hooks that both test runners have. */
 export interface Hooks {
   beforeAll: Hook
   afterAll: Hook
@@ -15,7 +15,7 @@ export interface Hooks {
   afterEach: Hook
 }
 
-/** Starts and stops a server around the tests of a file, or around each, and gives what stands for it within them. */
+/** Starts and stops a server around the tests of a file, or around each test. Returns a proxy of the server for use within them. */
 export function around(hooks: Hooks, { per = 'file', ...options }: UseOptions): Blueprintd {
   let server: Blueprintd | undefined
   const [before, after] = per === 'file' ? [hooks.beforeAll, hooks.afterAll] : [hooks.beforeEach, hooks.afterEach]
@@ -30,7 +30,7 @@ export function around(hooks: Hooks, { per = 'file', ...options }: UseOptions): 
   return new Proxy({} as Blueprintd, {
     get(_, name) {
       if (server) return Reflect.get(server, name) as unknown
-      if (typeof name === 'symbol' || name === 'then' || name === 'toJSON') return undefined // somebody only looks at it
+      if (typeof name === 'symbol' || name === 'then' || name === 'toJSON') return undefined // inspected, not used
       throw new Error(`blueprintd.${name}: the server runs only while tests and hooks do; use it inside them`)
     },
   })

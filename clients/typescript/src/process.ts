@@ -2,13 +2,13 @@ import { spawn, type ChildProcess } from 'node:child_process'
 import type { Socket } from 'node:net'
 import { findBinary } from './binary.js'
 
-/** How long a server may take to be ready, and to stop, in milliseconds: test machines are slow at times. */
+/** Time limit of a server to become ready, and to stop, in milliseconds. */
 const startPatience = 60_000
 const stopPatience = 20_000
-/** How many characters of a log are kept. */
+/** The maximum length of a stored log, in characters. */
 const mostLog = 1 << 18
 
-/** What a seed file made, by the names in it. */
+/** The objects of a seed file, by their names in it. */
 export interface Seed {
   users?: { email: string; id: string }[]
   organizations?: { name: string; id: string }[]
@@ -16,7 +16,7 @@ export interface Seed {
   blueprints?: { title: string; id: string; triggers?: { id: string; triggerType: string; url?: string }[] }[]
 }
 
-/** What the server tells once it is ready. */
+/** The output of a server that is ready. */
 export interface Ready {
   baseUrl: string
   apiHost: string
@@ -27,7 +27,7 @@ export interface Ready {
   seed?: Seed
 }
 
-/** A server that runs. */
+/** A running server. */
 export interface Running {
   ready: Ready
   binary: string
@@ -41,7 +41,7 @@ export async function launch(option: string | undefined, flags: string[]): Promi
   const child = spawn(binary, ['serve', '--until-eof', '--ready-file', '-', ...flags], { stdio: ['pipe', 'pipe', 'pipe'], windowsHide: true, env: ownEnvironment() })
   let log = ''
   child.stderr.setEncoding('utf8').on('data', (text: string) => (log = (log + text).slice(-mostLog)))
-  child.stdin.on('error', () => {}) // it has gone already
+  child.stdin.on('error', () => {}) // the process has ended
   const logs = () => log
   const ended = new Promise<string>((resolve) => {
     child.once('error', (error) => resolve(String(error)))
@@ -61,7 +61,7 @@ function ownEnvironment(): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('BLUEPRINTD_')))
 }
 
-/** Whether the server keeps this process from ending. It does not unless somebody waits for it. */
+/** Sets whether the server keeps this process alive. By default it does so only while its start or end is awaited. */
 function hold(child: ChildProcess, held: boolean): void {
   for (const each of [child, child.stdin, child.stdout, child.stderr] as (ChildProcess | Socket)[]) held ? each.ref() : each.unref()
 }

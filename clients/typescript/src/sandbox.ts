@@ -6,12 +6,12 @@ export interface Call {
   nodeType: string
   /** A mail has the method MAIL. */
   request: { method: string; url: string; headers?: Record<string, string>; body?: unknown }
-  /** Absent when none came; `error` says why. */
+  /** Absent if there was none; `error` is the reason. */
   response?: { status: number; headers?: Record<string, string>; body?: unknown }
   error?: string
 }
 
-/** Which messages are meant: those that fit all that is given; * stands for anything. `procedure` and `route` are of the server itself: "blueprint.execute", "webhooks". */
+/** Selects messages: all given members must fit; * matches anything. `procedure` and `route` are of the server itself: "blueprint.execute", "webhooks". */
 export interface Match {
   procedure?: string
   route?: string
@@ -23,16 +23,16 @@ export interface Match {
   executionId?: string
 }
 
-/** What has to be asked. */
+/** A request that has to be made. */
 export interface Expectation {
   match: Match
-  /** How often; without it, at least once. */
+  /** How often. Default: at least once. */
   times?: number | { min?: number; max?: number }
-  /** What the request has to have, each as far as it is given. */
+  /** Members that the request must have. */
   request?: { method?: string; url?: string; headers?: Record<string, string>; body?: unknown }
 }
 
-/** Whether everything expected has come. */
+/** Whether all expectations are met. */
 export interface Verdict {
   met: boolean
   unmet: { expect: unknown; came: number; problem: string; index: number }[]
@@ -55,22 +55,22 @@ export interface Sending {
   headers?: Record<string, string>
 }
 
-/** How the sandbox answers instead of its fakes, or a procedure instead of doing anything. */
+/** An answer of the sandbox that replaces a fake, or the call of a procedure. */
 export interface Rule {
-  /** Which messages it answers. */
+  /** The messages that it answers. */
   match: Match
-  /** How often; without it, always. */
+  /** How often. Default: always. */
   times?: number
   answer: {
     status?: number
     headers?: Record<string, string>
     body?: unknown
     delayMs?: number
-    /** Cut the connection. */
+    /** Close the connection. */
     close?: boolean
-    /** Of a procedure: refuse a batch before any of its calls is made, as the rate limit does. */
+    /** For a procedure: refuse the whole batch before any call is made, as the rate limit does. */
     whole?: boolean
-    /** There is no connection, and this is why. */
+    /** Fail to connect, with this reason. */
     error?: string
   }
 }

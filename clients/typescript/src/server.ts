@@ -5,44 +5,44 @@ import { findBinary } from './binary.js'
 import { launch, type Seed } from './process.js'
 import type { Call, CallFilter, Expectation, Rule, Sending, Verdict } from './sandbox.js'
 
-/** What `startBlueprintd` starts. */
+/** Options of `startBlueprintd`. */
 export interface StartOptions {
-  /** The program; without it, BLUEPRINTD_BINARY, or blueprintd on the PATH. */
+  /** The executable. Default: BLUEPRINTD_BINARY, or blueprintd on the PATH. */
   binary?: string
   /** The API key of the server's owner. */
   apiKey?: string
-  /** Where the clock stands at the start, or 'real'; without it, at 2000-01-01T00:00:00Z, until advance moves it. */
+  /** The initial time of the virtual clock, or 'real'. Default: 2000-01-01T00:00:00Z, until advance moves it. */
   clock?: 'real' | Date | string
   /** Whether nodes reach built-in fakes of other services instead of the services. */
   sandbox?: boolean
-  /** From what ids, keys and random numbers follow, so that they are the same in every run. */
+  /** The seed of ids, keys and random numbers, which are then the same in every run. */
   seedIds?: number
-  /** A file, YAML or JSON, of users, blueprints and triggers to begin with. */
+  /** A YAML or JSON file with the initial users, blueprints and triggers. */
   seedFile?: string
-  /** More flags of `blueprintd serve`. */
+  /** Additional flags of `blueprintd serve`. */
   args?: string[]
 }
 
-/** How a run stands. */
+/** The state of a run. */
 export type Execution = Outputs['execution']['getExecutionStatus']
 
-/** What came back to a webhook; `body` is parsed where it is JSON. */
+/** The response to a webhook; `body` is parsed if it is JSON. */
 export interface WebhookAnswer {
   status: number
   headers: Headers
   body: unknown
 }
 
-/** A server that tests use, be it their own or one that runs already. */
+/** A server for tests, started by them or already running. */
 export interface Connected {
   /** Of the procedures; ends in /api/trpc. */
   readonly baseUrl: string
   readonly apiHost: string
   readonly apiKey: string
   readonly client: Client
-  /** Where the virtual clock stands, and what is due next. */
+  /** The time of the virtual clock, and the next instant at which something is due. */
   now(): Promise<{ now: string; next?: string }>
-  /** Moves the clock on by '36h', or by milliseconds, through all that falls due; gives where it stands and how many runs triggers started. */
+  /** Moves the clock by '36h', or by milliseconds, through everything that falls due. Returns the time and the number of runs that triggers started. */
   advance(by: string | number): Promise<{ now: string; fired: number }>
   /** Moves the clock to an instant. */
   advanceTo(at: Date | string): Promise<{ now: string; fired: number }>

@@ -5,7 +5,7 @@ import { startBlueprintd, type Blueprintd } from './server.js'
 export type { UseOptions } from './hooks.js'
 export * from './index.js'
 
-/** One line gives the tests of a file a server: `const blueprintd = useBlueprintd()`. Its log is shown when a test fails. */
+/** Starts a server for the tests of a file: `const blueprintd = useBlueprintd()`. Its log is shown when a test fails. */
 export function useBlueprintd(options: UseOptions = {}): Blueprintd {
   const blueprintd = around({ beforeAll, afterAll, beforeEach, afterEach }, options)
   beforeEach(({ onTestFailed }) => {
