@@ -80,7 +80,6 @@ func backup(c *cli.Context) error {
 	return err
 }
 
-// contents summarizes a backup.
 func contents(r store.BackupReport) string {
 	of := func(table, what string) string { return blueprint.Counted(int(r.Rows[table]), what) }
 	return fmt.Sprintf("%s, %s, %s (%d unfinished)", of("blueprints", "blueprint"), of("triggers", "trigger"), of("executions", "run"), r.Unfinished)

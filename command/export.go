@@ -98,7 +98,6 @@ func exported(b *blueprint.Blueprint, triggers []blueprint.Trigger) ([]document.
 	return members, nil
 }
 
-// plainBudget returns a budget as a plain JSON value.
 func plainBudget(b *blueprint.Budget) (any, error) {
 	text, err := blueprint.Encode(b)
 	if err != nil {

@@ -48,7 +48,6 @@ func settings(flag cli.Flag) (variables *[]string, category *string) {
 	panic(fmt.Sprintf("flag %s is of an unknown type", flag.Names()[0]))
 }
 
-// under sets the category of flags.
 func under(category string, flags ...cli.Flag) []cli.Flag {
 	for _, flag := range flags {
 		_, field := settings(flag)
@@ -80,7 +79,6 @@ func bindEnvironment(flags []cli.Flag) {
 // a map[string]bool set by flagsFirst.
 const lineFlags = "line"
 
-// onLine reports whether a flag is on the command line.
 func onLine(c *cli.Context, name string) bool {
 	flags, _ := c.App.Metadata[lineFlags].(map[string]bool)
 	return flags[name]
@@ -145,7 +143,6 @@ func flagError(c *cli.Context, err error, _ bool) error {
 	return usage(hint, "%s %s: %s", where, value, wanted(findFlag(c.Command.Flags, name)))
 }
 
-// wanted describes the values of a flag.
 func wanted(flag cli.Flag) string {
 	switch flag.(type) {
 	case *cli.DurationFlag:
@@ -165,7 +162,6 @@ func wanted(flag cli.Flag) string {
 // line.
 type listFlag struct{ cli.GenericFlag }
 
-// Apply implements cli.Flag.
 func (f *listFlag) Apply(set *flag.FlagSet) error {
 	values := &list{}
 	if text := os.Getenv(f.EnvVars[0]); text != "" {
@@ -176,13 +172,11 @@ func (f *listFlag) Apply(set *flag.FlagSet) error {
 	return nil
 }
 
-// list is the value of a listFlag.
 type list struct {
 	items  []string
 	preset bool // the items are from the environment
 }
 
-// Set implements flag.Value.
 func (l *list) Set(value string) error {
 	if l.preset {
 		l.items, l.preset = nil, false
@@ -191,5 +185,4 @@ func (l *list) Set(value string) error {
 	return nil
 }
 
-// String implements flag.Value.
 func (l *list) String() string { return strings.Join(l.items, ",") }

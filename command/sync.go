@@ -152,7 +152,6 @@ func printChange(c *cli.Context, change deploy.Change) error {
 	return err
 }
 
-// syncEnd returns the error with which sync ends.
 func syncEnd(c *cli.Context, plan *deploy.Plan, done int, err error) error {
 	var stopped *deploy.Failure
 	switch {

@@ -19,14 +19,12 @@ const (
 	compileAllTime = 10 * time.Second
 )
 
-// validation checks files.
 type validation struct {
 	files       *project.Inputs
 	scripts     *script.Pool  // compiles the code of blueprints; nil skips that
 	compileTime time.Duration // the rest of compileAllTime
 }
 
-// codeSource is the source of a code node.
 type codeSource struct {
 	text string
 	path []any

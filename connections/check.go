@@ -144,7 +144,6 @@ func checkFailure(err error, host string) error {
 	return unreachable(err, host)
 }
 
-// statusFailure returns the failure for an unexpected status.
 func statusFailure(host string, status int) error {
 	switch status {
 	case http.StatusUnauthorized, http.StatusForbidden:
@@ -358,12 +357,10 @@ func (g *smtpSession) run(ctx context.Context) (problem string, err error) {
 // run has done so.
 type plainAuth struct{ *smtpSession }
 
-// Start implements smtp.Auth.
 func (l plainAuth) Start(*smtp.ServerInfo) (string, []byte, error) {
 	return "PLAIN", []byte("\x00" + l.username() + "\x00" + textAt(l.config, "password")), nil
 }
 
-// Next implements smtp.Auth.
 func (l plainAuth) Next(_ []byte, more bool) ([]byte, error) {
 	if more {
 		return nil, errors.New("unexpected challenge")
@@ -375,10 +372,8 @@ func (l plainAuth) Next(_ []byte, more bool) ([]byte, error) {
 // password.
 type loginAuth struct{ *smtpSession }
 
-// Start implements smtp.Auth.
 func (l loginAuth) Start(*smtp.ServerInfo) (string, []byte, error) { return "LOGIN", nil, nil }
 
-// Next implements smtp.Auth.
 func (l loginAuth) Next(_ []byte, more bool) ([]byte, error) {
 	if !more {
 		return nil, nil

@@ -125,7 +125,6 @@ func (s *Service) forget(ctx context.Context, c *oauthClient, userID string, use
 	return errSignIn
 }
 
-// clientCredentialsToken returns a token of the client credentials flow.
 func (s *Service) clientCredentialsToken(ctx context.Context, c *oauthClient, refused string) (token, error) {
 	// The secret is part of the key, which stays in memory: a changed secret is another client.
 	key := c.connection.ID + " " + c.fingerprint() + " " + string(hashOf(c.secret))

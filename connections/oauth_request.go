@@ -146,7 +146,6 @@ func (s *Service) askFailure(err error, c *oauthClient) error {
 // secrets.
 type tokenTransport struct{ client *outbound.Client }
 
-// RoundTrip implements http.RoundTripper.
 func (t tokenTransport) RoundTrip(request *http.Request) (*http.Response, error) {
 	alone := request.Clone(request.Context())
 	alone.GetBody = nil // prevents sending the body again
@@ -215,7 +214,6 @@ func (c *oauthClient) fingerprint() string {
 	return base64.RawURLEncoding.EncodeToString(sum[:])
 }
 
-// config returns the client as an oauth2.Config.
 func (c *oauthClient) config(redirect string, how oauth2.AuthStyle) *oauth2.Config {
 	config := &oauth2.Config{
 		ClientID: c.id, ClientSecret: c.secret, RedirectURL: redirect, Scopes: c.scopes,
@@ -238,7 +236,6 @@ type reach struct {
 	open  bool     // there are no credentials: plain http is allowed everywhere
 }
 
-// reachOf returns the reach of a connection with one address.
 func reachOf(connection *blueprint.Connection, u *url.URL) reach {
 	r := reach{of: connection, hosts: []string{hostPort(u)}}
 	if u.Scheme == "http" {

@@ -133,7 +133,6 @@ func (s *Service) Open(ctx context.Context, use blueprint.ConnectionUse) (*bluep
 	return open, nil
 }
 
-// connection returns a connection that the principal may use.
 func (s *Service) connection(ctx context.Context, authority blueprint.Authority, id string) (*blueprint.Connection, error) {
 	if !blueprint.IsUUID(id) || authority.PrincipalID == "" {
 		return nil, blueprint.Errorf(blueprint.CodeNotFound, "there is no such connection")
@@ -189,7 +188,6 @@ func withToken(authorize func(open *blueprint.OpenConnection) authorizer) func(*
 	}
 }
 
-// openAuth opens a connection that has an auth object in its config.
 func (s *Service) openAuth(ctx context.Context, use blueprint.ConnectionUse, connection *blueprint.Connection, open *blueprint.OpenConnection, at reach) error {
 	auth, _ := connection.Config["auth"].(map[string]any)
 	var authorize authorizer

@@ -107,7 +107,6 @@ func cachePut[V any](s *Service, cache map[string]V, key string, value V) {
 	cache[key] = value
 }
 
-// cacheGet returns a cached value.
 func cacheGet[V any](s *Service, cache map[string]V, key string) (V, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -126,7 +125,6 @@ func textAt(config map[string]any, key string) string {
 	return text
 }
 
-// textsAt returns the strings in the list at a key.
 func textsAt(config map[string]any, key string) (texts []string) {
 	list, _ := config[key].([]any)
 	for _, element := range list {
@@ -146,7 +144,6 @@ func address(text string) *url.URL {
 	return u
 }
 
-// hostPort returns the host and the port of a URL.
 func hostPort(u *url.URL) string {
 	host := u.Hostname()
 	if strings.Contains(host, ":") {

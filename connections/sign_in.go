@@ -183,7 +183,6 @@ func (s *Service) proof(cookie, ticket string) string {
 	return s.sign("continue " + cookie + " " + ticket)
 }
 
-// mint returns a new cookie.
 func (s *Service) mint() string {
 	nonce := s.random()
 	return nonce + s.sign("cookie "+nonce)
@@ -227,7 +226,6 @@ const (
 	nameTimeout  = 10 * time.Second // of a request for a name, in real time
 )
 
-// channelName is the cached name of a channel.
 type channelName struct {
 	name  string
 	until time.Time
@@ -269,7 +267,6 @@ func (s *Service) ChannelName(ctx context.Context, userID, connectionID, channel
 	}
 }
 
-// requestChannelName requests the name of a channel from Slack.
 func (s *Service) requestChannelName(ctx context.Context, open *blueprint.OpenConnection, channelID string) (string, error) {
 	response, body, err := s.send(ctx, open, http.MethodGet, BaseURL(open.Type, open.Config)+"/conversations.info?channel="+url.QueryEscape(channelID))
 	if err != nil {

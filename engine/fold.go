@@ -168,7 +168,6 @@ func (r *fold) move(n *nodeRun, to phase) {
 	n.phase = to
 }
 
-// end settles a node.
 func (r *fold) end(n *nodeRun, e *entry) {
 	n.due, n.await, n.retry = 0, nil, false
 	r.move(n, idle)

@@ -138,7 +138,6 @@ func (n *nodeRun) step() step {
 	return out
 }
 
-// mask returns the record with its secrets replaced.
 func (s *runRecord) mask(m *secret.Masker) *runRecord {
 	if m == nil && len(s.secrets) == 0 {
 		return s

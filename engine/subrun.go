@@ -78,7 +78,6 @@ func (r *fold) callOf(n *nodeRun) *call {
 	}}
 }
 
-// allSecrets returns the secrets of the run as text.
 func (r *fold) allSecrets() []string {
 	return slices.Concat(r.hidden, secret.Strings(r.secrets))
 }

@@ -209,7 +209,6 @@ func (v *values) measure(value any) sizedValue {
 	return sizedValue{value, weight}
 }
 
-// output returns the output of a node.
 func (v *values) output(node string) sizedValue {
 	out, known := v.outputs[node]
 	if known {

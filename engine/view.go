@@ -82,7 +82,6 @@ func (r *fold) view(row blueprint.ExecutionRow, room int) *blueprint.Execution {
 	return account.render(&row)
 }
 
-// render returns the record as clients see it.
 func (s *runRecord) render(row *blueprint.ExecutionRow) *blueprint.Execution {
 	x := &blueprint.Execution{
 		LogID: row.LogID, BlueprintID: row.BlueprintID, BlueprintVersion: row.BlueprintVersion, OrganizationID: row.OrganizationID, UserID: row.UserID, PrivateTo: s.Begin.privateTo(),

@@ -263,7 +263,6 @@ func ValueAt(value any, path []any) any {
 	return value
 }
 
-// secretsIn appends an issue for each secret of a value at a path.
 func secretsIn(found []blueprint.Issue, path []any, value any, names []string) []blueprint.Issue {
 	switch v := value.(type) {
 	case []any:

@@ -45,7 +45,6 @@ func openObject(description string, required []any, properties map[string]any) m
 	return schema
 }
 
-// oneType is the schema of a value of a type.
 func oneType(kind, description string) map[string]any {
 	return map[string]any{"type": kind, "description": description}
 }
@@ -64,7 +63,6 @@ func choiceOf(description string, words ...any) map[string]any {
 
 func defined(name string) map[string]any { return map[string]any{"$ref": "#/$defs/" + name} }
 
-// runSchema is the schema of an exported run.
 func runSchema() map[string]any {
 	stored := openObject("The blueprint as it was.", []any{"title", "blueprint_map"}, map[string]any{
 		"id": oneType("string", "its id on that server"), "version": oneType("string", "its version"), "title": oneType("string", "its title"), "blueprint_map": defined("map"),
@@ -173,7 +171,6 @@ func blueprintDefinitions() map[string]any {
 	return definitions
 }
 
-// nodeSchema returns the schema of a node, and the schemas of the configs of all types.
 func nodeSchema() (node, configs map[string]any) {
 	configs = map[string]any{}
 	var types, rules, old []any
@@ -294,7 +291,6 @@ func Words[T ~string](list []T) []any {
 	return out
 }
 
-// seedSchema is the schema of a seed file.
 func seedSchema() map[string]any {
 	file := BlueprintSchema()
 	delete(file, "$defs")

@@ -178,7 +178,6 @@ func reasonOf(err error) string {
 	return message
 }
 
-// printableKey reports whether a string can be an API key.
 func printableKey(key string) bool {
 	return len(key) >= 8 && !strings.ContainsFunc(key, func(c rune) bool { return c <= ' ' || c >= 0x7f })
 }
@@ -486,7 +485,6 @@ func (r *SeedReader) checkVariables(kind string, config map[string]any, path []a
 	}
 }
 
-// secretsOf returns the paths of the secrets of a config at a path.
 func secretsOf(kind string, config map[string]any, path []any) (places [][]any) {
 	for _, names := range blueprint.ConnectionSecretPaths(blueprint.ConnectionType(kind), config) {
 		at := slices.Clone(path)

@@ -27,7 +27,6 @@ type Recordings interface {
 	Recording(ctx context.Context, stored *blueprint.StoredExecution) (*blueprint.Recording, error)
 }
 
-// blueprint returns a blueprint as a user may see it.
 func (s *display) blueprint(ctx context.Context, principal blueprint.Principal, id string) (blueprint.BlueprintDetails, error) {
 	details, err := s.store.GetBlueprint(ctx, principal, id)
 	s.hideUnknown(&details.Blueprint)

@@ -302,7 +302,6 @@ func (c SessionCookie) of(r *http.Request, token string, seconds int) *http.Cook
 // Device returns the device token of a request, "" for none.
 func (c SessionCookie) Device(r *http.Request) string { return cookieOf(r, c.device()) }
 
-// keep sets the device cookie.
 func (c SessionCookie) keep(caller *trpc.Caller, device string) {
 	caller.Header.Add("Set-Cookie", c.ofDevice(caller.Request, device).String())
 }

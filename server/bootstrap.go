@@ -20,7 +20,6 @@ import (
 //go:embed sample.blueprint.yaml
 var sample []byte
 
-// bootstrapped is the result of a start.
 type bootstrapped struct {
 	APIKey    string // created or given at this start
 	Made      bool   // the key was created, and is shown this once

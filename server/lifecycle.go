@@ -50,7 +50,6 @@ func (c closers) close() (err error) {
 	return err
 }
 
-// httpListener is a listener with its HTTP server.
 type httpListener struct {
 	*limits.Connections
 	http *http.Server

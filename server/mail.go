@@ -14,7 +14,6 @@ import (
 // mailDomain returns the domain of the triggers' addresses.
 func (s *Server) mailDomain() string { return cmp.Or(s.Options.MailDomain, store.DefaultMailDomain) }
 
-// mailOptions returns the mail options of triggers.
 func (s *Server) mailOptions() triggers.MailOptions {
 	return triggers.MailOptions{
 		Domain: s.mailDomain(), Mailbox: s.Store.Mailbox, Parse: mail.Parse,

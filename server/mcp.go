@@ -44,7 +44,6 @@ type mcpTools struct {
 	runner   Runner
 }
 
-// Published implements mcp.Tools.
 func (d mcpTools) Published(ctx context.Context, principal blueprint.Principal, most int) ([]mcp.Published, error) {
 	callables, err := d.store.Callables(ctx, principal, most)
 	if err != nil {

@@ -14,7 +14,6 @@ func (o *Options) Virtual() *clock.Virtual {
 	return virtual
 }
 
-// isOwner reports whether a caller is the server's owner.
 func (s *Server) isOwner(caller *trpc.Caller) bool { return caller.UserID == s.Bootstrap.Account.ID }
 
 // requireOwner refuses a caller who may not read or change what affects the runs of

@@ -19,10 +19,8 @@ func newForwarder(w http.ResponseWriter) *recorder { return &recorder{to: w, hea
 // newRecorder returns a recorder of a whole answer.
 func newRecorder() *recorder { return &recorder{header: http.Header{}} }
 
-// Header implements http.ResponseWriter.
 func (r *recorder) Header() http.Header { return r.header }
 
-// WriteHeader implements http.ResponseWriter.
 func (r *recorder) WriteHeader(status int) {
 	if r.status == 0 {
 		r.status = status
@@ -32,7 +30,6 @@ func (r *recorder) WriteHeader(status int) {
 	}
 }
 
-// Write implements http.ResponseWriter.
 func (r *recorder) Write(data []byte) (int, error) {
 	if r.status == 0 {
 		r.status = http.StatusOK

@@ -155,7 +155,6 @@ func (r frozenRunner) execution() *blueprint.Execution {
 	return x
 }
 
-// View implements rpc.Runner.
 func (r frozenRunner) View(_ context.Context, stored *blueprint.StoredExecution) (*blueprint.Execution, error) {
 	if stored.Row.ID != r.row.ID {
 		return nil, blueprint.Errorf(blueprint.CodeNotFound, "there is no execution %s", stored.Row.ID)
@@ -163,12 +162,10 @@ func (r frozenRunner) View(_ context.Context, stored *blueprint.StoredExecution)
 	return r.execution(), nil
 }
 
-// ViewWithin implements rpc.Runner.
 func (r frozenRunner) ViewWithin(ctx context.Context, stored *blueprint.StoredExecution, _ int) (*blueprint.Execution, error) {
 	return r.View(ctx, stored)
 }
 
-// Summary implements rpc.Runner.
 func (r frozenRunner) Summary(context.Context, *blueprint.StoredExecution) (problem *string, awaiting *blueprint.AwaitKind, privateTo string) {
 	var kind *blueprint.AwaitKind
 	if asked := r.file.Run.AwaitingInput; asked != nil {
@@ -180,7 +177,6 @@ func (r frozenRunner) Summary(context.Context, *blueprint.StoredExecution) (prob
 	return nil, kind, ""
 }
 
-// Recording implements rpc.Runner.
 func (r frozenRunner) Recording(ctx context.Context, stored *blueprint.StoredExecution) (*blueprint.Recording, error) {
 	x, err := r.View(ctx, stored)
 	if err != nil {
@@ -206,5 +202,4 @@ func (r frozenRunner) Watch(string) (<-chan struct{}, func()) { return nil, func
 // refused by Options.Frozen before they reach the nil interface.
 type frozenTriggers struct{ rpc.Triggers }
 
-// Preview implements rpc.Triggers.
 func (frozenTriggers) Preview(string, string, int) ([]string, error) { return nil, errFrozen }

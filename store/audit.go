@@ -160,7 +160,6 @@ func changesOf(before, after *blueprint.Blueprint) map[string]any {
 	return detail
 }
 
-// changesOfTrigger is changesOf for a trigger.
 func changesOfTrigger(before, after *blueprint.Trigger) map[string]any {
 	detail := map[string]any{"blueprintId": after.BlueprintID, "type": after.Type, "changed": named(changedKeys("config.", before.Config, after.Config))}
 	if before.IsActive != after.IsActive {

@@ -101,7 +101,6 @@ func (s *Store) MissingGrantFor(ctx context.Context, reader blueprint.Principal,
 	return &g, err
 }
 
-// granted reports whether a user has granted a version.
 func granted(q *session, userID string, version blueprint.VersionRef) (granted bool, err error) {
 	if version.Version == "" {
 		return false, nil

@@ -73,7 +73,6 @@ func (s *Store) ChangeKey(ctx context.Context, next *secret.Sealer, o ChangeKeyO
 	return r, nil
 }
 
-// sealedRow is a row with a sealed value.
 type sealedRow struct {
 	first, second int64
 	parts         [3]string
@@ -111,7 +110,6 @@ func (s *Store) reseal(ctx context.Context, t *transaction, c sealedColumn, next
 	return nil
 }
 
-// resealValue encrypts one value with the next key.
 func (s *Store) resealValue(t *transaction, c sealedColumn, row sealedRow, next *secret.Sealer, o ChangeKeyOptions, r *ChangeKeyReport) error {
 	var value []byte
 	if err := t.row("SELECT "+c.column+" FROM "+c.table+" WHERE "+c.row, []any{row.first, row.second}, &value); err != nil {

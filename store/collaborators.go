@@ -108,7 +108,6 @@ func collaboration(q *session, blueprintID, userID string) (role blueprint.Colla
 	return role, optional(err)
 }
 
-// homeOfBlueprint returns the creator and the organization of a blueprint.
 func homeOfBlueprint(q *session, id string) (creator, organizationID string, err error) {
 	err = q.row("SELECT created_by, organization_id FROM blueprints WHERE id = ?", []any{id}, &creator, &organizationID)
 	return creator, organizationID, err

@@ -202,7 +202,6 @@ func (d *diagnosis) log() bool {
 	return true
 }
 
-// inUnits formats a number of bytes.
 func inUnits(n int64) string {
 	units := []string{"bytes", "KiB", "MiB", "GiB", "TiB"}
 	value, unit := float64(n), 0

@@ -14,7 +14,6 @@ import (
 // diskInterval is how often the limit of the disk is checked.
 const diskInterval = time.Second
 
-// limitState is the state of the limit of the disk.
 type limitState struct {
 	episode  bool // the limit was reached, and the size is not well below it yet
 	evicting bool // history is removed until the size is well below the limit

@@ -47,7 +47,6 @@ func (s *Store) Commit(ctx context.Context, c *blueprint.JournalCommit) (err err
 	return s.submit(ctx, j)
 }
 
-// commitJob returns the job of Commit.
 func (s *Store) commitJob(c *blueprint.JournalCommit) *job {
 	j := &job{size: 512 + len(c.Record) + len(c.State), events: c.Events}
 	if c.Firing != nil {

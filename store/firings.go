@@ -325,7 +325,6 @@ func (s *Store) FileOfRun(ctx context.Context, authority blueprint.Authority, ex
 	})
 }
 
-// storedFile is the row of a file.
 type storedFile struct {
 	part   int
 	head   []byte // sealed

@@ -298,7 +298,6 @@ func (p *pruner) rows() int {
 	return pruneRows
 }
 
-// queued returns the number of queued jobs.
 func (w *writer) queued() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -115,7 +115,6 @@ func (l *runSearch) ofTrigger() error {
 	return err
 }
 
-// fill searches the runs of a page.
 func (l *runSearch) fill(page *blueprint.RunPage) error {
 	want, looked := l.filter.Limit, 0
 	var last blueprint.RunPosition // on the page

@@ -109,7 +109,6 @@ func compareSchema(ctx context.Context, found *session, schema string) error {
 // wanted holds the results of wantedObjects by their schema.
 var wanted sync.Map
 
-// wantedObjects returns the objects that the text of a schema creates.
 func wantedObjects(ctx context.Context, schema string) (list []string, err error) {
 	if known, ok := wanted.Load(schema); ok {
 		return known.([]string), nil

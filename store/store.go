@@ -331,7 +331,6 @@ func (s *Store) Stats() Stats {
 	return stats
 }
 
-// counts are the counters of a store.
 type counts struct {
 	commits, jobs, prunedRuns, prunedFirings, checkpointFailures, tripped metrics.Counter
 	durations                                                             *metrics.Histogram
@@ -348,7 +347,6 @@ func newCounts() counts {
 	)}
 }
 
-// batch counts one transaction.
 func (c *counts) batch(took time.Duration, jobs int, failure error) {
 	now := clock.Real{}.Now()
 	c.durations.Observe(took)

@@ -32,7 +32,6 @@ func (s *Store) commitJobs(jobs []*job) (done outcome, err error) {
 	return b.done, s.end(&b)
 }
 
-// begin begins a transaction.
 func (s *Store) begin() error {
 	w := s.writer
 	if _, err := w.session.exec("BEGIN IMMEDIATE"); err != nil {

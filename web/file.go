@@ -86,7 +86,6 @@ func serveFile(w http.ResponseWriter, r *http.Request, name string) bool {
 	return true
 }
 
-// prepare reads a file and packs it.
 func (f *file) prepare(name string) {
 	f.plain, _ = dist.ReadFile("dist/" + name)
 	sum := sha256.Sum256(f.plain)

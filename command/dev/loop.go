@@ -83,7 +83,6 @@ func (l *loop) watch(ctx context.Context) error {
 	}
 }
 
-// saved stores and runs the files of events.
 func (l *loop) saved(ctx context.Context, events []project.Event) error {
 	due := map[string]bool{} // blueprint files to run, and tests without one
 	for _, e := range events {

@@ -144,7 +144,6 @@ func (l *loop) input(ctx context.Context, path, blueprintID string) (any, error)
 	return map[string]any{}, err
 }
 
-// valueLine returns the beginning of a value as one line.
 func valueLine(value any) string {
 	data, err := blueprint.Encode(value)
 	if err != nil {

@@ -69,7 +69,6 @@ func condition(task *blueprint.Task, key string, source expression) (bool, error
 	return answer, nil
 }
 
-// kindOf names the kind of a value.
 func kindOf(value any) string {
 	switch value.(type) {
 	case nil:
@@ -161,7 +160,6 @@ func withDefaultTimeout(ctx context.Context, timeout time.Duration) (context.Con
 	return context.WithTimeout(ctx, timeout)
 }
 
-// connect opens a connection of a required type.
 func connect(ctx context.Context, task *blueprint.Task, id string, kind blueprint.ConnectionType) (*blueprint.OpenConnection, error) {
 	if task.Connect == nil {
 		return nil, badConnection("connections are not available here")

@@ -40,7 +40,6 @@ func (r *report) isTemplate(value any) bool {
 	return ok && r.static && strings.Contains(source, "{{")
 }
 
-// given reports whether a key of the config has a value.
 func (r *report) given(key string) bool { return r.config[key] != nil }
 
 // decode decodes an object described by a shape.

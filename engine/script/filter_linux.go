@@ -53,7 +53,6 @@ func restrictions() []restriction {
 	}
 }
 
-// program returns the filter.
 func program() []unix.SockFilter {
 	load := func(offset uint32) unix.SockFilter {
 		return unix.SockFilter{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: offset}

@@ -200,7 +200,6 @@ func (p *Pool) run(ctx context.Context, s *Script, id uint64, values []byte) (*O
 
 var errCrash = errors.New("the interpreter crashed")
 
-// logBroken logs a child that broke and is gone.
 func (p *Pool) logBroken(s *Script, child *process, err error) {
 	p.logger.Error("sandbox broke", "owner", s.Owner, "error", err, "state", child.cmd.ProcessState.String(), "stderr", child.stderr.String())
 }

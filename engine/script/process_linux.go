@@ -38,7 +38,6 @@ func openStatm() (err error) {
 	return nil
 }
 
-// mapped returns the mapped address space and data in bytes.
 func mapped() (space, data int64) {
 	var text [128]byte
 	n, err := unix.Pread(statm, text[:], 0)

@@ -10,7 +10,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// processorTime returns the processor time of this process.
 func processorTime() time.Duration {
 	var usage unix.Rusage
 	if unix.Getrusage(unix.RUSAGE_SELF, &usage) != nil {

@@ -247,7 +247,6 @@ type witnessedBody struct {
 	into     *beginning
 }
 
-// Read implements io.Reader.
 func (b *witnessedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	b.evidence.mu.Lock()

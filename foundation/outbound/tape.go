@@ -206,7 +206,6 @@ type copied struct {
 	over bool            // done was called
 }
 
-// Read implements io.Reader.
 func (c *copied) Read(p []byte) (int, error) {
 	n, err := c.ReadCloser.Read(p)
 	c.tape.mu.Lock()
@@ -222,7 +221,6 @@ func (c *copied) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Close implements io.Closer.
 func (c *copied) Close() error {
 	err := c.ReadCloser.Close()
 	c.tape.mu.Lock()

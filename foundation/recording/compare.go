@@ -33,7 +33,6 @@ type Rules struct {
 // Mask replaces a secret in a recording.
 const Mask = "***"
 
-// text reports whether a text matches the recorded one.
 func (r Rules) text(recorded, got string) bool {
 	if recorded == got || recorded == Mask {
 		return true

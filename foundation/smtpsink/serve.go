@@ -49,7 +49,6 @@ func Serve(conn net.Conn, host string, secure *tls.Config, accept Accept) {
 	<-served
 }
 
-// single is a listener with one connection.
 type single struct {
 	conn   net.Conn
 	accept sync.Once

@@ -73,7 +73,6 @@ func newBill(version string, at time.Time) *bill {
 	}
 }
 
-// add adds a program and its modules.
 func (b *bill) add(p platform, program string) error {
 	info, err := buildinfo.ReadFile(program)
 	if err != nil {

@@ -27,7 +27,6 @@ var platforms = []platform{
 
 type platform struct{ system, processor string }
 
-// program returns the name of the executable.
 func (p platform) program() string {
 	if p.system == "windows" {
 		return "blueprintd.exe"
@@ -86,7 +85,6 @@ func release(version, out string) error {
 	return checksums(out)
 }
 
-// build builds the program for a platform.
 func build(p platform, version, program string) error {
 	command := exec.Command("go", "build", "-trimpath", buildvcs(), "-tags", "urfave_cli_no_docs", "-ldflags", "-s -w -buildid= -X main.version="+version, "-o", program, ".")
 	command.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+p.system, "GOARCH="+p.processor, "GOAMD64=v1", "GOARM64=v8.0", "GOFLAGS=", "GOEXPERIMENT=")

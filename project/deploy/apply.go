@@ -92,7 +92,6 @@ func (c *Change) apply(ctx context.Context, server Server) (err error) {
 	return nil
 }
 
-// source returns the source of the file of a change.
 func (c *Change) source() *string {
 	if c.Action == Create {
 		return &c.create.Source

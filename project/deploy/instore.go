@@ -33,7 +33,6 @@ type InStore struct {
 	TriggersChanged func()
 }
 
-// List implements Server.
 func (s *InStore) List(ctx context.Context, source string) ([]project.Deployed, error) {
 	of, err := s.Store.Organizations(ctx, s.Owner)
 	if err != nil {
@@ -95,25 +94,21 @@ func homeAmong(of []blueprint.Organization, wanted string) (string, error) {
 	return "", blueprint.Hinted(hint, "the owner is not a member of organization %s; nothing was changed", wanted)
 }
 
-// Triggers implements Server.
 func (s *InStore) Triggers(ctx context.Context, blueprintID string) ([]blueprint.Trigger, error) {
 	return s.Store.ListTriggers(ctx, s.Owner, blueprintID)
 }
 
-// Create implements Server.
 func (s *InStore) Create(ctx context.Context, b blueprint.NewBlueprint) (string, error) {
 	b.OrganizationID = s.OrganizationID
 	made, err := s.Store.CreateBlueprint(ctx, s.Owner, b)
 	return made.ID, err
 }
 
-// Update implements Server.
 func (s *InStore) Update(ctx context.Context, id string, patch blueprint.BlueprintPatch) error {
 	_, err := s.Store.UpdateBlueprint(ctx, s.Owner, id, patch)
 	return err
 }
 
-// Delete implements Server.
 func (s *InStore) Delete(ctx context.Context, id string) error {
 	return blueprint.Deletion{Store: s.Store, CancelRuns: s.CancelRuns, TriggersChanged: s.TriggersChanged}.Delete(ctx, s.Owner, id)
 }
@@ -130,7 +125,6 @@ func (s *InStore) CreateTrigger(ctx context.Context, blueprintID string, kind bl
 	return trigger.ID, trigger.Address(""), err
 }
 
-// UpdateTrigger implements Server.
 func (s *InStore) UpdateTrigger(ctx context.Context, id string, change map[string]any, isActive *bool) error {
 	var merge func(present blueprint.Trigger) (map[string]any, error)
 	if change != nil {
@@ -143,7 +137,6 @@ func (s *InStore) UpdateTrigger(ctx context.Context, id string, change map[strin
 	return err
 }
 
-// DeleteTrigger implements Server.
 func (s *InStore) DeleteTrigger(ctx context.Context, id string) error {
 	defer s.triggersChanged()
 	return s.Store.DeleteTrigger(ctx, s.Owner, id)

@@ -188,7 +188,6 @@ func (p *Plan) count(fits func(Change) bool) (n int) {
 	return n
 }
 
-// created returns the change that creates a blueprint.
 func created(file *project.Desired, o Options) Change {
 	c := Change{Action: Create, Path: file.Path, Title: file.Title, create: blueprint.NewBlueprint{
 		Title: file.Title, Description: file.Description, Status: file.Status, Tags: file.Tags, Map: file.Map, Variables: file.Variables, Budget: file.Budget,

@@ -62,7 +62,6 @@ func (r *Remote) decode(procedure string, err error, answer *json.RawMessage, in
 	return nil
 }
 
-// remoteBlueprint is a blueprint in a response.
 type remoteBlueprint struct {
 	ID             string            `json:"id"`
 	Title          string            `json:"title"`
@@ -86,7 +85,6 @@ func (b *remoteBlueprint) blueprint() blueprint.Blueprint {
 	}
 }
 
-// List implements Server.
 func (r *Remote) List(ctx context.Context, source string) ([]project.Deployed, error) {
 	var of []blueprint.Organization
 	if err := r.query(ctx, "organization.list", map[string]any{}, &of); err != nil {
@@ -127,13 +125,11 @@ func (r *Remote) List(ctx context.Context, source string) ([]project.Deployed, e
 	return found, nil
 }
 
-// Triggers implements Server.
 func (r *Remote) Triggers(ctx context.Context, blueprintID string) (list []blueprint.Trigger, err error) {
 	err = r.query(ctx, "blueprintTriggers.list", map[string]any{"blueprintId": blueprintID}, &list)
 	return list, err
 }
 
-// Create implements Server.
 func (r *Remote) Create(ctx context.Context, b blueprint.NewBlueprint) (string, error) {
 	input := map[string]any{"title": b.Title, "description": b.Description, "source": b.Source, "blueprint_map": b.Map, "environment_variables": b.Variables, "tags": append([]string{}, b.Tags...)}
 	for name, text := range map[string]string{"status": b.Status, "organization_id": r.organizationID} {
@@ -154,7 +150,6 @@ func (r *Remote) Create(ctx context.Context, b blueprint.NewBlueprint) (string, 
 	return made.ID, nil
 }
 
-// Update implements Server.
 func (r *Remote) Update(ctx context.Context, id string, patch blueprint.BlueprintPatch) error {
 	input := map[string]any{"id": id}
 	for name, text := range map[string]*string{"title": patch.Title, "description": patch.Description, "status": patch.Status, "visibility": patch.Visibility, "source": patch.Source} {
@@ -177,7 +172,6 @@ func (r *Remote) Update(ctx context.Context, id string, patch blueprint.Blueprin
 	return r.mutate(ctx, "blueprint.update", input, &struct{}{})
 }
 
-// Delete implements Server.
 func (r *Remote) Delete(ctx context.Context, id string) error {
 	return r.mutate(ctx, "blueprint.delete", map[string]any{"id": id}, &struct{}{})
 }
@@ -199,7 +193,6 @@ func (r *Remote) CreateTrigger(ctx context.Context, blueprintID string, kind blu
 	return made.ID, address, nil
 }
 
-// UpdateTrigger implements Server.
 func (r *Remote) UpdateTrigger(ctx context.Context, id string, change map[string]any, isActive *bool) error {
 	input := map[string]any{"triggerId": id}
 	if change != nil {
@@ -211,7 +204,6 @@ func (r *Remote) UpdateTrigger(ctx context.Context, id string, change map[string
 	return r.mutate(ctx, "blueprintTriggers.update", input, &struct{}{})
 }
 
-// DeleteTrigger implements Server.
 func (r *Remote) DeleteTrigger(ctx context.Context, id string) error {
 	return r.mutate(ctx, "blueprintTriggers.delete", map[string]any{"triggerId": id}, &struct{}{})
 }

@@ -458,7 +458,6 @@ type hidingOpener struct {
 	store *Store
 }
 
-// Open implements engine.Connections.
 func (o hidingOpener) Open(ctx context.Context, use blueprint.ConnectionUse) (*blueprint.OpenConnection, error) {
 	open, err := o.Connections.Open(ctx, use)
 	if err == nil {
@@ -511,7 +510,6 @@ func (s *placeholders) findTools(value any) {
 	}
 }
 
-// Open implements engine.Connections.
 func (s *placeholders) Open(ctx context.Context, use blueprint.ConnectionUse) (*blueprint.OpenConnection, error) {
 	c, known := s.given[use.ConnectionID]
 	if !known {

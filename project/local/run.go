@@ -197,7 +197,6 @@ func (l *Run) recording(ctx context.Context, runner *engine.Engine, journal *mem
 	return out, nil
 }
 
-// memoryJournal is an engine.Journal in memory.
 type memoryJournal struct {
 	definition *blueprint.Definition
 	others     map[string]*blueprint.Definition // by id

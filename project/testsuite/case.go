@@ -23,7 +23,6 @@ const (
 	TestSeed = 1
 )
 
-// testCase is a loaded test.
 type testCase struct {
 	suite      *Suite
 	name       string // of the file
@@ -85,7 +84,6 @@ func (c *testCase) result(ctx context.Context) *Result {
 	return r
 }
 
-// secrets returns the names of the secret variables.
 func (c *testCase) secrets() (names []string) {
 	for i := range c.definition.Variables {
 		if v := &c.definition.Variables[i]; v.Secret {

@@ -72,7 +72,6 @@ type Answer struct {
 // ofNode reports whether the answer replaces the work of a node.
 func (a *Answer) ofNode() bool { return a.HasOutput || a.Handle != "" }
 
-// path returns the path of a part of the test in the file.
 func (t *Test) path(parts ...any) []any { return append([]any{"tests", t.Index}, parts...) }
 
 // Outcome is the result of the run of a test.
@@ -144,7 +143,6 @@ func (t *Suite) load(files []string) (cases []*testCase, bad []*Result) {
 	return cases, bad
 }
 
-// loadFile returns the tests of a file, or the lines of its errors.
 func (t *Suite) loadFile(name string) (cases []*testCase, wrong string) {
 	data, err := fileio.Read(name, document.MaxSize)
 	if err != nil {

@@ -240,7 +240,6 @@ func typeOf(value any) string {
 	return "object"
 }
 
-// fits reports whether a value is as expected.
 func fits(want, got any) bool {
 	m := &matching{}
 	m.value(nil, want, got, false)

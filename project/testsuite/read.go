@@ -304,7 +304,6 @@ func (r *reader) oneOf(object map[string]any, name string, at []any, list []stri
 	}
 }
 
-// matchers checks the matchers in a value.
 func (r *reader) matchers(value any, at []any) {
 	switch v := value.(type) {
 	case []any:
@@ -482,7 +481,6 @@ func known(nodes []string) string {
 
 var itemNumber = regexp.MustCompile(`\[[0-9]+\]/`)
 
-// everyItem replaces the item numbers of an address by [*].
 func everyItem(address string) string { return itemNumber.ReplaceAllLiteralString(address, "[*]/") }
 
 var hostForm = regexp.MustCompile(`^(\*\.)?([0-9A-Za-z_-]+(\.[0-9A-Za-z_-]+)+|localhost|\[[0-9a-fA-F:.]+\])(:[0-9]{1,5})?$|^[0-9A-Za-z_-]+:[0-9]{1,5}$`)

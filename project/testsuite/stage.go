@@ -28,7 +28,6 @@ type Stage struct {
 	incomplete string // the first failure caused by the test itself
 }
 
-// activeStub is a stub with its state.
 type activeStub struct {
 	*Stub
 	at   int // the index of the current answer

@@ -289,7 +289,6 @@ func (t *Suite) watchBy(ctx context.Context, c clock.Clock, begin func(*project.
 	}
 }
 
-// roots returns the folders of the tests.
 func (t *Suite) roots() []string {
 	folders := make([]string, len(t.Names))
 	for i, name := range t.Names {

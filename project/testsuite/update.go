@@ -272,7 +272,6 @@ func merged(want, got any, partial bool) any {
 	return exactly(got)
 }
 
-// mergedCalls is merged for calls.
 func mergedCalls(want any, made []blueprint.Exchange) any {
 	object, is := want.(map[string]any)
 	if !is {

@@ -63,7 +63,6 @@ func equal(a, b any) bool {
 	return len(m.found) == 0
 }
 
-// replace replaces the whole value at a path.
 func (t *text) replace(path []any, old, present any) bool {
 	start := t.valueAt(path)
 	name, member := path[len(path)-1].(string)
@@ -128,7 +127,6 @@ func (t *text) replace(path []any, old, present any) bool {
 	return true
 }
 
-// after inserts lines after the line of an offset.
 func (t *text) after(offset int, lines string) {
 	for t.byteAt(offset) != '\n' {
 		offset++
@@ -258,7 +256,6 @@ func newText(name string, data []byte) (*text, error) {
 	return t, nil
 }
 
-// offset returns the offset of a position and of its line.
 func (t *text) offset(at document.Position) (offset, line int) {
 	line = t.starts[min(max(at.Line, 1), len(t.starts))-1]
 	offset = line
@@ -271,13 +268,11 @@ func (t *text) offset(at document.Position) (offset, line int) {
 	return offset, line
 }
 
-// valueAt returns the offset of the value at a path.
 func (t *text) valueAt(path []any) int {
 	offset, _ := t.offset(t.document.At(path))
 	return offset
 }
 
-// keyAt returns the offset of the key at a path and of its line.
 func (t *text) keyAt(path []any) (offset, line int) {
 	return t.offset(t.document.SpanOf(blueprint.Issue{Path: path, Spot: blueprint.Spot{OnKey: true}}).Start)
 }
@@ -316,7 +311,6 @@ func (t *text) byteAt(offset int) byte {
 	return t.data[offset]
 }
 
-// blanks returns the offset after blanks.
 func (t *text) blanks(offset int) int {
 	for c := t.byteAt(offset); c == ' ' || c == '\t'; c = t.byteAt(offset) {
 		offset++
@@ -324,7 +318,6 @@ func (t *text) blanks(offset int) int {
 	return offset
 }
 
-// colon returns the offset after the colon of a key.
 func (t *text) colon(key int) (offset int, ok bool) {
 	at := key
 	if c := t.byteAt(key); c == '"' || c == '\'' {
@@ -441,7 +434,6 @@ func (t *text) lineOf(offset int) int {
 	return t.starts[i]
 }
 
-// margin returns the indentation of the line of an offset.
 func (t *text) margin(offset int) string {
 	line := t.lineOf(offset)
 	return string(t.data[line:t.blanks(line)])
@@ -457,7 +449,6 @@ func inOrder(object map[string]any) []string {
 	return slices.DeleteFunc(names, func(name string) bool { return !has(object, name) })
 }
 
-// keyText returns a key as YAML.
 func keyText(name string) string {
 	data, err := document.Marshal([]document.Member{{Name: name, Value: true}}, false)
 	if err != nil {

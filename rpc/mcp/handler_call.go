@@ -16,7 +16,6 @@ import (
 // maxNamed is the maximal number of tools in the error about an unknown one.
 const maxNamed = 50
 
-// call answers tools/call.
 func (h *Handler) call(who caller, params *sdk.CallToolParamsRaw) (sdk.Result, error) {
 	offers, err := h.offers(who)
 	if err != nil {
@@ -84,7 +83,6 @@ func refusedResult(refused *blueprint.Error) *sdk.CallToolResult {
 	return result
 }
 
-// outcomeResult returns the result of a call.
 func outcomeResult(o *Outcome) (*sdk.CallToolResult, error) {
 	content := map[string]any{"executionId": o.ExecutionID, "status": o.Status}
 	result := &sdk.CallToolResult{}

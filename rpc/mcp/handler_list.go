@@ -32,7 +32,6 @@ type offer struct {
 	schema map[string]any
 }
 
-// offers returns the tools of a caller.
 func (h *Handler) offers(who caller) ([]offer, error) {
 	published, err := h.tools.Published(who.request.Context(), who.principal, maxPublished)
 	if err != nil {

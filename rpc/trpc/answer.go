@@ -187,19 +187,16 @@ type answerTracker struct {
 	started bool
 }
 
-// WriteHeader implements http.ResponseWriter.
 func (t *answerTracker) WriteHeader(status int) {
 	t.started = true
 	t.ResponseWriter.WriteHeader(status)
 }
 
-// Write implements http.ResponseWriter.
 func (t *answerTracker) Write(data []byte) (int, error) {
 	t.started = true
 	return t.ResponseWriter.Write(data)
 }
 
-// Flush implements http.Flusher.
 func (t *answerTracker) Flush() { _ = t.FlushError() }
 
 // FlushError implements the interface of http.ResponseController.

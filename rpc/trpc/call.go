@@ -220,7 +220,6 @@ func (c *call) wait(ctx context.Context) {
 	}
 }
 
-// answered sets the answer of a fault, and reports whether it has one.
 func (c *call) answered() bool {
 	if c.fault == nil || c.fault.Status == 0 || c.failure != nil {
 		return false

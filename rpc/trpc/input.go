@@ -24,10 +24,8 @@ type Optional[T any] struct {
 
 func (Optional[T]) isOptional() {}
 
-// optional is implemented by an Optional of any type.
 type optional interface{ isOptional() }
 
-// inputPlan is the compiled decoder of one input type.
 type inputPlan struct {
 	decodeValue valueDecoder
 	isStruct    bool
@@ -113,7 +111,6 @@ type step struct {
 	element any
 }
 
-// fault adds an issue.
 func (d *decoding) fault(at *step, message string) {
 	if len(d.issues) >= maxIssues {
 		return
@@ -267,7 +264,6 @@ func (c *compiler) field(declared reflect.StructField, name string, index []int)
 	return compiled
 }
 
-// fieldRules parses the tags check and each of a field.
 func (c *compiler) fieldRules(declared reflect.StructField, name string) rules {
 	r, err := parseRules(declared.Tag.Get("check"))
 	if err != nil {

@@ -259,7 +259,6 @@ func (h *Handler) inputText(r *request) ([]byte, error) {
 	return bytes.TrimPrefix(body, []byte("\uFEFF")), err
 }
 
-// readBody reads a body of at most limit bytes.
 func readBody(r *http.Request, limit int64) ([]byte, error) {
 	tooLarge := blueprint.Errorf(blueprint.CodePayloadTooLarge, "%s", blueprint.CodePayloadTooLarge)
 	if r.ContentLength > limit {

@@ -122,7 +122,6 @@ var bigIntegerForm = regexp.MustCompile(`^-?(0|[1-9][0-9]*)$`)
 // maxBigInteger is the maximum number of digits of a bigint.
 const maxBigInteger = 1000
 
-// mark sets the kind of the value at a place.
 func (r *annotationReading) mark(kind any, at place) error {
 	name, err := annotationKind(kind)
 	if err != nil {

@@ -54,7 +54,6 @@ func (s *Sandbox) Authorities() *x509.CertPool { return s.authority.pool }
 // maxStreams bounds Sandbox.streams.
 const maxStreams = 10_000
 
-// stream returns the source of ids of a caller for a purpose.
 func (s *Sandbox) stream(purpose string, caller *outbound.Caller) *ids.Source {
 	key := purpose + "\x00" + caller.ExecutionID + "\x00" + caller.Address
 	s.mu.Lock()
@@ -74,7 +73,6 @@ func (s *Sandbox) Clear() {
 	s.rules.set(nil)
 }
 
-// RoundTrip implements http.RoundTripper.
 func (s *Sandbox) RoundTrip(request *http.Request) (*http.Response, error) {
 	ctx := request.Context()
 	a, err := parseRequest(request)
@@ -133,7 +131,6 @@ func (s *Sandbox) unanswered(ctx context.Context, rule *answer, a *received, not
 	return nil
 }
 
-// wait waits for the delay of an answer.
 func (a *answer) wait(ctx context.Context) error {
 	if a == nil || a.delay == 0 {
 		return nil

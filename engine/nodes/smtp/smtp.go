@@ -220,7 +220,6 @@ func (c *boundedConn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// recordMail records the message if the run is recorded.
 func recordMail(ctx context.Context, server *Server, message *Message, err error) {
 	address := net.JoinHostPort(server.Host, strconv.FormatInt(server.Port, 10))
 	headers := map[string]string{"from": addressText(server.From), "to": addressTexts(message.To), "subject": message.Subject}
