@@ -1,6 +1,7 @@
 package blueprint
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -138,9 +139,7 @@ func (f *findings) all() []Issue {
 }
 
 func (f *findings) add(issue Issue, under ...any) {
-	if issue.Severity == "" {
-		issue.Severity = SeverityError
-	}
+	issue.Severity = cmp.Or(issue.Severity, SeverityError)
 	if len(f.issues) >= MaxIssues {
 		if f.more != SeverityError {
 			f.more = issue.Severity

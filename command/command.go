@@ -45,7 +45,7 @@ func runCommand(p Program, args []string, stdin io.Reader, stdout, stderr io.Wri
 		args = append([]string{args[0], "version"}, args[2:]...)
 	}
 	app := application(p, stdin, stdout, stderr)
-	if isCompletion(args) {
+	if len(args) > 1 && args[len(args)-1] == completionAsked {
 		completeLine(app, args[1:len(args)-1], stdout)
 		return 0
 	}

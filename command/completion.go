@@ -38,10 +38,6 @@ func commandCompletion() *cli.Command {
 // completionAsked is the last argument of a command line that is to be completed.
 const completionAsked = "--generate-bash-completion"
 
-func isCompletion(args []string) bool {
-	return len(args) > 1 && args[len(args)-1] == completionAsked
-}
-
 // completeLine writes the possible next words of a command line, each on a line:
 // commands, flags, and the arguments that a command lists itself. words are those before
 // the cursor, and the one at the cursor if it begins with a dash. It writes nothing

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"io"
 	"log/slog"
 	"math"
@@ -83,9 +84,7 @@ func parseAddr(c *cli.Context, flag, example string) (string, error) {
 	if n, err := strconv.Atoi(port); err != nil || n < 0 || n > 65535 {
 		return "", usage(hint, "%s %s: %q is not a port", given(c, flag), c.String(flag), port)
 	}
-	if host == "" {
-		host = "127.0.0.1"
-	}
+	host = cmp.Or(host, "127.0.0.1")
 	return net.JoinHostPort(host, port), nil
 }
 

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"regexp"
 	"runtime"
 
@@ -57,9 +58,7 @@ func runTests(c *cli.Context) error {
 	case c.Bool("json"):
 		t.Format = "json"
 	}
-	if t.Jobs == 0 {
-		t.Jobs = runtime.GOMAXPROCS(0)
-	}
+	t.Jobs = cmp.Or(t.Jobs, runtime.GOMAXPROCS(0))
 	if len(t.Names) == 0 {
 		t.Names = []string{"."}
 	}

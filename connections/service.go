@@ -1,6 +1,7 @@
 package connections
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -91,9 +92,7 @@ const maxCached = 1000
 
 // New returns a Service.
 func New(o Options) *Service {
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	return &Service{Options: o, key: o.IDs.Bytes(secretSize), styles: map[string]style{}, tokens: map[string]token{}, names: map[string]channelName{}}
 }
 

@@ -144,7 +144,7 @@ func (r *run) start(l ledger) *Handle {
 		r.row.TriggerID, r.row.FiringID = firing.TriggerID, firing.ID
 	}
 	r.pending = []*entry{{Kind: entryBegin, At: at, Begin: r.begin}}
-	handle := newHandle(r.id)
+	handle := &Handle{ID: r.id, accepted: make(chan struct{}), settled: make(chan struct{}), responded: make(chan struct{})}
 	handle.FiringID = r.row.FiringID
 	r.handle, r.refs, r.releaseClock = handle, 1, e.Clock.Hold()
 	return handle

@@ -15,7 +15,6 @@ import (
 
 	"blueprintd/blueprint"
 	"blueprintd/blueprint/expression"
-	"blueprintd/foundation/ids"
 	"blueprintd/foundation/outbound"
 	"blueprintd/foundation/secret"
 )
@@ -262,7 +261,7 @@ func (a *attempt) settle(result blueprint.Result, err error) {
 	case result.Run != nil && r.begin.Root == "" && r.runsStarted >= r.engine.Limits.Family:
 		a.fail(e, r.tooMany(), now)
 	case result.Run != nil:
-		e.Kind, e.Call, e.Child = entryCall, result.Run, a.idSource(now).ExecutionID(now)
+		e.Kind, e.Call, e.Child = entryCall, result.Run, a.run.engine.IDs.At(now, "attempt", a.run.id, a.address, strconv.Itoa(a.number)).ExecutionID(now)
 		r.record(e)
 		a.logLocked("info", "started the run "+e.Child+" and waits for it", nil)
 	case result.Each != nil:
@@ -275,10 +274,6 @@ func (a *attempt) settle(result blueprint.Result, err error) {
 	if a.node.effect != blueprint.EffectPure {
 		r.flushWithin(Soon) // a crash should leave few outcomes unknown
 	}
-}
-
-func (a *attempt) idSource(now time.Time) *ids.Source {
-	return a.run.engine.IDs.At(now, "attempt", a.run.id, a.address, strconv.Itoa(a.number))
 }
 
 // complete records the end of a node that succeeded. The caller holds r.mu.

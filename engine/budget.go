@@ -331,7 +331,7 @@ func (r *run) endInterruptedCalls() {
 // has ended or never existed is a *blueprint.Failure.
 func (e *Engine) withMember(ctx context.Context, id string, commit bool, f func(r *run)) error {
 	for delay := firstCommitDelay; ; delay = min(2*delay, lastCommitDelay) {
-		r, err := e.member(ctx, id)
+		r, err := e.find(ctx, id, true)
 		switch code := blueprint.CodeOf(err); {
 		case err == nil:
 			r.shared = true

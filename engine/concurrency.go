@@ -23,10 +23,6 @@ type concurrency struct {
 	recovered      chan struct{}       // closed when recovery is done; made by pauseAdmission
 }
 
-func newConcurrency() concurrency {
-	return concurrency{byKey: map[string]*concurrencyGroup{}, members: map[string]*member{}}
-}
-
 // concurrencyGroup is the unfinished runs of one trigger by age. Its newest run carries
 // the limit; a retry is as old as the run that it retries.
 type concurrencyGroup struct {

@@ -131,7 +131,7 @@ func New(options Options) *Engine {
 	e := &Engine{
 		Options: options, inputs: semaphore.NewWeighted(int64(options.Limits.Held)), counts: newCounts(), drained: make(chan struct{}),
 		Reader: newReader(options.Catalogue, options.Journal, options.Sealer, options.Limits),
-		queue:  fairQueue{slots: options.MaxRunning, places: options.MaxQueued, groups: map[string]*group{}}, concurrency: newConcurrency(),
+		queue:  fairQueue{slots: options.MaxRunning, places: options.MaxQueued, groups: map[string]*group{}}, concurrency: concurrency{byKey: map[string]*concurrencyGroup{}, members: map[string]*member{}},
 		runs: map[string]*run{}, parked: map[string]*parked{}, openCalls: map[callKey]struct{}{}, watchers: map[string]map[chan struct{}]struct{}{},
 	}
 	e.ctx, e.cancelAll = context.WithCancelCause(context.Background())

@@ -26,10 +26,6 @@ type Handle struct {
 	response  *blueprint.Response
 }
 
-func newHandle(id string) *Handle {
-	return &Handle{ID: id, accepted: make(chan struct{}), settled: make(chan struct{}), responded: make(chan struct{})}
-}
-
 // accept reports that the run is durable or, with an error, that it does not exist.
 // Only the first call counts; the same holds for settle and respond.
 func (h *Handle) accept(refusal error) {

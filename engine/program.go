@@ -169,10 +169,6 @@ type programs struct {
 
 type versionKey struct{ blueprintID, version string }
 
-func newPrograms(catalogue blueprint.Catalogue) *programs {
-	return &programs{catalogue: catalogue, byVersion: map[versionKey]*program{}}
-}
-
 // maxPrograms bounds the cache, which is cleared when full: too rare for an LRU.
 const maxPrograms = 2000
 

@@ -29,7 +29,7 @@ func NewReader(catalogue blueprint.Catalogue, records Records, sealer *secret.Se
 }
 
 func newReader(catalogue blueprint.Catalogue, records Records, sealer *secret.Sealer, limits Limits) *Reader {
-	return &Reader{programs: newPrograms(catalogue), records: records, sealer: sealer, limits: limits}
+	return &Reader{programs: &programs{catalogue: catalogue, byVersion: map[versionKey]*program{}}, records: records, sealer: sealer, limits: limits}
 }
 
 // View returns the redacted record of a stored run, of an unfinished one as far as the

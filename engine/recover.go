@@ -17,12 +17,6 @@ func (e *Engine) acquire(ctx context.Context, id string) (*run, error) {
 	return e.find(ctx, id, false)
 }
 
-// member is acquire for a running node in a run of the same family, which may continue
-// while the engine stops. The caller holds a reference of that run.
-func (e *Engine) member(ctx context.Context, id string) (*run, error) {
-	return e.find(ctx, id, true)
-}
-
 func (e *Engine) find(ctx context.Context, id string, whileStopping bool) (*run, error) {
 	for {
 		e.mu.Lock()

@@ -54,9 +54,6 @@ func (r *run) tooMany() *blueprint.Failure {
 	return &blueprint.Failure{Code: "too_many_runs", Message: fmt.Sprintf("the run %s has started %d others, directly and indirectly, which is the maximum", r.id, r.engine.Limits.Family), Permanent: true}
 }
 
-// firstRun returns the run without a parent that this one descends from.
-func (r *fold) firstRun() string { return cmp.Or(r.begin.Root, r.id) }
-
 // firstTrigger returns the trigger of the first run, "" for none.
 func (r *fold) firstTrigger() string {
 	if r.begin.Flow == "" && r.begin.Trigger != nil {
@@ -73,7 +70,7 @@ func (r *fold) callOf(n *nodeRun) *call {
 	authority, address := r.authority(), n.address()
 	return &call{parent: r.id, address: address, child: n.child, blueprintID: n.call.BlueprintID, authority: authority, begin: begin{
 		UserID: authority.PrincipalID, DataOf: r.begin.DataOf, Lineage: authority.Versions, Given: n.call.Variables, InputData: n.call.InputData,
-		Parent: r.id, Address: address, Root: r.firstRun(), Depth: r.begin.Depth + 1, Budget: r.limit(), Bounds: r.bounds,
+		Parent: r.id, Address: address, Root: cmp.Or(r.begin.Root, r.id), Depth: r.begin.Depth + 1, Budget: r.limit(), Bounds: r.bounds,
 		Hidden: r.allSecrets(), Flow: r.firstTrigger(), Chain: r.eventDepth(), Cause: r.rootEvent(), Record: r.begin.Record,
 	}}
 }

@@ -34,7 +34,7 @@ func MessageOf(err error) string {
 func Pointed(d *document.Document, issues []blueprint.Issue, others ...blueprint.Issue) string {
 	var out strings.Builder
 	for _, issue := range issues {
-		out.WriteString(showIssue(d, issue, slices.Concat(issues, others)))
+		out.WriteString(blueprint.OneLine(d.Point(issue)) + "\n" + Excerpt(d, issue, slices.Concat(issues, others)))
 	}
 	return out.String()
 }
@@ -87,11 +87,6 @@ func parseBlueprint(name string, data []byte) (*Blueprint, []blueprint.Issue, er
 	r := &Reader{Blueprint: &Blueprint{Document: doc}}
 	r.Read()
 	return r.Blueprint, r.Issues, nil
-}
-
-// showIssue returns an issue with its position and source line.
-func showIssue(d *document.Document, issue blueprint.Issue, others []blueprint.Issue) string {
-	return blueprint.OneLine(d.Point(issue)) + "\n" + Excerpt(d, issue, others)
 }
 
 // Definition returns the definition of a valid blueprint file.

@@ -207,9 +207,7 @@ func (r *SeedReader) ReadOrganization(value any, path []any) {
 		}
 		switch member.Role {
 		case blueprint.OrganizationOwner:
-			if o.Owner == "" {
-				o.Owner = member.Email
-			}
+			o.Owner = cmp.Or(o.Owner, member.Email)
 		case blueprint.OrganizationAdmin, blueprint.OrganizationMember, "":
 		default:
 			r.wrong(`must be "owner", "admin" or "member"`, below(path, "role")...)

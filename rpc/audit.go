@@ -17,10 +17,6 @@ type actionStore interface {
 	NoteAction(ctx context.Context, entry *blueprint.AuditEntry)
 }
 
-func (s *Service) audit() []trpc.Procedure {
-	return []trpc.Procedure{trpc.Query("auditLog.list", blueprint.ScopeAdmin, s.auditList)}
-}
-
 type auditList struct {
 	OrganizationID string `json:"organizationId" check:"uuid"`
 	Limit          int    `json:"limit" check:"min=1,max=100,default=20"`

@@ -165,7 +165,7 @@ func bucketsOf(from, to blueprint.Time, days bool, zone *time.Location, now time
 	if from == 0 {
 		first = last.Add(-23 * time.Hour)
 	}
-	at := hourStart(first)
+	at := first.UTC().Truncate(time.Hour)
 	if days {
 		year, month, day := first.In(zone).Date()
 		at = time.Date(year, month, day, 0, 0, 0, 0, zone)
@@ -179,8 +179,6 @@ func bucketsOf(from, to blueprint.Time, days bool, zone *time.Location, now time
 	}
 	return starts, at
 }
-
-func hourStart(t time.Time) time.Time { return t.UTC().Truncate(time.Hour) }
 
 // hourOf returns the first hour since 1970 that begins at t or later.
 func hourOf(t time.Time) int64 { return (t.Unix() + 3599) / 3600 }

@@ -135,7 +135,7 @@ func (s *Service) Procedures() []trpc.Procedure {
 func (s *Service) table() []trpc.Procedure {
 	var all []trpc.Procedure
 	for _, part := range [][]trpc.Procedure{s.blueprints(), s.executions(), s.triggers(), s.apiKeys(), s.connections(), s.listings(),
-		s.grants(), s.organizations(), s.collaborators(), s.categories(), s.opinions(), s.audit(), s.mcpTools()} {
+		s.grants(), s.organizations(), s.collaborators(), s.categories(), s.opinions(), {trpc.Query("auditLog.list", blueprint.ScopeAdmin, s.auditList)}, s.mcpTools()} {
 		all = append(all, part...)
 	}
 	return all

@@ -168,9 +168,9 @@ func (s *Sessions) begun(ctx context.Context, caller *trpc.Caller, token string,
 	if err != nil {
 		return session{}, err
 	}
-	s.cookie.set(caller, token)
+	s.cookie.write(caller, token, int(blueprint.SessionLifetime/time.Second))
 	if device := s.accounts.Device(out.User.Email, s.cookie.Device(caller.Request)); device != "" {
-		s.cookie.keep(caller, device)
+		caller.Header.Add("Set-Cookie", s.cookie.ofDevice(caller.Request, device).String())
 	}
 	return out, nil
 }
@@ -274,10 +274,6 @@ func (c SessionCookie) name(r *http.Request) string {
 	return c.Name
 }
 
-func (c SessionCookie) set(caller *trpc.Caller, token string) {
-	c.write(caller, token, int(blueprint.SessionLifetime/time.Second))
-}
-
 func (c SessionCookie) clear(caller *trpc.Caller) { c.write(caller, "", -1) }
 
 // Keep sets the cookies of a sign-in outside the procedures. device is "" for none.
@@ -301,10 +297,6 @@ func (c SessionCookie) of(r *http.Request, token string, seconds int) *http.Cook
 
 // Device returns the device token of a request, "" for none.
 func (c SessionCookie) Device(r *http.Request) string { return cookieOf(r, c.device()) }
-
-func (c SessionCookie) keep(caller *trpc.Caller, device string) {
-	caller.Header.Add("Set-Cookie", c.ofDevice(caller.Request, device).String())
-}
 
 func (c SessionCookie) ofDevice(r *http.Request, device string) *http.Cookie {
 	return &http.Cookie{

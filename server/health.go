@@ -74,7 +74,7 @@ func (s *Server) writeReadiness(ctx context.Context, w http.ResponseWriter, verb
 func (s *Server) checks(ctx context.Context) []check {
 	database := s.Store.Stats()
 	return append(s.checkCertificate(), []check{
-		DatabaseCheck(&database, clock.Real{}.Now()), diskCheck(&database), s.checkRecovery(), s.checkScheduler(), s.checkSchedules(), s.CheckTriggers(ctx), s.checkQueue(),
+		DatabaseCheck(&database, clock.Real{}.Now()), diskCheck(&database), s.checkRecovery(), s.checkScheduler(), schedulesCheck(s.Triggers.Stats(), s.Triggers.Overdue(maxNamed)), s.CheckTriggers(ctx), s.checkQueue(),
 		s.checkConnections(), s.checkClock(), s.checkDraining(),
 		{Name: "version", OK: true, Detail: "blueprintd " + s.Options.Version + ", up for " + s.up.Elapsed().Round(time.Second).String()},
 	}...)
@@ -228,10 +228,6 @@ func (s *Server) writeCertificate(p *metrics.Page) {
 
 // maxNamed is how many triggers a check names.
 const maxNamed = 3
-
-func (s *Server) checkSchedules() check {
-	return schedulesCheck(s.Triggers.Stats(), s.Triggers.Overdue(maxNamed))
-}
 
 // schedulesCheck checks the state of the schedule watchdog; first are the overdue
 // schedules to name.

@@ -25,9 +25,6 @@ func (l *lifecycle) begin() {
 // IsOpen reports whether recovery is done.
 func (l *lifecycle) IsOpen() bool { return isClosed(l.Opened) }
 
-// hasLost reports whether the database has failed permanently.
-func (l *lifecycle) hasLost() bool { return isClosed(l.lost) }
-
 func isClosed(c <-chan struct{}) bool {
 	select {
 	case <-c:

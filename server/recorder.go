@@ -2,6 +2,7 @@ package server
 
 import (
 	"bytes"
+	"cmp"
 	"net/http"
 )
 
@@ -22,18 +23,14 @@ func newRecorder() *recorder { return &recorder{header: http.Header{}} }
 func (r *recorder) Header() http.Header { return r.header }
 
 func (r *recorder) WriteHeader(status int) {
-	if r.status == 0 {
-		r.status = status
-	}
+	r.status = cmp.Or(r.status, status)
 	if r.to != nil {
 		r.to.WriteHeader(status)
 	}
 }
 
 func (r *recorder) Write(data []byte) (int, error) {
-	if r.status == 0 {
-		r.status = http.StatusOK
-	}
+	r.status = cmp.Or(r.status, http.StatusOK)
 	if r.to != nil {
 		return r.to.Write(data)
 	}

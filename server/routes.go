@@ -37,7 +37,7 @@ func (s *Server) Routes() http.Handler {
 	mux.Handle("/sandbox/rules", s.RPC.AuthenticatedUnlimited(blueprint.ScopeAdmin, s.sandboxRules()))
 	mux.Handle("/sandbox/expectations", s.RPC.AuthenticatedUnlimited(blueprint.ScopeAdmin, s.sandboxExpectations()))
 	mux.Handle("/sandbox/verify", s.RPC.AuthenticatedUnlimited(blueprint.ScopeAdmin, s.sandboxVerify()))
-	mux.Handle("/sandbox/send", s.RPC.AuthenticatedUnlimited(blueprint.ScopeAdmin, s.sandboxSend()))
+	mux.Handle("/sandbox/send", s.RPC.AuthenticatedUnlimited(blueprint.ScopeAdmin, s.sandboxOnly(map[string]trpc.PlainFunc{http.MethodPost: s.sendWebhook})))
 	mux.HandleFunc("GET /sandbox/authorize", s.sandboxAuthorize)
 	mux.HandleFunc("GET /oauth/start", s.connections.Start)
 	mux.HandleFunc("GET /oauth/callback", s.connections.Callback)

@@ -289,7 +289,7 @@ func (s *Server) ServeHTTP(ctx context.Context, recovered, atRest <-chan struct{
 	close(s.Draining)
 	<-atRest
 	most := 15 * time.Second
-	if blueprint.CodeOf(context.Cause(ctx)) == blueprint.CodeUnavailable || s.hasLost() {
+	if blueprint.CodeOf(context.Cause(ctx)) == blueprint.CodeUnavailable || isClosed(s.lost) {
 		most = 200 * time.Millisecond // the disk has failed: no other answer is possible
 	}
 	patience, cancel := context.WithTimeout(context.WithoutCancel(ctx), most)

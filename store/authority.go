@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -64,9 +65,7 @@ func mayUseResource(q *session, userID, principalID string, resource blueprint.R
 	if resource.Kind == blueprint.ResourceSignIn {
 		may = may && userID == principalID // a token is its owner's alone
 	}
-	if name == "" {
-		name = resource.Name
-	}
+	name = cmp.Or(name, resource.Name)
 	return may, name, err
 }
 

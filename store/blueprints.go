@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -21,9 +22,7 @@ var listed = map[blueprint.Scope]string{
 // them. Secrets of blueprints that the principal may not manage are null.
 func (s *Store) ListBlueprints(ctx context.Context, principal blueprint.Principal, filter blueprint.BlueprintFilter) (list []blueprint.Blueprint, total int, err error) {
 	defer wrap(&err, "list blueprints for user %s", principal.UserID)
-	if filter.Scope == "" {
-		filter.Scope = blueprint.ScopeOwn
-	}
+	filter.Scope = cmp.Or(filter.Scope, blueprint.ScopeOwn)
 	inScope, known := listed[filter.Scope]
 	if !known {
 		return nil, 0, blueprint.Errorf(blueprint.CodeBadRequest, "scope: must be own, shared or public")

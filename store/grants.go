@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -19,9 +20,7 @@ func (s *Store) Grant(ctx context.Context, principal blueprint.Principal, id, ve
 		if err != nil {
 			return err
 		}
-		if version == "" {
-			version = present.version
-		}
+		version = cmp.Or(version, present.version)
 		var meaning string
 		err = t.row("SELECT meaning_version FROM blueprint_versions WHERE blueprint_id = ? AND version = ?", []any{id, version}, &meaning)
 		if err != nil {

@@ -200,7 +200,7 @@ func sameOrigin(ctx context.Context, q *session, path string) error {
 	if err := q.row(query, nil, &there); err != nil {
 		return err
 	}
-	if err := probeFile(ctx, path, func(q *session) error { return q.row(query, nil, &here) }); err != nil {
+	if err := probeWith(ctx, path, "mode=ro&immutable=1", func(q *session) error { return q.row(query, nil, &here) }); err != nil {
 		return nil // a checkpoint was interrupted in it: only the log is complete
 	}
 	if here != there {
@@ -234,11 +234,6 @@ func probe(ctx context.Context, path string, use func(q *session, whole bool) er
 		}
 	}
 	return probeWith(ctx, path, mode, func(q *session) error { return use(q, whole) })
-}
-
-// probeFile is probe for the file alone, as if it had no write-ahead log.
-func probeFile(ctx context.Context, path string, use func(q *session) error) error {
-	return probeWith(ctx, path, "mode=ro&immutable=1", use)
 }
 
 func probeWith(ctx context.Context, path, mode string, use func(q *session) error) (err error) {

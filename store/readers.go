@@ -50,7 +50,7 @@ func (s *Store) read(ctx context.Context, f func(*session) error) (err error) {
 	ended := false
 	defer func() {
 		if ended {
-			s.readers.release(session)
+			s.readers.idle <- session
 		} else {
 			s.readers.drop(session)
 		}
@@ -124,8 +124,6 @@ func (r *readers) end(session *session) {
 	defer r.mu.Unlock()
 	delete(r.active, session)
 }
-
-func (r *readers) release(session *session) { r.idle <- session }
 
 // drop closes a session whose transaction did not end properly.
 func (r *readers) drop(session *session) {

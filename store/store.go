@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -119,9 +120,7 @@ type Store struct {
 // master key is refused with a *blueprint.Error that has a hint, and left unchanged.
 func Open(ctx context.Context, options Options) (_ *Store, err error) {
 	defer wrap(&err, "open %s", options.name())
-	if options.Logger == nil {
-		options.Logger = slog.Default()
-	}
+	options.Logger = cmp.Or(options.Logger, slog.Default())
 	if options.fileSystem == nil {
 		options.fileSystem = dbfile.Stat
 	}

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -291,9 +292,7 @@ func (s *Store) withAddress(config map[string]any, address string) map[string]an
 		return config
 	}
 	domain := s.options.MailDomain
-	if domain == "" {
-		domain = DefaultMailDomain
-	}
+	domain = cmp.Or(domain, DefaultMailDomain)
 	config = maps.Clone(config)
 	config[addressKey] = address + "@" + domain
 	return config

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -24,9 +25,7 @@ func (s *Store) CreateUser(ctx context.Context, email, name string) (user bluepr
 	now := blueprint.TimeOf(s.options.Clock.Now())
 	user = blueprint.User{ID: s.drawn("user", email).UUID(), Email: email, Name: name, CreatedAt: now, WorkspaceID: s.drawn("workspace", email).UUID()}
 	workspace := name
-	if workspace == "" {
-		workspace = email
-	}
+	workspace = cmp.Or(workspace, email)
 	err = s.write(ctx, func(t *transaction) error {
 		t.changed()
 		_, err := t.exec("INSERT INTO users (id, email, email_fold, name, created_at) VALUES (?, ?, ?, ?, ?)", user.ID, email, fold(email), name, now)

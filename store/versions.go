@@ -126,7 +126,7 @@ func nextVersion(present string, asked *string, content bool) (string, error) {
 		if !ok {
 			return "", versionIssue(`must be three numbers such as "1.2.0"`)
 		}
-		if !next.above(now) {
+		if slices.Compare(next[:], now[:]) <= 0 {
 			return "", versionIssue("must be higher than the present " + present)
 		}
 		return next.String(), nil
@@ -158,8 +158,6 @@ func parseVersion(text string) (v version, ok bool) {
 }
 
 func (v version) String() string { return fmt.Sprintf("%d.%d.%d", v[0], v[1], v[2]) }
-
-func (v version) above(other version) bool { return slices.Compare(v[:], other[:]) > 0 }
 
 func versionIssue(message string) error {
 	return &blueprint.Error{

@@ -85,5 +85,3 @@ func (c *aiConfig) check(r *report) {
 }
 
 func (c *aiConfig) question() string { return string(c.Prompt) + string(c.UserPrompt) }
-
-func (c *aiConfig) maxSteps() int { return int(numberOr(c.MaxSteps, standardSteps)) }

@@ -53,7 +53,7 @@ func (p *promptRun) run(ctx context.Context) (any, error) {
 			return nil, p.dialogue.withState(err)
 		}
 		if len(answer.Message.Calls) > 0 {
-			if p.dialogue.Steps >= p.config.maxSteps() {
+			if p.dialogue.Steps >= int(numberOr(p.config.MaxSteps, standardSteps)) {
 				return nil, &blueprint.Failure{Code: codeTooManySteps, Message: fmt.Sprintf("the model still calls tools after %d steps; raise maxSteps if it needs more", p.dialogue.Steps)}
 			}
 			continue

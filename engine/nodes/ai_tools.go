@@ -1,6 +1,7 @@
 package nodes
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -97,9 +98,7 @@ func toolName(source string) string {
 		}
 		return '_'
 	}, source)
-	if name == "" {
-		name = "tool"
-	}
+	name = cmp.Or(name, "tool")
 	return name[:min(len(name), maxToolName)]
 }
 

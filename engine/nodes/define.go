@@ -97,7 +97,7 @@ func (d *definition[C]) with(shape *shape, task *blueprint.Task, f func(c *C) (b
 	r := &report{config: task.Config}
 	c := d.decode(shape, r)
 	if len(r.issues) > 0 {
-		return blueprint.Result{}, badConfig(r.issues)
+		return blueprint.Result{}, &blueprint.Failure{Code: codeBadConfig, Message: "config: " + issueText(r.issues), Permanent: true}
 	}
 	return f(c)
 }

@@ -27,12 +27,6 @@ const (
 	codeFile        = "file_unavailable"
 )
 
-// badConfig is the failure of a config that does not fit once its templates are
-// resolved.
-func badConfig(issues []blueprint.Issue) *blueprint.Failure {
-	return &blueprint.Failure{Code: codeBadConfig, Message: "config: " + issueText(issues), Permanent: true}
-}
-
 func badConfigf(path, format string, args ...any) *blueprint.Failure {
 	return &blueprint.Failure{Code: codeBadConfig, Message: "config: " + path + ": " + fmt.Sprintf(format, args...), Permanent: true}
 }

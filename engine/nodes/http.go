@@ -412,7 +412,7 @@ func (x *httpExchange) allPages(request *http.Request) (map[string]any, error) {
 		if err != nil {
 			return nil, err
 		}
-		if next == nil || n == p.most() {
+		if next == nil || n == int(numberOr(p.MaxPages, 10)) {
 			output["items"], output["pages"], output["more"] = items, json.Number(strconv.Itoa(n)), next != nil
 			return output, nil
 		}

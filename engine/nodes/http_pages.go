@@ -107,13 +107,6 @@ func checkPlace(r *report, source, key string, answer bool) place {
 // counted reports whether the node numbers the pages itself.
 func (p *httpPages) counted() bool { return p.next == nil && !p.byLink }
 
-// number returns the number of the nth page, from 1.
-func (p *httpPages) number(n int) int64 {
-	return numberOr(p.Start, 1) + int64(n-1)*numberOr(p.Step, 1)
-}
-
-func (p *httpPages) most() int { return int(numberOr(p.MaxPages, 10)) }
-
 func numberOr(given *int64, otherwise int64) int64 {
 	if given != nil {
 		return *given
@@ -143,7 +136,7 @@ func (x *httpExchange) request(p *page) (*http.Request, error) {
 	c, pages := *x.c, x.c.pages
 	cursor := p.cursor
 	if pages != nil && pages.counted() {
-		cursor = pages.number(p.number)
+		cursor = numberOr(pages.Start, 1) + int64(p.number-1)*numberOr(pages.Step, 1)
 	}
 	if cursor != nil && pages.field != nil {
 		object, _ := c.Body.Value.(map[string]any)

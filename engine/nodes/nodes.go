@@ -48,6 +48,7 @@
 package nodes
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -84,9 +85,7 @@ func All(d Dependencies) []*blueprint.NodeType {
 	if d.Clock == nil {
 		d.Clock = clock.Real{}
 	}
-	if d.UserAgent == "" {
-		d.UserAgent = "blueprintd"
-	}
+	d.UserAgent = cmp.Or(d.UserAgent, "blueprintd")
 	if d.MCP == nil {
 		d.MCP = mcp.New(d.HTTP, "dev")
 	}

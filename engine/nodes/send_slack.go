@@ -2,6 +2,7 @@ package nodes
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -117,9 +118,7 @@ func post(ctx context.Context, d Dependencies, task *blueprint.Task, c *slackCon
 
 func (c *slackConfig) request(ctx context.Context, d Dependencies, open *blueprint.OpenConnection) (*http.Request, error) {
 	base, _ := open.Config["baseUrl"].(string)
-	if base == "" {
-		base = slackAddress
-	}
+	base = cmp.Or(base, slackAddress)
 	target, problem := parseURL(strings.TrimRight(base, "/") + "/chat.postMessage")
 	if problem != "" || target.RawQuery != "" {
 		return nil, badConnection("connection " + open.ID + " cannot be used: its baseUrl must be an address such as " + slackAddress)

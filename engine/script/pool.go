@@ -55,12 +55,8 @@ type Pool struct {
 
 // New returns a Pool. Children start with the first scripts after Run was called.
 func New(o Options) *Pool {
-	if o.Slots == 0 {
-		o.Slots = 2 * runtime.NumCPU()
-	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
+	o.Slots = cmp.Or(o.Slots, 2*runtime.NumCPU())
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	slots := min(max(o.Slots, leastSlots), mostSlots)
 	p := &Pool{slots: slots, queue: newFairQueue(slots), forker: make(forker), logger: o.Logger, running: make(chan struct{}), missingProtection: systemProtectionGap}
 	p.ctx, p.cancel = context.WithCancel(context.Background())

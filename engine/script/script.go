@@ -1,6 +1,7 @@
 package script
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -98,12 +99,8 @@ func Mentions(source, name string) bool {
 
 // withDefaults returns the script with its defaults, or which limit is out of range.
 func (s Script) withDefaults() (Script, error) {
-	if s.Timeout == 0 {
-		s.Timeout = DefaultTimeout
-	}
-	if s.Memory == 0 {
-		s.Memory = DefaultMemory
-	}
+	s.Timeout = cmp.Or(s.Timeout, DefaultTimeout)
+	s.Memory = cmp.Or(s.Memory, DefaultMemory)
 	switch {
 	case s.Timeout < time.Millisecond || s.Timeout > MaxTimeout:
 		return s, refused("the time-out must be from 1 ms to %s", MaxTimeout)

@@ -243,7 +243,7 @@ func authorized(request *http.Request) (*http.Request, error) {
 	if !ok {
 		return request, nil
 	}
-	bare := withoutMarks(request.Context())
+	bare := context.WithValue(context.WithValue(request.Context(), authorizerKey{}, nil), hopsKey{}, nil)
 	copied := request.Clone(bare)
 	err := authorize(bare, copied)
 	switch redirected := request.Response != nil; {
@@ -267,10 +267,4 @@ func sent(err error) error {
 	corrected := *failure
 	corrected.NotSent = false
 	return &corrected
-}
-
-// withoutMarks returns the context for requests that fetch credentials, which are
-// neither authorized nor recorded.
-func withoutMarks(ctx context.Context) context.Context {
-	return context.WithValue(context.WithValue(ctx, authorizerKey{}, nil), hopsKey{}, nil)
 }

@@ -1,6 +1,7 @@
 package outbound
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -126,9 +127,7 @@ func ReplayFault(ctx context.Context, x *blueprint.Exchange) error {
 		expire()
 	}
 	text := x.Error
-	if text == "" {
-		text = "no answer was recorded"
-	}
+	text = cmp.Or(text, "no answer was recorded")
 	return &recordedError{f, text}
 }
 

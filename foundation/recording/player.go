@@ -9,7 +9,6 @@ import (
 	"net"
 	"net/http"
 	"net/mail"
-	"slices"
 	"strings"
 	"sync"
 
@@ -105,11 +104,6 @@ func (p *Player) Differences() []Difference {
 		}
 	}
 	return out
-}
-
-// CallDifferences returns the differences that are not in headers or bodies.
-func CallDifferences(found []Difference) []Difference {
-	return slices.DeleteFunc(slices.Clone(found), func(d Difference) bool { return d.InPayload })
 }
 
 // Skip marks the exchange of a request that is answered elsewhere as used, if one

@@ -338,7 +338,7 @@ func (p *Plan) Summary(done bool) string {
 	if n := p.Conflicts(); n > 0 {
 		parts = append(parts, blueprint.Counted(n, "conflict"))
 	}
-	if n := p.Kept(); n > 0 {
+	if n := p.count(func(c Change) bool { return c.Action == Keep && c.Conflict == "" }); n > 0 {
 		parts = append(parts, fmt.Sprintf("%d kept", n))
 	}
 	return cmp.Or(strings.Join(parts, ", "), "nothing to do")

@@ -171,11 +171,6 @@ func (p *Plan) Pending() map[string]int {
 	return counts
 }
 
-// Kept counts the blueprints that Apply keeps with a note.
-func (p *Plan) Kept() int {
-	return p.count(func(c Change) bool { return c.Action == Keep && c.Conflict == "" })
-}
-
 // Conflicts counts the changes that Apply does not make.
 func (p *Plan) Conflicts() int { return p.count(func(c Change) bool { return c.Conflict != "" }) }
 

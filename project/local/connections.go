@@ -335,7 +335,7 @@ func (s *Store) Recorded(used []blueprint.UsedConnection) map[string]recording.C
 	described := map[string]recording.Connection{}
 	for _, u := range used {
 		if c := s.Given.find(u.ID); c != nil {
-			config, _ := s.masked(u.ID, new(secret.Redactor).Value(blueprint.RedactConnection(c.Type, c.Config))).(map[string]any)
+			config, _ := secret.NewMasker(project.Words(s.hidden(u.ID))).Value(new(secret.Redactor).Value(blueprint.RedactConnection(c.Type, c.Config))).(map[string]any)
 			described[u.ID] = recording.Connection{Name: c.Name, Type: c.Type, Config: config}
 		}
 	}
@@ -464,11 +464,6 @@ func (o hidingOpener) Open(ctx context.Context, use blueprint.ConnectionUse) (*b
 		open.Secrets = append(open.Secrets, o.store.hidden(use.ConnectionID)...)
 	}
 	return open, err
-}
-
-// masked returns a config with the hidden values of its connection masked.
-func (s *Store) masked(id string, config any) any {
-	return secret.NewMasker(project.Words(s.hidden(id))).Value(config)
 }
 
 // placeholders opens connections that reach no real service. Every id is a connection

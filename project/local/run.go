@@ -67,7 +67,7 @@ func (l *Run) Do(ctx context.Context) (*blueprint.Recording, error) {
 	if l.Connect != nil {
 		opener = l.Connect(client)
 	}
-	journal := newMemoryJournal(l.Definition, l.Others)
+	journal := &memoryJournal{definition: l.Definition, others: l.Others, runs: map[string]*blueprint.StoredExecution{}}
 	options := engine.Options{
 		Catalogue: catalogue, Journal: journal, Clock: l.Clock, IDs: l.IDs, Sealer: sealer, Connections: opener, Emit: l.Emit,
 		Logger: slog.New(slog.NewTextHandler(l.Errors, &slog.HandlerOptions{Level: slog.LevelError})), Drain: time.Second,
@@ -203,10 +203,6 @@ type memoryJournal struct {
 	mu         sync.Mutex
 	runs       map[string]*blueprint.StoredExecution
 	order      []string // the ids of the runs in the order of their first commit
-}
-
-func newMemoryJournal(definition *blueprint.Definition, others map[string]*blueprint.Definition) *memoryJournal {
-	return &memoryJournal{definition: definition, others: others, runs: map[string]*blueprint.StoredExecution{}}
 }
 
 // ids returns the ids of the runs in the order of their first commit.

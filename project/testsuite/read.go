@@ -447,7 +447,7 @@ func (t *Test) Check(nodes []string) []blueprint.Issue {
 	for _, s := range t.Stubs {
 		at := t.path("stubs", s.Key)
 		node := slices.Contains(nodes, everyItem(s.Key))
-		if !node && !isHost(s.Key) {
+		if !node && !hostForm.MatchString(s.Key) {
 			r.misnamed(at, "is neither a node nor a host: %q%s", s.Key, known(nodes))
 			continue
 		}
@@ -484,5 +484,3 @@ var itemNumber = regexp.MustCompile(`\[[0-9]+\]/`)
 func everyItem(address string) string { return itemNumber.ReplaceAllLiteralString(address, "[*]/") }
 
 var hostForm = regexp.MustCompile(`^(\*\.)?([0-9A-Za-z_-]+(\.[0-9A-Za-z_-]+)+|localhost|\[[0-9a-fA-F:.]+\])(:[0-9]{1,5})?$|^[0-9A-Za-z_-]+:[0-9]{1,5}$`)
-
-func isHost(key string) bool { return hostForm.MatchString(key) }

@@ -1,6 +1,7 @@
 package testsuite
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -129,9 +130,7 @@ func (s *Stage) noted(err error) error {
 	if failure, ok := errors.AsType[*blueprint.Failure](err); ok && (failure.Code == codeStub || failure.Code == codeRecorded) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		if s.incomplete == "" {
-			s.incomplete = failure.Message
-		}
+		s.incomplete = cmp.Or(s.incomplete, failure.Message)
 	}
 	return err
 }
@@ -239,9 +238,7 @@ func hostKeys(scheme, host string) (keys []string) {
 			name = "[" + name + "]"
 		}
 	}
-	if port == "" {
-		port = map[string]string{"http": "80", "https": "443"}[scheme]
-	}
+	port = cmp.Or(port, map[string]string{"http": "80", "https": "443"}[scheme])
 	for pattern := name; ; {
 		if port != "" {
 			keys = append(keys, pattern+":"+port)

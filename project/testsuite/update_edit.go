@@ -479,9 +479,7 @@ func blockText(name string, value any, indent int, member bool) (written string,
 	if !whole {
 		out = strings.TrimPrefix(out, "x:")
 		if rest, inline := strings.CutPrefix(out, " "); inline {
-			if rest == "" {
-				rest = `""`
-			}
+			rest = cmp.Or(rest, `""`)
 			return strings.ReplaceAll(rest, "\n", "\n"+strings.Repeat(" ", max(0, indent))), false
 		}
 		out = strings.TrimPrefix(strings.ReplaceAll(out, "\n  ", "\n"), "\n")

@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"io"
 	"log/slog"
@@ -44,9 +45,7 @@ type Handler struct {
 // NewHandler returns a handler for request bodies of at most maxBody bytes. version is
 // that of the server, for clients. A nil logger discards.
 func NewHandler(tools Tools, version string, maxBody int64, logger *slog.Logger) *Handler {
-	if logger == nil {
-		logger = slog.New(slog.DiscardHandler)
-	}
+	logger = cmp.Or(logger, slog.New(slog.DiscardHandler))
 	h := &Handler{tools: tools, logger: logger, maxBody: maxBody}
 	server := sdk.NewServer(&sdk.Implementation{Name: "blueprintd", Version: version}, &sdk.ServerOptions{
 		Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}},

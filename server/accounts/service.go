@@ -69,11 +69,6 @@ func New(o Options) *Service {
 	return &Service{Options: o, hasher: newHasher(o.HashMemory), throttle: newThrottle(o.Clock)}
 }
 
-// errWrong is the error for an unknown email and a wrong password alike.
-func errWrong() error {
-	return blueprint.Errorf(blueprint.CodeUnauthorized, "the email or the password is wrong")
-}
-
 // SignIn creates a session and returns its token. Errors: CodeUnauthorized for a wrong
 // email or password, CodeTooManyRequests after too many of them, CodeUnavailable if too many
 // sign in at once. The throttle comes first, so that guessing costs little.
@@ -95,7 +90,7 @@ func (s *Service) SignIn(ctx context.Context, email, password string, from bluep
 		return "", session, err
 	}
 	if !right {
-		return "", session, errWrong()
+		return "", session, blueprint.Errorf(blueprint.CodeUnauthorized, "the email or the password is wrong")
 	}
 	token = s.IDs.Token(tokenLength)
 	session, err = s.Store.BeginSession(ctx, userID, hash, token, from.Agent)

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"maps"
 	"net/http"
 	"slices"
@@ -45,9 +46,7 @@ func (s *Sandbox) mcp(a *received, message map[string]any) *reply {
 	switch method, _ := message["method"].(string); method {
 	case "initialize":
 		version, _ := at(message, "params", "protocolVersion").(string)
-		if version == "" {
-			version = mcpVersion
-		}
+		version = cmp.Or(version, mcpVersion)
 		return result(map[string]any{
 			"protocolVersion": version, "capabilities": map[string]any{"tools": map[string]any{}},
 			"serverInfo": map[string]any{"name": "sandbox", "version": "1.0.0"},

@@ -1,6 +1,7 @@
 package cron
 
 import (
+	"cmp"
 	"math"
 	"time"
 )
@@ -93,9 +94,7 @@ type timeline struct {
 }
 
 func (s *Schedule) timeline(minute int64, zone *time.Location) timeline {
-	if zone == nil {
-		zone = time.UTC
-	}
+	zone = cmp.Or(zone, time.UTC)
 	t := timeline{zone: zone, fixed: s.fixed, minute: minute}
 	if t.fixed {
 		t.mark = highWater(minute, zone)

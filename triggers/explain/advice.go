@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"cmp"
 	"strings"
 
 	"blueprintd/blueprint"
@@ -133,9 +134,7 @@ func (a *advice) ofSkipped() string {
 	switch why.Code {
 	case blueprint.ReasonLimit:
 		busy := why.Text("executionId")
-		if busy == "" {
-			busy = "a run of the trigger"
-		}
+		busy = cmp.Or(busy, "a run of the trigger")
 		return a.again() + " runs this one when " + busy + " has ended"
 	case blueprint.ReasonMissed:
 		return `config.catchUp "latest" or "all" runs missed ticks; ` + a.again() + " runs this one"

@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -41,9 +42,7 @@ func (q *Question) Present() *Answer {
 	q.sums(w, words)
 	if text, next := words.occupied(&story.Trigger, story.Unfinished); text != "" {
 		w.say("Its limit is reached: %s", stopped(text))
-		if w.Next == "" {
-			w.Next = next
-		}
+		w.Next = cmp.Or(w.Next, next)
 	}
 	switch {
 	case story.Firings == 0 && w.Next == "" && len(w.Ticks) > 0:

@@ -2,6 +2,7 @@ package mail
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/base64"
 	"fmt"
 	"io"
@@ -180,9 +181,7 @@ const maxFilename = 200
 func (l *leaf) name() string {
 	_, parameters, _ := mime.ParseMediaType(l.header.Get("Content-Disposition"))
 	name := parameters["filename"]
-	if name == "" {
-		name = l.parameters["name"]
-	}
+	name = cmp.Or(name, l.parameters["name"])
 	name = decoded(name)
 	name = strings.TrimSpace(name[strings.LastIndexAny(name, `/\`)+1:])
 	if name == "." || name == ".." {

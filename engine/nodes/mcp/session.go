@@ -47,9 +47,7 @@ func normalAddress(u *url.URL) string {
 	if port := n.Port(); n.Scheme == "https" && port == "443" || n.Scheme == "http" && port == "80" {
 		n.Host = strings.TrimSuffix(n.Host, ":"+port)
 	}
-	if n.Path == "" {
-		n.Path = "/"
-	}
+	n.Path = cmp.Or(n.Path, "/")
 	return n.String()
 }
 

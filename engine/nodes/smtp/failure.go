@@ -112,11 +112,6 @@ func (t *session) tlsProblem(err error) string {
 // enhanced matches the enhanced status code that begins many replies (RFC 3463).
 var enhanced = regexp.MustCompile(`^[245]\.[0-9]{1,3}\.[0-9]{1,3}\b`)
 
-// replyNumber returns the codes of a reply, as in "535 5.7.8".
-func replyNumber(reply *textproto.Error) string {
-	return strings.TrimSpace(fmt.Sprintf("%03d %s", reply.Code, enhanced.FindString(reply.Msg)))
-}
-
 // maxReply bounds the displayed text of a reply, in bytes.
 const maxReply = 200
 

@@ -1,6 +1,7 @@
 package smtp
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
@@ -47,9 +48,7 @@ func Read(open *blueprint.OpenConnection) (*Server, error) {
 	s := &Server{Host: given("host"), username: given("username"), password: given("password"), TLS: given("tls"), GreetingTimeout: greetingTimeout}
 	port, isNumber := blueprint.WholeNumber(open.Config["port"])
 	s.Port = port
-	if s.TLS == "" {
-		s.TLS = StartTLS
-	}
+	s.TLS = cmp.Or(s.TLS, StartTLS)
 	sender, err := ParseAddresses(given("from"))
 	switch {
 	case s.Host == "" || !blueprint.IsOneLine(s.Host) || strings.ContainsAny(s.Host, " /@"):
@@ -92,7 +91,7 @@ func (t *session) login() error {
 	var reply *textproto.Error
 	if errors.As(err, &reply) { // its text may repeat what was sent
 		t.reply = &textproto.Error{Code: reply.Code, Msg: enhanced.FindString(reply.Msg)}
-		failure := t.permanentFailure(CodeLogin, "%s refused the username or the password of the connection (%s)", t.Host, replyNumber(reply))
+		failure := t.permanentFailure(CodeLogin, "%s refused the username or the password of the connection (%s)", t.Host, strings.TrimSpace(fmt.Sprintf("%03d %s", reply.Code, enhanced.FindString(reply.Msg))))
 		failure.Permanent = reply.Code >= 500
 		return failure
 	}
