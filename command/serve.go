@@ -6,10 +6,14 @@ import (
 	"errors"
 	"io"
 	"runtime"
+	"slices"
+	"time"
 
 	"github.com/urfave/cli/v2"
+	"golang.org/x/crypto/acme"
 
 	"blueprintd/server"
+	"blueprintd/store"
 )
 
 func commandServe() *cli.Command {
@@ -83,4 +87,96 @@ func untilInputEnds(ctx context.Context, in io.Reader) (context.Context, func())
 		}()
 	}
 	return ctx, func() { stop(context.Canceled) }
+}
+
+// The categories of flags that several commands have.
+const (
+	storageCategory  = "storage"
+	outboundCategory = "outbound requests"
+	testingCategory  = "testing"
+)
+
+// databaseFlags are the flags of every command that opens the database.
+func databaseFlags() []cli.Flag {
+	return under(storageCategory,
+		&cli.StringFlag{Name: "db", Usage: "database `FILE`", Value: "blueprintd.db"},
+		&cli.StringFlag{Name: "master-key-file", Usage: "`FILE` with the key that encrypts secrets (default: the database file with .key appended)"},
+		&cli.BoolFlag{Name: "allow-network-fs", Usage: "open a database on a network file system, which may corrupt it"},
+	)
+}
+
+// minFreeFlag is shared by serve and doctor.
+func minFreeFlag() cli.Flag {
+	return &cli.StringFlag{Name: "min-free", Usage: "refuse new runs while fewer than this many `BYTES` are free on the disk; 0 turns the check off (default: 64MiB, or 5 % of a small disk)", Category: storageCategory}
+}
+
+func allowNetFlag() cli.Flag {
+	return &cli.StringSliceFlag{Name: "allow-net", Usage: "let outbound nodes reach the private addresses in this `CIDR` range; may be repeated", Category: outboundCategory}
+}
+
+func serveFlags() []cli.Flag {
+	text := func(name, value, usage string) cli.Flag {
+		return &cli.StringFlag{Name: name, Value: value, Usage: usage}
+	}
+	return slices.Concat(
+		under("listening",
+			text("addr", "127.0.0.1:8787", "listen on `HOST:PORT`; port 0 picks a free port, an empty host is 127.0.0.1"),
+			text("public-url", "", "`URL` under which clients reach this server; webhook addresses begin with it"),
+			&cli.StringSliceFlag{Name: "trusted-proxy", Usage: "trust the X-Forwarded-For header of proxies in this `CIDR` range; may be repeated. With --public-url, this machine is trusted too"},
+			&cli.StringSliceFlag{Name: "cors-origin", Usage: "let pages of this `ORIGIN` call the API; may be repeated"},
+			text("ready-file", "", "when ready, write baseUrl, apiHost, dashboardUrl, smtpAddr, apiKey and pid to this `FILE` as JSON; - writes a line to standard output"),
+			&cli.BoolFlag{Name: "until-eof", Usage: "stop when standard input ends, so that the server ends with the process that started it"},
+		),
+		databaseFlags(),
+		under(storageCategory,
+			&cli.BoolFlag{Name: "ephemeral", Usage: "store everything in memory"},
+			text("keep-executions", "", "keep finished runs for this `AGE` (90d, 36h), or keep this many (at least 1000); all or 0 keeps them all. Failed runs are kept three times as long, or go last (default: 90d; all with --ephemeral)"),
+			text("keep-firings", "", "keep the history of triggers for this `AGE`, or this many rows (at least 1000); all or 0 keeps it all. Deliveries with an id that started a run are kept for at least 72h (default: 90d; all with --ephemeral)"),
+			text("keep-audit", "", "keep the audit log for this `AGE`, or this many lines (at least 1000); all or 0 keeps it all (default: 400d; all with --ephemeral)"),
+			text("max-disk", "", "delete the oldest finished runs when the database takes more than this many `BYTES`, such as 2GiB; 0 means no limit (default: no limit)"),
+			minFreeFlag(),
+		),
+		under("initial data",
+			text("api-key", "", "create this `KEY` for the server's owner: 8 or more printable characters"),
+			text("seed", "", "create the users, organizations, connections and blueprints in this YAML or JSON `FILE`. Existing ones stay as they are; deleted ones are not created again"),
+		),
+		under(outboundCategory, allowNetFlag()),
+		under("limits",
+			&cli.IntFlag{Name: "max-running", Value: 1000, Usage: "`NUMBER` of simultaneous runs; more are queued"},
+			&cli.IntFlag{Name: "max-queued", Value: 10_000, Usage: "`NUMBER` of queued runs; more are refused with 503"},
+			&cli.IntFlag{Name: "max-connections", Value: 12_000, Usage: "`NUMBER` of open connections, and of requests in progress; more are refused with 503"},
+			&cli.IntFlag{Name: "max-blueprints", Usage: "`NUMBER` of blueprints per user; 0 means no limit"},
+			text("max-body", "5MiB", "size of the largest request body, in `BYTES` or as 10MiB"),
+			&cli.Float64Flag{Name: "rate-limit", Value: 50, Usage: "calls per second for each API key, a `NUMBER`; 0 means no limit"},
+			&cli.IntFlag{Name: "rate-burst", Value: 200, Usage: "`NUMBER` of calls at once for each API key"},
+			&cli.DurationFlag{Name: "sync-timeout", Value: 30 * time.Second, Usage: "`TIME` for which blueprint.execute and waiting webhooks wait for a run"},
+			text("memory-limit", "", "use about this many `BYTES` of memory; the limits of request buffers follow from it (default: GOMEMLIMIT, the limit of the cgroup, or the memory of the machine)"),
+		),
+		under("mail",
+			text("smtp-addr", "", "receive mail for email triggers by SMTP on `HOST:PORT`; an empty host is 127.0.0.1 (default: receive no mail)"),
+			text("mail-domain", store.DefaultMailDomain, "`DOMAIN` of the mail addresses of triggers"),
+			text("smtp-tls-cert", "", "offer STARTTLS with the certificate in this PEM `FILE`"),
+			text("smtp-tls-key", "", "`FILE` with the private key of --smtp-tls-cert"),
+			text("max-mail", "25MiB", "size of the largest mail, in `BYTES` or as 25MiB"),
+		),
+		under("TLS",
+			text("tls-cert", "", "serve HTTPS with the certificate in this PEM `FILE`; the file is read again when it changes"),
+			text("tls-key", "", "`FILE` with the private key of --tls-cert"),
+			&cli.StringSliceFlag{Name: "acme-domain", Usage: "obtain and renew a certificate for this `DOMAIN`, whose port 443 must lead here; may be repeated. You thereby accept the terms of the authority"},
+			text("acme-dir", "", "`FOLDER` of the certificates and the account (default: the database file with .acme appended)"),
+			text("acme-email", "", "contact `ADDRESS` for the authority"),
+			text("acme-directory", acme.LetsEncryptURL, "directory `URL` of the authority"),
+			text("acme-http-addr", "", "answer HTTP-01 challenges on `HOST:PORT` and redirect other requests to HTTPS; the authority connects to port 80"),
+		),
+		under(testingCategory,
+			&cli.BoolFlag{Name: "sandbox", Usage: "reach no real service: built-in fakes answer nodes and connections. /sandbox/calls lists the calls; /sandbox/rules sets answers and faults"},
+			text("expect", "", "with --sandbox: `FILE` (YAML or JSON) with the calls that have to happen; the exit code is 1 when one is missing at the end"),
+			text("clock", "real", "`CLOCK`: real, or virtual[=RFC3339], which moves only with POST /clock/advance"),
+			text("seed-ids", "", "derive all ids, keys and random parts from this `NUMBER`; requires --ephemeral. With --clock virtual, the same calls in the same order return the same results"),
+		),
+		under("logging and monitoring",
+			text("log-format", "text", "`FORMAT` of the log: text or json"),
+			text("metrics-addr", "", "serve /metrics, /healthz and /readyz on `HOST:PORT` without authentication (default: on --addr, with /metrics for this machine only)"),
+		),
+	)
 }

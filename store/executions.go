@@ -4,8 +4,10 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 
 	"blueprintd/blueprint"
+	"blueprintd/foundation/mutant"
 )
 
 // insertExecution inserts a run of a blueprint that is not deleted. The same statement
@@ -211,5 +213,177 @@ func unfinished(q *session, trigger *blueprint.Trigger) (list []blueprint.Unfini
 	err = collect(q, &list, query, []any{trigger.ID, mostUnfinished, blueprint.MaxUnfinished}, fields(func(run *blueprint.UnfinishedRun) []any {
 		return []any{&run.ExecutionID, &run.Status, &run.CreatedAt, &run.UpdatedAt}
 	}))
+	return list, err
+}
+
+// executionColumns selects the row of execution e.
+const executionColumns = `e.id, e.log_id, e.blueprint_id, e.blueprint_version, e.organization_id, e.user_id, coalesce(e.trigger_id, ''),
+	coalesce(e.firing_id, ''), coalesce(e.parent_execution_id, ''), e.status, e.created_at, e.updated_at, e.start_time, coalesce(e.end_time, 0)`
+
+func executionFields(r *blueprint.ExecutionRow, more ...any) []any {
+	return append([]any{
+		&r.ID, &r.LogID, &r.BlueprintID, &r.BlueprintVersion, &r.OrganizationID, &r.UserID, &r.TriggerID,
+		&r.FiringID, &r.ParentExecutionID, &r.Status, &r.CreatedAt, &r.UpdatedAt, &r.StartTime, &r.EndTime,
+	}, more...)
+}
+
+// Load returns a stored run: the journal of one that has not ended, the record and
+// state of one that has. CodeNotFound if there is no such run. It takes no principal: it is for the engine.
+func (s *Store) Load(ctx context.Context, id string) (stored *blueprint.StoredExecution, err error) {
+	defer wrap(&err, "load execution %s", id)
+	return readValue(ctx, s, func(q *session) (*blueprint.StoredExecution, error) {
+		stored := &blueprint.StoredExecution{}
+		var seq int64
+		const query = "SELECT " + executionColumns + ", e.seq, e.record, e.state FROM executions e WHERE e.id = ?"
+		err := q.row(query, []any{id}, executionFields(&stored.Row, &seq, &stored.Record, &stored.State)...)
+		if err != nil {
+			return nil, orNotFound(err, "execution", id)
+		}
+		if err := checkedRun(stored); err != nil {
+			return nil, err
+		}
+		err = q.each("SELECT position, entry FROM journal WHERE execution = ? ORDER BY position", []any{seq}, func(scan scanner) error {
+			var position int64
+			var entry []byte
+			err := scan(&position, &entry)
+			switch {
+			case err != nil:
+			case position != int64(len(stored.Entries))+1:
+				err = damagedPart(fmt.Errorf("entry %d of the journal of %s is missing", len(stored.Entries)+1, id))
+			default:
+				err = checked(&entry, entryPlace(seq, position))
+			}
+			stored.Entries = append(stored.Entries, entry)
+			return err
+		})
+		return stored, err
+	})
+}
+
+// Unfinished lists the runs that have not ended, oldest first. It asks for no
+// principal: it is for the engine.
+func (s *Store) Unfinished(ctx context.Context) (rows []blueprint.ExecutionRow, err error) {
+	defer wrap(&err, "unfinished executions")
+	const query = "SELECT " + executionColumns + `, b.deleted_at IS NOT NULL
+		FROM executions e JOIN blueprints b ON b.id = e.blueprint_id WHERE e.end_time IS NULL ORDER BY e.created_at, e.seq`
+	if mutant.Enabled {
+		if err := mutantRecovery(ctx, s); err != nil {
+			return nil, err
+		}
+	}
+	err = readRows(ctx, s, &rows, query, nil, fields(func(row *blueprint.ExecutionRow) []any {
+		return executionFields(row, &row.BlueprintDeleted)
+	}))
+	return rows, err
+}
+
+// Execution returns the row of a run and, when it has ended, its record, to the user
+// who triggered it and to users who can manage its blueprint; canManage reports which.
+// For other users, and for an unknown id, it is CodeNotFound. If the blueprint is
+// deleted, only the first may read it.
+func (s *Store) Execution(ctx context.Context, principal blueprint.Principal, id string) (stored *blueprint.StoredExecution, canManage bool, err error) {
+	defer wrap(&err, "execution %s for user %s", id, principal.UserID)
+	const query = "SELECT " + executionColumns + ", e.record, b.deleted_at IS NULL AND " + mayManage + `
+		FROM executions e JOIN blueprints b ON b.id = e.blueprint_id WHERE e.id = ?2`
+	stored, err = readValue(ctx, s, func(q *session) (*blueprint.StoredExecution, error) {
+		found := &blueprint.StoredExecution{}
+		err := q.row(query, []any{principal.UserID, id}, executionFields(&found.Row, &found.Record, &canManage)...)
+		if err == nil && !canManage && found.Row.UserID != principal.UserID {
+			err = sql.ErrNoRows
+		}
+		if err != nil {
+			return nil, orNotFound(err, "execution", id)
+		}
+		return found, checked(&found.Record, recordPlace(found.Row.ID))
+	})
+	return stored, canManage && err == nil, err
+}
+
+const newestFirst = " ORDER BY e.created_at DESC, e.id DESC"
+
+// pageWithRecords returns the query of a page of runs with their records. The runs are
+// selected without records: those before the page would be read and sorted in vain.
+func pageWithRecords(where string) string {
+	return "SELECT " + executionColumns + ", e.record FROM executions e WHERE e.seq IN (" + onPage(where) + ")" + newestFirst
+}
+
+// onPage returns the query of the ?2 runs after the first ?3.
+func onPage(where string) string {
+	return "SELECT e.seq FROM executions e " + where + newestFirst + " LIMIT ?2 OFFSET ?3"
+}
+
+// ExecutionLogs lists the runs of a blueprint, newest first, each with its
+// record when it has ended: all of them to a user who can manage it, the user's own
+// to one who may only see it. CodeNotFound, or CodeForbidden.
+func (s *Store) ExecutionLogs(ctx context.Context, principal blueprint.Principal, blueprintID string, limit, offset int) (list []*blueprint.StoredExecution, err error) {
+	defer wrap(&err, "execution logs of blueprint %s for user %s", blueprintID, principal.UserID)
+	err = s.read(ctx, func(q *session) error {
+		granted, err := accessTo(q, principal.UserID, blueprintID, blueprint.AccessSee)
+		if err != nil {
+			return err
+		}
+		where, args := "WHERE e.blueprint_id = ?1", []any{blueprintID, limit, offset}
+		if granted.access < blueprint.AccessManage {
+			where, args = where+" AND e.user_id = ?4", append(args, principal.UserID)
+		}
+		list, err = listExecutions(q, pageWithRecords(where), args)
+		return err
+	})
+	return list, err
+}
+
+// RecentExecutions lists, newest first, the principal's own runs and those of
+// blueprints that the principal can manage, each with its record when it has ended.
+// With an organization it lists only runs of it, and is CodeForbidden if the principal
+// is not a member, whether the organization exists or not.
+func (s *Store) RecentExecutions(ctx context.Context, principal blueprint.Principal, organizationID *string, limit, offset int) (list []*blueprint.StoredExecution, err error) {
+	defer wrap(&err, "recent executions for user %s", principal.UserID)
+	err = s.read(ctx, func(q *session) error {
+		if organizationID == nil {
+			list, err = listExecutions(q, pageWithRecords(mine), []any{principal.UserID, limit, offset})
+			return err
+		}
+		if err := memberOf(q, principal, *organizationID); err != nil {
+			return err
+		}
+		const where = `WHERE e.organization_id = ?1
+			AND (e.user_id = ?4 OR EXISTS (SELECT 1 FROM blueprints b WHERE b.id = e.blueprint_id AND b.deleted_at IS NULL))`
+		list, err = listExecutions(q, pageWithRecords(where), []any{*organizationID, limit, offset, principal.UserID})
+		return err
+	})
+	return list, err
+}
+
+// mine selects the runs that user ?1 may see, as far as a page needs them: the newest
+// of the user's own, of each organization of the user, and of each blueprint elsewhere
+// that is shared with the user. Each part is read from the end of an index and no
+// further than the page, so that the cost does not grow with the number of runs.
+const mine = `WHERE e.seq IN (
+	SELECT seq FROM (
+		SELECT x.seq FROM executions x WHERE x.user_id = ?1 ORDER BY x.created_at DESC, x.id DESC LIMIT ?2 + ?3)
+	UNION
+	SELECT x.seq FROM memberships m CROSS JOIN executions x WHERE m.user_id = ?1 AND x.seq IN (
+		SELECT y.seq FROM executions y WHERE y.organization_id = m.organization_id
+			AND EXISTS (SELECT 1 FROM blueprints b WHERE b.id = y.blueprint_id AND b.deleted_at IS NULL)
+		ORDER BY y.created_at DESC, y.id DESC LIMIT ?2 + ?3)
+	UNION
+	SELECT x.seq FROM blueprints b CROSS JOIN executions x WHERE b.id IN (SELECT blueprint_id FROM collaborators WHERE user_id = ?1)
+		AND b.deleted_at IS NULL
+		AND b.organization_id NOT IN (SELECT organization_id FROM memberships WHERE user_id = ?1)
+		AND x.seq IN (
+			SELECT y.seq FROM executions y WHERE y.blueprint_id = b.id
+			ORDER BY y.created_at DESC, y.id DESC LIMIT ?2 + ?3))`
+
+func listExecutions(q *session, query string, args []any) ([]*blueprint.StoredExecution, error) {
+	list := []*blueprint.StoredExecution{}
+	err := q.each(query, args, func(scan scanner) error {
+		stored := &blueprint.StoredExecution{}
+		list = append(list, stored)
+		err := scan(executionFields(&stored.Row, &stored.Record)...)
+		if err == nil && checked(&stored.Record, recordPlace(stored.Row.ID)) != nil {
+			return nil // one damaged run must not hide the others: it is listed without its record
+		}
+		return err
+	})
 	return list, err
 }

@@ -1,19 +1,24 @@
 package store
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	_ "modernc.org/sqlite" // the driver "sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
 
+	"blueprintd/blueprint"
 	"blueprintd/foundation/mutant"
 	"blueprintd/store/dbfile"
 )
@@ -264,4 +269,292 @@ func (s *Store) readingMode(path string) (string, error) {
 func fileURI(path string, settings []string) string {
 	name := url.URL{Scheme: "file", Path: filepath.ToSlash(path)}
 	return name.String() + "?mode=rw&" + strings.Join(settings, "&")
+}
+
+// claim checks the master key and, for a server, takes ownership of the database.
+func (s *Store) claim(ctx context.Context) error {
+	err := s.write(ctx, func(t *transaction) error {
+		if err := s.checkKey(t); err != nil {
+			return err
+		}
+		if !s.options.Server {
+			return t.row("SELECT sandbox FROM meta WHERE id = 1", nil, &s.sandbox)
+		}
+		if err := s.options.settlePurpose(t); err != nil {
+			return err
+		}
+		s.sandbox = s.options.Sandbox
+		return t.row("UPDATE meta SET epoch = epoch + 1 WHERE id = 1 RETURNING epoch", nil, &s.epoch)
+	})
+	s.claimed = err == nil
+	return err
+}
+
+// fence verifies that the database is still this server's, or, for a tool,
+// that its master key has not been changed. It returns the generation at which the
+// transaction begins.
+func (s *Store) fence() (generation int64, err error) {
+	if s.options.Ephemeral {
+		return s.generation.Load(), nil // no other process can use it
+	}
+	if s.writer.untouched() {
+		return s.writer.subscriptions.generation, nil
+	}
+	var epoch int64
+	if err := s.writer.session.row("SELECT epoch, generation FROM meta WHERE id = 1", nil, &epoch, &generation); err != nil {
+		return 0, err
+	}
+	switch {
+	case s.epoch == 0:
+		err = s.sameKey()
+	case epoch != s.epoch:
+		err = errFenced
+	}
+	return generation, err
+}
+
+// untouched reports, in a transaction, whether no other connection, and so no other
+// process, has written since the last commit of this one. SQLite knows that without
+// reading the disk once the transaction has begun.
+func (w *writer) untouched() bool {
+	left := w.dataVersion
+	w.dataVersion = 0
+	version, err := w.session.dataVersion()
+	return err == nil && left != 0 && version == left
+}
+
+// noteDataVersion records, after a commit, the number that a commit of another
+// connection would change. A tool reads the database each time.
+func (s *Store) noteDataVersion() {
+	if s.epoch != 0 {
+		s.writer.dataVersion, _ = s.writer.session.dataVersion()
+	}
+}
+
+// sameKey prevents a tool from writing with a master key that has been changed
+// meanwhile: it does not hold the lock that would prevent the change.
+func (s *Store) sameKey() error {
+	if !s.claimed || s.options.Sealer == nil {
+		return nil
+	}
+	var known []byte
+	if err := s.writer.session.row("SELECT key_check FROM meta WHERE id = 1", nil, &known); err != nil {
+		return err
+	}
+	if !bytes.Equal(known, s.options.Sealer.Check()) {
+		return dbfile.Refusal("run the command again", "the master key was changed meanwhile")
+	}
+	return nil
+}
+
+// errOtherKey is returned for a database that belongs to another master key.
+var errOtherKey = dbfile.Refusal("name the key file that belongs to this database with --master-key-file",
+	"the secrets of the database are encrypted with another master key")
+
+// OtherKey reports whether an error says that the database belongs to another master
+// key.
+func OtherKey(err error) bool { return errors.Is(err, errOtherKey) }
+
+// checkKey compares the master key with that of the database, and makes it the key of
+// the database where that is allowed.
+func (s *Store) checkKey(t *transaction) error {
+	adopt, err := s.options.keyFits(t.session)
+	if err != nil || !adopt {
+		return err
+	}
+	_, err = t.exec("UPDATE meta SET key_check = ? WHERE id = 1", s.options.Sealer.Check())
+	return err
+}
+
+// keyFits compares the master key with that of the database. Only a server may adopt
+// another key, and only while nothing is sealed.
+func (o Options) keyFits(q *session) (adopt bool, err error) {
+	var known []byte
+	if err := q.row("SELECT key_check FROM meta WHERE id = 1", nil, &known); err != nil {
+		return false, err
+	}
+	sealer := o.Sealer
+	switch {
+	case sealer == nil && (known == nil || !o.Server):
+		return false, nil
+	case sealer != nil && bytes.Equal(known, sealer.Check()):
+		return false, nil
+	case known != nil:
+		sealed, err := holdsSealed(&transaction{session: q})
+		if err != nil {
+			return false, err
+		}
+		if sealed || !o.Server {
+			return false, errOtherKey
+		}
+	}
+	return sealer != nil, nil
+}
+
+// IsSandbox reports whether the database belongs to a sandbox: fakes answered the
+// requests of its runs.
+func (s *Store) IsSandbox() bool { return s.sandbox }
+
+// settlePurpose refuses to run a sandbox on a real database, and a real server on the
+// database of a sandbox or of a virtual clock: the answers of fakes, such as tokens
+// of connections, would be used as real ones, and times in the future of a virtual
+// clock would prevent schedules from firing. The first server on a file decides. A
+// virtual clock on real history is allowed, for trying out what will happen, but
+// prunes no history by age: advancing the clock would erase it.
+func (o *Options) settlePurpose(t *transaction) error {
+	if o.Ephemeral || o.anyKind {
+		return nil
+	}
+	var epoch int64
+	var sandbox, virtual bool
+	if err := t.row("SELECT epoch, sandbox, virtual_clock FROM meta WHERE id = 1", nil, &epoch, &sandbox, &virtual); err != nil {
+		return err
+	}
+	if epoch == 0 {
+		_, err := t.exec("UPDATE meta SET sandbox = ?, virtual_clock = ? WHERE id = 1", o.Sandbox, o.VirtualClock)
+		return err
+	}
+	switch {
+	case o.Sandbox && !sandbox:
+		return dbfile.Refusal("leave --sandbox out (BLUEPRINTD_SANDBOX is the same), or take a new database for the sandbox: --db sandbox.db, or --ephemeral",
+			"the database is in earnest: in a sandbox its runs would go on with fakes, and its connections keep tokens of fakes")
+	case sandbox && !o.Sandbox:
+		return dbfile.Refusal("add --sandbox, or name another database with --db", "the database is a sandbox's: fakes made the tokens and answers in it")
+	case o.VirtualClock && !virtual:
+		o.Logger.Warn("virtual clock on a database with real times, nothing is pruned by age", "hint", "leave --clock out to go on in real time; work on a copy to try things")
+		o.KeepExecutions.Age, o.KeepFirings.Age, o.KeepAudit.Age = 0, 0, 0
+	case virtual && !o.VirtualClock:
+		return dbfile.Refusal("add --clock virtual=RFC3339, or name another database with --db", "the times in the database are those of a virtual clock")
+	}
+	return nil
+}
+
+// schemaVersion is the form of the database, which its header has beside
+// ApplicationID.
+const schemaVersion = 8
+
+// recognise verifies that the file is a database of this program, or empty, in which
+// case it becomes one. Nothing is written to any other file.
+func (s *Store) recognise(ctx context.Context) error {
+	switch blank, err := marks(s.writer.session); {
+	case err != nil:
+		return err
+	case blank:
+		return s.create(ctx)
+	}
+	return compareSchema(ctx, s.writer.session, s.options.Schema)
+}
+
+// marks reads the marks of a file: blank if it is empty, an error unless it is a
+// database of this program in the current form.
+func marks(q *session) (blank bool, err error) {
+	var application, version, objects int
+	// One statement, so that no other process can create the database in between.
+	const query = "SELECT application_id, user_version, (SELECT count(*) FROM sqlite_schema) FROM pragma_application_id, pragma_user_version"
+	err = q.row(query, nil, &application, &version, &objects)
+	switch {
+	case err != nil:
+		return false, err
+	case application == 0 && version == 0 && objects == 0:
+		return true, nil
+	case application != dbfile.ApplicationID:
+		return false, foreign("it belongs to another program")
+	case version > schemaVersion:
+		return false, dbfile.Refusal("use the newer blueprintd that wrote it",
+			"the database is of form %d, and this program knows forms up to %d", version, schemaVersion)
+	case version < schemaVersion:
+		return false, dbfile.Refusal("export its blueprints with the blueprintd that wrote it and import them into a new database",
+			"the database is of form %d, which this program cannot bring up to form %d", version, schemaVersion)
+	}
+	return false, nil
+}
+
+func foreign(reason string) error {
+	return dbfile.Refusal("choose another name with --db; the file was left as it is",
+		"the file is not a database of blueprintd: %s", reason)
+}
+
+// create creates the schema in an empty database, in one transaction.
+func (s *Store) create(ctx context.Context) error {
+	conn := s.writer.session.conn
+	// Free pages can be given back in small steps. This can be chosen neither later nor
+	// in a transaction.
+	if _, err := conn.ExecContext(ctx, "PRAGMA auto_vacuum = INCREMENTAL"); err != nil {
+		return err
+	}
+	if _, err := conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
+		return err
+	}
+	defer s.writer.rollback()
+	var version int
+	if err := conn.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
+		return err
+	}
+	if version != 0 { // another process was faster
+		s.writer.rollback()
+		return s.recognise(ctx)
+	}
+	if _, err := conn.ExecContext(ctx, s.options.Schema); err != nil {
+		return fmt.Errorf("schema: %w", err)
+	}
+	now := blueprint.TimeOf(s.options.Clock.Now())
+	if _, err := conn.ExecContext(ctx, "INSERT INTO meta (id, epoch, generation, created_at) VALUES (1, 0, 0, ?)", now); err != nil {
+		return err
+	}
+	marks := fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d; COMMIT", dbfile.ApplicationID, schemaVersion)
+	_, err := conn.ExecContext(ctx, marks)
+	return err
+}
+
+// compareSchema refuses a database whose schema is not exactly the current one: it was
+// damaged, tampered with, or created by a build that was never released.
+func compareSchema(ctx context.Context, found *session, schema string) error {
+	want, err := wantedObjects(ctx, schema)
+	if err != nil {
+		return err
+	}
+	have, err := objects(found)
+	if err != nil {
+		return err
+	}
+	if !slices.Equal(want, have) {
+		return dbfile.Refusal("when another build of blueprintd wrote it, export its blueprints with that one and import them into a new database; else restore a backup",
+			"the tables of the database are not those of this program")
+	}
+	return nil
+}
+
+// wanted holds the results of wantedObjects by their schema.
+var wanted sync.Map
+
+func wantedObjects(ctx context.Context, schema string) (list []string, err error) {
+	if known, ok := wanted.Load(schema); ok {
+		return known.([]string), nil
+	}
+	err = withURI(ctx, "file::memory:", func(q *session) error {
+		if _, err := q.conn.ExecContext(ctx, schema); err != nil {
+			return fmt.Errorf("schema: %w", err)
+		}
+		list, err = objects(q)
+		return err
+	})
+	if err == nil {
+		wanted.Store(schema, list)
+	}
+	return list, err
+}
+
+// objects lists the objects of a schema, regardless of comments and blanks.
+func objects(q *session) (list []string, err error) {
+	const query = "SELECT type || ' ' || name, coalesce(sql, '') FROM sqlite_schema WHERE name NOT LIKE 'sqlite_stat%' ORDER BY 1"
+	err = collect(q, &list, query, nil, func(scan scanner) (string, error) {
+		var name, text string
+		err := scan(&name, &text)
+		lines := strings.Split(text, "\n")
+		for i, line := range lines {
+			lines[i], _, _ = strings.Cut(line, "--")
+		}
+		return name + ": " + strings.Join(strings.Fields(strings.Join(lines, " ")), " "), err
+	})
+	return list, err
 }

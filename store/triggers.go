@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"strings"
 
 	"blueprintd/blueprint"
 )
@@ -316,4 +317,228 @@ func sameAddress(present *blueprint.Trigger, config map[string]any) map[string]a
 		config[addressKey] = address
 	}
 	return config
+}
+
+// listedTrigger selects trigger t of blueprint b as user ?1 sees it.
+const listedTrigger = "SELECT " + triggerColumns + `, b.title, coalesce(u.name, ''), t.created_at, ` + tripColumns + `, coalesce(t.paused_at, 0),
+	coalesce(f.id, ''), coalesce(f.received_at, 0), coalesce(f.decision, ''), coalesce(f.reason_code, ''), f.sealed_reason, f.execution_id, ` + accessLevel
+
+// listedTables joins what listedTrigger selects from.
+const listedTables = ` JOIN blueprints b ON b.id = t.blueprint_id LEFT JOIN users u ON u.id = t.created_by
+	LEFT JOIN firings f ON f.seq = (SELECT max(l.seq) FROM firings l WHERE l.trigger_id = t.id) `
+
+func (s *Store) scanListedTrigger(scan scanner) (one blueprint.ListedTrigger, access blueprint.Access, err error) {
+	var (
+		pausedAt blueprint.Time
+		last     blueprint.LastFiring
+		code     string
+		sealed   []byte
+		tripped  storedTrip
+	)
+	trigger, err := s.scanTrigger(also(scan, &one.BlueprintTitle, &one.CreatorName, &one.CreatedAt, &tripped.failures, &tripped.run, &tripped.retries, &pausedAt,
+		&last.ID, &last.ReceivedAt, &last.Decision, &code, &sealed, &last.ExecutionID, &access))
+	if err != nil {
+		return one, access, err
+	}
+	one.ID, one.BlueprintID, one.Type, one.Config, one.IsActive, one.CreatedBy = trigger.ID, trigger.BlueprintID, trigger.Type, trigger.Config, trigger.IsActive, trigger.CreatedBy
+	one.CanManage = access >= blueprint.AccessManage
+	one.RetryAt = retryAt(&trigger, pausedAt)
+	if trip := tripped.trip(); trip != nil {
+		text := trip.String()
+		one.PausedReason = &text
+	}
+	if last.ID != "" {
+		last.Reason = s.openReason(last.ID, code, sealed).String()
+		one.LastFiring = &last
+	}
+	return one, access, err
+}
+
+// ListAllTriggers returns one page of the triggers of the blueprints that the
+// principal can manage, newest first, with their secrets, and the number of all of
+// them. Blueprints that the principal can only see are left out: the id of a webhook
+// trigger is its address. CodeForbidden for an organization of which the principal is
+// not a member, whether it exists or not.
+func (s *Store) ListAllTriggers(ctx context.Context, principal blueprint.Principal, filter blueprint.TriggerFilter) (list []blueprint.ListedTrigger, total int, err error) {
+	defer wrap(&err, "triggers for user %s", principal.UserID)
+	within := ` FROM triggers t JOIN blueprints b ON b.id = t.blueprint_id WHERE t.deleted_at IS NULL AND b.deleted_at IS NULL AND ` + summarized[blueprint.ScopeAll] + " AND " + mayManage + `
+		AND (?2 = '' OR b.organization_id = ?2) AND (?3 = '' OR t.type = ?3) AND (?4 IS NULL OR t.is_active = ?4)`
+	found := within + ` AND (?5 = '' OR instr(b.title_fold, ?5) > 0 OR instr(upper(coalesce(t.address, '')), ?5) > 0 OR t.seq IN (SELECT value FROM json_each(?6)))`
+	query := listedTrigger + " FROM (SELECT t.seq" + found + " ORDER BY t.created_at DESC, t.seq DESC LIMIT ?7 OFFSET ?8) p CROSS JOIN triggers t ON t.seq = p.seq" +
+		listedTables + "ORDER BY t.created_at DESC, t.seq DESC"
+	args := []any{principal.UserID, filter.OrganizationID, string(filter.Type), filter.Active}
+	list = []blueprint.ListedTrigger{}
+	err = s.read(ctx, func(q *session) error {
+		if filter.OrganizationID != "" {
+			if err := memberOf(q, principal, filter.OrganizationID); err != nil {
+				return err
+			}
+		}
+		search := fold(filter.Search)
+		labelled, err := s.labelled(q, within, args, search)
+		if err != nil {
+			return err
+		}
+		args := append(args, search, labelled)
+		if err := q.row("SELECT count(*)"+found, args, &total); err != nil {
+			return err
+		}
+		return collect(q, &list, query, append(args, filter.Limit, (filter.Page-1)*filter.Limit), func(scan scanner) (blueprint.ListedTrigger, error) {
+			one, _, err := s.scanListedTrigger(scan)
+			return one, err
+		})
+	})
+	return list, total, err
+}
+
+// labelled returns a JSON list of the api triggers whose label contains search, by
+// their position. The database can neither ignore letter case nor read sealed
+// configs.
+func (s *Store) labelled(q *session, within string, args []any, search string) (string, error) {
+	if search == "" {
+		return "[]", nil
+	}
+	var places []string
+	err := q.each("SELECT "+triggerColumns+", CAST(t.seq AS TEXT)"+within+" AND t.type = 'api'", args, func(scan scanner) error {
+		var place string
+		trigger, err := s.scanTrigger(also(scan, &place))
+		if text, _ := trigger.Config["label"].(string); strings.Contains(fold(text), search) {
+			places = append(places, place)
+		}
+		return err
+	})
+	return "[" + strings.Join(places, ",") + "]", err
+}
+
+// TriggerDetails returns a trigger. It needs AccessManage on its blueprint:
+// CodeNotFound, or CodeForbidden.
+func (s *Store) TriggerDetails(ctx context.Context, principal blueprint.Principal, id string) (one blueprint.ListedTrigger, err error) {
+	defer wrap(&err, "details of trigger %s for user %s", id, principal.UserID)
+	const query = listedTrigger + " FROM triggers t" + listedTables + "WHERE t.id = ?2 AND t.deleted_at IS NULL AND b.deleted_at IS NULL"
+	return readValue(ctx, s, func(q *session) (blueprint.ListedTrigger, error) {
+		one, access, err := s.scanListedTrigger(q.first(query, principal.UserID, id))
+		if err != nil {
+			return one, orNotFound(err, "trigger", id)
+		}
+		return one, needs(access, blueprint.AccessManage)
+	})
+}
+
+// Binding returns what is needed to fire a trigger, active or not, including every
+// earlier change by any process. CodeNotFound if the trigger or its blueprint is
+// unknown or deleted. It takes no principal: it is for the trigger service, and
+// reports whether the creator of the trigger still has access. The binding may be
+// shared and must not be changed.
+func (s *Store) Binding(ctx context.Context, triggerID string) (_ *blueprint.Binding, err error) {
+	defer wrap(&err, "binding of trigger %s", triggerID)
+	return remember(ctx, s, s.bindings, triggerID, func(q *session) (*blueprint.Binding, error) {
+		const creator = "SELECT created_by FROM triggers WHERE id = ? AND deleted_at IS NULL"
+		const member = "EXISTS (SELECT 1 FROM memberships m WHERE m.organization_id = b.organization_id AND m.user_id = ?1)"
+		const query = "SELECT " + triggerColumns + ", " + tripColumns + ", coalesce(t.paused_at, 0), b.version, " + member + ", " + accessLevel + ` FROM triggers t JOIN blueprints b ON b.id = t.blueprint_id
+			WHERE t.id = ?2 AND b.deleted_at IS NULL`
+		binding := &blueprint.Binding{}
+		err := q.row(creator, []any{triggerID}, &binding.Principal.UserID)
+		var version string
+		var access blueprint.Access
+		var tripped storedTrip
+		if err == nil {
+			binding.Trigger, err = s.scanTrigger(also(q.first(query, binding.Principal.UserID, triggerID), &tripped.failures, &tripped.run, &tripped.retries, &binding.RetryAt, &version, &binding.Member, &access))
+		}
+		if err != nil {
+			return nil, orNotFound(err, "trigger", triggerID)
+		}
+		binding.Tripped = tripped.trip()
+		binding.RetryAt = retryAt(&binding.Trigger, binding.RetryAt)
+		binding.CanManage = access >= blueprint.AccessManage
+		binding.Definition, err = s.readDefinition(q, binding.Trigger.BlueprintID, version)
+		return binding, err
+	})
+}
+
+// RecentBinding returns what Binding returned last, or calls it, with the generation
+// of the result. It includes the changes of this process and those of others that it
+// knows of, but another process may have made more: a run that is started with it must
+// name the generation (see blueprint.StartRequest), and any other use has to be
+// confirmed by Binding, which returns the same pointer if nothing has changed.
+// Generation 0 means that the binding is current.
+func (s *Store) RecentBinding(ctx context.Context, triggerID string) (*blueprint.Binding, int64, error) {
+	if s.writer.enclosing == nil && !s.options.Ephemeral {
+		if binding, generation, ok := s.bindings.last(triggerID); ok && generation >= s.newest.Load() {
+			return binding, generation, s.usable()
+		}
+	}
+	binding, err := s.Binding(ctx, triggerID)
+	return binding, 0, err
+}
+
+// Schedules lists the active scheduled triggers, oldest first, with their cursors and
+// the current generation. Given an earlier generation, it lists only those that have
+// changed since, including those that are no longer active: their IsActive is false. A
+// schedule whose config cannot be read has none, and is logged. It takes no principal: it is for the trigger service.
+func (s *Store) Schedules(ctx context.Context, since int64) (list []blueprint.Schedule, generation int64, err error) {
+	defer wrap(&err, "schedules since generation %d", since)
+	const all = "SELECT " + triggerColumns + `, t.cursor_at, 0 FROM triggers t
+		WHERE t.type = 'scheduled' AND t.is_active = 1 AND t.deleted_at IS NULL ORDER BY t.seq`
+	const changed = "SELECT " + triggerColumns + `, t.cursor_at, t.deleted_at IS NOT NULL FROM triggers t
+		WHERE t.type = 'scheduled' AND t.changed > ? ORDER BY t.seq`
+	err = s.read(ctx, func(q *session) error {
+		if generation, err = readGeneration(q); err != nil {
+			return err
+		}
+		query, args := changed, []any{since}
+		if since == 0 {
+			query, args = all, nil
+		}
+		return q.each(query, args, func(scan scanner) error {
+			var deleted bool
+			one, unread, err := s.scanSchedule(also(scan, &deleted))
+			if err != nil {
+				return err
+			}
+			one.Trigger.IsActive = one.Trigger.IsActive && !deleted
+			if unread != nil && one.Trigger.IsActive {
+				s.options.Logger.Error("schedule config cannot be read", "trigger", one.Trigger.ID, "error", unread)
+			}
+			list = append(list, one)
+			return nil
+		})
+	})
+	return list, generation, err
+}
+
+// SchedulesAfter returns a page of at most limit active schedules, oldest first:
+// those after last, 0 for the first page. An empty page is the end. A schedule whose config cannot be read has none. It asks for no
+// principal: it is for the trigger service.
+func (s *Store) SchedulesAfter(ctx context.Context, last int64, limit int) (page []blueprint.Schedule, next int64, err error) {
+	defer wrap(&err, "schedules after %d", last)
+	const query = "SELECT " + triggerColumns + `, t.cursor_at, t.seq, b.organization_id FROM triggers t JOIN blueprints b ON b.id = t.blueprint_id
+		WHERE t.type = 'scheduled' AND t.is_active = 1 AND t.deleted_at IS NULL AND t.seq > ? ORDER BY t.seq LIMIT ?`
+	err = s.read(ctx, func(q *session) error {
+		next = last
+		page = make([]blueprint.Schedule, 0, limit)
+		return q.each(query, []any{last, limit}, func(scan scanner) error {
+			var organization string
+			one, _, err := s.scanSchedule(also(scan, &next, &organization))
+			if err == nil {
+				one.OrganizationID = organization
+				page = append(page, one)
+			}
+			return err
+		})
+	})
+	return page, next, err
+}
+
+// scanSchedule reads a schedule and its cursor, the column after those of a trigger.
+// If its config cannot be read it has none, and unread is the reason: the other
+// schedules have to fire all the same.
+func (s *Store) scanSchedule(scan scanner) (one blueprint.Schedule, unread, err error) {
+	one.Trigger, unread = s.scanTrigger(func(into ...any) error {
+		err = scan(append(into, &one.Cursor)...)
+		return err
+	})
+	if err != nil {
+		return blueprint.Schedule{}, nil, err
+	}
+	return one, unread, nil
 }

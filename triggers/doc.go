@@ -76,7 +76,7 @@
 //	standard  Standard Webhooks; webhook-id
 //
 // The times of the last three may differ from the clock by five minutes. A new scheme
-// is an entry of the presets in signature/scheme.go.
+// is an entry of the presets in signature/signature.go.
 //
 // config.previousSecret is valid until config.previousSecretUntil; see Rotate. The
 // reason in the ledger names the secret that verified a delivery. If none did, the

@@ -1,7 +1,10 @@
 package cron
 
 import (
+	"cmp"
+	"math"
 	"math/bits"
+	"sort"
 	"time"
 )
 
@@ -185,3 +188,252 @@ func floorDiv(a, b int64) int64 {
 
 // floorMod is the remainder of floorDiv, which is never negative.
 func floorMod(a, b int64) int64 { return a - floorDiv(a, b)*b }
+
+// horizon is how far Next looks: 100 years. The longest wait of a date is 40
+// years, for a 29 February on a given weekday around a year such as 2100;
+// beyond it lie only schedules whose every reading falls into a gap.
+const horizon = 36525 * minutesPerDay
+
+// Next returns the first due instant strictly after an instant, as UTC, and false
+// when there is none within 100 years or before the year 10000. A nil zone is
+// UTC.
+func (s *Schedule) Next(after time.Time, zone *time.Location) (time.Time, bool) {
+	from := max(minuteOf(after)+1, firstMinute)
+	limit := min(from+horizon, lastMinute)
+	line := s.timeline(from, zone)
+	for {
+		part := line.next()
+		if part.first > limit {
+			return time.Time{}, false
+		}
+		high := min(part.end-1, limit) + part.offset
+		if wall, ok := s.nextWall(part.low, high); ok {
+			return instant(max(part.first, wall-part.offset)), true
+		}
+	}
+}
+
+// Due reports whether the minute that an instant lies in is a tick. A nil zone is
+// UTC.
+func (s *Schedule) Due(at time.Time, zone *time.Location) bool {
+	minute := minuteOf(at)
+	if minute < firstMinute || minute > lastMinute {
+		return false
+	}
+	line := s.timeline(minute, zone)
+	part := line.next()
+	if part.first != minute {
+		return false // a repeated reading
+	}
+	if wall := minute + part.offset; wall > part.low {
+		_, due := s.nextWall(part.low, wall)
+		return due
+	}
+	return s.matches(part.low)
+}
+
+// Between returns the due instants after one instant and up to and including
+// another, as UTC, the earliest first: the last max of them, and how many there
+// are in all. A nil zone is UTC.
+//
+// The work grows with the months between the two and with max, never with the
+// number of ticks: a month of a tick a minute costs microseconds, a hundred
+// years in a zone with daylight saving less than a millisecond. What lies
+// outside the years 1 to 9999 is left out.
+func (s *Schedule) Between(after, until time.Time, zone *time.Location, max int) (ticks []time.Time, total int) {
+	from, last := minuteOf(after)+1, minuteOf(until)
+	if from < firstMinute {
+		from = firstMinute
+	}
+	if last > lastMinute {
+		last = lastMinute
+	}
+
+	// The groups that hold the last max ticks, and what they hold.
+	var groups []group
+	held := 0
+	line := s.timeline(from, zone)
+	for {
+		part := line.next()
+		if part.first > last {
+			break
+		}
+		g := s.group(part, last)
+		total += g.count
+		if g.count > 0 && max > 0 {
+			groups = append(groups, g)
+			held += g.count
+		}
+		for len(groups) > 0 && held-groups[0].count >= max {
+			held -= groups[0].count
+			groups = groups[1:]
+		}
+	}
+	for i, g := range groups {
+		want := g.count
+		if i == 0 && held > max {
+			want -= held - max
+		}
+		ticks = s.appendLast(ticks, g, want)
+	}
+	return ticks, total
+}
+
+// group is the ticks of one stretch: one at the minute first when gap is set,
+// and one for each reading from low to high that suits the schedule.
+type group struct {
+	gap              bool
+	first, low, high int64
+	offset           int64
+	count            int
+}
+
+// group gathers the ticks of a stretch, up to and including a minute of it.
+func (s *Schedule) group(part stretch, last int64) group {
+	g := group{first: part.first, low: part.low, high: min(part.end-1, last) + part.offset, offset: part.offset}
+	if wall := part.first + part.offset; wall > part.low {
+		g.low = wall + 1
+		_, g.gap = s.nextWall(part.low, wall)
+	}
+	g.count = int(s.countWall(g.low, g.high))
+	if g.gap {
+		g.count++
+	}
+	return g
+}
+
+// appendLast appends the last `want` ticks of a group.
+func (s *Schedule) appendLast(ticks []time.Time, g group, want int) []time.Time {
+	if g.gap && want == g.count {
+		ticks = append(ticks, instant(g.first))
+		want--
+	}
+	// The counts fall as readings rise, so the place to begin can be halved in on.
+	wall := g.low + int64(sort.Search(int(g.high-g.low+1), func(i int) bool {
+		return s.countWall(g.low+int64(i), g.high) <= int64(want)
+	}))
+	for ; want > 0; want-- {
+		wall, _ = s.nextWall(wall, g.high)
+		ticks = append(ticks, instant(wall-g.offset))
+		wall++
+	}
+	return ticks
+}
+
+const (
+	firstMinute = -1035593280 // 0001-01-01 00:00 UTC
+	lastMinute  = 4223371679  // 9999-12-31 23:59 UTC
+
+	// Segments without a beginning or an end. Halved, so that sums cannot overflow.
+	beforeAll = math.MinInt64 / 2
+	afterAll  = math.MaxInt64 / 2
+
+	// Offsets are at most one day, so a clock is set back by at most two days and cannot
+	// repeat older readings.
+	memory = 2 * minutesPerDay
+)
+
+// minuteOf returns the minute that an instant lies in.
+func minuteOf(t time.Time) int64 { return floorDiv(t.Unix(), 60) }
+
+// instant returns the beginning of a minute, in UTC.
+func instant(minute int64) time.Time { return time.Unix(minute*60, 0).UTC() }
+
+// segment is a time of one offset: the minutes from first up to, not
+// including, end.
+type segment struct{ first, end, offset int64 }
+
+// segmentAt returns the segment of a zone that a minute lies in, or a part of it
+// that begins no later and ends no earlier than the minute does. A change of
+// the offset within a minute counts from the next one on.
+func segmentAt(minute int64, zone *time.Location) segment {
+	t := time.Unix(minute*60, 0).In(zone)
+	start, end := t.ZoneBounds()
+	s := segment{first: beforeAll, end: afterAll, offset: offsetAt(minute, zone)}
+	if !start.IsZero() {
+		s.first = floorDiv(start.Unix()+59, 60)
+	}
+	if !end.IsZero() {
+		s.end = floorDiv(end.Unix()+59, 60)
+	}
+	if s.end <= minute {
+		// The library takes every year that it computes from a rule to have
+		// 365 days, so on the 366th it gives an end that has passed.
+		s.end = (floorDiv(minute, minutesPerDay) + 1) * minutesPerDay
+		if offsetAt(s.end-1, zone) != s.offset {
+			s.end = minute + 1
+		}
+	}
+	return s
+}
+
+// offsetAt returns what the wall clock of a zone is ahead of UTC in a minute.
+func offsetAt(minute int64, zone *time.Location) int64 {
+	_, seconds := time.Unix(minute*60, 0).In(zone).Zone()
+	return floorDiv(int64(seconds), 60)
+}
+
+// highWater returns the latest reading that the wall clock of a zone has shown
+// before a minute. It is the reading one minute ago, unless the clock was set
+// back lately.
+func highWater(minute int64, zone *time.Location) int64 {
+	at := minute - 1
+	s := segmentAt(at, zone)
+	mark := at + s.offset
+	for minute-s.first <= memory {
+		at = s.first - 1
+		s = segmentAt(at, zone)
+		mark = max(mark, at+s.offset)
+	}
+	return mark
+}
+
+// stretch is a time of one offset in which a schedule may fire: the minutes
+// from first up to, not including, end. Each stands for its own reading of the
+// wall clock; the first stands also for the readings from low on, which the
+// clock has just been set forward over.
+type stretch struct{ first, end, offset, low int64 }
+
+// timeline walks the stretches of a schedule in a zone.
+//
+// For a fixed schedule it keeps the latest reading that the wall clock has ever
+// shown. A reading fires when the clock first shows it or a later one: hence a
+// repeated hour is silent, since it shows nothing new, and a skipped one fires
+// when the clock passes it.
+type timeline struct {
+	zone   *time.Location
+	fixed  bool
+	minute int64 // where the next stretch begins
+	mark   int64 // the latest reading before it, for a fixed schedule
+}
+
+func (s *Schedule) timeline(minute int64, zone *time.Location) timeline {
+	zone = cmp.Or(zone, time.UTC)
+	t := timeline{zone: zone, fixed: s.fixed, minute: minute}
+	if t.fixed {
+		t.mark = highWater(minute, zone)
+	}
+	return t
+}
+
+// next returns the next stretch. One that begins after lastMinute is the end and
+// holds nothing.
+func (t *timeline) next() stretch {
+	for {
+		at := t.minute
+		if at > lastMinute {
+			return stretch{first: at, end: at}
+		}
+		s := segmentAt(at, t.zone)
+		t.minute = s.end
+		if !t.fixed {
+			return stretch{at, s.end, s.offset, at + s.offset}
+		}
+		low, high := t.mark+1, s.end-1+s.offset
+		if high < low {
+			continue // nothing but repeated readings
+		}
+		t.mark = high
+		return stretch{max(at, low-s.offset), s.end, s.offset, low}
+	}
+}

@@ -1,15 +1,21 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"blueprintd/blueprint"
 	"blueprintd/foundation/outbound"
-
-	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 const (
@@ -114,4 +120,246 @@ func settings(connection *blueprint.OpenConnection) (address *url.URL, timeout t
 	address.Fragment, address.RawFragment = "", ""
 	address.Scheme = strings.ToLower(address.Scheme)
 	return address, timeout, nil
+}
+
+// Session is a connection with one MCP server. It is safe for concurrent use until
+// Close.
+type Session struct {
+	client     *Client
+	connection *blueprint.OpenConnection
+	host       string
+	address    string // see Address
+	timeout    time.Duration
+	ctx        context.Context // of all requests
+	end        context.CancelFunc
+	sdk        *sdk.ClientSession
+	version    atomic.Value // negotiated protocol version, a string
+}
+
+// Server returns the server's name, or its host if it has none.
+func (s *Session) Server() string {
+	name := ""
+	if result := s.sdk.InitializeResult(); result != nil && result.ServerInfo != nil {
+		name = ShownName(result.ServerInfo.Name)
+	}
+	return cmp.Or(name, s.host)
+}
+
+// Address returns the normalized address of the server, without a fragment: two
+// connections with one address reach one server.
+func (s *Session) Address() string { return s.address }
+
+func normalAddress(u *url.URL) string {
+	n := *u
+	n.Host = strings.ToLower(n.Host)
+	if port := n.Port(); n.Scheme == "https" && port == "443" || n.Scheme == "http" && port == "80" {
+		n.Host = strings.TrimSuffix(n.Host, ":"+port)
+	}
+	n.Path = cmp.Or(n.Path, "/")
+	return n.String()
+}
+
+// maxName bounds displayed names of servers and tools, in bytes.
+const maxName = 200
+
+// Close ends the session and all its work. It waits for the server for at most 2 s, and
+// may be called twice.
+func (s *Session) Close() error {
+	defer s.end()
+	patience := time.AfterFunc(s.client.closeTimeout, s.end)
+	defer patience.Stop()
+	_ = s.sdk.Close() // the server expires the session anyway
+	return nil
+}
+
+// exchange calls f within the session's time limit and converts its error. f has
+// succeeded once its response arrived, whatever error the SDK returned.
+func (s *Session) exchange(ctx context.Context, f func(ctx context.Context) error) error {
+	_, err := s.recorded(ctx, f)
+	return err
+}
+
+// recorded is exchange with the unaltered response to the last request of f.
+func (s *Session) recorded(ctx context.Context, f func(ctx context.Context) error) (answer []byte, err error) {
+	record := &exchangeRecord{}
+	limited, cancel := context.WithTimeout(ctx, s.timeout)
+	defer cancel()
+	limited, hops := outbound.RecordHops(context.WithValue(limited, recordKey{}, record))
+	err = f(limited)
+	if answer = record.result(); answer != nil || err == nil {
+		return answer, nil
+	}
+	return nil, s.failure(ctx, limited, record, hops, err)
+}
+
+var (
+	errTooLarge     = errors.New("the answer is too large")
+	errForeignID    = errors.New("a response to an unknown request")
+	errTooManyTries = errors.New("too many requests in one exchange")
+)
+
+const versionHeader = "Mcp-Protocol-Version"
+
+// httpClient returns the SDK's client, whose requests go through the guarded client.
+func (s *Session) httpClient() *http.Client {
+	return &http.Client{Transport: roundTripper{s}, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+}
+
+type roundTripper struct{ session *Session }
+
+// RoundTrip sends a request with the connection's credentials. The response ends with
+// the session, even if the SDK still waits for it.
+func (t roundTripper) RoundTrip(request *http.Request) (*http.Response, error) {
+	s, record := t.session, recordOf(request.Context())
+	ctx, cancel := context.WithCancel(request.Context())
+	unbind := context.AfterFunc(s.ctx, cancel)
+	release := func() {
+		unbind()
+		cancel()
+	}
+	response, err := s.send(ctx, request, record)
+	if err != nil {
+		if request.Body != nil {
+			request.Body.Close()
+		}
+		record.setError(err)
+		release()
+		return nil, err
+	}
+	if response.StatusCode < 200 || response.StatusCode > 299 {
+		record.update(func() {
+			record.status, record.retryAfter = response.StatusCode, outbound.RetryAfter(response.Header, time.Time{})
+		})
+	}
+	response.Body = &boundedBody{ReadCloser: response.Body, left: s.client.maxAnswer, record: record, failed: response.StatusCode < 200 || response.StatusCode > 299, release: release}
+	return response, nil
+}
+
+// send sends a request, and again with renewed credentials when the server rejects the
+// first ones: it has done nothing yet.
+func (s *Session) send(ctx context.Context, request *http.Request, record *exchangeRecord) (*http.Response, error) {
+	response, err := s.sendOnce(ctx, request, record)
+	if err != nil || response.StatusCode != http.StatusUnauthorized || s.connection.Renew == nil || request.Body != nil && request.GetBody == nil {
+		return response, err
+	}
+	response.Body.Close()
+	if err := s.connection.Renew(ctx); err != nil {
+		return nil, err
+	}
+	again := request.Clone(request.Context())
+	if request.GetBody != nil {
+		if again.Body, err = request.GetBody(); err != nil {
+			return nil, err
+		}
+	}
+	return s.sendOnce(ctx, again, record)
+}
+
+func (s *Session) sendOnce(ctx context.Context, request *http.Request, record *exchangeRecord) (*http.Response, error) {
+	if !record.beginRequest() {
+		return nil, errTooManyTries
+	}
+	if request.Method == http.MethodDelete { // the end of the session
+		ctx = outbound.WithoutEvidence(ctx)
+	}
+	request = request.Clone(outbound.Authorize(ctx, s.connection.Authorize))
+	request.Header.Set("User-Agent", "blueprintd/"+s.client.version)
+	if version, agreed := s.version.Load().(string); agreed && request.Header.Get(versionHeader) == "" {
+		request.Header.Set(versionHeader, version)
+	}
+	return s.client.http.Do(request)
+}
+
+// boundedBody is a response body of bounded size. It records what ends it early.
+type boundedBody struct {
+	io.ReadCloser
+	left    int64
+	record  *exchangeRecord
+	failed  bool // the status is an error
+	release func()
+}
+
+func (b *boundedBody) Read(into []byte) (int, error) {
+	n, err := b.ReadCloser.Read(into)
+	if b.left -= int64(n); b.left < 0 {
+		n, err = 0, errTooLarge
+	}
+	if err != nil && err != io.EOF {
+		b.record.setError(err)
+	}
+	return n, err
+}
+
+func (b *boundedBody) Close() error {
+	defer b.release()
+	if b.failed {
+		outbound.Drain(b.ReadCloser)
+	}
+	return b.ReadCloser.Close()
+}
+
+// Result is the result of a tool in plain JSON values.
+type Result struct {
+	Structured any   // nil for none
+	Content    []any // as the protocol has it: [{"type":"text","text":...}, ...] // in the form of the protocol: [{"type":"text","text":...}, ...]
+	IsError    bool
+}
+
+// Text joins the texts of the content, in at most most bytes.
+func (r *Result) Text(most int) string {
+	text := ""
+	for _, element := range r.Content {
+		object, _ := element.(map[string]any)
+		if part, ok := object["text"].(string); ok && object["type"] == "text" {
+			if text != "" {
+				text += "\n"
+			}
+			text += displayText(part, most)
+		}
+		if len(text) > 4*most {
+			break
+		}
+	}
+	return displayText(text, most)
+}
+
+// Call calls a tool once. A failure of the tool itself is a Result with IsError. Errors
+// are those of Tools, with NotSent only when the call did not leave this machine.
+func (s *Session) Call(ctx context.Context, name string, arguments map[string]any) (*Result, error) {
+	encoded, err := blueprint.Encode(arguments)
+	if err != nil {
+		return nil, permanentFailure("bad_config", "the arguments cannot be written as JSON")
+	}
+	if arguments == nil {
+		encoded = []byte("{}")
+	}
+	raw, err := s.recorded(ctx, func(ctx context.Context) error {
+		_, err := s.sdk.CallTool(ctx, &sdk.CallToolParams{Name: name, Arguments: json.RawMessage(encoded)})
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return s.readResult(raw)
+}
+
+func (s *Session) readResult(raw []byte) (*Result, error) {
+	broken := &blueprint.Failure{Code: "mcp_error", Message: s.host + " answered tools/call with something else than a result"}
+	value, err := blueprint.Decode(raw)
+	object, ok := value.(map[string]any)
+	if err != nil || !ok {
+		return nil, broken
+	}
+	if object["resultType"] == "input_required" {
+		return nil, &blueprint.Failure{Code: "mcp_error", Message: "the tool asks for more input, which is not supported", Permanent: true}
+	}
+	result := &Result{Structured: object["structuredContent"], Content: []any{}}
+	content, given := object["content"]
+	if list, ok := content.([]any); ok {
+		result.Content = list
+	} else if given && content != nil || !given && result.Structured == nil {
+		return nil, broken
+	}
+	result.IsError, _ = object["isError"].(bool)
+	return result, nil
 }
