@@ -47,7 +47,7 @@ func TestWarnings(t *testing.T) {
 		{"item outside", file(uses("{{item ?? 1}}")), "uses item, which only exists inside a for-each node", file("    - {id: f, type: for-each, title: F, config: {items: '[1]', nodes: [{id: i, type: template, title: I, config: {text: '{{item}} {{= index + 1}}'}}]}}\n")},
 		{"key of the scope", file(uses("{{= execution.ID}}")), `execution has no key "ID"; did you mean "id"?`, file(uses("{{= execution.id + blueprint.title}} {{trigger.headers.x}} {{blueprint.id}}"))},
 		{"key of a node", file(a, uses("{{= nodes.a.outputs.text}}")), `nodes.a has no key "outputs"; did you mean "output"?`, file(a, uses("{{= nodes.a.output.text + nodes[\"a\"][\"output\"].outputs}}"))},
-		{"edge twice", file(gate, a, edges("{source: g, target: a, sourceHandle: 'true'}, {source: g, target: a, sourceHandle: 'true'}")), "is the same as edges[0]", file(gate, a, edges("{source: g, target: a, sourceHandle: 'true'}, {source: g, target: a, sourceHandle: 'false'}"))},
+		{"edge twice", file(gate, a, edges("{source: g, target: a, sourceHandle: 'true'}, {source: g, target: a, sourceHandle: 'true'}")), "duplicates edges[0]", file(gate, a, edges("{source: g, target: a, sourceHandle: 'true'}, {source: g, target: a, sourceHandle: 'false'}"))},
 		{"method", file("    - {id: h, type: http-request, title: H, config: {method: GETT, url: 'https://example.com/'}}\n"), `did you mean "GET"?`, file("    - {id: h, type: http-request, title: H, config: {method: PURGE, url: 'https://example.com/'}}\n    - {id: i, type: http-request, title: I, config: {method: PUT, url: 'https://example.com/'}}\n")},
 		{"node member beside the right one", file(strings.Replace(a, "title", "confg: {}, title", 1)), `did you mean "config"?`, file(strings.Replace(a, "title", "position: {}, data: {}, style: {}, title", 1))},
 		{"other name", file(strings.Replace(a, "title", "retries: 3, title", 1)), `did you mean "retry"?`, file(strings.Replace(a, "title", "tries: 3, title", 1))},
@@ -184,17 +184,24 @@ func TestNoFalseAlarm(t *testing.T) {
 			}
 		}
 	}
-	source, err := os.ReadFile("../web/src/pages/blueprints/templates.ts")
-	if err != nil {
-		t.Fatal(err)
+	literal := func(file, start, end string) string { // of TypeScript that is JavaScript too
+		t.Helper()
+		source, err := os.ReadFile(filepath.Join("../web/src", file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, rest, found := strings.Cut(string(source), start)
+		text, _, ended := strings.Cut(rest, end)
+		if !found || !ended {
+			t.Fatalf("%s has no %q", file, start)
+		}
+		return text + end
 	}
-	_, list, found := strings.Cut(string(source), "export const templates: Template[] = ")
-	if !found {
-		t.Fatal("the dashboard's templates are written another way")
-	}
+	texts := literal("text/blueprints.ts", "export const templatesText = ", "\n}")
+	list := literal("pages/blueprints/templates.ts", "export const templates: Template[] = ", "\n]")
 	pool := script.New(script.Options{})
 	defer pool.Background()()
-	outcome, err := pool.Do(context.Background(), script.Script{Owner: "test", Source: "return " + list, Now: time.Unix(0, 0), Timeout: time.Minute})
+	outcome, err := pool.Do(context.Background(), script.Script{Owner: "test", Source: "const templatesText = " + texts + "\nreturn " + list, Now: time.Unix(0, 0), Timeout: time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -85,7 +85,7 @@ function rejected(map: BlueprintMap, added: readonly MapNode[], gate: MapNode, t
     config: {
       failed: true,
       message:
-        '{{= (input.comment ?? "") != "" ? "rejected: " + input.comment : (input.expired ?? false) ? "rejected: nobody decided in time" : "rejected" }}',
+        '{{= (input.comment ?? "") != "" ? "rejected: " + input.comment : (input.expired ?? false) ? "rejected: no decision in time" : "rejected" }}',
     },
   }
   const at = positionOf(gate)
