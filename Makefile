@@ -30,11 +30,12 @@ goldens: ## write what is made from the code: catalogue, procedures, OpenAPI, JS
 
 check: lint web-lint web-test race thorough bench-once cross sim-check ## everything CI runs besides go test, fuzzing and the end-to-end tests
 
-lint: ## gofmt, go vet, staticcheck, a tidy go.mod
+lint: ## gofmt, go vet, staticcheck, plain words, a tidy go.mod
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo "hint: run gofmt -w on these files"; exit 1; }
 	go vet ./...
 	go vet -tags mutant ./foundation/mutant ./engine ./store
 	go tool staticcheck ./...
+	go run ./tests/words
 	go mod tidy -diff
 	go mod verify
 
