@@ -12,14 +12,10 @@ import (
 	"blueprintd/server/sandbox"
 )
 
-// sandboxSend answers POST /sandbox/send {"webhook": triggerId, "body"?, "preset"?,
+// sendWebhook answers POST /sandbox/send {"webhook": triggerId, "body"?, "preset"?,
 // "headers"?}: it sends a delivery to a trigger of this server, signed with its secret as by
 // the preset's service, and returns the request and the response. The caller must manage the
 // trigger.
-func (s *Server) sandboxSend() trpc.PlainFunc {
-	return s.sandboxOnly(map[string]trpc.PlainFunc{http.MethodPost: s.sendWebhook})
-}
-
 func (s *Server) sendWebhook(w http.ResponseWriter, r *http.Request, caller *trpc.Caller) error {
 	value, err := readJSON(w, r, maxSandbox)
 	if err != nil {

@@ -11,13 +11,6 @@ import (
 	"blueprintd/tests/process"
 )
 
-func write(t *testing.T, path string, data []byte) {
-	t.Helper()
-	if err := os.WriteFile(path, data, 0o600); err != nil {
-		t.Fatal(err)
-	}
-}
-
 func TestChangedCertificatesAreReadAnew(t *testing.T) {
 	t.Parallel()
 	folder, log := t.TempDir(), &lockedBuffer{}

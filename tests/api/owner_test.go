@@ -184,6 +184,3 @@ func TestEarnestAndPlay(t *testing.T) {
 		servertest.New(t, servertest.OnFile(path), test.first).Stop() // as if nothing had been
 	}
 }
-
-// authorityOf is that of a user who acts without a run.
-func authorityOf(userID string) blueprint.Authority { return blueprint.Authority{PrincipalID: userID} }
