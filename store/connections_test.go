@@ -141,7 +141,7 @@ func TestUpdateConnection(t *testing.T) {
 		elsewhere := map[string]any{"baseUrl": "https://evil.example"}
 		_, err := s.UpdateConnection(ctx, ann, c.ID, nil, elsewhere)
 		wantCode(t, err, blueprint.CodeBadRequest)
-		if !strings.Contains(fmt.Sprint(err), "config.botToken: must be sent again") || strings.Contains(fmt.Sprint(err), "canary") {
+		if !strings.Contains(fmt.Sprint(err), "config.botToken: must be given again") || strings.Contains(fmt.Sprint(err), "canary") {
 			t.Error(err)
 		}
 		if used := must(s.ConnectionForUse(ctx, blueprint.Authority{PrincipalID: ann.UserID}, c.ID))(t); !cmp.Equal(used.Config, slackConfig()) {

@@ -109,7 +109,7 @@ func TestSetupLinkOfAFreshServer(t *testing.T) {
 		{blueprint.CodeNotFound, "no longer valid", with("token", "")},
 		{blueprint.CodeNotFound, "no longer valid", with("token", token+"x")},
 		{blueprint.CodeNotFound, "no longer valid", with("token", strings.ToLower(token))},
-		{blueprint.CodeBadRequest, "email: is no email address", with("email", "ada")},
+		{blueprint.CodeBadRequest, "email: must be an email address", with("email", "ada")},
 		{blueprint.CodeBadRequest, "name: ", with("name", " ")},
 		{blueprint.CodeBadRequest, "password: must have at least 10 characters", with("password", "123456789")},
 		{blueprint.CodeBadRequest, "password: must have at most 1000 bytes", with("password", strings.Repeat("é", 600))},

@@ -69,7 +69,7 @@ func TestBadConnections(t *testing.T) {
 			{"connection.create", create(`"type":"slack","config":{"token":"canary-of-slack"}`), "config.botToken: required; config.token: is unknown"},
 			{"connection.create", create(`"type":"http","config":{"auth":{"type":"basic"},"hosts":["a b",5]}`), "config.auth.username: required; config.auth.password: required; config.hosts[0]: must be a host"},
 			{"connection.create", `{"name":" ","type":"slack","config":{"botToken":"t"}}`, "name: must not be empty"},
-			{"connection.update", `{"id":"` + id + `","config":{"baseUrl":"https://evil.example"}}`, "config.botToken: must be sent again"},
+			{"connection.update", `{"id":"` + id + `","config":{"baseUrl":"https://evil.example"}}`, "config.botToken: must be given again"},
 			{"connection.update", `{"id":"` + id + `","config":{"botToken":""}}`, "config.botToken: required"},
 			{"connection.update", `{"id":"` + id + `","name":""}`, "name: must not be empty"},
 		} {

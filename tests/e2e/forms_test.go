@@ -26,7 +26,7 @@ var writeForm = flag.String("write-form", "", "write testdata/forms/`NUMBER`, da
 
 // A form is what testdata/forms/NUMBER/form.json says about the databases beside it:
 // server.db, with its log, as a killed server left it, and server.backup. Both are
-// compressed, and have the master key server.db.key.
+// compressed; master.key is their master key.
 type form struct {
 	Now      string            `json:"now"` // the virtual time at which the server was killed
 	Runs     map[string]string `json:"runs"`
@@ -102,7 +102,7 @@ func unpackForm(t *testing.T, folder string) (f form, to string) {
 			t.Fatal(err)
 		}
 	}
-	key, err := os.ReadFile(filepath.Join(folder, "server.db.key"))
+	key, err := os.ReadFile(filepath.Join(folder, "master.key"))
 	if err == nil {
 		err = os.WriteFile(filepath.Join(to, "server.db.key"), key, 0o600)
 	}
@@ -280,7 +280,7 @@ func makeForm(t *testing.T, folder string) {
 	}
 	key, err := os.ReadFile(database + ".key")
 	if err == nil {
-		err = os.WriteFile(filepath.Join(folder, "server.db.key"), key, 0o600)
+		err = os.WriteFile(filepath.Join(folder, "master.key"), key, 0o600)
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -58,7 +58,7 @@ func TestExpect(t *testing.T) {
 	server := Start(t, WithSandbox())
 	id, once := server.Create(ask), 1
 	server.Expect(Expectation{Match: Match{NodeType: "http-request"}, Times: &once, Request: &Request{Method: "GET"}})
-	if unmet := server.Unmet(); len(unmet) != 1 || !strings.Contains(unmet[0], "came 0 times") {
+	if unmet := server.Unmet(); len(unmet) != 1 || !strings.Contains(unmet[0], "got 0 times") {
 		t.Errorf("%q", unmet)
 	}
 	server.Execute(id, nil)

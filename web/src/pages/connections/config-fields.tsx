@@ -45,10 +45,10 @@ export function ConfigFields({ type, schema, config, onChange, error, readOnly, 
   )
 }
 
-// What the server says to programs, said to who sees the field.
+// Rewords a message of the server, which addresses programs, for the reader of a form.
 function plainer(message: string): string {
   if (message === 'required') return configFieldsText.required
-  const moved = /^must be sent again.* because (it would go somewhere else by the change of .+)$/.exec(message)
+  const moved = /^must be given again.* because (it would be sent elsewhere after a change of .+)$/.exec(message)
   if (moved) return configFieldsText.enterItAgain(moved[1])
   return /^(must|is|has)\b/.test(message) ? configFieldsText.it(message) : message
 }
