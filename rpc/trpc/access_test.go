@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"reflect"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -32,8 +33,11 @@ func (k *scopedKeys) Authenticate(_ context.Context, token string) (blueprint.Ad
 func TestScopes(t *testing.T) {
 	keys := &scopedKeys{}
 	var ran []string
+	var mu sync.Mutex // over ran: calls of a batch run at once
 	run := func(name string) func(context.Context, *Caller, struct{}) (string, error) {
 		return func(_ context.Context, caller *Caller, _ struct{}) (string, error) {
+			mu.Lock()
+			defer mu.Unlock()
 			ran = append(ran, name+" as "+caller.KeyID)
 			return "", nil
 		}
