@@ -146,7 +146,7 @@ func (v *victim) explode(t *testing.T, bomb *bomb, text string) {
 		t.Errorf("%d bytes are answered with %d", len(text), len(answer.Text))
 	}
 	t.Logf("%d bytes: %.1f for each, answer of %d", len(text), used/float64(len(text)), len(answer.Text))
-	if bound := bomb.most*float64(len(text)) + 4<<20; used > bound {
+	if bound := bomb.most*float64(len(text)) + 5<<20; used > bound {
 		t.Errorf("%.1f MiB for %.1f MiB", used/(1<<20), float64(len(text))/(1<<20))
 	}
 }
