@@ -131,7 +131,7 @@ func TestEventsOfPauses(t *testing.T) {
 		expect("it asks again", pause("c"))
 		w.advance(time.Hour)
 		w.settle(h.ID)
-		expect("nobody answered", `execution.failed {"error":{"code":"expired","message":"no answer in time","nodeId":"c"},"status":"failed"}`)
+		expect("no answer in time", `execution.failed {"error":{"code":"expired","message":"no answer in time","nodeId":"c"},"status":"failed"}`)
 
 		cancelled := 0
 		w.journal.setFault(func(_ int, c *blueprint.JournalCommit) error {

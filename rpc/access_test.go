@@ -663,7 +663,7 @@ func TestConnectionsOfOthersAreNotUsed(t *testing.T) {
 	}
 }
 
-// tests tests and signs in for every connection.
+// tests is a ConnectionTester for which every test and sign-in succeeds.
 type tests struct{}
 
 func (tests) Test(context.Context, string, string) (bool, string, error) {

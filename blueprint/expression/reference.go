@@ -1,6 +1,7 @@
 package expression
 
 import (
+	"errors"
 	"unicode/utf8"
 
 	"github.com/expr-lang/expr/ast"
@@ -102,7 +103,7 @@ func (e *Error) Spot() blueprint.Spot {
 // SpotOf is Spot for an error of CompileExpression whose source starts at the
 // character offset before of a longer text.
 func SpotOf(err error, before int) blueprint.Spot {
-	refused, ok := err.(*Error) //nolint:errorlint // never wrapped
+	refused, ok := errors.AsType[*Error](err)
 	if !ok {
 		return blueprint.Spot{}
 	}

@@ -171,7 +171,7 @@ func TestFire(t *testing.T) {
 		log := ada.Log(t, run)
 		servertest.Shape(t, kind+" output", at(log, "outputSummary.output"), fmt.Sprintf(`{"in": %s, "type": %q, "id": %q}`, given, kind, trigger))
 		servertest.Shape(t, kind+" metadata", at(log, "executionMetadata"), fmt.Sprintf(`{"blueprintVersion": "1.0.0", "triggerId": %q, "firingId": %q}`, trigger, firing))
-		if at(log, "userId") != ada.ID { // it runs as its creator for every caller
+		if at(log, "userId") != ada.ID { // the creator of the trigger, not its caller
 			t.Errorf("%s ran as %v", kind, at(log, "userId"))
 		}
 		servertest.Shape(t, kind+" without input", at(ada.OK(t, fire, object{"triggerId": trigger}), "success"), "true")

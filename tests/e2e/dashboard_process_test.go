@@ -99,7 +99,7 @@ func TestSessionOutlivesTheServer(t *testing.T) {
 	}
 }
 
-// withPassword gives a user some password, as another process would.
+// withPassword sets the password of a user, as a command in another process does.
 func withPassword(t testing.TB, database, email string) {
 	t.Helper()
 	stored, err := store.Open(t.Context(), store.Options{Path: database, Schema: presentSchema(t), Clock: clock.Real{}, IDs: ids.New(nil)})
