@@ -216,16 +216,7 @@ func TestRotateTidiesUp(t *testing.T) {
 		}
 	}
 	// One that was cut off is finished, and forgets what it would have kept.
-	cut := rotating(t, path)
-	cut.After = func(step string) error {
-		if step == "switch" {
-			return io.ErrUnexpectedEOF
-		}
-		return nil
-	}
-	if _, err := cut.Run(t.Context()); !errors.Is(err, io.ErrUnexpectedEOF) {
-		t.Fatal(err)
-	}
+	cutRotation(t, path)
 	for _, finished := range []bool{true, false} {
 		forgetful := rotating(t, path)
 		forgetful.Forget = true
@@ -295,16 +286,7 @@ func TestRotateCommand(t *testing.T) {
 		code := run(append([]string{"blueprintd"}, args...), strings.NewReader(""), &out, &failure)
 		return code, out.String() + failure.String()
 	}
-	cut := rotating(t, path)
-	cut.After = func(step string) error {
-		if step == "switch" {
-			return io.ErrUnexpectedEOF
-		}
-		return nil
-	}
-	if _, err := cut.Run(t.Context()); !errors.Is(err, io.ErrUnexpectedEOF) {
-		t.Fatal(err)
-	}
+	cutRotation(t, path)
 	const fits = "ok       master key   it fits the database"
 	if _, text := called("doctor", "--db", path); !strings.Contains(text, fits) || !strings.Contains(text, "a rotation of the master key was interrupted") {
 		t.Errorf("doctor: %s", text)
@@ -327,5 +309,20 @@ func TestRotateCommand(t *testing.T) {
 		if code, text := called(append([]string{"master-key", "rotate"}, wrong...)...); code != command.ExitFailed || !strings.Contains(text, "hint: ") {
 			t.Errorf("%q: %d %s", wrong, code, text)
 		}
+	}
+}
+
+// cutRotation begins a rotation that ends after the switch to the new key.
+func cutRotation(t *testing.T, path string) {
+	t.Helper()
+	cut := rotating(t, path)
+	cut.After = func(step string) error {
+		if step == "switch" {
+			return io.ErrUnexpectedEOF
+		}
+		return nil
+	}
+	if _, err := cut.Run(t.Context()); !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Fatal(err)
 	}
 }
