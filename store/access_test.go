@@ -43,90 +43,92 @@ func TestAccess(t *testing.T) {
 			{"former member", blueprint.AccessNone, blueprint.AccessView},
 			{"stranger", blueprint.AccessNone, blueprint.AccessView},
 		} {
-			for _, visible := range []bool{false, true} {
-				b := must(s.CreateBlueprint(ctx, people["creator"], blueprint.NewBlueprint{Title: "T", Map: oneNode("set"), OrganizationID: team}))(t)
-				lend(t, s, b, people["collaborator admin"], "editor")
-				lend(t, s, b, people["collaborator admin"], "admin")
-				lend(t, s, b, people["editor"], "editor")
-				want := test.private
-				if visible {
-					want = test.public
-					must(s.UpdateBlueprint(ctx, people["creator"], b.ID, blueprint.BlueprintPatch{Visibility: &public}))(t)
-				}
-				trigger := must(s.CreateTrigger(ctx, people["creator"], b.ID, blueprint.TriggerManual, nil))(t)
-				who := people[test.who]
-				description := "changed"
-				calls := []struct {
-					name string
-					need blueprint.Access
-					call func() error
-				}{
-					{"GetBlueprint", blueprint.AccessView, func() error {
-						details, err := s.GetBlueprint(ctx, who, b.ID)
-						if err == nil && (details.CanManage != (want >= blueprint.AccessManage) || details.IsOwner != (want == blueprint.AccessOwner)) {
-							t.Errorf("%s: can_manage %v, is_owner %v at level %d", test.who, details.CanManage, details.IsOwner, want)
-						}
-						return err
-					}},
-					{"Definition", blueprint.AccessView, func() error {
-						_, access, err := s.Definition(ctx, who, b.ID)
-						if err == nil && access != want {
-							t.Errorf("%s has level %d, want %d", test.who, access, want)
-						}
-						return err
-					}},
-					{"Rate", blueprint.AccessView, func() error { _, err := s.Rate(ctx, who, b.ID, 3); return err }},
-					{"Favorite", blueprint.AccessView, func() error { _, err := s.Favorite(ctx, who, b.ID, true); return err }},
-					{"ExecutionLogs", blueprint.AccessView, func() error { _, err := s.ExecutionLogs(ctx, who, b.ID, 20, 0); return err }},
-					{"ListTriggers", blueprint.AccessManage, func() error { _, err := s.ListTriggers(ctx, who, b.ID); return err }},
-					{"Versions", blueprint.AccessManage, func() error { _, err := s.Versions(ctx, who, b.ID); return err }},
-					{"GetTrigger", blueprint.AccessManage, func() error { _, err := s.GetTrigger(ctx, who, trigger.ID); return err }},
-					{"CreateTrigger", blueprint.AccessManage, func() error {
-						_, err := s.CreateTrigger(ctx, who, b.ID, blueprint.TriggerManual, nil)
-						return err
-					}},
-					{"UpdateTrigger", blueprint.AccessManage, func() error { _, err := s.UpdateTrigger(ctx, who, trigger.ID, nil, nil); return err }},
-					{"Firings", blueprint.AccessManage, func() error { _, _, err := s.Firings(ctx, who, trigger.ID, 20, 0); return err }},
-					{"FindFirings", blueprint.AccessManage, func() error {
-						_, _, err := s.FindFirings(ctx, who, trigger.ID, blueprint.FiringFilter{Key: "x"}, 20, 0)
-						return err
-					}},
-					{"FiringsToRedeliver", blueprint.AccessManage, func() error {
-						_, _, err := s.FiringsToRedeliver(ctx, who, &blueprint.RedeliverRequest{TriggerID: trigger.ID, Limit: 20})
-						return err
-					}},
-					{"Ledger", blueprint.AccessManage, func() error {
-						_, err := s.Ledger(ctx, who, trigger.ID, blueprint.FiringFilter{}, 20)
-						return err
-					}},
-					{"TickRows", blueprint.AccessManage, func() error { _, err := s.TickRows(ctx, who, trigger.ID, 1); return err }},
-					{"ReasonCounts", blueprint.AccessManage, func() error { _, err := s.ReasonCounts(ctx, who, trigger.ID, 1, 20); return err }},
-					{"UpdateBlueprint", blueprint.AccessManage, func() error {
-						_, err := s.UpdateBlueprint(ctx, who, b.ID, blueprint.BlueprintPatch{Description: &description})
-						return err
-					}},
-					{"visibility", blueprint.AccessAdmin, func() error {
-						_, err := s.UpdateBlueprint(ctx, who, b.ID, blueprint.BlueprintPatch{Visibility: &b.Visibility})
-						return err
-					}},
-					{"DeleteTrigger", blueprint.AccessManage, func() error { return s.DeleteTrigger(ctx, who, trigger.ID) }},
-					{"DeleteBlueprint", blueprint.AccessAdmin, func() error { _, err := s.DeleteBlueprint(ctx, who, b.ID); return err }},
-				}
-				for _, call := range calls {
-					if call.name == "visibility" && visible {
-						continue // it would hide the blueprint from the rest of the table
+			t.Run(test.who, func(t *testing.T) {
+				for _, visible := range []bool{false, true} {
+					b := must(s.CreateBlueprint(ctx, people["creator"], blueprint.NewBlueprint{Title: "T", Map: oneNode("set"), OrganizationID: team}))(t)
+					lend(t, s, b, people["collaborator admin"], "editor")
+					lend(t, s, b, people["collaborator admin"], "admin")
+					lend(t, s, b, people["editor"], "editor")
+					want := test.private
+					if visible {
+						want = test.public
+						must(s.UpdateBlueprint(ctx, people["creator"], b.ID, blueprint.BlueprintPatch{Visibility: &public}))(t)
 					}
-					if got := blueprint.CodeOf(call.call()); got != code[want >= call.need] {
-						t.Errorf("%s (public: %v) %s: %q, want %q", test.who, visible, call.name, got, code[want >= call.need])
+					trigger := must(s.CreateTrigger(ctx, people["creator"], b.ID, blueprint.TriggerManual, nil))(t)
+					who := people[test.who]
+					description := "changed"
+					calls := []struct {
+						name string
+						need blueprint.Access
+						call func() error
+					}{
+						{"GetBlueprint", blueprint.AccessView, func() error {
+							details, err := s.GetBlueprint(ctx, who, b.ID)
+							if err == nil && (details.CanManage != (want >= blueprint.AccessManage) || details.IsOwner != (want == blueprint.AccessOwner)) {
+								t.Errorf("can_manage %v, is_owner %v at level %d", details.CanManage, details.IsOwner, want)
+							}
+							return err
+						}},
+						{"Definition", blueprint.AccessView, func() error {
+							_, access, err := s.Definition(ctx, who, b.ID)
+							if err == nil && access != want {
+								t.Errorf("%s has level %d, want %d", test.who, access, want)
+							}
+							return err
+						}},
+						{"Rate", blueprint.AccessView, func() error { _, err := s.Rate(ctx, who, b.ID, 3); return err }},
+						{"Favorite", blueprint.AccessView, func() error { _, err := s.Favorite(ctx, who, b.ID, true); return err }},
+						{"ExecutionLogs", blueprint.AccessView, func() error { _, err := s.ExecutionLogs(ctx, who, b.ID, 20, 0); return err }},
+						{"ListTriggers", blueprint.AccessManage, func() error { _, err := s.ListTriggers(ctx, who, b.ID); return err }},
+						{"Versions", blueprint.AccessManage, func() error { _, err := s.Versions(ctx, who, b.ID); return err }},
+						{"GetTrigger", blueprint.AccessManage, func() error { _, err := s.GetTrigger(ctx, who, trigger.ID); return err }},
+						{"CreateTrigger", blueprint.AccessManage, func() error {
+							_, err := s.CreateTrigger(ctx, who, b.ID, blueprint.TriggerManual, nil)
+							return err
+						}},
+						{"UpdateTrigger", blueprint.AccessManage, func() error { _, err := s.UpdateTrigger(ctx, who, trigger.ID, nil, nil); return err }},
+						{"Firings", blueprint.AccessManage, func() error { _, _, err := s.Firings(ctx, who, trigger.ID, 20, 0); return err }},
+						{"FindFirings", blueprint.AccessManage, func() error {
+							_, _, err := s.FindFirings(ctx, who, trigger.ID, blueprint.FiringFilter{Key: "x"}, 20, 0)
+							return err
+						}},
+						{"FiringsToRedeliver", blueprint.AccessManage, func() error {
+							_, _, err := s.FiringsToRedeliver(ctx, who, &blueprint.RedeliverRequest{TriggerID: trigger.ID, Limit: 20})
+							return err
+						}},
+						{"Ledger", blueprint.AccessManage, func() error {
+							_, err := s.Ledger(ctx, who, trigger.ID, blueprint.FiringFilter{}, 20)
+							return err
+						}},
+						{"TickRows", blueprint.AccessManage, func() error { _, err := s.TickRows(ctx, who, trigger.ID, 1); return err }},
+						{"ReasonCounts", blueprint.AccessManage, func() error { _, err := s.ReasonCounts(ctx, who, trigger.ID, 1, 20); return err }},
+						{"UpdateBlueprint", blueprint.AccessManage, func() error {
+							_, err := s.UpdateBlueprint(ctx, who, b.ID, blueprint.BlueprintPatch{Description: &description})
+							return err
+						}},
+						{"visibility", blueprint.AccessAdmin, func() error {
+							_, err := s.UpdateBlueprint(ctx, who, b.ID, blueprint.BlueprintPatch{Visibility: &b.Visibility})
+							return err
+						}},
+						{"DeleteTrigger", blueprint.AccessManage, func() error { return s.DeleteTrigger(ctx, who, trigger.ID) }},
+						{"DeleteBlueprint", blueprint.AccessAdmin, func() error { _, err := s.DeleteBlueprint(ctx, who, b.ID); return err }},
+					}
+					for _, step := range calls { // in this order: the last ones take the access away
+						if step.name == "visibility" && visible {
+							continue // it would hide the blueprint from the rest of the table
+						}
+						if got := blueprint.CodeOf(step.call()); got != code[want >= step.need] {
+							t.Errorf("public: %v, %s: %q, want %q", visible, step.name, got, code[want >= step.need])
+						}
+					}
+					if want < blueprint.AccessAdmin {
+						continue
+					}
+					for _, call := range calls { // it is deleted now, and unknown even to its creator
+						wantCode(t, call.call(), blueprint.CodeNotFound)
 					}
 				}
-				if want < blueprint.AccessAdmin {
-					continue
-				}
-				for _, call := range calls { // it is deleted now, and unknown even to its creator
-					wantCode(t, call.call(), blueprint.CodeNotFound)
-				}
-			}
+			})
 		}
 	})
 }

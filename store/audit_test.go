@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"blueprintd/blueprint"
 )
 
@@ -121,8 +123,9 @@ func TestAuditOfChanges(t *testing.T) {
 			e := entries[0]
 			detail := must(blueprint.Encode(e.Detail))(t)
 			home := map[string]string{team: "team", workspace: "ann"}[e.OrganizationID]
-			if got := fmt.Sprint(e.TargetType, " ", e.TargetID, " ", home, " ", string(detail)); got != step.want || e.Action != step.action || e.ActorID != ann.UserID || !strings.EqualFold(e.ActorName, "ann") || e.Via != "api" || linesOf(t, s) != before+1 {
-				t.Errorf("%s: %s %+v\nwant %s", step.action, got, e, step.want)
+			got := []any{fmt.Sprint(e.TargetType, " ", e.TargetID, " ", home, " ", string(detail)), e.Action, e.ActorID, strings.ToLower(e.ActorName), e.Via, linesOf(t, s)}
+			if diff := cmp.Diff([]any{step.want, step.action, ann.UserID, "ann", "api", before + 1}, got); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", step.action, diff)
 			}
 			if strings.Contains(string(detail), "S3cret") {
 				t.Errorf("%s tells a secret: %s", step.action, detail)
@@ -141,14 +144,14 @@ func TestAuditOfChanges(t *testing.T) {
 func TestAuditOfSetup(t *testing.T) {
 	everywhere(t, func(t *testing.T, s *Store) {
 		ann := user(t, s, "ann")
-		for i, c := range []struct{ email, want string }{{"new@example.com", `["email","name","password"]`}, {"new@example.com", `["name","password"]`}} {
+		for i, step := range []struct{ email, want string }{{"new@example.com", `["email","name","password"]`}, {"new@example.com", `["name","password"]`}} {
 			token := fmt.Sprint("token ", i)
 			check(t, s.CreateSetupLink(context.Background(), ann.UserID, token))
 			ctx, _ := as(blueprint.Principal{}, "session.setup")
-			must(s.TakeSetupLink(ctx, token, blueprint.SetupLink{Email: c.email, Name: "Ann"}, "$argon2id$", "session "+token, ""))(t)
+			must(s.TakeSetupLink(ctx, token, blueprint.SetupLink{Email: step.email, Name: "Ann"}, "$argon2id$", "session "+token, ""))(t)
 			newest := must(s.WholeAuditLog(context.Background(), 1))(t)
-			if got := must(blueprint.Encode(newest[0].Detail["changed"]))(t); len(newest) != 1 || string(got) != c.want {
-				t.Errorf("%s, want %s", got, c.want)
+			if got := must(blueprint.Encode(newest[0].Detail["changed"]))(t); len(newest) != 1 || string(got) != step.want {
+				t.Errorf("%s, want %s", got, step.want)
 			}
 		}
 	})
@@ -188,19 +191,21 @@ func TestAuditLog(t *testing.T) {
 			{"stranger", team, 3, 0, "forbidden", 0},
 			{"stranger", "3b241101-e2bb-4255-8caf-4136c566a962", 3, 0, "forbidden", 0},
 		} {
-			list, total, err := s.AuditLog(bare, people[c.who], c.of, c.limit, c.offset)
-			got := []string{}
-			for _, e := range list {
-				got = append(got, e.Action)
-			}
-			if blueprint.CodeOf(err) == blueprint.CodeForbidden {
-				got = []string{"forbidden"}
-			} else {
-				check(t, err)
-			}
-			if strings.Join(got, " ") != c.want || total != c.total {
-				t.Errorf("%s of %q: %s of %d, want %s of %d", c.who, c.of, got, total, c.want, c.total)
-			}
+			t.Run(fmt.Sprint(c.who, " ", c.limit, " ", c.want), func(t *testing.T) {
+				list, total, err := s.AuditLog(bare, people[c.who], c.of, c.limit, c.offset)
+				got := []string{}
+				for _, e := range list {
+					got = append(got, e.Action)
+				}
+				if blueprint.CodeOf(err) == blueprint.CodeForbidden {
+					got = []string{"forbidden"}
+				} else {
+					check(t, err)
+				}
+				if strings.Join(got, " ") != c.want || total != c.total {
+					t.Errorf("%s of %q: %s of %d, want %s of %d", c.who, c.of, got, total, c.want, c.total)
+				}
+			})
 		}
 	})
 }
@@ -216,12 +221,14 @@ func TestNoteAction(t *testing.T) {
 		run := finished(s, b, people["member"], []byte("{}"))
 		check(t, s.Commit(bare, run))
 		for kind, id := range map[string]string{"blueprint": b.ID, "trigger": trigger.ID, "execution": run.Row.ID} {
-			s.NoteAction(bare, &blueprint.AuditEntry{ActorID: people["member"].UserID, Action: "x", TargetType: kind, TargetID: id, Via: "api", Detail: map[string]any{"n": 1, "long": strings.Repeat("x", 1<<20)}})
-			list, _, err := s.AuditLog(bare, owner, team, 1, 0)
-			check(t, err)
-			if len(list) != 1 || list[0].TargetID != id || list[0].Detail["omitted"] != true {
-				t.Errorf("%s: %+v", kind, list)
-			}
+			t.Run(kind, func(t *testing.T) {
+				s.NoteAction(bare, &blueprint.AuditEntry{ActorID: people["member"].UserID, Action: "x", TargetType: kind, TargetID: id, Via: "api", Detail: map[string]any{"n": 1, "long": strings.Repeat("x", 1<<20)}})
+				list, _, err := s.AuditLog(bare, owner, team, 1, 0)
+				check(t, err)
+				if len(list) != 1 || list[0].TargetID != id || list[0].Detail["omitted"] != true {
+					t.Errorf("%+v, want one line for %s with its detail omitted", list, id)
+				}
+			})
 		}
 	})
 }
@@ -241,13 +248,22 @@ func TestNoteWrongPassword(t *testing.T) {
 	s.NoteWrongPassword(changing, bob.UserID)
 	advance(t, s, time.Minute)
 	s.NoteWrongPassword(signingIn, ann.UserID)
-	if list, total, err := s.AuditLog(t.Context(), bob, "", 10, 0); err != nil || total != 2 || list[0].Action != "session.changePassword" || list[0].TargetID != bob.UserID {
-		t.Errorf("%d lines %+v, %v", total, list, err)
+	lines := func(who blueprint.Principal) (lines []string) {
+		list, total, err := s.AuditLog(t.Context(), who, "", 10, 0)
+		check(t, err)
+		if total != len(list) {
+			t.Errorf("%d lines in all, want %d", total, len(list))
+		}
+		for _, e := range list {
+			lines = append(lines, fmt.Sprint(e.Action, " ", e.TargetID, " ", e.Detail))
+		}
+		return lines
 	}
-	list, total, err := s.AuditLog(t.Context(), ann, "", 10, 0)
-	check(t, err)
-	if total != 2 || fmt.Sprint(list[0].Detail) != "map[alsoBefore:4 outcome:failed]" || fmt.Sprint(list[1].Detail) != "map[outcome:failed]" || list[0].Action != "session.create" || list[0].TargetID != ann.UserID {
-		t.Errorf("%d lines %+v", total, list)
+	if diff := cmp.Diff([]string{"session.changePassword " + bob.UserID + " map[outcome:failed]", "session.create " + bob.UserID + " map[outcome:failed]"}, lines(bob)); diff != "" {
+		t.Errorf("lines of bob (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"session.create " + ann.UserID + " map[alsoBefore:4 outcome:failed]", "session.create " + ann.UserID + " map[outcome:failed]"}, lines(ann)); diff != "" {
+		t.Errorf("lines of ann (-want +got):\n%s", diff)
 	}
 	for i := range mostFailed - 10 {
 		s.audits.failed[fmt.Sprint("session.create ", i)] = wrongPassword{at: s.options.Clock.Now()}
@@ -302,20 +318,22 @@ func TestAuditUsesIndex(t *testing.T) {
 	for query, index := range map[string]string{
 		ofActor.count: "audit_log_actor", ofTheirAdmin.count: "audit_log_organization", ofActor.page: "audit_log_actor", ofTheirAdmin.page: "audit_log_organization",
 	} {
-		var plan []string
-		args := []any{"x", 1}
-		if strings.Contains(query, "?3") {
-			args = append(args, 1)
-		}
-		check(t, s.writer.session.each("EXPLAIN QUERY PLAN "+query, args, func(scan func(...any) error) error {
-			var a, b, c int
-			var line string
-			err := scan(&a, &b, &c, &line)
-			plan = append(plan, line)
-			return err
-		}))
-		if text := strings.Join(plan, "\n"); !strings.Contains(text, "COVERING INDEX "+index) || strings.Contains(text, "SCAN a") {
-			t.Error(text)
-		}
+		t.Run(index, func(t *testing.T) {
+			var plan []string
+			args := []any{"x", 1}
+			if strings.Contains(query, "?3") {
+				args = append(args, 1)
+			}
+			check(t, s.writer.session.each("EXPLAIN QUERY PLAN "+query, args, func(scan func(...any) error) error {
+				var a, b, c int
+				var line string
+				err := scan(&a, &b, &c, &line)
+				plan = append(plan, line)
+				return err
+			}))
+			if text := strings.Join(plan, "\n"); !strings.Contains(text, "COVERING INDEX "+index) || strings.Contains(text, "SCAN a") {
+				t.Error(text)
+			}
+		})
 	}
 }

@@ -61,8 +61,8 @@ func TestBackup(t *testing.T) {
 	if want := []string{"copying", "checking the copy", "writing the checksum"}; !cmp.Equal(stages, want) {
 		t.Errorf("stages %v, want %v", stages, want)
 	}
-	if report.Unfinished != 1 || report.Rows["executions"] != 2 || report.Rows["users"] != 1 || report.At != blueprint.TimeOf(start) || report.Version != "1.2.3" {
-		t.Errorf("report %+v", report)
+	if diff := cmp.Diff([]any{int64(1), int64(2), int64(1), blueprint.TimeOf(start), "1.2.3"}, []any{report.Unfinished, report.Rows["executions"], report.Rows["users"], report.At, report.Version}); diff != "" {
+		t.Errorf("unfinished, executions, users, time and version (-want +got):\n%s", diff)
 	}
 	info := must(os.Stat(path))(t)
 	if info.Size() != report.Size || info.Mode().Perm() != 0o600 {

@@ -201,8 +201,8 @@ func TestBudgetOfBlueprint(t *testing.T) {
 		ann := user(t, s, "ann")
 		tokens, calls := int64(1000), int64(3)
 		made := must(s.CreateBlueprint(ctx, ann, blueprint.NewBlueprint{Title: "T", Map: oneNode("set"), Budget: &blueprint.Budget{Tokens: &tokens}}))(t)
-		if made.Budget == nil || *made.Budget.Tokens != 1000 || made.Budget.Calls != nil {
-			t.Errorf("made with %+v", made.Budget)
+		if diff := cmp.Diff(&blueprint.Budget{Tokens: &tokens}, made.Budget); diff != "" {
+			t.Errorf("budget as created (-want +got):\n%s", diff)
 		}
 		changed := must(s.UpdateBlueprint(ctx, ann, made.ID, blueprint.BlueprintPatch{Budget: &blueprint.Budget{Calls: &calls, OnBreach: blueprint.BreachPauses}}))(t)
 		same := must(s.UpdateBlueprint(ctx, ann, made.ID, blueprint.BlueprintPatch{Budget: &blueprint.Budget{Calls: &calls, OnBreach: blueprint.BreachPauses}}))(t)
@@ -210,8 +210,9 @@ func TestBudgetOfBlueprint(t *testing.T) {
 			t.Errorf("versions %s and %s", changed.Version, same.Version)
 		}
 		now, _, err := s.Definition(ctx, ann, made.ID)
-		if err != nil || now.Budget == nil || now.Budget.Tokens != nil || *now.Budget.Calls != 3 || now.Budget.OnBreach != blueprint.BreachPauses {
-			t.Errorf("the definition has %+v, %v", now, err)
+		check(t, err)
+		if diff := cmp.Diff(&blueprint.Budget{Calls: &calls, OnBreach: blueprint.BreachPauses}, now.Budget); diff != "" {
+			t.Errorf("budget of the definition (-want +got):\n%s", diff)
 		}
 		first := must(s.DefinitionVersion(ctx, made.ID, "1.0.0"))(t)
 		if first.Budget == nil || *first.Budget.Tokens != 1000 {

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -54,18 +55,20 @@ func TestListBlueprints(t *testing.T) {
 			{stranger, blueprint.BlueprintFilter{Scope: blueprint.ScopeShared}, "Lent", 1},
 			{stranger, blueprint.BlueprintFilter{Scope: blueprint.ScopePublic}, "Public", 1},
 		} {
-			if test.filter.Limit == 0 {
-				test.filter.Limit = 20
-			}
-			test.filter.Page = max(test.filter.Page, 1)
-			list, total, err := s.ListBlueprints(ctx, test.who, test.filter)
-			var titles []string
-			for _, b := range list {
-				titles = append(titles, b.Title)
-			}
-			if got := strings.Join(titles, ", "); err != nil || got != test.want || total != test.total || list == nil {
-				t.Errorf("%+v: %q of %d, want %q of %d: %v", test.filter, got, total, test.want, test.total, err)
-			}
+			t.Run(fmt.Sprintf("%+v", test.filter), func(t *testing.T) {
+				if test.filter.Limit == 0 {
+					test.filter.Limit = 20
+				}
+				test.filter.Page = max(test.filter.Page, 1)
+				list, total, err := s.ListBlueprints(ctx, test.who, test.filter)
+				var titles []string
+				for _, b := range list {
+					titles = append(titles, b.Title)
+				}
+				if got := strings.Join(titles, ", "); err != nil || got != test.want || total != test.total || list == nil {
+					t.Errorf("%+v: %q of %d, want %q of %d: %v", test.filter, got, total, test.want, test.total, err)
+				}
+			})
 		}
 		_, _, err := s.ListBlueprints(ctx, creator, blueprint.BlueprintFilter{Scope: "all", Page: 1, Limit: 1})
 		wantCode(t, err, blueprint.CodeBadRequest)

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"blueprintd/blueprint"
 	"blueprintd/foundation/clock"
 )
@@ -75,62 +77,75 @@ func TestBreaker(t *testing.T) {
 	}
 	for _, split := range []bool{false, true} {
 		for _, c := range cases {
-			ctx := context.Background()
-			options := testOptions(t)
-			options.Ephemeral = true
-			var log strings.Builder
-			options.Logger = slog.New(slog.NewTextHandler(&log, nil))
-			s := open(t, options)
-			ann := user(t, s, "ann")
-			b := create(t, s, ann, "T")
-			trigger := must(s.CreateTrigger(ctx, ann, b.ID, blueprint.TriggerWebhook, c.config))(t)
-			before := must(s.Generation(ctx))(t)
-			for _, e := range c.ends {
-				for range e.count {
-					ends(t, s, b, trigger, e.source, e.how, e.cancelled, split)
+			t.Run(c.name, func(t *testing.T) {
+				ctx := context.Background()
+				options := testOptions(t)
+				options.Ephemeral = true
+				var log strings.Builder
+				options.Logger = slog.New(slog.NewTextHandler(&log, nil))
+				s := open(t, options)
+				ann := user(t, s, "ann")
+				b := create(t, s, ann, "T")
+				trigger := must(s.CreateTrigger(ctx, ann, b.ID, blueprint.TriggerWebhook, c.config))(t)
+				before := must(s.Generation(ctx))(t)
+				for _, e := range c.ends {
+					for range e.count {
+						ends(t, s, b, trigger, e.source, e.how, e.cancelled, split)
+					}
 				}
-			}
-			failures, paused, err := breakerOf(s, trigger.ID)
-			binding := must(s.Binding(ctx, trigger.ID))(t)
-			rows, _, _ := s.Firings(ctx, ann, trigger.ID, 100, 0)
-			var said []blueprint.Firing
-			for _, row := range rows {
-				if row.Decision == blueprint.DecisionRefused {
-					said = append(said, row)
+				failures, paused, err := breakerOf(s, trigger.ID)
+				binding := must(s.Binding(ctx, trigger.ID))(t)
+				rows, _, _ := s.Firings(ctx, ann, trigger.ID, 100, 0)
+				var said []blueprint.Firing
+				for _, row := range rows {
+					if row.Decision == blueprint.DecisionRefused {
+						said = append(said, row)
+					}
 				}
-			}
-			if err != nil || failures != c.left || (paused != "") != c.trips || binding.Trigger.IsActive == c.trips ||
-				(must(s.Generation(ctx))(t) > before) != c.trips || (s.Stats().Tripped == 1) != c.trips || strings.Contains(log.String(), "level=WARN") != c.trips {
-				t.Errorf("%s: %d failures, paused %q, active %v, %v, log %s", c.name, failures, paused, binding.Trigger.IsActive, err, log.String())
-			}
-			if !c.trips {
-				if len(said) > 0 {
-					t.Errorf("%s: the ledger has %+v", c.name, said)
+				check(t, err)
+				if failures != c.left {
+					t.Errorf("%d failures, want %d", failures, c.left)
 				}
-				continue
-			}
-			if len(said) != 1 || said[0].Source != hook || said[0].Key != said[0].ID || !strings.Contains(said[0].Reason, paused) || !strings.Contains(said[0].Reason, "isActive") || len(said[0].Reason) > 300 {
-				t.Errorf("%s: the ledger has %+v", c.name, said)
-			}
-			if !strings.Contains(paused, "20 runs in a row failed, the last of them exec_") || !strings.Contains(log.String(), "hint=") {
-				t.Errorf("%s: paused %q, log %s", c.name, paused, log.String())
-			}
-			on, off := true, false
-			must(s.UpdateTrigger(ctx, ann, trigger.ID, nil, &off))(t)
-			if _, paused, _ := breakerOf(s, trigger.ID); paused == "" {
-				t.Errorf("%s: switched off by hand it was forgotten why it was off", c.name)
-			}
-			must(s.UpdateTrigger(ctx, ann, trigger.ID, nil, &on))(t)
-			failures, paused, err = breakerOf(s, trigger.ID)
-			if binding = must(s.Binding(ctx, trigger.ID))(t); failures != 0 || paused != "" || err != nil || !binding.Trigger.IsActive {
-				t.Errorf("%s: switched on again: %d failures, paused %q, %v", c.name, failures, paused, err)
-			}
-			for range 19 {
-				ends(t, s, b, trigger, hook, failed, false, split)
-			}
-			if binding = must(s.Binding(ctx, trigger.ID))(t); !binding.Trigger.IsActive {
-				t.Errorf("%s: it was switched off too early again", c.name)
-			}
+				want := map[string]bool{"reason": c.trips, "inactive": c.trips, "new generation": c.trips, "counted": c.trips, "warning": c.trips}
+				got := map[string]bool{
+					"reason": paused != "", "inactive": !binding.Trigger.IsActive, "new generation": must(s.Generation(ctx))(t) > before,
+					"counted": s.Stats().Tripped == 1, "warning": strings.Contains(log.String(), "level=WARN"),
+				}
+				if diff := cmp.Diff(want, got); diff != "" {
+					t.Errorf("signs of a trip (-want +got):\n%s\npaused %q, log %s", diff, paused, log.String())
+				}
+				if !c.trips {
+					if len(said) > 0 {
+						t.Errorf("the ledger has %+v", said)
+					}
+					return
+				}
+				if len(said) != 1 || said[0].Source != hook || said[0].Key != said[0].ID {
+					t.Fatalf("the ledger has %+v, want one refused firing from %s with its id as the key", said, hook)
+				}
+				if reason := said[0].Reason; !strings.Contains(reason, paused) || !strings.Contains(reason, "isActive") || len(reason) > 300 {
+					t.Errorf("the reason is %q, want at most 300 bytes with %q and isActive", reason, paused)
+				}
+				if !strings.Contains(paused, "20 runs in a row failed, the last of them exec_") || !strings.Contains(log.String(), "hint=") {
+					t.Errorf("paused %q, log %s", paused, log.String())
+				}
+				on, off := true, false
+				must(s.UpdateTrigger(ctx, ann, trigger.ID, nil, &off))(t)
+				if _, paused, _ := breakerOf(s, trigger.ID); paused == "" {
+					t.Error("switched off by hand it was forgotten why it was off")
+				}
+				must(s.UpdateTrigger(ctx, ann, trigger.ID, nil, &on))(t)
+				failures, paused, err = breakerOf(s, trigger.ID)
+				if binding = must(s.Binding(ctx, trigger.ID))(t); failures != 0 || paused != "" || err != nil || !binding.Trigger.IsActive {
+					t.Errorf("switched on again: %d failures, paused %q, %v", failures, paused, err)
+				}
+				for range 19 {
+					ends(t, s, b, trigger, hook, failed, false, split)
+				}
+				if binding = must(s.Binding(ctx, trigger.ID))(t); !binding.Trigger.IsActive {
+					t.Error("it was switched off too early again")
+				}
+			})
 		}
 	}
 }
@@ -191,85 +206,87 @@ func TestBreakerLetsIn(t *testing.T) {
 		{"mail that proves its sender", mail, map[string]any{"requireAuth": true, "allowFrom": []any{"@example.org"}}, false},
 		{"schedule", blueprint.TriggerScheduled, map[string]any{"cron": "* * * * *"}, false},
 	} {
-		ctx := context.Background()
-		v := clock.NewVirtual(start)
-		options := testOptions(t)
-		options.Ephemeral, options.Clock = true, v
-		s := open(t, options)
-		ann := user(t, s, "ann")
-		b := create(t, s, ann, "T")
-		trigger := must(s.CreateTrigger(ctx, ann, b.ID, c.kind, c.config))(t)
-		at := start
-		pass := func(d time.Duration) {
-			at = at.Add(d)
-			check(t, v.Advance(ctx, at))
-		}
-		expect := func(what string, failures int, active bool) *blueprint.Binding {
-			t.Helper()
-			n, paused, err := breakerOf(s, trigger.ID)
-			binding := must(s.Binding(ctx, trigger.ID))(t)
-			if n != failures || binding.Trigger.IsActive != active || (paused == "") != active || err != nil {
-				t.Errorf("%s: %s: %d failures, active %v, paused %q, %v", c.name, what, n, binding.Trigger.IsActive, paused, err)
+		t.Run(c.name, func(t *testing.T) {
+			ctx := context.Background()
+			v := clock.NewVirtual(start)
+			options := testOptions(t)
+			options.Ephemeral, options.Clock = true, v
+			s := open(t, options)
+			ann := user(t, s, "ann")
+			b := create(t, s, ann, "T")
+			trigger := must(s.CreateTrigger(ctx, ann, b.ID, c.kind, c.config))(t)
+			at := start
+			pass := func(d time.Duration) {
+				at = at.Add(d)
+				check(t, v.Advance(ctx, at))
 			}
-			return binding
-		}
-		end := func(n int, how blueprint.Status) {
-			t.Helper()
-			for range n {
-				run := finished(s, b, ann, []byte("{}"))
-				f := firing(s, trigger, s.options.IDs.ULID(v.Now()))
-				f.Source, f.Decision, f.ExecutionID = blueprint.KindOf(c.kind).Source, blueprint.DecisionStarted, &run.Row.ID
-				run.Firing, run.Row.Status, run.Row.TriggerID, run.Row.FiringID = &f, how, trigger.ID, f.ID
-				run.Row.CreatedAt = blueprint.TimeOf(v.Now())
-				run.Row.UpdatedAt, run.Row.StartTime, run.Row.EndTime = run.Row.CreatedAt, run.Row.CreatedAt, run.Row.CreatedAt
-				check(t, s.Commit(ctx, run))
+			expect := func(what string, failures int, active bool) *blueprint.Binding {
+				t.Helper()
+				n, paused, err := breakerOf(s, trigger.ID)
+				binding := must(s.Binding(ctx, trigger.ID))(t)
+				if n != failures || binding.Trigger.IsActive != active || (paused == "") != active || err != nil {
+					t.Errorf("%s: %d failures, active %v, paused %q, %v", what, n, binding.Trigger.IsActive, paused, err)
+				}
+				return binding
 			}
-		}
-		letIn := func(want bool) {
-			t.Helper()
-			if done, err := s.Reactivate(ctx, trigger.ID); done != want || err != nil {
-				t.Errorf("%s: let in %v, %v; want %v", c.name, done, err, want)
+			end := func(n int, how blueprint.Status) {
+				t.Helper()
+				for range n {
+					run := finished(s, b, ann, []byte("{}"))
+					f := firing(s, trigger, s.options.IDs.ULID(v.Now()))
+					f.Source, f.Decision, f.ExecutionID = blueprint.KindOf(c.kind).Source, blueprint.DecisionStarted, &run.Row.ID
+					run.Firing, run.Row.Status, run.Row.TriggerID, run.Row.FiringID = &f, how, trigger.ID, f.ID
+					run.Row.CreatedAt = blueprint.TimeOf(v.Now())
+					run.Row.UpdatedAt, run.Row.StartTime, run.Row.EndTime = run.Row.CreatedAt, run.Row.CreatedAt, run.Row.CreatedAt
+					check(t, s.Commit(ctx, run))
+				}
 			}
-		}
-		pass(time.Second)
-		letIn(false)
-		end(20, blueprint.StatusFailed)
-		binding := expect("twenty", 20, false)
-		rows, _, _ := s.Firings(ctx, ann, trigger.ID, 1, 0)
-		if len(rows) != 1 || !strings.Contains(rows[0].Reason, "isActive") || len(rows[0].Reason) > 300 || strings.Contains(rows[0].Reason, "15 minutes") != c.open {
-			t.Errorf("%s: %d bytes, rows %+v", c.name, len(rows[0].Reason), rows)
-		}
-		if !c.open {
-			if binding.RetryAt != 0 {
-				t.Errorf("%s: it may be tried again at %v", c.name, binding.RetryAt)
+			letIn := func(want bool) {
+				t.Helper()
+				if done, err := s.Reactivate(ctx, trigger.ID); done != want || err != nil {
+					t.Errorf("let in %v, %v; want %v", done, err, want)
+				}
 			}
-			pass(time.Hour)
+			pass(time.Second)
 			letIn(false)
-			continue
-		}
-		if want := blueprint.TimeOf(at.Add(15 * time.Minute)); binding.RetryAt != want {
-			t.Errorf("%s: it may be tried again at %v, want %v", c.name, binding.RetryAt, want)
-		}
-		pass(15*time.Minute - time.Millisecond)
-		letIn(false)
-		pass(time.Millisecond)
-		letIn(true)
-		letIn(false)
-		expect("let in", 19, true)
-		end(1, blueprint.StatusFailed) // created in the millisecond in which it was switched on
-		expect("failed again", 20, false)
-		pass(15 * time.Minute)
-		letIn(true)
-		end(1, blueprint.StatusCompleted)
-		expect("works again", 0, true)
-		end(20, blueprint.StatusFailed)
-		pass(15 * time.Minute)
-		off := false
-		must(s.UpdateTrigger(ctx, ann, trigger.ID, nil, &off))(t)
-		letIn(false) // a user switched it off
-		if binding = expect("switched off", 20, false); binding.RetryAt != 0 || strings.Contains(binding.Tripped.String(), "15 minutes") {
-			t.Errorf("%s: switched off by hand: %+v", c.name, binding)
-		}
+			end(20, blueprint.StatusFailed)
+			binding := expect("twenty", 20, false)
+			rows, _, _ := s.Firings(ctx, ann, trigger.ID, 1, 0)
+			if len(rows) != 1 || !strings.Contains(rows[0].Reason, "isActive") || len(rows[0].Reason) > 300 || strings.Contains(rows[0].Reason, "15 minutes") != c.open {
+				t.Errorf("%d bytes, rows %+v", len(rows[0].Reason), rows)
+			}
+			if !c.open {
+				if binding.RetryAt != 0 {
+					t.Errorf("it may be tried again at %v, want never", binding.RetryAt)
+				}
+				pass(time.Hour)
+				letIn(false)
+				return
+			}
+			if want := blueprint.TimeOf(at.Add(15 * time.Minute)); binding.RetryAt != want {
+				t.Errorf("it may be tried again at %v, want %v", binding.RetryAt, want)
+			}
+			pass(15*time.Minute - time.Millisecond)
+			letIn(false)
+			pass(time.Millisecond)
+			letIn(true)
+			letIn(false)
+			expect("let in", 19, true)
+			end(1, blueprint.StatusFailed) // created in the millisecond in which it was switched on
+			expect("failed again", 20, false)
+			pass(15 * time.Minute)
+			letIn(true)
+			end(1, blueprint.StatusCompleted)
+			expect("works again", 0, true)
+			end(20, blueprint.StatusFailed)
+			pass(15 * time.Minute)
+			off := false
+			must(s.UpdateTrigger(ctx, ann, trigger.ID, nil, &off))(t)
+			letIn(false) // a user switched it off
+			if binding = expect("switched off", 20, false); binding.RetryAt != 0 || strings.Contains(binding.Tripped.String(), "15 minutes") {
+				t.Errorf("switched off by hand: %+v", binding)
+			}
+		})
 	}
 }
 
@@ -380,7 +397,10 @@ func TestPausedTriggers(t *testing.T) {
 	}
 	data, _ := events[0].Data.(map[string]any)
 	reason, _ := data["reason"].(string)
-	if data["triggerId"] != tick.ID || data["decision"] != "paused" || !strings.Contains(reason, "20 runs in a row failed, the last of them exec_") || events[0].BlueprintID != b.ID || events[0].OrganizationID != b.OrganizationID {
-		t.Errorf("%+v", events[0])
+	if diff := cmp.Diff([]any{tick.ID, "paused", b.ID, b.OrganizationID}, []any{data["triggerId"], data["decision"], events[0].BlueprintID, events[0].OrganizationID}); diff != "" {
+		t.Errorf("trigger, decision, blueprint and organization (-want +got):\n%s", diff)
+	}
+	if want := "20 runs in a row failed, the last of them exec_"; !strings.Contains(reason, want) {
+		t.Errorf("the reason is %q, want %q in it", reason, want)
 	}
 }

@@ -224,16 +224,18 @@ func TestChangeKeyRefuses(t *testing.T) {
 			return ended
 		},
 	} {
-		s := must(OpenToChangeKey(ctx, options))(t)
-		if _, err := s.ChangeKey(spoil(s), next, ChangeKeyOptions{}); err == nil {
-			t.Errorf("%s: no error", name)
-		}
-		check(t, s.Close())
-		s = must(Open(ctx, options))(t)
-		if diff := cmp.Diff(sealedContent, look(s)); diff != "" {
-			t.Errorf("%s: %s", name, diff)
-		}
-		check(t, s.Close())
+		t.Run(name, func(t *testing.T) {
+			s := must(OpenToChangeKey(ctx, options))(t)
+			if _, err := s.ChangeKey(spoil(s), next, ChangeKeyOptions{}); err == nil {
+				t.Error("the key was changed, want an error")
+			}
+			check(t, s.Close())
+			s = must(Open(ctx, options))(t)
+			if diff := cmp.Diff(sealedContent, look(s)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			check(t, s.Close())
+		})
 	}
 }
 

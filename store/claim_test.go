@@ -255,22 +255,24 @@ func TestADatabaseStaysWhatItIs(t *testing.T) {
 		{kind{sandbox: true}, kind{true, true}, ""},
 		{kind{true, true}, kind{sandbox: true}, virtual},
 	} {
-		options := testOptions(t)
-		must(Open(context.Background(), options.as(false, false, false)))(t).Close() // by a tool, which decides nothing
-		options = options.as(true, test.first.sandbox, test.first.virtual)
-		must(Open(context.Background(), options))(t).Close()
-		if test.want != "" {
-			wantRefusal(t, options.as(true, test.then.sandbox, test.then.virtual), test.want)
-		} else {
-			must(Open(context.Background(), options.as(true, test.then.sandbox, test.then.virtual)))(t).Close()
-		}
-		// What was refused changed nothing, and a tool may look at any.
-		must(Open(context.Background(), options))(t).Close()
-		tool := must(Open(context.Background(), options.as(false, false, false)))(t)
-		if tool.IsSandbox() != test.first.sandbox {
-			t.Errorf("%+v: a tool takes it for a sandbox's: %v", test, tool.IsSandbox())
-		}
-		tool.Close()
+		t.Run(fmt.Sprintf("%+v then %+v", test.first, test.then), func(t *testing.T) {
+			options := testOptions(t)
+			must(Open(context.Background(), options.as(false, false, false)))(t).Close() // by a tool, which decides nothing
+			options = options.as(true, test.first.sandbox, test.first.virtual)
+			must(Open(context.Background(), options))(t).Close()
+			if test.want != "" {
+				wantRefusal(t, options.as(true, test.then.sandbox, test.then.virtual), test.want)
+			} else {
+				must(Open(context.Background(), options.as(true, test.then.sandbox, test.then.virtual)))(t).Close()
+			}
+			// What was refused changed nothing, and a tool may look at any.
+			must(Open(context.Background(), options))(t).Close()
+			tool := must(Open(context.Background(), options.as(false, false, false)))(t)
+			if tool.IsSandbox() != test.first.sandbox {
+				t.Errorf("%+v: a tool takes it for a sandbox's: %v", test, tool.IsSandbox())
+			}
+			tool.Close()
+		})
 	}
 	aged := testOptions(t)
 	aged.KeepExecutions, aged.KeepFirings, aged.KeepAudit = Keep{Age: time.Hour, Rows: 5}, Keep{Age: time.Hour}, Keep{Age: time.Hour}

@@ -47,13 +47,15 @@ func TestConnections(t *testing.T) {
 			t.Error(cmp.Diff(want, *got))
 		}
 		for who, ids := range map[string][]string{"creator": {shared.ID, own.ID}, "member": {shared.ID}, "stranger": {}, "former member": {}} {
-			list, got := must(s.Connections(ctx, people[who], ""))(t), []string{}
-			for _, c := range list {
-				got = append(got, c.ID)
-			}
-			if !cmp.Equal(got, ids) {
-				t.Errorf("%s lists %v, want %v", who, got, ids)
-			}
+			t.Run(who, func(t *testing.T) {
+				list, got := must(s.Connections(ctx, people[who], ""))(t), []string{}
+				for _, c := range list {
+					got = append(got, c.ID)
+				}
+				if !cmp.Equal(got, ids) {
+					t.Errorf("%s lists %v, want %v", who, got, ids)
+				}
+			})
 		}
 		if list := must(s.Connections(ctx, ann, team))(t); !cmp.Equal(list, []blueprint.Connection{shared}) {
 			t.Errorf("of the team: %+v", list)

@@ -2,6 +2,7 @@ package store
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -32,19 +33,21 @@ func TestBrokenHints(t *testing.T) {
 		{errFenced, "another server", []string{"only one server"}},
 		{errors.New("else"), "the database has failed", []string{"blueprintd doctor --full"}},
 	} {
-		var told *blueprint.Error
-		if !errors.As(broken(test.err), &told) || told.Code != blueprint.CodeUnavailable || !strings.Contains(told.Message, test.message) {
-			t.Errorf("%v: told %+v", test.err, told)
-			continue
-		}
-		for _, part := range test.hints {
-			if !strings.Contains(told.Hint, part) {
-				t.Errorf("%v: the hint is %q", test.err, told.Hint)
+		t.Run(test.message, func(t *testing.T) {
+			var told *blueprint.Error
+			if !errors.As(broken(test.err), &told) || told.Code != blueprint.CodeUnavailable || !strings.Contains(told.Message, test.message) {
+				t.Errorf("%v: told %+v", test.err, told)
+				return
 			}
-		}
-		if strings.Contains(told.Message+told.Hint, "  ") {
-			t.Errorf("%v: %q %q", test.err, told.Message, told.Hint)
-		}
+			for _, part := range test.hints {
+				if !strings.Contains(told.Hint, part) {
+					t.Errorf("%v: the hint is %q", test.err, told.Hint)
+				}
+			}
+			if strings.Contains(told.Message+told.Hint, "  ") {
+				t.Errorf("%v: %q %q", test.err, told.Message, told.Hint)
+			}
+		})
 	}
 }
 
@@ -102,9 +105,11 @@ func TestFullAtStart(t *testing.T) {
 		{roomy, codedError(sqliteIOError), false},
 		{full, codedError(sqliteCorrupt), false},
 	} {
-		err := unopened(test.options.fullAtStart(test.err))
-		if got := strings.Contains(messageOf(err), "disk of the database is full"); got != test.full || got && !strings.Contains(hintOf(err, ""), "start again") {
-			t.Errorf("%v: %v, hint %q", test.err, err, hintOf(err, ""))
-		}
+		t.Run(fmt.Sprintf("%#v", test.err), func(t *testing.T) {
+			err := unopened(test.options.fullAtStart(test.err))
+			if got := strings.Contains(messageOf(err), "disk of the database is full"); got != test.full || got && !strings.Contains(hintOf(err, ""), "start again") {
+				t.Errorf("%v: %v, hint %q", test.err, err, hintOf(err, ""))
+			}
+		})
 	}
 }

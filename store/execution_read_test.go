@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -33,8 +34,9 @@ func TestExecutionReaders(t *testing.T) {
 				wantCode(t, err, blueprint.CodeNotFound)
 				continue
 			}
-			if err != nil || canManage != manages || string(stored.Record) != "record" || stored.State != nil || stored.Row != commit.Row {
-				t.Errorf("%s reads %+v, %v, %v", name, stored, canManage, err)
+			check(t, err)
+			if diff := cmp.Diff([]any{commit.Row, "record", []byte(nil), manages}, []any{stored.Row, string(stored.Record), stored.State, canManage}); diff != "" {
+				t.Errorf("%s reads (-want +got):\n%s", name, diff)
 			}
 		}
 		for _, wrong := range []string{"", "unknown", "exec_1_x", "'\x00"} {
@@ -96,15 +98,17 @@ func TestExecutionLogs(t *testing.T) {
 			{bob, 20, 0, newest(bobs)},
 			{bob, 2, 1, newest(bobs)[1:3]},
 		} {
-			list, err := s.ExecutionLogs(ctx, test.who, b.ID, test.limit, test.offset)
-			if got := executionIDs(list); err != nil || !slices.Equal(got, test.want) || list == nil {
-				t.Errorf("limit %d, offset %d: %v, want %v: %v", test.limit, test.offset, got, test.want, err)
-			}
-			for _, stored := range list {
-				if (stored.Record != nil) != stored.Row.Status.Terminal() {
-					t.Errorf("record %q of a run that is %s", stored.Record, stored.Row.Status)
+			t.Run(fmt.Sprintf("%d from %d", test.limit, test.offset), func(t *testing.T) {
+				list, err := s.ExecutionLogs(ctx, test.who, b.ID, test.limit, test.offset)
+				if got := executionIDs(list); err != nil || !slices.Equal(got, test.want) || list == nil {
+					t.Errorf("limit %d, offset %d: %v, want %v: %v", test.limit, test.offset, got, test.want, err)
 				}
-			}
+				for _, stored := range list {
+					if (stored.Record != nil) != stored.Row.Status.Terminal() {
+						t.Errorf("record %q of a run that is %s", stored.Record, stored.Row.Status)
+					}
+				}
+			})
 		}
 		_, err := s.ExecutionLogs(ctx, bob, other.ID, 20, 0)
 		wantCode(t, err, blueprint.CodeForbidden)
@@ -211,22 +215,24 @@ func TestListingPlans(t *testing.T) {
 		"old hours":    {oldHours, []any{0, "", 5, 9, 5}},
 		"firings":      {"SELECT f.id FROM firings f WHERE f.trigger_id = ? ORDER BY f.seq DESC", []any{"x"}},
 	} {
-		var plan []string
-		check(t, s.read(context.Background(), func(q *session) error {
-			return q.each("EXPLAIN QUERY PLAN "+test.query, test.args, func(scan func(...any) error) error {
-				var id, parent, unused int
-				var detail string
-				err := scan(&id, &parent, &unused, &detail)
-				plan = append(plan, detail)
-				return err
-			})
-		}))
-		for _, line := range plan {
-			table, scanned := strings.CutPrefix(line, "SCAN ")
-			if scanned && slices.Contains([]string{"e", "x", "y", "b", "f", "h", "blueprints"}, table) || line == "USE TEMP B-TREE FOR ORDER BY" && name != "recent" {
-				t.Errorf("%s: %q in\n%s", name, line, strings.Join(plan, "\n"))
+		t.Run(name, func(t *testing.T) {
+			var plan []string
+			check(t, s.read(context.Background(), func(q *session) error {
+				return q.each("EXPLAIN QUERY PLAN "+test.query, test.args, func(scan func(...any) error) error {
+					var id, parent, unused int
+					var detail string
+					err := scan(&id, &parent, &unused, &detail)
+					plan = append(plan, detail)
+					return err
+				})
+			}))
+			for _, line := range plan {
+				table, scanned := strings.CutPrefix(line, "SCAN ")
+				if scanned && slices.Contains([]string{"e", "x", "y", "b", "f", "h", "blueprints"}, table) || line == "USE TEMP B-TREE FOR ORDER BY" && name != "recent" {
+					t.Errorf("%q in\n%s", line, strings.Join(plan, "\n"))
+				}
 			}
-		}
-		t.Logf("%s:\n%s", name, strings.Join(plan, "\n"))
+			t.Logf("%s:\n%s", name, strings.Join(plan, "\n"))
+		})
 	}
 }

@@ -14,8 +14,12 @@ func TestTriggerStory(t *testing.T) {
 		ctx := context.Background()
 		who, trigger, all := ledger(t, s, 20)
 		story := must(s.TriggerStory(ctx, trigger.ID))(t)
-		if !cmp.Equal(story.Trigger, trigger) || story.BlueprintTitle != "T" || story.Owner.UserID != who.UserID || !story.CanManage || story.Firings != 20 || story.Oldest != all[0].ReceivedAt || story.CreatedAt != blueprint.TimeOf(start) {
-			t.Errorf("story %+v", story)
+		want := &blueprint.TriggerStory{
+			Trigger: trigger, BlueprintTitle: "T", BlueprintStatus: story.BlueprintStatus, Owner: blueprint.Principal{UserID: who.UserID}, CanManage: true,
+			CreatedAt: blueprint.TimeOf(start), Cursor: story.Cursor, Firings: 20, Oldest: all[0].ReceivedAt,
+		}
+		if diff := cmp.Diff(want, story); diff != "" {
+			t.Errorf("story (-want +got):\n%s", diff)
 		}
 		counts := must(s.ReasonCounts(ctx, who, trigger.ID, all[10].ReceivedAt, 100))(t)
 		sum := 0

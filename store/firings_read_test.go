@@ -160,17 +160,19 @@ func TestFiringsToRedeliver(t *testing.T) {
 			again bool
 			want  []string
 		}{{false, ids[1:]}, {true, ids}} {
-			list, matched, err := s.FiringsToRedeliver(ctx, ann, &blueprint.RedeliverRequest{TriggerID: trigger.ID, Filter: filter, Again: c.again, Limit: 100})
-			var got []string
-			for _, f := range list {
-				got = append(got, f.ID)
-				if (f.Failed == 1) != (f.ID == ids[1]) {
-					t.Errorf("%s failed %d times", f.ID, f.Failed)
+			t.Run(fmt.Sprint(c.again), func(t *testing.T) {
+				list, matched, err := s.FiringsToRedeliver(ctx, ann, &blueprint.RedeliverRequest{TriggerID: trigger.ID, Filter: filter, Again: c.again, Limit: 100})
+				var got []string
+				for _, f := range list {
+					got = append(got, f.ID)
+					if (f.Failed == 1) != (f.ID == ids[1]) {
+						t.Errorf("%s failed %d times", f.ID, f.Failed)
+					}
 				}
-			}
-			if err != nil || matched != len(c.want) || !slices.Equal(got, c.want) {
-				t.Errorf("again %v: %v, %d: %v, want %v", c.again, err, matched, got, c.want)
-			}
+				if err != nil || matched != len(c.want) || !slices.Equal(got, c.want) {
+					t.Errorf("again %v: %v, %d: %v, want %v", c.again, err, matched, got, c.want)
+				}
+			})
 		}
 		_, _, err := s.FiringsToRedeliver(ctx, bob, &blueprint.RedeliverRequest{TriggerID: trigger.ID, Filter: filter, Limit: 1})
 		wantCode(t, err, blueprint.CodeForbidden)
@@ -214,16 +216,18 @@ func TestTickRows(t *testing.T) {
 		record(5, "coalesced")
 		record(6, "refused")
 		for minute, want := range map[int]string{1: "1 5", 2: "2 5", 3: "5", 5: "5", 6: "6", 7: ""} {
-			got := ""
-			for _, row := range must(s.TickRows(ctx, ann, trigger.ID, blueprint.TimeOf(start.Add(time.Duration(minute)*time.Minute))))(t) {
-				got += " " + row.Key
-			}
-			if got != "" {
-				got = got[1:]
-			}
-			if got != want {
-				t.Errorf("minute %d: %q, want %q", minute, got, want)
-			}
+			t.Run(fmt.Sprint(minute), func(t *testing.T) {
+				got := ""
+				for _, row := range must(s.TickRows(ctx, ann, trigger.ID, blueprint.TimeOf(start.Add(time.Duration(minute)*time.Minute))))(t) {
+					got += " " + row.Key
+				}
+				if got != "" {
+					got = got[1:]
+				}
+				if got != want {
+					t.Errorf("minute %d: %q, want %q", minute, got, want)
+				}
+			})
 		}
 	})
 }

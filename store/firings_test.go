@@ -82,10 +82,12 @@ func TestFile(t *testing.T) {
 		}{
 			{ann, row.Files[0].ID, row.Files[0]}, {ann, again.Files[0].ID, again.Files[0]}, {bob, row.Files[0].ID, blueprint.File{}}, {ann, "x", blueprint.File{}}, {ann, lost.Files[0].ID, blueprint.File{}},
 		} {
-			file, body, err := s.File(ctx, test.who, test.id)
-			if file != test.want || test.want.ID == "" && blueprint.CodeOf(err) != blueprint.CodeNotFound || test.want.ID != "" && string(body) != "body" {
-				t.Errorf("%s: %+v %q %v", test.id, file, body, err)
-			}
+			t.Run(test.id, func(t *testing.T) {
+				file, body, err := s.File(ctx, test.who, test.id)
+				if file != test.want || test.want.ID == "" && blueprint.CodeOf(err) != blueprint.CodeNotFound || test.want.ID != "" && string(body) != "body" {
+					t.Errorf("%+v %q %v, want %+v", file, body, err, test.want)
+				}
+			})
 		}
 		check(t, s.write(ctx, func(q *transaction) error {
 			_, err := q.exec("DELETE FROM firings WHERE id = ?", row.ID)

@@ -10,14 +10,18 @@ func TestFold(t *testing.T) {
 	for _, test := range []struct{ a, b string }{
 		{"É", "é"}, {"STRAßE", "straße"}, {"ΟΔΟΣ", "οδος"}, {"ΟΔΟΣ", "οδοσ"}, {"Kelvin \u212a", "KELVIN k"}, {"ſ", "S"}, {"Ǆ", "ǆ"}, {"ǅ", "Ǆ"}, {"\x00A", "\x00a"},
 	} {
-		if fold(test.a) != fold(test.b) {
-			t.Errorf("%q and %q differ", test.a, test.b)
-		}
+		t.Run(test.b, func(t *testing.T) {
+			if fold(test.a) != fold(test.b) {
+				t.Errorf("%q and %q differ", test.a, test.b)
+			}
+		})
 	}
 	for _, test := range []struct{ a, b string }{{"e", "é"}, {"ß", "ss"}, {"a", "b"}, {"1", "l"}} {
-		if fold(test.a) == fold(test.b) {
-			t.Errorf("%q and %q are the same", test.a, test.b)
-		}
+		t.Run(test.a, func(t *testing.T) {
+			if fold(test.a) == fold(test.b) {
+				t.Errorf("%q and %q are the same", test.a, test.b)
+			}
+		})
 	}
 }
 
@@ -41,8 +45,10 @@ func FuzzFold(f *testing.F) {
 
 func TestSlug(t *testing.T) {
 	for name, want := range map[string]string{"Blue  Team!": "blue-team", "Élan 2": "élan-2", "": "x", "!!": "x", "--a--": "a"} {
-		if got := slug(name); got != want {
-			t.Errorf("%q: %q, want %q", name, got, want)
-		}
+		t.Run(name, func(t *testing.T) {
+			if got := slug(name); got != want {
+				t.Errorf("%q, want %q", got, want)
+			}
+		})
 	}
 }

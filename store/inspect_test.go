@@ -3,6 +3,7 @@ package store
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"log/slog"
 	"strings"
 	"testing"
@@ -31,21 +32,23 @@ func TestFileSystems(t *testing.T) {
 		{place: dbfile.FileSystem{Known: true, Magic: 0x01021994}, warns: "gone at the next start"},
 		{place: dbfile.FileSystem{Known: true, Magic: 0xEF53, ReadOnly: true}, refuses: "mounted read-only"},
 	} {
-		var log bytes.Buffer
-		options := testOptions(t)
-		options.Logger = slog.New(slog.NewTextHandler(&log, nil))
-		options.AllowNetworkFS = test.allow
-		options.fileSystem = func(string) (dbfile.FileSystem, error) { return test.place, nil }
-		if test.refuses != "" {
-			wantRefusal(t, options, test.refuses)
-			if found := files(t, strings.TrimSuffix(options.Path, "test.db")); len(found) != 0 {
-				t.Errorf("%+v: files %v", test.place, found)
+		t.Run(fmt.Sprintf("%+v allowed %v", test.place, test.allow), func(t *testing.T) {
+			var log bytes.Buffer
+			options := testOptions(t)
+			options.Logger = slog.New(slog.NewTextHandler(&log, nil))
+			options.AllowNetworkFS = test.allow
+			options.fileSystem = func(string) (dbfile.FileSystem, error) { return test.place, nil }
+			if test.refuses != "" {
+				wantRefusal(t, options, test.refuses)
+				if found := files(t, strings.TrimSuffix(options.Path, "test.db")); len(found) != 0 {
+					t.Errorf("%+v: files %v", test.place, found)
+				}
+				return
 			}
-			continue
-		}
-		check(t, must(Open(context.Background(), options))(t).Close())
-		if said := log.String(); test.warns == "" && said != "" || !strings.Contains(said, test.warns) || said != "" && !strings.Contains(said, "hint=") {
-			t.Errorf("%+v: the log says %q, want %q", test.place, said, test.warns)
-		}
+			check(t, must(Open(context.Background(), options))(t).Close())
+			if said := log.String(); test.warns == "" && said != "" || !strings.Contains(said, test.warns) || said != "" && !strings.Contains(said, "hint=") {
+				t.Errorf("%+v: the log says %q, want %q", test.place, said, test.warns)
+			}
+		})
 	}
 }

@@ -105,10 +105,12 @@ func TestMembersRefused(t *testing.T) {
 			"name, by a member":        {second(s.RenameOrganization(ctx, people["member"], team, "x")), blueprint.CodeForbidden, "admins"},
 			"the creator collaborates": {collaborate(ctx, s, people["creator"], team), blueprint.CodeBadRequest, "already"},
 		} {
-			wantCode(t, c.err, c.code)
-			if c.err == nil || !strings.Contains(c.err.Error(), c.say) {
-				t.Errorf("%s: %v", name, c.err)
-			}
+			t.Run(name, func(t *testing.T) {
+				wantCode(t, c.err, c.code)
+				if c.err == nil || !strings.Contains(c.err.Error(), c.say) {
+					t.Errorf("%v, want %q in it", c.err, c.say)
+				}
+			})
 		}
 	})
 }
@@ -136,14 +138,16 @@ func TestAccountLimits(t *testing.T) {
 		"organizations": {mostOrganizations, func(i int) error { _, err := s.CreateOrganization(ctx, ann, fmt.Sprint(i)); return err }},
 		"categories":    {mostCategories, func(i int) error { _, err := s.CreateCategory(ctx, ann, "", fmt.Sprint(i)); return err }},
 	} {
-		check(t, s.Transact(ctx, func() error {
-			for i := range c.most {
-				check(t, c.one(i))
+		t.Run(name, func(t *testing.T) {
+			check(t, s.Transact(ctx, func() error {
+				for i := range c.most {
+					check(t, c.one(i))
+				}
+				return nil
+			}))
+			if err := c.one(c.most); blueprint.CodeOf(err) != blueprint.CodeBadRequest || !strings.Contains(err.Error(), "limit of "+name) {
+				t.Errorf("%v, want a refusal with limit of %s", err, name)
 			}
-			return nil
-		}))
-		if err := c.one(c.most); blueprint.CodeOf(err) != blueprint.CodeBadRequest || !strings.Contains(err.Error(), "limit of "+name) {
-			t.Errorf("%s: %v", name, err)
-		}
+		})
 	}
 }

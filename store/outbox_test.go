@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -94,9 +95,14 @@ func TestOutbox(t *testing.T) {
 			t.Errorf("data was worked out %d times, told %d times", times, told)
 		}
 		list := must(s.Events(ctx, 1, 2))(t)
-		if len(list) != 2 || list[0].Seq != 2 || list[0].Depth != 3 || list[0].Root != "first" || len(list[0].Key) != 26 || list[0].OrganizationID != b.OrganizationID || list[0].BlueprintID != b.ID ||
-			list[0].At != blueprint.TimeOf(start) || !cmp.Equal(list[0].Data, any(map[string]any{"n": json.Number("1.50")})) {
-			t.Errorf("read %+v", list)
+		if len(list) != 2 || len(list[0].Key) != 26 {
+			t.Fatalf("read %+v, want two events with keys of 26 characters", list)
+		}
+		want := list[0]
+		want.Seq, want.Depth, want.Root, want.At = 2, 3, "first", blueprint.TimeOf(start)
+		want.OrganizationID, want.BlueprintID, want.Data = b.OrganizationID, b.ID, map[string]any{"n": json.Number("1.50")}
+		if diff := cmp.Diff(want, list[0]); diff != "" {
+			t.Errorf("first event (-want +got):\n%s", diff)
 		}
 		check(t, s.RemoveEvents(ctx, []string{list[0].Key, list[1].Key, "unknown"}))
 		if left := must(s.Events(ctx, 0, 10))(t); len(left) != 2 || left[0].Seq != 1 || left[1].Seq != 4 {
@@ -226,14 +232,14 @@ func TestBlueprintEvents(t *testing.T) {
 			{"published already", patch(blueprint.BlueprintPatch{Status: &published}), nil},
 			{"draft again", patch(blueprint.BlueprintPatch{Status: &draft}), []string{`blueprint.updated {"status":"draft","title":"U","version":"1.0.3"}`}},
 		}
-		for _, c := range cases {
-			c.do()
-			if got := outboxOf(t, s); !cmp.Equal(got, c.want) {
-				t.Errorf("%s: %s", c.name, cmp.Diff(c.want, got))
+		for _, step := range cases {
+			step.do()
+			if diff := cmp.Diff(step.want, outboxOf(t, s)); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", step.name, diff)
 			}
 			for _, e := range must(s.Events(ctx, 0, 10))(t) {
 				if e.OrganizationID != b.OrganizationID || e.BlueprintID == "" || e.ExecutionID != "" || e.Depth != 0 {
-					t.Errorf("%s: %+v", c.name, e)
+					t.Errorf("%s: %+v", step.name, e)
 				}
 				check(t, s.RemoveEvents(ctx, []string{e.Key}))
 			}
@@ -282,13 +288,15 @@ func TestNextEvents(t *testing.T) {
 			limit int
 			want  []int64
 		}{{1, []int64{1}}, {2, []int64{1, 7}}, {3, []int64{1, 7, 9}}, {6, []int64{1, 2, 7, 9, 10}}, {9, []int64{1, 2, 3, 7, 9, 10}}, {100, []int64{1, 2, 3, 4, 5, 6, 7, 9, 10}}} {
-			var got []int64
-			for _, e := range must(s.NextEvents(ctx, after, c.limit))(t) {
-				got = append(got, e.Seq)
-			}
-			if !cmp.Equal(got, c.want) {
-				t.Errorf("%d: %v, want %v", c.limit, got, c.want)
-			}
+			t.Run(fmt.Sprint(c.limit), func(t *testing.T) {
+				var got []int64
+				for _, e := range must(s.NextEvents(ctx, after, c.limit))(t) {
+					got = append(got, e.Seq)
+				}
+				if !cmp.Equal(got, c.want) {
+					t.Errorf("%v, want %v", got, c.want)
+				}
+			})
 		}
 	})
 }

@@ -40,8 +40,11 @@ func TestSetupLinks(t *testing.T) {
 		}
 		made := must(s.TakeSetupLink(ctx, "third", blueprint.SetupLink{Email: "Ada@example.com", Name: "Ada"}, oneHash, "ann's", "x"))(t)
 		got := must(s.User(ctx, ann.UserID))(t)
-		if got.Email != "Ada@example.com" || got.Name != "Ada" || made.UserID != ann.UserID || !admitted(t, s, "ann's") || !must(s.AnyPassword(ctx))(t) {
-			t.Errorf("user %+v, session %+v", got, made)
+		if got.Email != "Ada@example.com" || got.Name != "Ada" || made.UserID != ann.UserID {
+			t.Errorf("user %+v, session %+v, want Ada with Ada@example.com and the session of %s", got, made, ann.UserID)
+		}
+		if in, any := admitted(t, s, "ann's"), must(s.AnyPassword(ctx))(t); !in || !any {
+			t.Errorf("admitted %v, any password %v, want both", in, any)
 		}
 		if list := must(s.Organizations(ctx, ann))(t); list[0].Name != "Ada" {
 			t.Errorf("the workspace is called %s", list[0].Name)

@@ -150,14 +150,16 @@ func TestRestoreRefusesForgeries(t *testing.T) {
 		"the bare digest as its signature":         withDigest(append(append(bytes.Clone(pages), must(m.Encode())(t)...), dbfile.SignatureLine(seal.Content)...)),
 		"no signature":                             withDigest(append(append(bytes.Clone(pages), must(m.Encode())(t)...), bytes.Repeat([]byte(" "), len(dbfile.SignatureLine(seal.MAC)))...)),
 	} {
-		_, err := restore(data, RestoreOptions{OldKeys: []*secret.Sealer{sealer(t, 3)}})
-		wantRefused(t, err, "does not verify")
-		if report, err := restore(data, RestoreOptions{Unverified: true}); err != nil || report.Verified {
-			t.Errorf("%s, unverified: %v, %v", name, report.Verified, err)
-		}
-		data[100] ^= 1
-		_, err = restore(data, RestoreOptions{Unverified: true})
-		wantRefused(t, err, "is damaged")
+		t.Run(name, func(t *testing.T) {
+			_, err := restore(data, RestoreOptions{OldKeys: []*secret.Sealer{sealer(t, 3)}})
+			wantRefused(t, err, "does not verify")
+			if report, err := restore(data, RestoreOptions{Unverified: true}); err != nil || report.Verified {
+				t.Errorf("%s, unverified: %v, %v", name, report.Verified, err)
+			}
+			data[100] ^= 1
+			_, err = restore(data, RestoreOptions{Unverified: true})
+			wantRefused(t, err, "is damaged")
+		})
 	}
 }
 

@@ -148,23 +148,25 @@ func TestRunHoursAccess(t *testing.T) {
 			"member": "1 1 2, 1 1 2, 1 1 2", "editor": "1 1 2, FORBIDDEN, 0 0 0", "creator": "1 1 2, 1 1 2, 1 1 2",
 			"stranger": "FORBIDDEN, FORBIDDEN, 0 0 0", "former member": "FORBIDDEN, FORBIDDEN, 0 0 0",
 		} {
-			var got []string
-			for _, filter := range []blueprint.HoursFilter{{BlueprintID: b.ID}, {OrganizationID: team}, {}} {
-				filter.From, filter.To = now, now+1
-				found, err := s.RunHours(ctx, people[who], filter)
-				var all blueprint.RunSums
-				for _, hour := range found.Hours {
-					all.Add(hour.RunSums)
+			t.Run(who, func(t *testing.T) {
+				var got []string
+				for _, filter := range []blueprint.HoursFilter{{BlueprintID: b.ID}, {OrganizationID: team}, {}} {
+					filter.From, filter.To = now, now+1
+					found, err := s.RunHours(ctx, people[who], filter)
+					var all blueprint.RunSums
+					for _, hour := range found.Hours {
+						all.Add(hour.RunSums)
+					}
+					text := fmt.Sprint(all.Completed, found.Running, found.Paused)
+					if err != nil {
+						text = string(blueprint.CodeOf(err))
+					}
+					got = append(got, text)
 				}
-				text := fmt.Sprint(all.Completed, found.Running, found.Paused)
-				if err != nil {
-					text = string(blueprint.CodeOf(err))
+				if got := strings.Join(got, ", "); got != want {
+					t.Errorf("%s, want %s", got, want)
 				}
-				got = append(got, text)
-			}
-			if got := strings.Join(got, ", "); got != want {
-				t.Errorf("%s: %s, want %s", who, got, want)
-			}
+			})
 		}
 		_, err := s.RunHours(ctx, people["member"], blueprint.HoursFilter{BlueprintID: s.options.IDs.UUID()})
 		wantCode(t, err, blueprint.CodeNotFound)

@@ -218,8 +218,10 @@ func TestRunPosition(t *testing.T) {
 		}
 	}
 	for _, p := range []blueprint.RunPosition{{At: 1, Seq: 1}, {At: 1772366400000, Seq: 1 << 40}} {
-		if got, ok := blueprint.ParseRunPosition(p.String()); !ok || got != p {
-			t.Errorf("%+v became %+v", p, got)
-		}
+		t.Run(p.String(), func(t *testing.T) {
+			if got, ok := blueprint.ParseRunPosition(p.String()); !ok || got != p {
+				t.Errorf("%+v became %+v", p, got)
+			}
+		})
 	}
 }

@@ -139,9 +139,11 @@ func TestMostSessions(t *testing.T) {
 		pass(t, s, time.Millisecond)
 	}
 	for token, want := range map[string]bool{"0": false, "1": false, "2": true, "101": true, "bob's": true} {
-		if admitted(t, s, token) != want {
-			t.Errorf("%s is admitted: %v", token, !want)
-		}
+		t.Run(token, func(t *testing.T) {
+			if admitted(t, s, token) != want {
+				t.Errorf("%s is admitted: %v", token, !want)
+			}
+		})
 	}
 }
 

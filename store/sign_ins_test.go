@@ -146,9 +146,11 @@ func TestTickets(t *testing.T) {
 		for name, other := range map[string]blueprint.SignIn{
 			"another node": ask(ticket(ann, "exec_1", "b")), "another run": ask(ticket(ann, "exec_2", "a")), "another user": ask(ticket(bob, "exec_1", "a")), "no run": ask(ticket(ann, "", "")),
 		} {
-			if bytes.Equal(other.StateHash, one.StateHash) || !other.Ticket {
-				t.Errorf("%s shares it: %+v", name, other)
-			}
+			t.Run(name, func(t *testing.T) {
+				if bytes.Equal(other.StateHash, one.StateHash) || !other.Ticket {
+					t.Errorf("%s shares it: %+v", name, other)
+				}
+			})
 		}
 		again := ask(ticket(ann, "exec_1", "a"))
 		want := one

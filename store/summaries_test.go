@@ -69,28 +69,30 @@ func TestListSummaries(t *testing.T) {
 			{"former member", blueprint.SummaryFilter{Scope: blueprint.ScopeFavorites}, "Öpen"},
 			{"stranger", blueprint.SummaryFilter{Scope: blueprint.ScopeAll, OrganizationID: team}, "FORBIDDEN"},
 		} {
-			f := test.filter
-			f.Page = max(f.Page, 1)
-			if f.Sort == "" {
-				f.Sort = "updated"
-			}
-			if f.Limit == 0 {
-				f.Limit = 20
-			}
-			list, total, err := s.ListSummaries(ctx, people[test.who], f)
-			var titles []string
-			for _, one := range list {
-				titles = append(titles, one.Title)
-			}
-			got := strings.Join(titles, " ")
-			if err != nil {
-				got = string(blueprint.CodeOf(err))
-			} else if total != len(list) && f.Page == 1 {
-				t.Errorf("%+v: %d in all", test, total)
-			}
-			if got != test.want {
-				t.Errorf("%s %+v: %q, want %q", test.who, test.filter, got, test.want)
-			}
+			t.Run(fmt.Sprint(test.who, " ", test.filter.Scope, " ", test.want), func(t *testing.T) {
+				f := test.filter
+				f.Page = max(f.Page, 1)
+				if f.Sort == "" {
+					f.Sort = "updated"
+				}
+				if f.Limit == 0 {
+					f.Limit = 20
+				}
+				list, total, err := s.ListSummaries(ctx, people[test.who], f)
+				var titles []string
+				for _, one := range list {
+					titles = append(titles, one.Title)
+				}
+				got := strings.Join(titles, " ")
+				if err != nil {
+					got = string(blueprint.CodeOf(err))
+				} else if total != len(list) && f.Page == 1 {
+					t.Errorf("%+v: %d in all", test, total)
+				}
+				if got != test.want {
+					t.Errorf("%s %+v: %q, want %q", test.who, test.filter, got, test.want)
+				}
+			})
 		}
 		if got := must(s.ListTags(ctx, people["member"], 200))(t); !cmp.Equal(got, []blueprint.TagCount{{Tag: "x", Count: 2}, {Tag: "y", Count: 1}}) {
 			t.Errorf("tags %+v", got)
@@ -128,21 +130,23 @@ func TestSummary(t *testing.T) {
 		last               *blueprint.LastRun
 		canManage, isOwner bool
 	}{"creator": {last(ours), true, true}, "member": {last(ours), true, false}, "stranger": {last(theirs), false, false}, "former member": {nil, false, false}} {
-		scope := blueprint.ScopeAll
-		if !want.canManage {
-			scope = blueprint.ScopePublic
-		}
-		list, _, err := s.ListSummaries(ctx, people[who], blueprint.SummaryFilter{Scope: scope, Sort: "updated", Page: 1, Limit: 20})
-		check(t, err)
-		one := 1
-		summary := blueprint.BlueprintSummary{
-			ID: b.ID, Title: "T", Status: "draft", Visibility: "public", Version: "1.0.1", Tags: []string{}, CreatedBy: b.CreatedBy, CreatorName: "creator",
-			OrganizationID: team, OrganizationName: "team", CreatedAt: b.CreatedAt, UpdatedAt: b.UpdatedAt, Categories: []blueprint.Label{}, NodeCount: &one,
-			Triggers: blueprint.TriggerCounts{Active: 1, Total: 2}, LastRun: want.last, CanManage: want.canManage, IsOwner: want.isOwner,
-		}
-		if diff := cmp.Diff([]blueprint.BlueprintSummary{summary}, list); diff != "" {
-			t.Errorf("%s: %s", who, diff)
-		}
+		t.Run(who, func(t *testing.T) {
+			scope := blueprint.ScopeAll
+			if !want.canManage {
+				scope = blueprint.ScopePublic
+			}
+			list, _, err := s.ListSummaries(ctx, people[who], blueprint.SummaryFilter{Scope: scope, Sort: "updated", Page: 1, Limit: 20})
+			check(t, err)
+			one := 1
+			summary := blueprint.BlueprintSummary{
+				ID: b.ID, Title: "T", Status: "draft", Visibility: "public", Version: "1.0.1", Tags: []string{}, CreatedBy: b.CreatedBy, CreatorName: "creator",
+				OrganizationID: team, OrganizationName: "team", CreatedAt: b.CreatedAt, UpdatedAt: b.UpdatedAt, Categories: []blueprint.Label{}, NodeCount: &one,
+				Triggers: blueprint.TriggerCounts{Active: 1, Total: 2}, LastRun: want.last, CanManage: want.canManage, IsOwner: want.isOwner,
+			}
+			if diff := cmp.Diff([]blueprint.BlueprintSummary{summary}, list); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
 	}
 	large := oneNode("set").(map[string]any)
 	large["more"] = strings.Repeat("x", countedMap)

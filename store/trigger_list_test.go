@@ -49,24 +49,26 @@ func TestListAllTriggers(t *testing.T) {
 			{"former member", blueprint.TriggerFilter{}, ""},
 			{"stranger", blueprint.TriggerFilter{OrganizationID: team}, "FORBIDDEN"},
 		} {
-			f := test.filter
-			if f.Page = max(f.Page, 1); f.Limit == 0 {
-				f.Limit = 20
-			}
-			list, total, err := s.ListAllTriggers(ctx, people[test.who], f)
-			var got []string
-			for _, one := range list {
-				got = append(got, names[one.ID])
-			}
-			text := strings.Join(got, " ")
-			if err != nil {
-				text = string(blueprint.CodeOf(err))
-			} else if total != len(list) && test.filter.Limit == 0 {
-				t.Errorf("%+v: %d in all", test, total)
-			}
-			if text != test.want {
-				t.Errorf("%s %+v: %q, want %q", test.who, test.filter, text, test.want)
-			}
+			t.Run(test.who+" "+test.want, func(t *testing.T) {
+				f := test.filter
+				if f.Page = max(f.Page, 1); f.Limit == 0 {
+					f.Limit = 20
+				}
+				list, total, err := s.ListAllTriggers(ctx, people[test.who], f)
+				var got []string
+				for _, one := range list {
+					got = append(got, names[one.ID])
+				}
+				text := strings.Join(got, " ")
+				if err != nil {
+					text = string(blueprint.CodeOf(err))
+				} else if total != len(list) && test.filter.Limit == 0 {
+					t.Errorf("%+v: %d in all", test, total)
+				}
+				if text != test.want {
+					t.Errorf("%s %+v: %q, want %q", test.who, test.filter, text, test.want)
+				}
+			})
 		}
 		_, err := s.TriggerDetails(ctx, people["stranger"], webhook.ID)
 		wantCode(t, err, blueprint.CodeForbidden)
@@ -100,8 +102,13 @@ func TestTriggerDetails(t *testing.T) {
 		t.Errorf("%+v, %v", seen, err)
 	}
 	managed := must(s.TriggerDetails(ctx, people["member"], trigger.ID))(t)
-	if !managed.CanManage || managed.LastFiring == nil || managed.LastFiring.Reason != "because of two" || managed.PausedReason == nil || !strings.HasPrefix(*managed.PausedReason, "20 runs in a row failed, the last of them exec_1; a delivery after 15 minutes") ||
-		managed.RetryAt != paused+blueprint.Time(blueprint.BreakerPause.Milliseconds()) {
-		t.Errorf("%+v", managed)
+	if !managed.CanManage || managed.LastFiring == nil || managed.LastFiring.Reason != "because of two" {
+		t.Errorf("can manage %v, last firing %+v, want true and the reason because of two", managed.CanManage, managed.LastFiring)
+	}
+	if want := "20 runs in a row failed, the last of them exec_1; a delivery after 15 minutes"; managed.PausedReason == nil || !strings.HasPrefix(*managed.PausedReason, want) {
+		t.Errorf("%+v, want the reason %q", managed, want)
+	}
+	if want := paused + blueprint.Time(blueprint.BreakerPause.Milliseconds()); managed.RetryAt != want {
+		t.Errorf("retry at %v, want %v", managed.RetryAt, want)
 	}
 }

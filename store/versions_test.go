@@ -121,10 +121,12 @@ func TestVersionContent(t *testing.T) {
 		title := "U"
 		named := must(s.UpdateBlueprint(ctx, ann, b.ID, blueprint.BlueprintPatch{Title: &title}))(t)
 		for version, want := range map[string][]any{b.Version: first, changed.Version: second, named.Version: second} {
-			got := must(s.VersionContent(ctx, ann, b.ID, version))(t)
-			if got.Version != version || got.CreatedBy != ann.UserID || !cmp.Equal(got.EnvironmentVariables, want) || !cmp.Equal(got.BlueprintMap, any(m)) {
-				t.Errorf("version %s: %+v", version, got)
-			}
+			t.Run(version, func(t *testing.T) {
+				got := must(s.VersionContent(ctx, ann, b.ID, version))(t)
+				if got.Version != version || got.CreatedBy != ann.UserID || !cmp.Equal(got.EnvironmentVariables, want) || !cmp.Equal(got.BlueprintMap, any(m)) {
+					t.Errorf("version %s: %+v", version, got)
+				}
+			})
 		}
 		for _, c := range []struct {
 			who         blueprint.Principal
@@ -157,14 +159,16 @@ func TestNextVersion(t *testing.T) {
 		{"1.0.0", "v2.0.0", false, ""}, {"1.0.0", "2.00.0", false, ""}, {"1.0.0", "+2.0.0", false, ""}, {"1.0.0", "2.0.0-beta", false, ""},
 		{"1.0.0", " 2.0.0", false, ""}, {"1.0.0", "9999999999.0.0", false, ""}, {"1.0.0", "999999999.0.0", false, "999999999.0.0"},
 	} {
-		var asked *string
-		if test.asked != "" {
-			asked = &test.asked
-		}
-		got, err := nextVersion(test.present, asked, test.content)
-		if got != test.want || (err == nil) != (test.want != "") {
-			t.Errorf("%+v: %q, %v", test, got, err)
-		}
+		t.Run(test.present+" "+test.asked, func(t *testing.T) {
+			var asked *string
+			if test.asked != "" {
+				asked = &test.asked
+			}
+			got, err := nextVersion(test.present, asked, test.content)
+			if got != test.want || (err == nil) != (test.want != "") {
+				t.Errorf("%+v: %q, %v", test, got, err)
+			}
+		})
 	}
 }
 

@@ -54,8 +54,11 @@ func TestFilesTakenAway(t *testing.T) {
 			var lost *lostFileError
 			var told *blueprint.Error
 			// SQLite may have created the log again before the check.
-			if !errors.As(err, &lost) || lost.suffix != test.suffix || lost.replaced != test.replaced && test.name != "log" || !errors.As(err, &told) || told.Hint == "" {
-				t.Errorf("Run returned %v", err)
+			if !errors.As(err, &lost) || lost.suffix != test.suffix || lost.replaced != test.replaced && test.name != "log" {
+				t.Errorf("Run returned %v, want a lost file with suffix %q, replaced %v", err, test.suffix, test.replaced)
+			}
+			if !errors.As(err, &told) || told.Hint == "" {
+				t.Errorf("Run returned %v, want a hint", err)
 			}
 			wantCode(t, s.Commit(ctx, finished(s, b, ann, []byte("late"))), blueprint.CodeUnavailable)
 			check(t, s.Close())

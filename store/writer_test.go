@@ -163,9 +163,11 @@ func TestSeverity(t *testing.T) {
 		coded(sqliteIOError): ofStore, coded(sqliteIOError | 4<<8): ofStore, coded(sqliteCorrupt): ofStore, coded(sqliteNotADB): ofStore,
 		fmt.Errorf("wrapped: %w", coded(sqliteFull)): ofBatch, errFenced: ofStore,
 	} {
-		if got := severityOf(err); got != want {
-			t.Errorf("%v: severity %d, want %d", err, got, want)
-		}
+		t.Run(fmt.Sprint(err), func(t *testing.T) {
+			if got := severityOf(err); got != want {
+				t.Errorf("severity %d, want %d", got, want)
+			}
+		})
 	}
 }
 

@@ -1,6 +1,7 @@
 package dbfile
 
 import (
+	"fmt"
 	"testing"
 )
 
@@ -16,8 +17,10 @@ func TestReserve(t *testing.T) {
 		{FileSystem{Known: true, Total: tib}, -1, 0},
 		{FileSystem{}, 50 * mib, 0},
 	} {
-		if got := test.place.Reserve(test.minFree); got != test.want {
-			t.Errorf("%+v, %d: %d, want %d", test.place, test.minFree, got, test.want)
-		}
+		t.Run(fmt.Sprintf("%+v, %d", test.place, test.minFree), func(t *testing.T) {
+			if got := test.place.Reserve(test.minFree); got != test.want {
+				t.Errorf("%+v, %d: %d, want %d", test.place, test.minFree, got, test.want)
+			}
+		})
 	}
 }

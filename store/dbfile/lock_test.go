@@ -30,29 +30,31 @@ func TestLockOfAnEndedProcess(t *testing.T) {
 		{"no process id", "", 1, 0, false},
 		{"no number", "me\n", 1, 0, false},
 	} {
-		path := filepath.Join(t.TempDir(), "x.lock")
-		if err := os.WriteFile(path, []byte(c.signed), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		heir, err := os.Open(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if free, err := tryLock(heir); !free || err != nil {
-			t.Fatal(free, err)
-		}
-		pauses := 0
-		lock, err := lockAfter(path, func() {
-			if pauses++; pauses == c.releasedAfter {
-				heir.Close()
+		t.Run(c.name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "x.lock")
+			if err := os.WriteFile(path, []byte(c.signed), 0o600); err != nil {
+				t.Fatal(err)
 			}
+			heir, err := os.Open(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if free, err := tryLock(heir); !free || err != nil {
+				t.Fatal(free, err)
+			}
+			pauses := 0
+			lock, err := lockAfter(path, func() {
+				if pauses++; pauses == c.releasedAfter {
+					heir.Close()
+				}
+			})
+			if pauses != c.pauses || (err == nil) != c.taken || err != nil && !strings.Contains(err.Error(), "has this database already") {
+				t.Errorf("%d pauses, %v", pauses, err)
+			}
+			if lock != nil {
+				lock.Release()
+			}
+			heir.Close()
 		})
-		if pauses != c.pauses || (err == nil) != c.taken || err != nil && !strings.Contains(err.Error(), "has this database already") {
-			t.Errorf("%s: %d pauses, %v", c.name, pauses, err)
-		}
-		if lock != nil {
-			lock.Release()
-		}
-		heir.Close()
 	}
 }

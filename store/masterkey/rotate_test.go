@@ -254,10 +254,12 @@ func TestRotateRefuses(t *testing.T) {
 			return t.Context()
 		}, "cut off"},
 	} {
-		r := rotating(t, path)
-		if _, err := r.Run(test.spoil(r)); err == nil || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("%s: %v, want %q", name, err, test.want)
-		}
+		t.Run(name, func(t *testing.T) {
+			r := rotating(t, path)
+			if _, err := r.Run(test.spoil(r)); err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("%v, want %q", err, test.want)
+			}
+		})
 	}
 	s := servertest.New(t, servertest.OnFile(path), servertest.AtNoon)
 	_, err := rotating(t, path).Run(t.Context())
