@@ -80,6 +80,9 @@ func printFindings(c *cli.Context, findings []store.Finding) error {
 		return terminal.JSON(c.App.Writer, findings)
 	}
 	for _, f := range findings {
+		if f.Check == "form" { // its name in the JSON
+			f.Check = "schema"
+		}
 		if _, err := fmt.Fprintf(c.App.Writer, "%-8s %-12s %s\n", f.Health, f.Check, blueprint.OneLine(f.Message)); err != nil {
 			return err
 		}

@@ -17,8 +17,8 @@ import (
 )
 
 const (
-	// mostDetail is the size limit of the detail of a line as JSON in bytes; mostNames
-	// and longestName limit the names in it.
+	// mostDetail is the maximum size of the detail of an audit entry, as JSON, in bytes.
+	// mostNames and longestName limit the names in it.
 	mostDetail  = 16 << 10
 	mostNames   = 50
 	longestName = 100
@@ -38,7 +38,7 @@ type audits struct {
 // subject is the target of a change.
 type subject struct {
 	kind, id     string
-	organization string // whose admins may read of it; "" = only the actor
+	organization string // whose admins may read the entry; "" = only the actor
 	detail       map[string]any
 }
 
@@ -48,8 +48,8 @@ const (
 	insertAudit = intoAudit + auditValues
 )
 
-// audit writes the line of a change in the transaction of the change, for the actor of
-// ctx. A change without an actor has no line.
+// audit writes an audit entry for the actor of ctx, in the transaction of the change. A
+// change without an actor gets no entry.
 func (s *Store) audit(ctx context.Context, t *transaction, about subject) error {
 	actor := blueprint.ActorOf(ctx)
 	if actor == nil {
@@ -62,8 +62,8 @@ func (s *Store) audit(ctx context.Context, t *transaction, about subject) error 
 	return err
 }
 
-// auditOfUser is audit for a user's own things: the line belongs to the personal
-// workspace of the user, who thus sees what others did.
+// auditOfUser is audit for a change to a user's own resources. The entry belongs to the
+// personal workspace of the user, so that the user sees changes made by others.
 func (s *Store) auditOfUser(ctx context.Context, t *transaction, userID string, about subject) error {
 	if blueprint.ActorOf(ctx) == nil {
 		return nil
@@ -74,13 +74,14 @@ func (s *Store) auditOfUser(ctx context.Context, t *transaction, userID string, 
 	return s.audit(ctx, t, about)
 }
 
-// drawn returns the source of a new id; the names separate it from other ids of the
-// same instant.
+// drawn returns the source of a new id. The names distinguish it from other ids generated
+// at the same instant.
 func (s *Store) drawn(names ...string) *ids.Source {
 	return s.options.IDs.At(s.options.Clock.Now(), names...)
 }
 
-// unchanged records that a call changed nothing: it gets no line. It returns nil.
+// unchanged records that a call changed nothing, so that no audit entry is required. It
+// returns nil.
 func (t *transaction) unchanged(ctx context.Context) error {
 	if actor := blueprint.ActorOf(ctx); actor != nil {
 		actor.MarkAudited()
@@ -199,16 +200,16 @@ func named(names []string) []string {
 	return bounded
 }
 
-// failedRest is how long after a wrong password further ones for the same account are
-// only counted: guessing must not fill the disk. Accounts beyond mostFailed share one
-// such period.
+// failedRest is the period after a wrong password in which further ones for the same
+// account are only counted, so that guessing passwords cannot fill the disk. Accounts
+// beyond mostFailed share one such period.
 const (
 	failedRest = time.Minute
 	mostFailed = 10_000
 )
 
-// auditSession is auditOfUser for a call that signs its user in: before it the actor is
-// unknown.
+// auditSession is auditOfUser for a call that signs its user in, whose context has no actor
+// yet.
 func (s *Store) auditSession(ctx context.Context, t *transaction, userID string, about subject) error {
 	actor := blueprint.ActorOf(ctx)
 	if actor == nil {
@@ -222,13 +223,13 @@ func (s *Store) auditSession(ctx context.Context, t *transaction, userID string,
 }
 
 type wrongPassword struct {
-	at    time.Time // of the last line
-	since int64     // how many failed after it
+	at    time.Time // of the last entry
+	since int64     // failed attempts after it
 }
 
-// NoteWrongPassword writes a line about an attempt to sign in as a user, or to change
-// the user's password, as the actor's action says, with a wrong password. Without an
-// actor there is no line. It does not wait for the disk.
+// NoteWrongPassword writes an audit entry for a wrong password, given while signing in as a
+// user or changing the user's password, as the actor's action says. Without an actor there
+// is no entry. It does not wait for the disk.
 func (s *Store) NoteWrongPassword(ctx context.Context, userID string) {
 	actor := blueprint.ActorOf(ctx)
 	if actor == nil {
@@ -257,8 +258,7 @@ func (s *Store) NoteWrongPassword(ctx context.Context, userID string) {
 	s.NoteAction(ctx, &blueprint.AuditEntry{ActorID: userID, Action: actor.Action, TargetType: "user", TargetID: userID, Via: actor.Via, Detail: detail})
 }
 
-// forgetFailed drops accounts whose period is over, and reports whether there is room
-// for another.
+// forgetFailed drops accounts whose period is over and reports whether another one fits.
 func (a *audits) forgetFailed(now time.Time) bool {
 	for id, one := range a.failed {
 		if age := now.Sub(one.at); age < 0 || age >= failedRest {
@@ -269,21 +269,21 @@ func (a *audits) forgetFailed(now time.Time) bool {
 }
 
 const (
-	// lineRest is how long a line that no caller waits for stays in the queue, so that
-	// it is committed together with other writes.
+	// lineRest is how long an entry that no caller waits for stays in the queue, so that it
+	// is committed together with other writes.
 	lineRest = 10 * time.Millisecond
-	// linesAtOnce is how many lines one statement inserts if there are many.
+	// linesAtOnce is the maximum number of entries inserted by one statement.
 	linesAtOnce = 16
 )
 
-// lateLine is a line that is written after the change that it is about.
+// lateLine is an audit entry that is written after the change it describes.
 type lateLine struct {
 	entry   blueprint.AuditEntry
 	detail  string
 	release func() // releases the clock
 }
 
-// scopeOf selects the organization of the target of a line.
+// scopeOf selects the organization of the target of an entry.
 var scopeOf = map[string]string{
 	"blueprint":  "SELECT organization_id FROM blueprints WHERE id = ?",
 	"execution":  "SELECT organization_id FROM executions WHERE id = ?",
@@ -293,10 +293,10 @@ var scopeOf = map[string]string{
 	"user":       "SELECT id FROM organizations WHERE created_by = ? AND personal = 1",
 }
 
-// NoteAction writes a line for an action that does not write its own, such as the start
-// of a run. It returns as soon as the line is queued; a line that cannot be written is
-// logged. The organization, unless it is given, is that of the target. The id and the
-// time are set here.
+// NoteAction writes an audit entry for an action that does not write its own, such as the
+// start of a run. It returns as soon as the entry is queued; an entry that cannot be
+// written is logged. The organization, unless it is set, is that of the target. NoteAction
+// sets the id and the time.
 func (s *Store) NoteAction(ctx context.Context, entry *blueprint.AuditEntry) {
 	now := s.options.Clock.Now()
 	line := lateLine{entry: *entry, detail: encodeDetail(entry.Detail), release: s.options.Clock.Hold()}
@@ -307,7 +307,7 @@ func (s *Store) NoteAction(ctx context.Context, entry *blueprint.AuditEntry) {
 	first := len(s.audits.late) == 1
 	s.audits.mu.Unlock()
 	if !first {
-		return // the first line has queued the job
+		return // the first entry has queued the job
 	}
 	flush := s.flushLines()
 	if err := s.enqueue(context.WithoutCancel(ctx), flush); err != nil {
@@ -321,7 +321,7 @@ func (s *Store) NoteAction(ctx context.Context, entry *blueprint.AuditEntry) {
 	s.writer.signal() // the held virtual clock must not wait
 }
 
-// flushLines returns a job that writes the lines that are queued when it runs.
+// flushLines returns a job that writes the entries that are queued when it runs.
 func (s *Store) flushLines() *job {
 	var lines []lateLine
 	run := func(t *transaction) error {
@@ -330,7 +330,7 @@ func (s *Store) flushLines() *job {
 	}
 	ended := func(err error) {
 		if err != nil {
-			lines = append(lines, s.audits.drain()...) // perhaps it was not run at all
+			lines = append(lines, s.audits.drain()...) // the job may not have run at all
 		}
 		s.audits.waiting.Add(-int64(len(lines)))
 		for _, line := range lines {
@@ -343,7 +343,7 @@ func (s *Store) flushLines() *job {
 	return &job{size: 512, run: run, ended: ended}
 }
 
-// drain removes and returns the queued lines.
+// drain removes and returns the queued entries.
 func (a *audits) drain() []lateLine {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -378,7 +378,7 @@ func insertLines(t *transaction, lines []lateLine) error {
 	return nil
 }
 
-// settle waits until all queued lines are written.
+// settle waits until all queued entries are written.
 func (s *Store) settle(ctx context.Context) error {
 	if s.audits.waiting.Load() == 0 {
 		return nil
@@ -386,7 +386,7 @@ func (s *Store) settle(ctx context.Context) error {
 	return s.submit(ctx, s.flushLines())
 }
 
-// auditCount is the number of lines of a scope up to a row.
+// auditCount is the number of entries of a scope up to a row.
 type auditCount struct {
 	lines, upTo int64
 }
@@ -394,7 +394,7 @@ type auditCount struct {
 // mostScopes limits the number of scopes whose count is cached.
 const mostScopes = 1_000
 
-// auditScope holds the queries for the lines of a user, or of an organization. Each
+// auditScope holds the queries for the audit entries of a user or of an organization. Each
 // names its index.
 type auditScope struct{ count, page string }
 
@@ -415,9 +415,9 @@ var (
 	ofTheirAdmin = auditBy("organization_id")
 )
 
-// AuditLog lists the lines of an organization, for its admins and owners, or, for the
-// organization "", those of the principal's own actions, newest first, and returns the
-// number of all lines: CodeForbidden.
+// AuditLog lists the audit entries of an organization for its admins and owners or, if
+// organization is "", those of the principal's own actions. It returns a page, newest
+// first, and the total number of entries. CodeForbidden.
 func (s *Store) AuditLog(ctx context.Context, principal blueprint.Principal, organizationID string, limit, offset int) (list []blueprint.AuditEntry, total int, err error) {
 	defer wrap(&err, "audit log for user %s", principal.UserID)
 	if err := s.settle(ctx); err != nil {
@@ -452,8 +452,8 @@ func (s *Store) AuditLog(ctx context.Context, principal blueprint.Principal, org
 	return list, int(known.lines), nil
 }
 
-// hideAddresses removes the ids of webhooks that a user may no longer manage from
-// what that user did: the id of a webhook is its address.
+// hideAddresses removes the ids of webhooks that the user may no longer manage from the
+// user's entries: the id of a webhook is its address.
 func hideAddresses(q *session, userID string, list []blueprint.AuditEntry) error {
 	const query = "SELECT EXISTS (SELECT 1 FROM triggers t JOIN blueprints b ON b.id = t.blueprint_id WHERE t.id = ?2 AND t.type = 'webhook' AND NOT " + mayManage + ")"
 	for i := range list {
@@ -471,7 +471,7 @@ func hideAddresses(q *session, userID string, list []blueprint.AuditEntry) error
 	return nil
 }
 
-// WholeAuditLog lists the newest lines of all users and organizations. It is for the
+// WholeAuditLog lists the newest entries of all users and organizations. It is for the
 // operator.
 func (s *Store) WholeAuditLog(ctx context.Context, limit int) (list []blueprint.AuditEntry, err error) {
 	defer wrap(&err, "audit log")
@@ -499,15 +499,15 @@ func scanAudit(scan scanner) (e blueprint.AuditEntry, err error) {
 	return e, nil
 }
 
-// counted returns the cached number of lines of a scope, so that only newer ones need
-// to be counted, and how many times lines had been removed then.
+// counted returns the cached number of entries of a scope, so that only newer ones need to
+// be counted, and how many times entries had been removed at that point.
 func (a *audits) counted(organization bool, of string) (auditCount, int64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.counts[scopeKey(organization, of)], a.pruned
 }
 
-// remember caches a count, unless lines were removed since it began.
+// remember caches a count unless entries were removed since the count began.
 func (a *audits) remember(organization bool, of string, count auditCount, pruned int64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -520,7 +520,7 @@ func (a *audits) remember(organization bool, of string, count auditCount, pruned
 	a.counts[scopeKey(organization, of)] = count
 }
 
-// removed drops the counts after lines were removed.
+// removed drops the cached counts after entries were removed.
 func (a *audits) removed() {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -9,11 +9,10 @@ import (
 	"blueprintd/blueprint"
 )
 
-// Authorize is the one place that decides whether a run may use a resource. It
-// returns CodeNotFound when the run's principal may not, and a
-// *blueprint.MissingGrant when the author of one of its versions may not and the
-// principal has not granted that version. It reads what holds now: a right that
-// was taken away by any process counts at once.
+// Authorize is the one place that decides whether a run may use a resource. It returns
+// CodeNotFound if the run's principal may not, and a *blueprint.MissingGrant if the author
+// of one of its versions may not and the principal has not granted that version. It reads
+// the current state: a right that any process revoked is gone immediately.
 func (s *Store) Authorize(ctx context.Context, authority blueprint.Authority, resource blueprint.Resource) (err error) {
 	defer wrap(&err, "authorize the use of %s %s", resource.Kind, resource.ID)
 	return s.read(ctx, func(q *session) error { return authorize(q, authority, resource) })
@@ -55,23 +54,23 @@ var rightQueries = map[blueprint.ResourceKind]string{
 		JOIN blueprints b ON b.id = t.blueprint_id WHERE p.id = ?2`,
 }
 
-// mayUseResource reports whether a user may use a resource in a run of the
-// principal, and names it. A missing resource is usable by no user.
+// mayUseResource reports whether a user may use a resource in a run of the principal, and
+// returns its name. No user may use a missing resource.
 func mayUseResource(q *session, userID, principalID string, resource blueprint.Resource) (may bool, name string, err error) {
 	err = q.row(rightQueries[resource.Kind], []any{userID, resource.ID}, &may, &name)
 	if errors.Is(err, sql.ErrNoRows) {
 		return false, "", nil
 	}
 	if resource.Kind == blueprint.ResourceSignIn {
-		may = may && userID == principalID // a token is its owner's alone
+		may = may && userID == principalID // only the owner may use a token
 	}
 	name = cmp.Or(name, resource.Name)
 	return may, name, err
 }
 
-// MissingGrantFor returns a missing grant, as it is stored, as a reader may see it:
-// with the name of the resource for a user who may use it themselves, and with the
-// author's e-mail address for one who may manage the blueprint.
+// MissingGrantFor returns a stored missing grant as a reader may see it: with the name of
+// the resource if the reader may use it, and with the author's email address if the reader
+// may manage the blueprint.
 func (s *Store) MissingGrantFor(ctx context.Context, reader blueprint.Principal, stored *blueprint.MissingGrant) (shown *blueprint.MissingGrant, err error) {
 	defer wrap(&err, "missing grant of blueprint %s for user %s", stored.BlueprintID, reader.UserID)
 	g := *stored
@@ -109,7 +108,7 @@ func granted(q *session, userID string, version blueprint.VersionRef) (granted b
 	return granted, err
 }
 
-// missingGrant describes what is missing to the principal of a run.
+// missingGrant describes the grant that the principal of a run lacks.
 func missingGrant(q *session, principalID string, version blueprint.VersionRef, resource blueprint.Resource) error {
 	g := &blueprint.MissingGrant{BlueprintID: version.BlueprintID, Version: version.Version, Resource: resource}
 	var err error
@@ -119,8 +118,8 @@ func missingGrant(q *session, principalID string, version blueprint.VersionRef, 
 	return g
 }
 
-// authorFor names an author to a reader: by e-mail address only to one who may
-// manage the blueprint.
+// authorFor names an author to a reader: by email address only if the reader may manage the
+// blueprint.
 func authorFor(q *session, readerID, blueprintID, authorID string) (blueprint.Author, error) {
 	author := blueprint.Author{ID: authorID}
 	const query = "SELECT u.name, CASE WHEN " + mayManage + " THEN u.email ELSE '' END FROM users u, blueprints b WHERE b.id = ?2 AND u.id = ?3"
@@ -128,9 +127,9 @@ func authorFor(q *session, readerID, blueprintID, authorID string) (blueprint.Au
 	return author, optional(err)
 }
 
-// accessLevel is the only expression that decides what a user may do with blueprint b:
-// its value is the blueprint.Access of user ?1. A creator who has left the organization
-// still sees the blueprint, but has no other rights of a creator.
+// accessLevel is the only expression that decides what a user may do with blueprint b. Its
+// value is the blueprint.Access of user ?1. A creator who has left the organization can
+// still see the blueprint, but has no other rights of a creator.
 const accessLevel = `CASE
 	WHEN b.created_by = ?1 AND EXISTS (SELECT 1 FROM memberships m WHERE m.organization_id = b.organization_id AND m.user_id = ?1) THEN 5
 	WHEN EXISTS (SELECT 1 FROM collaborators c WHERE c.blueprint_id = b.id AND c.user_id = ?1 AND c.role = 'admin')
@@ -162,9 +161,9 @@ func needs(have, need blueprint.Access) error {
 	return forbidden("you have no access to this blueprint")
 }
 
-// accessTo returns the level of a user on a blueprint that is not deleted and its
-// newest version. CodeNotFound when there is none, CodeForbidden when the level
-// is lower than needed.
+// accessTo returns a user's access level on a blueprint that is not deleted, and its newest
+// version. CodeNotFound if there is no such blueprint, CodeForbidden if the level is lower
+// than needed.
 func accessTo(q *session, userID, id string, need blueprint.Access) (grant, error) {
 	var g grant
 	const query = "SELECT b.version, " + accessLevel + " FROM blueprints b WHERE b.id = ?2 AND b.deleted_at IS NULL"
@@ -175,16 +174,16 @@ func accessTo(q *session, userID, id string, need blueprint.Access) (grant, erro
 	return g, needs(g.access, need)
 }
 
-// grant is a user's level on a blueprint and the version it now has.
+// grant is a user's access level on a blueprint, with the blueprint's current version.
 type grant struct {
 	access  blueprint.Access
 	version string
 }
 
-// Grant lets a version of a blueprint use what is the principal's own in their
-// runs; "" is the current version. It holds for every version with the same map
-// and variables. It needs AccessView: CodeNotFound, which an unknown version is
-// too, or CodeForbidden.
+// Grant lets a version of a blueprint use the principal's own resources in the principal's
+// runs; "" is the current version. The grant covers every version with the same map and
+// variables. It needs AccessView: CodeNotFound, also for an unknown version, or
+// CodeForbidden.
 func (s *Store) Grant(ctx context.Context, principal blueprint.Principal, id, version string) (err error) {
 	defer wrap(&err, "grant blueprint %s for user %s", id, principal.UserID)
 	return s.write(ctx, func(t *transaction) error {
@@ -202,8 +201,8 @@ func (s *Store) Grant(ctx context.Context, principal blueprint.Principal, id, ve
 	})
 }
 
-// GrantVersions grants the versions of a run that asked its principal to sign in.
-// Versions whose blueprint the user may not start any more are left out.
+// GrantVersions grants the versions of a run that asked its principal to sign in. Versions
+// whose blueprint the user may no longer start are skipped.
 func (s *Store) GrantVersions(ctx context.Context, userID string, versions []blueprint.VersionRef) (err error) {
 	defer wrap(&err, "grant versions for user %s", userID)
 	if len(versions) == 0 {
@@ -238,9 +237,8 @@ func (s *Store) grantVersion(ctx context.Context, t *transaction, userID, id, me
 	return s.auditOfUser(ctx, t, userID, subject{kind: "blueprint", id: id, detail: map[string]any{"version": meaning}})
 }
 
-// RevokeGrants takes back all grants of the principal for a blueprint. Users may
-// always take back their own; one without any needs AccessView: CodeNotFound, or
-// CodeForbidden.
+// RevokeGrants revokes all grants of the principal for a blueprint. Users may always revoke
+// their own; a user without any needs AccessView: CodeNotFound, or CodeForbidden.
 func (s *Store) RevokeGrants(ctx context.Context, principal blueprint.Principal, id string) (err error) {
 	defer wrap(&err, "revoke grants of blueprint %s for user %s", id, principal.UserID)
 	return s.write(ctx, func(t *transaction) error {
@@ -257,8 +255,7 @@ func (s *Store) RevokeGrants(ctx context.Context, principal blueprint.Principal,
 	})
 }
 
-// ListGrants lists what the principal has granted, newest first, as far as the
-// blueprints exist.
+// ListGrants lists the principal's grants for blueprints that still exist, newest first.
 func (s *Store) ListGrants(ctx context.Context, principal blueprint.Principal) (list []blueprint.Granted, err error) {
 	defer wrap(&err, "grants of user %s", principal.UserID)
 	const query = `SELECT g.blueprint_id, CASE WHEN ` + maySee + ` THEN b.title ELSE '' END, g.version, v.author, u.name, g.granted_at
@@ -271,8 +268,8 @@ func (s *Store) ListGrants(ctx context.Context, principal blueprint.Principal) (
 	return list, err
 }
 
-// Authority shows the principal under whose authority the current version of a
-// blueprint runs. It needs AccessView: CodeNotFound, or CodeForbidden.
+// Authority returns the principal under whose authority the current version of a blueprint
+// runs. It needs AccessView: CodeNotFound, or CodeForbidden.
 func (s *Store) Authority(ctx context.Context, principal blueprint.Principal, id string) (view blueprint.AuthorityView, err error) {
 	defer wrap(&err, "authority of blueprint %s for user %s", id, principal.UserID)
 	view.Triggers = []blueprint.TriggerAuthority{}
@@ -313,7 +310,7 @@ func (s *Store) Authority(ctx context.Context, principal blueprint.Principal, id
 	return view, err
 }
 
-// basis returns the newest version before one that the user wrote or granted.
+// basis returns the newest version before ref that the user wrote or granted.
 func basis(q *session, userID string, ref blueprint.VersionRef) (*string, error) {
 	const query = `SELECT v.version FROM blueprint_versions v WHERE v.blueprint_id = ?1 AND v.version = v.meaning_version AND v.version <> ?2
 		AND (v.author = ?3 OR EXISTS (SELECT 1 FROM grants g WHERE g.user_id = ?3 AND g.blueprint_id = ?1 AND g.version = v.version))

@@ -24,8 +24,8 @@ type BackupOptions struct {
 	// names; otherwise it is refused.
 	AllowDamaged bool
 	Version      string // of the program
-	// Progress, if not nil, is called with the current stage and its progress, done of
-	// total; 0 of 0 if that is unknown.
+	// Progress, if not nil, is called with the current stage and its progress: done of
+	// total, or 0 of 0 if unknown.
 	Progress func(stage string, done, total int64)
 }
 
@@ -33,41 +33,41 @@ type BackupOptions struct {
 type BackupReport struct {
 	dbfile.Manifest
 	Path string `json:"path"`
-	// Size is in bytes, Digest the SHA-256 in hexadecimal of all but itself.
+	// Size is in bytes. Digest is the SHA-256, in hexadecimal, of everything except itself.
 	Size   int64  `json:"size"`
 	Digest string `json:"sha256"`
-	// Unfinished is how many runs had not ended.
+	// Unfinished is the number of runs that had not ended.
 	Unfinished int64 `json:"unfinished"`
-	// Damaged are the runs whose content is damaged; nil when there are none.
+	// Damaged lists the runs whose content is damaged; nil if there are none.
 	Damaged *DamagedRuns `json:"damaged,omitempty"`
 }
 
 const (
-	// pagesAtOnce is how many pages are copied between two checks of ctx: 4 MB of the
-	// usual pages.
+	// pagesAtOnce is the number of pages copied between two checks of ctx: 4 MB at the
+	// usual page size.
 	pagesAtOnce = 1024
-	// stepsAtOnce is how many of these steps are synced together. Syncing all of them
-	// at the end would block the disk of the server for seconds.
+	// stepsAtOnce is the number of these steps that are synced together. Syncing all of
+	// them at the end would block the disk of the server for seconds.
 	stepsAtOnce = 4
 )
 
-// Backup writes everything that is committed when it begins to one file, while a server
-// and other processes go on working. The file is either complete or missing: it is
-// written under another name (path + ".partial"), checked page by page and row by row
-// against the state that it was copied from, synced to the disk, and only then gets its
-// name. Sealed values stay sealed. The file does not contain the master key; it is
-// signed with a key derived from that of options.Sealer.
+// Backup writes everything committed before it begins to one file, while a server and other
+// processes keep working. The file is either complete or missing: it is written under
+// another name (path + ".partial"), checked page by page and row by row against the state
+// it was copied from, synced to the disk, and then renamed. Sealed values stay sealed. The
+// file does not contain the master key; it is signed with a key derived from that of
+// options.Sealer.
 //
-// The copy is made in one read transaction: it neither blocks writes nor is interrupted
-// by them. Meanwhile the write-ahead log grows; the checks, which take longer, follow
-// the copy. Errors: CodeConflict if the file exists and Force is not set or it is no
-// backup, if another backup of that name is in progress, and if the content of runs is
-// damaged; CodeBadRequest for a name that belongs to the database or its key;
-// CodeUnavailable if the disk is full.
+// The copy is made in one read transaction: it neither blocks writes nor is interrupted by
+// them. Meanwhile the write-ahead log grows; the checks, which take longer, follow the
+// copy. Errors: CodeConflict if the file exists and Force is not set or it is not a backup,
+// if another backup of that name is in progress, and if the content of runs is damaged;
+// CodeBadRequest for a name that belongs to the database or its key; CodeUnavailable if the
+// disk is full.
 func (s *Store) Backup(ctx context.Context, path string, o BackupOptions) (r BackupReport, err error) {
 	defer wrap(&err, "back up %s", s.options.name())
 	if s.options.Sealer == nil {
-		return r, errors.New("a backup is signed with a master key")
+		return r, errors.New("the backup cannot be signed without a master key")
 	}
 	if s.options.Ephemeral {
 		return r, blueprint.Errorf(blueprint.CodeBadRequest, "an ephemeral database has nothing to back up")
@@ -109,7 +109,7 @@ func (s *Store) Backup(ctx context.Context, path string, o BackupOptions) (r Bac
 	return r, dbfile.Publish(partial, path, o.Force)
 }
 
-// copyTo copies the database and checks the copy.
+// copyTo copies the database and verifies the copy.
 func (s *Store) copyTo(ctx context.Context, file *os.File, partial string, o BackupOptions) (r BackupReport, err error) {
 	r.Manifest = dbfile.NewManifest(schemaVersion, o.Version, blueprint.TimeOf(s.options.Clock.Now()))
 	if err := s.copyPages(ctx, file, partial, &r, o.Progress); err != nil {
@@ -124,7 +124,7 @@ func (s *Store) copyTo(ctx context.Context, file *os.File, partial string, o Bac
 		return r, err
 	}
 	if !maps.Equal(found.rows, r.Rows) || found.unfinished != r.Unfinished {
-		return r, fmt.Errorf("the copy does not have the rows of the database: %v, not %v", found.rows, r.Rows)
+		return r, fmt.Errorf("the copy has the rows %v, want %v", found.rows, r.Rows)
 	}
 	if found.damaged.Count > 0 {
 		if !o.AllowDamaged {
@@ -136,7 +136,7 @@ func (s *Store) copyTo(ctx context.Context, file *os.File, partial string, o Bac
 	return r, nil
 }
 
-// copyPages copies the state of one moment, and counts its rows.
+// copyPages copies the state of one moment and counts its rows.
 func (s *Store) copyPages(ctx context.Context, file *os.File, partial string, r *BackupReport, progress func(string, int64, int64)) (err error) {
 	source, err := newSession(ctx, s.readers.pool)
 	if err != nil {
@@ -187,8 +187,8 @@ func (s *Store) copyPages(ctx context.Context, file *os.File, partial string, r 
 	return err
 }
 
-// mark makes an empty file an empty database of this program, so that a leftover of a
-// killed process can be recognised: a copy writes the first page last.
+// mark turns an empty file into an empty database of this program, so that a leftover of a
+// killed process can be recognised: copying writes the first page last.
 func mark(source *session, partial string) error {
 	var pageSize int
 	if err := source.row("PRAGMA page_size", nil, &pageSize); err != nil {
@@ -208,49 +208,49 @@ func leaveWAL(ctx context.Context, path string) error {
 			return err
 		}
 		if mode != "delete" {
-			return fmt.Errorf("the copy stays in journal mode %s", mode)
+			return fmt.Errorf("the copy is still in journal mode %s", mode)
 		}
 		return nil
 	})
 }
 
-// undamaged returns an error for a damaged database if that is why it cannot be backed
+// undamaged returns an error for a damaged database if damage is why it cannot be backed
 // up.
 func undamaged(err error) error {
 	var known *blueprint.Error
-	explained, message := errors.As(err, &known), "the database is damaged, and no backup was made of it"
+	explained, message := errors.As(err, &known), "the database is damaged, and no backup was made"
 	switch code := resultCode(err) & 0xff; {
 	case errors.Is(err, errUnsound):
 		message = known.Message
 	case explained || code != sqliteCorrupt && code != sqliteNotADB:
 		return err
 	}
-	return conflict(err, "blueprintd doctor --full tells what is damaged; restore an earlier backup with blueprintd restore --force",
+	return conflict(err, "run blueprintd doctor --full to see what is damaged; restore an earlier backup with blueprintd restore --force",
 		"%s", message)
 }
 
-// noSpace returns an error that names the full disk if that is the reason.
+// noSpace returns an error that names the full disk if a full disk is the cause.
 func noSpace(err error, path string) error {
 	if resultCode(err)&0xff != sqliteFull && !errors.Is(err, errNoSpace) {
 		return err
 	}
 	return &blueprint.Error{
-		Code: blueprint.CodeUnavailable, Message: "there is not enough room in " + filepath.Dir(path), Err: err,
-		Hint: "free some space, or choose another place; nothing was left behind",
+		Code: blueprint.CodeUnavailable, Message: "there is not enough space in " + filepath.Dir(path), Err: err,
+		Hint: "free some space, or choose another folder; no file was left behind",
 	}
 }
 
-// errNoSpace is the error of the system for a full disk.
+// errNoSpace is the operating system's error for a full disk.
 const errNoSpace = syscall.ENOSPC
 
-// notWritable returns an error if no file can be created where a backup is to be.
+// notWritable returns an error if no file can be created at the place of the backup.
 func notWritable(err error, path string) error {
 	reason := ""
 	switch {
 	case errors.Is(err, syscall.EROFS):
 		reason = "its disk is mounted read-only"
 	case errors.Is(err, fs.ErrPermission):
-		reason = "this user may not write there"
+		reason = "the current user may not write there"
 	default:
 		return noSpace(err, path)
 	}

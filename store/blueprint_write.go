@@ -11,9 +11,9 @@ import (
 )
 
 // CreateBlueprint creates a private blueprint of version 1.0.0. CodeForbidden if the
-// principal is not a member of the organization, whether it exists or not; CodeConflict
-// if another blueprint there has the source; CodeBadRequest if the principal has as many
-// blueprints as the plan allows.
+// principal is not a member of the organization, whether it exists or not; CodeConflict if
+// another blueprint there has the source; CodeBadRequest if the principal has reached the
+// plan's limit of blueprints.
 func (s *Store) CreateBlueprint(ctx context.Context, principal blueprint.Principal, given blueprint.NewBlueprint) (made blueprint.Blueprint, err error) {
 	defer wrap(&err, "create blueprint for user %s", principal.UserID)
 	id := s.drawn("blueprint", principal.UserID).UUID()
@@ -73,7 +73,7 @@ func (s *Store) insertBlueprint(t *transaction, b blueprint.NewBlueprint, ref bl
 	return insertVersion(t, ref, ref.Version, b.Title, ref.Version, b.Budget, ref.Author, now)
 }
 
-// planAllows refuses one blueprint too many.
+// planAllows returns an error if the principal has reached the plan's limit of blueprints.
 func (s *Store) planAllows(t *transaction, principal blueprint.Principal) error {
 	limit := s.options.MaxBlueprints
 	if limit == 0 {
@@ -94,7 +94,7 @@ func encodeTags(tags []string) (string, error) {
 	return string(data), err
 }
 
-// insertVersion adds a version; ref says what it means and who wrote that.
+// insertVersion adds a version. ref holds its content and its author.
 func insertVersion(t *transaction, ref blueprint.VersionRef, version, title, contentVersion string, budget *blueprint.Budget, userID string, now blueprint.Time) error {
 	const insert = `INSERT INTO blueprint_versions (blueprint_id, version, title, content_version, created_by, created_at, budget, meaning_version, author, seq)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, (SELECT coalesce(max(seq), 0) + 1 FROM blueprint_versions WHERE blueprint_id = ?1))`
@@ -106,20 +106,20 @@ func insertVersion(t *transaction, ref blueprint.VersionRef, version, title, con
 	return err
 }
 
-// blueprintFor reads a blueprint as the principal sees it, secrets included.
+// blueprintFor returns a blueprint as the principal may see it, secrets included.
 func (s *Store) blueprintFor(t *transaction, principal blueprint.Principal, id string) (blueprintRow, error) {
 	const query = "SELECT " + blueprintColumns + blueprintTables + " WHERE b.id = ?2 AND b.deleted_at IS NULL"
 	row, err := s.scanBlueprint(t.first(query, principal.UserID, id))
 	return row, orNotFound(err, "blueprint", id)
 }
 
-// UpdateBlueprint changes a blueprint and its version, as nextVersion says; a
-// patch that changes nothing leaves the version too, unless it sends the map again
-// and the author of the present version may no longer manage the blueprint: then
-// the principal becomes the author, of a new version. It needs AccessManage,
-// and AccessAdmin to change the visibility: CodeNotFound, or CodeForbidden. A
-// version that is malformed or not higher than the present is CodeBadRequest; a
-// source that another blueprint of the organization has is CodeConflict.
+// UpdateBlueprint changes a blueprint and its version; see nextVersion. A patch that
+// changes nothing keeps the version, with one exception: if it contains the map again and
+// the author of the current version may no longer manage the blueprint, the principal
+// becomes the author of a new version. It needs AccessManage, and AccessAdmin to change the
+// visibility: CodeNotFound, or CodeForbidden. A version that is malformed or not higher
+// than the current one is CodeBadRequest; a source that another blueprint of the
+// organization has is CodeConflict.
 func (s *Store) UpdateBlueprint(ctx context.Context, principal blueprint.Principal, id string, patch blueprint.BlueprintPatch) (updated blueprint.Blueprint, err error) {
 	defer wrap(&err, "update blueprint %s for user %s", id, principal.UserID)
 	now := blueprint.TimeOf(s.options.Clock.Now())
@@ -203,15 +203,15 @@ func adopts(t *transaction, principal blueprint.Principal, patch *blueprint.Blue
 	return !may, err
 }
 
-// sameMeaning reports whether two states of a blueprint run alike. A state that cannot be
-// parsed differs from any other.
+// sameMeaning reports whether two states of a blueprint behave the same when run. A state
+// that cannot be parsed differs from any other.
 func sameMeaning(a, b *blueprint.Blueprint) bool {
 	mapA, variablesA, errA := parse(a.BlueprintMap, a.EnvironmentVariables)
 	mapB, variablesB, errB := parse(b.BlueprintMap, b.EnvironmentVariables)
 	return errA == nil && errB == nil && mapA.Equivalent(mapB) && blueprint.EquivalentVariables(variablesA, variablesB)
 }
 
-// written returns the events of a blueprint that was created or changed. before is its
+// written returns the events for a blueprint that was created or changed. before is its
 // earlier status.
 func written(b *blueprint.Blueprint, event, before string, at blueprint.Time) []blueprint.Event {
 	e := blueprint.Event{
@@ -276,10 +276,9 @@ func saveBlueprint(t *transaction, b *blueprint.Blueprint) error {
 	return err
 }
 
-// DeleteBlueprint deletes a blueprint and its triggers: from now on it is unknown, and
-// no run of it can begin. It returns the runs that have not ended, for the caller to
-// cancel. It needs AccessAdmin: CodeNotFound, or
-// CodeForbidden.
+// DeleteBlueprint deletes a blueprint and its triggers: from now on it is unknown, and no
+// run of it can start. It returns the unfinished runs for the caller to cancel. It needs
+// AccessAdmin: CodeNotFound, or CodeForbidden.
 func (s *Store) DeleteBlueprint(ctx context.Context, principal blueprint.Principal, id string) (unfinished []string, err error) {
 	defer wrap(&err, "delete blueprint %s for user %s", id, principal.UserID)
 	now := blueprint.TimeOf(s.options.Clock.Now())
@@ -311,8 +310,8 @@ func (s *Store) DeleteBlueprint(ctx context.Context, principal blueprint.Princip
 	return unfinished, err
 }
 
-// moveSource records that the current state of a blueprint is that of a source outside
-// ("" = of none any more), and reports whether that is a change.
+// moveSource records that the current state of a blueprint matches that of an external
+// source ("" = of none), and reports whether that is a change.
 func moveSource(b *blueprint.Blueprint, source string) bool {
 	version := b.Version
 	if source == "" {
@@ -342,8 +341,8 @@ func noteEdits(t *transaction, before, after *blueprint.Trigger) error {
 	return err
 }
 
-// forgetEdits records that the triggers of a blueprint are those of its source, and
-// reports whether that is a change.
+// forgetEdits records that the triggers of a blueprint match its source, and reports
+// whether that is a change.
 func forgetEdits(t *transaction, blueprintID string) (news bool, err error) {
 	n, err := t.exec("UPDATE triggers SET edited = NULL WHERE blueprint_id = ? AND edited IS NOT NULL", blueprintID)
 	return n > 0, err
@@ -363,8 +362,8 @@ func setSource(t *transaction, id, source, version string) error {
 	return err
 }
 
-// keepSource stores a patch of the source alone, which is no change of the blueprint: it
-// creates no version and no event.
+// keepSource stores a patch that changes only the source. It does not count as a change of
+// the blueprint: there is no new version and no event.
 func (s *Store) keepSource(ctx context.Context, t *transaction, before, after *blueprint.Blueprint) error {
 	t.changed()
 	if err := setSource(t, after.ID, after.Source, after.Version); err != nil {

@@ -22,8 +22,8 @@ var listed = map[blueprint.Scope]string{
 	blueprint.ScopePublic: "b.created_by <> ?1 AND b.visibility = 'public'",
 }
 
-// ListBlueprints returns a page of blueprints, newest first, and the number of all of
-// them. Secrets of blueprints that the principal may not manage are null.
+// ListBlueprints returns a page of blueprints, newest first, and their total number.
+// Secrets of blueprints that the principal may not manage are null.
 func (s *Store) ListBlueprints(ctx context.Context, principal blueprint.Principal, filter blueprint.BlueprintFilter) (list []blueprint.Blueprint, total int, err error) {
 	defer wrap(&err, "list blueprints for user %s", principal.UserID)
 	filter.Scope = cmp.Or(filter.Scope, blueprint.ScopeOwn)
@@ -53,7 +53,7 @@ func (s *Store) ListBlueprints(ctx context.Context, principal blueprint.Principa
 }
 
 // GetBlueprint returns a blueprint to a user who may see it: CodeNotFound, or
-// CodeForbidden. Its secrets are null for a user who may not manage it.
+// CodeForbidden. Its secrets are null unless the user may manage it.
 func (s *Store) GetBlueprint(ctx context.Context, principal blueprint.Principal, id string) (details blueprint.BlueprintDetails, err error) {
 	defer wrap(&err, "get blueprint %s for user %s", id, principal.UserID)
 	const query = "SELECT " + blueprintColumns + `, o.name, o.slug,
@@ -130,7 +130,7 @@ func (row *blueprintRow) seen() blueprint.Blueprint {
 	return row.Blueprint
 }
 
-// encodeBudget returns the column of a budget: NULL for one without limits.
+// encodeBudget returns the column value of a budget: NULL if it has no limits.
 func encodeBudget(b *blueprint.Budget) (any, error) {
 	if !b.Limits() {
 		return nil, nil
@@ -169,12 +169,12 @@ func (s *Store) content(id, version string, mapText, plain, sealed []byte) (m an
 	}
 	variables, ok := value.([]any)
 	if !ok {
-		return nil, nil, fmt.Errorf("variables of blueprint %s are no array", id)
+		return nil, nil, fmt.Errorf("variables of blueprint %s are not an array", id)
 	}
 	return m, variables, nil
 }
 
-// variablesPlace returns what sealed variables are bound to.
+// variablesPlace returns the name that sealed variables are bound to.
 func variablesPlace(id, version string) string {
 	return "blueprint_contents/" + id + "/" + version + "/variables"
 }
@@ -198,7 +198,7 @@ func (s *Store) insertContent(t *transaction, id, version string, m any, variabl
 	return err
 }
 
-// parse decodes a map and variables for the engine. Problems are CodeBadRequest.
+// parse decodes a map and variables for the engine. Invalid content is CodeBadRequest.
 func parse(m any, variables []any) (parsed *blueprint.Map, declared []blueprint.Variable, err error) {
 	var issues []blueprint.Issue
 	under := func(name string, list []blueprint.Issue) {
@@ -220,8 +220,8 @@ func parse(m any, variables []any) (parsed *blueprint.Map, declared []blueprint.
 	return nil, nil, blueprint.InvalidInput(issues)
 }
 
-// Versions lists every version of a blueprint, newest first, with its secrets.
-// It needs AccessManage: CodeNotFound, or CodeForbidden.
+// Versions lists every version of a blueprint with its secrets, newest first. It needs
+// AccessManage: CodeNotFound, or CodeForbidden.
 func (s *Store) Versions(ctx context.Context, principal blueprint.Principal, id string) (list []blueprint.BlueprintVersion, err error) {
 	defer wrap(&err, "versions of blueprint %s for user %s", id, principal.UserID)
 	err = s.read(ctx, func(q *session) error {
@@ -275,10 +275,10 @@ func (s *Store) Definition(ctx context.Context, principal blueprint.Principal, i
 	return definition, granted.access, err
 }
 
-// DefinitionVersion returns one version of a blueprint with its true secrets,
-// even of a deleted one; CodeNotFound when there is none. It asks for no
-// principal: it is for the engine alone, which goes on with runs that were
-// allowed when they began. The definition must not be changed.
+// DefinitionVersion returns one version of a blueprint with its secrets, even of a deleted
+// blueprint; CodeNotFound if there is none. It takes no principal: only the engine calls
+// it, to continue runs that were allowed when they began. The definition must not be
+// changed.
 func (s *Store) DefinitionVersion(ctx context.Context, id, version string) (_ *blueprint.Definition, err error) {
 	defer wrap(&err, "definition of blueprint %s, version %s", id, version)
 	return s.definition(ctx, id, version)
@@ -322,9 +322,9 @@ func (s *Store) readDefinition(q *session, id, version string) (*blueprint.Defin
 	return definition, nil
 }
 
-// nextVersion returns the version after a change: the one that was asked for,
-// when it is higher than the present; else a higher minor number when the map
-// or the variables changed, and a higher patch number when only the rest did.
+// nextVersion returns the version after a change: the requested one, if it is higher than
+// the current one; otherwise the next minor version if the map or the variables changed,
+// and the next patch version if only other fields did.
 func nextVersion(present string, asked *string, content bool) (string, error) {
 	now, ok := parseVersion(present)
 	if !ok {
@@ -376,7 +376,7 @@ func versionIssue(message string) error {
 	}
 }
 
-// mostCategories is how many categories an organization may have.
+// mostCategories is the maximum number of categories of an organization.
 const mostCategories = 1_000
 
 const categoryColumns = "c.id, c.name, c.slug, c.organization_id FROM categories c"
@@ -399,7 +399,7 @@ func categoriesOf(q *session, id string) ([]blueprint.Label, error) {
 }
 
 // homeOf returns the id of an organization of which the principal must be a member:
-// CodeForbidden. "" is their personal workspace.
+// CodeForbidden. "" means the personal workspace.
 func homeOf(q *session, principal blueprint.Principal, organizationID string) (string, error) {
 	if organizationID == "" {
 		err := q.row(scopeOf["user"], []any{principal.UserID}, &organizationID)
@@ -408,8 +408,8 @@ func homeOf(q *session, principal blueprint.Principal, organizationID string) (s
 	return organizationID, memberOf(q, principal, organizationID)
 }
 
-// Categories lists the categories of an organization, "" for the personal
-// workspace, to its members, by name: CodeForbidden.
+// Categories lists the categories of an organization ("" for the personal workspace) by
+// name. The principal must be a member: CodeForbidden.
 func (s *Store) Categories(ctx context.Context, principal blueprint.Principal, organizationID string) (list []blueprint.Category, err error) {
 	defer wrap(&err, "categories for user %s", principal.UserID)
 	err = s.read(ctx, func(q *session) error {
@@ -423,9 +423,9 @@ func (s *Store) Categories(ctx context.Context, principal blueprint.Principal, o
 	return list, err
 }
 
-// CreateCategory creates a category of an organization, "" for the personal workspace,
-// for its members: CodeForbidden. CodeConflict if there is one of that name,
-// CodeBadRequest for too many.
+// CreateCategory creates a category of an organization ("" for the personal workspace). The
+// principal must be a member: CodeForbidden. CodeConflict if the name exists,
+// CodeBadRequest if there are too many.
 func (s *Store) CreateCategory(ctx context.Context, principal blueprint.Principal, organizationID, name string) (made blueprint.Category, err error) {
 	defer wrap(&err, "create category for user %s", principal.UserID)
 	made = blueprint.Category{ID: s.drawn("category", principal.UserID).UUID(), Name: name, Slug: slug(name)}
@@ -475,7 +475,7 @@ func (s *Store) DeleteCategory(ctx context.Context, principal blueprint.Principa
 }
 
 // SetCategories replaces the categories of a blueprint. It needs AccessManage:
-// CodeNotFound, or CodeForbidden. Ids that are no category of the blueprint's
+// CodeNotFound, or CodeForbidden. Ids that are not categories of the blueprint's
 // organization are CodeBadRequest, with an issue for each.
 func (s *Store) SetCategories(ctx context.Context, principal blueprint.Principal, blueprintID string, ids []string) (list []blueprint.Category, err error) {
 	defer wrap(&err, "set the categories of blueprint %s for user %s", blueprintID, principal.UserID)
@@ -522,7 +522,7 @@ func slugs(list []blueprint.Category) []string {
 	return names
 }
 
-// knownCategories refuses ids that are no category of an organization.
+// knownCategories returns an error for ids that are not categories of an organization.
 func knownCategories(t *transaction, organizationID string, ids []string) error {
 	var issues []blueprint.Issue
 	for i, id := range ids {
@@ -541,15 +541,15 @@ func knownCategories(t *transaction, organizationID string, ids []string) error 
 	return nil
 }
 
-// ImportRun inserts a run with its blueprint from a file, with the same ids, version and
-// times, into a database that is only read from. It returns the complete row of the
-// run. A run that has not ended has no journal, so no engine may load it. CodeConflict
+// ImportRun inserts a run and its blueprint, read from a file, with the same ids, version
+// and times, into a database that is used only for reading. It returns the complete row of
+// the run. A run that has not ended has no journal, so no engine may load it. CodeConflict
 // if the blueprint or the run exists already.
 func (s *Store) ImportRun(ctx context.Context, principal blueprint.Principal, given blueprint.ImportedRun) (row blueprint.ExecutionRow, err error) {
 	row = given.Row
 	defer wrap(&err, "import execution %s", row.ID)
 	if !s.options.Ephemeral {
-		return row, fmt.Errorf("runs are imported into a database in memory alone")
+		return row, fmt.Errorf("runs can only be imported into a database in memory")
 	}
 	b, now := given.Blueprint, row.CreatedAt
 	b.Status, b.Source, b.Budget = "", "", nil
@@ -569,7 +569,7 @@ func (s *Store) ImportRun(ctx context.Context, principal blueprint.Principal, gi
 		}
 		commit := &blueprint.JournalCommit{Row: row}
 		if row.Status.Terminal() {
-			commit.Record = []byte{} // the file is shown instead
+			commit.Record = []byte{} // the contents of the file are shown instead
 		}
 		_, err = beginExecution(t, commit)
 		return err
@@ -578,7 +578,7 @@ func (s *Store) ImportRun(ctx context.Context, principal blueprint.Principal, gi
 }
 
 // OwnOrganization returns the id of an organization that a user created, by its name;
-// CodeNotFound. Like OwnConnection and OwnBlueprint it is for seeds.
+// CodeNotFound. Like OwnConnection and OwnBlueprint, it is for seeds.
 func (s *Store) OwnOrganization(ctx context.Context, userID, name string) (id string, err error) {
 	return s.own(ctx, "organization", name, "SELECT id FROM organizations WHERE created_by = ? AND name = ? AND personal = 0 ORDER BY created_at, id LIMIT 1", userID, name)
 }
@@ -605,8 +605,8 @@ func (s *Store) own(ctx context.Context, what phrase, name, query string, args .
 	return id, orNotFound(err, what, name)
 }
 
-// HasKey reports whether a user has a key that is not revoked. It is not a use of
-// the key.
+// HasKey reports whether a user has a key that is not revoked. It does not count as a use
+// of the key.
 func (s *Store) HasKey(ctx context.Context, userID, token string) (has bool, err error) {
 	defer wrap(&err, "look for a key of user %s", userID)
 	hash := sha256.Sum256([]byte(token))

@@ -10,14 +10,13 @@ import (
 	"blueprintd/blueprint"
 )
 
-// maxFailures is the number of failed runs in a row with which the breaker pauses a
+// maxFailures is the number of consecutive failed runs after which the breaker pauses a
 // trigger, unless its config says "breaker": false.
 const maxFailures = 20
 
-// weighEnd counts the end of a run of a trigger. A completed run costs nothing unless
-// the one before it failed. Failures of runs that were cancelled, fired by hand or
-// redelivered do not count, nor do those of runs that were created before the trigger
-// was last turned on.
+// weighEnd counts the end of a run of a trigger. A completed run needs no statement unless
+// the previous run failed. Runs that were cancelled, fired manually or redelivered do not
+// count as failures, nor do runs created before the trigger was last turned on.
 func (s *Store) weighEnd(t *transaction, c *blueprint.JournalCommit) error {
 	id := c.Row.TriggerID
 	if id == "" || !c.Row.Status.Terminal() || c.Cancelled {
@@ -55,7 +54,7 @@ func (s *Store) weighEnd(t *transaction, c *blueprint.JournalCommit) error {
 	return s.trip(t, c, failures)
 }
 
-// failing returns the triggers whose last run failed, and possibly others.
+// failing returns the triggers whose last run failed. The result may contain others.
 func (s *Store) failing(t *transaction) (map[string]bool, error) {
 	w := s.writer
 	if w.failing != nil {
@@ -83,7 +82,7 @@ func ownFiringOf(t *transaction, c *blueprint.JournalCommit) (bool, error) {
 	return source != blueprint.SourceManual && source != blueprint.SourceRedelivery, nil
 }
 
-// tripColumns selects why the breaker paused trigger t, for storedTrip.
+// tripColumns selects the reason why the breaker paused trigger t, for storedTrip.
 const tripColumns = "coalesce(t.paused_failures, 0), coalesce(t.paused_run, ''), t.paused_at IS NOT NULL"
 
 type storedTrip struct {
@@ -100,14 +99,14 @@ func (s *storedTrip) trip() *blueprint.Trip {
 	return &blueprint.Trip{Failures: s.failures, ExecutionID: s.run, Retries: s.retries}
 }
 
-// trip pauses the trigger of a failed run, and records that in its ledger.
+// trip pauses the trigger of a failed run and records that in the trigger's ledger.
 func (s *Store) trip(t *transaction, c *blueprint.JournalCommit, failures int) error {
 	id := c.Row.TriggerID
 	trigger, err := s.scanTrigger(t.first("SELECT "+triggerColumns+" FROM triggers t WHERE t.id = ?", id))
 	if severityOf(err) != ofJob {
 		return err
 	}
-	if err != nil { // a config that cannot be read keeps no run from ending
+	if err != nil { // a config that cannot be read must not prevent a run from ending
 		s.options.Logger.Error("pausing a trigger whose runs keep failing failed", "trigger", id, "error", err)
 		return nil
 	}
@@ -135,9 +134,9 @@ func (s *Store) trip(t *transaction, c *blueprint.JournalCommit, failures int) e
 	})
 }
 
-// retryAt returns when a delivery may turn a trigger on again that was paused at a
-// time, 0 = never. A sender who knows the address of an open trigger can make its runs
-// fail, and must not lock others out for ever.
+// retryAt returns when a delivery may turn a paused trigger on again, given the time of the
+// pause; 0 = never. A sender that knows the address of an open trigger can make its runs
+// fail, and must not lock out others permanently.
 func retryAt(trigger *blueprint.Trigger, pausedAt blueprint.Time) blueprint.Time {
 	if pausedAt == 0 || trigger.IsActive || !trigger.IsOpen() {
 		return 0
@@ -145,9 +144,9 @@ func retryAt(trigger *blueprint.Trigger, pausedAt blueprint.Time) blueprint.Time
 	return pausedAt + blueprint.Time(blueprint.BreakerPause/time.Millisecond)
 }
 
-// Reactivate turns a paused trigger on for a delivery that arrives when the trigger may be
-// tried again, and reports whether it did. One more failure pauses it again; a
-// completed run resets the count. It takes no principal: it is for the trigger service.
+// Reactivate turns a paused trigger on for a delivery that arrives once the trigger may be
+// tried again, and reports whether it did. One more failure pauses it again; a completed
+// run resets the count. It takes no principal: it is for the trigger service.
 func (s *Store) Reactivate(ctx context.Context, triggerID string) (done bool, err error) {
 	defer wrap(&err, "reactivate trigger %s", triggerID)
 	err = s.write(ctx, func(t *transaction) error {
@@ -156,8 +155,8 @@ func (s *Store) Reactivate(ctx context.Context, triggerID string) (done bool, er
 			return err
 		}
 		now := blueprint.TimeOf(s.options.Clock.Now())
-		// A time in the future means that the clock was set back since. The run of
-		// this delivery may be created within this millisecond.
+		// A time in the future means that the clock was set back later. The run of this
+		// delivery may be created within this millisecond.
 		const update = `UPDATE triggers SET is_active = 1, paused_failures = NULL, paused_run = NULL, paused_at = NULL, failures = ?, on_since = ?, changed = ` + nextGeneration + `
 			WHERE id = ? AND is_active = 0 AND deleted_at IS NULL AND (paused_at <= ? OR paused_at > ?)`
 		changed, err := t.exec(update, maxFailures-1, int64(now)-1, triggerID, int64(now)-blueprint.BreakerPause.Milliseconds(), int64(now))
@@ -177,8 +176,9 @@ type PausedTrigger struct {
 	blueprint.Trip
 }
 
-// PausedTriggers returns how many triggers the breaker has paused, and at most limit of
-// them with the reason, by id. The work grows with the paused triggers only. It takes no principal: it is for the operator.
+// PausedTriggers returns the number of triggers that the breaker has paused, and at most
+// limit of them with the reason, by id. The cost depends only on the number of paused
+// triggers. It takes no principal: it is for the operator.
 func (s *Store) PausedTriggers(ctx context.Context, limit int) (list []PausedTrigger, total int, err error) {
 	defer wrap(&err, "paused triggers")
 	const chosen = ` FROM triggers t INDEXED BY triggers_paused JOIN blueprints b ON b.id = t.blueprint_id
@@ -194,8 +194,8 @@ func (s *Store) PausedTriggers(ctx context.Context, limit int) (list []PausedTri
 	return list, total, err
 }
 
-// publishMissed publishes EventTriggerMissed for a schedule that the breaker
-// pauses: its ticks are missed from now on, and no other event says so.
+// publishMissed publishes EventTriggerMissed for a schedule that the breaker pauses: its
+// ticks are missed from now on, and no other event reports that.
 func (s *Store) publishMissed(t *transaction, trigger *blueprint.Trigger, at blueprint.Time, reason string) error {
 	if trigger.Type != blueprint.TriggerScheduled {
 		return nil

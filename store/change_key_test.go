@@ -201,7 +201,7 @@ func TestChangeKeyRefuses(t *testing.T) {
 	server := must(Open(ctx, options))(t)
 	_, err := OpenToChangeKey(ctx, options)
 	wantCode(t, err, blueprint.CodeConflict)
-	if !strings.Contains(err.Error(), "a server has this database") {
+	if !strings.Contains(err.Error(), "another server has the database open") {
 		t.Error(err)
 	}
 	check(t, server.Close())

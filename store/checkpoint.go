@@ -6,26 +6,25 @@ import (
 )
 
 const (
-	// A checkpoint costs two fsyncs. It is made after so many commits or bytes.
+	// A checkpoint costs two fsyncs. It is made after this many commits or bytes.
 	checkpointCommits = 32
 	checkpointBytes   = 4 << 20
-	// longLog is the number of pages from which the log is rewound and not only
-	// copied, tightLog the number from which pruning waits and slow reads are ended:
+	// longLog is the number of pages above which the log is rewound, not only copied.
+	// tightLog is the number above which pruning waits and slow reads are ended. They are
 	// 16 and 32 MiB.
 	longLog  = 4096
 	tightLog = 8192
-	// longFile is the size to which the file of the log is cut once most of it is
-	// unused.
+	// longFile is the size to which the log file is truncated once most of it is unused.
 	longFile = 32 << 20
-	// fullLog is the size at which a write waits until the log is empty, and fullLook
-	// the number of written bytes after which it is checked. With the largest
-	// transaction added the log stays below 64 MiB.
+	// fullLog is the size at which a write waits until the log is empty, and fullLook is
+	// the number of written bytes after which it is checked. With the largest transaction
+	// added the log stays below 64 MiB.
 	fullLog  = 44 << 20
 	fullLook = 4 << 20
 )
 
-// checkpoint copies the write-ahead log into the database while no caller waits.
-// SQLite alone would do so within a commit.
+// checkpoint copies the write-ahead log into the database while no caller waits. SQLite by
+// itself would do so within a commit.
 //
 // Copying does not bound the log: SQLite restarts it only if, at the instant of a
 // commit, all of it is copied and nothing reads from it, which may never happen under
@@ -42,8 +41,8 @@ func (s *Store) checkpoint(ctx context.Context) {
 		var busy, frames, copied int64
 		err = q.row("PRAGMA wal_checkpoint(PASSIVE)", nil, &busy, &frames, &copied)
 		err = errors.Join(err, q.close())
-		// Negative if another process is copying it. A log that was rewound keeps its
-		// old length until the next write.
+		// Negative if another process is copying it. A log that was rewound keeps its old
+		// length until the next write.
 		if frames >= 0 && !s.rewound.Load() {
 			s.logFrames.Store(frames)
 		}
@@ -66,7 +65,7 @@ func (s *Store) checkpoint(ctx context.Context) {
 	}
 }
 
-// emptyLog copies the rest of the log and truncates it, unless a reader takes longer
+// emptyLog copies the rest of the log and truncates it, unless a reader holds it for longer
 // than writers should wait.
 func (s *Store) emptyLog() error {
 	if s.options.Ephemeral {
@@ -82,7 +81,7 @@ func (s *Store) emptyLog() error {
 func (s *Store) rewindLog() error {
 	s.writer.connection.Lock()
 	defer s.writer.connection.Unlock()
-	s.rewound.Store(true) // until the next commit; cutLog returns whether that holds
+	s.rewound.Store(true) // until the next commit
 	return s.cutLog("PRAGMA busy_timeout = 30", "PRAGMA wal_checkpoint(RESTART)")
 }
 
@@ -106,7 +105,7 @@ func (s *Store) boundLog(written int) {
 	s.readers.expire(-1)
 	err := s.cutLog("PRAGMA busy_timeout = 2000", "PRAGMA wal_checkpoint(TRUNCATE)")
 	if severityOf(err) == ofStore {
-		return // the store has failed, and logged that
+		return // the store has failed and has logged the error
 	}
 	if length := size(s.options.Path + "-wal"); err != nil || length >= fullLog {
 		w.held = true
@@ -115,9 +114,9 @@ func (s *Store) boundLog(written int) {
 	}
 }
 
-// cutLog empties the log with the statement empty, after patience has set how long to
-// wait for readers. An error that leaves the content of the disk unknown fails the
-// store. The connection is locked.
+// cutLog empties the log with the statement empty, after patience has set how long to wait
+// for readers. An error after which the content of the disk is unknown fails the store. The
+// connection is locked.
 func (s *Store) cutLog(patience, empty string) error {
 	w := s.writer
 	var busy, frames, copied, unused int64

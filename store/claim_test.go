@@ -33,7 +33,7 @@ func TestTwoServers(t *testing.T) {
 	link := options
 	link.Path = filepath.Join(t.TempDir(), "link.db")
 	check(t, os.Symlink(options.Path, link.Path))
-	wantRefusal(t, link, "a server has this database already")
+	wantRefusal(t, link, "another server has the database open")
 	if tool := beside(t, first); tool.epoch != 0 {
 		t.Errorf("a tool has epoch %d", tool.epoch)
 	}
@@ -237,7 +237,7 @@ func TestGate(t *testing.T) {
 // A database is a sandbox's, or one of a virtual clock, from its first server on.
 func TestADatabaseStaysWhatItIs(t *testing.T) {
 	t.Parallel()
-	const earnest, play, virtual = "is in earnest", "is a sandbox's", "of a virtual clock"
+	const earnest, play, virtual = "is not a sandbox's", "is a sandbox's", "of a virtual clock"
 	type kind struct{ sandbox, virtual bool }
 	for _, test := range []struct {
 		first, then kind

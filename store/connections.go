@@ -10,13 +10,13 @@ import (
 	"blueprintd/blueprint"
 )
 
-// mostConnections is how many connections a user or an organization may have.
+// mostConnections is the maximum number of connections of a user or an organization.
 const mostConnections = 1000
 
 // CreateConnection creates a connection of an organization of which the principal is a
-// member, or of the principal. Errors: CodeBadRequest, with issues under "config", or
-// if there are too many; CodeForbidden for any other organization, whether it exists
-// or not. The returned connection has no secrets, like all that users see.
+// member, or of the principal. Errors: CodeBadRequest, with issues under "config", or if
+// there are too many; CodeForbidden for any other organization, whether it exists or not.
+// The returned connection has no secrets.
 func (s *Store) CreateConnection(ctx context.Context, principal blueprint.Principal, given blueprint.NewConnection) (made blueprint.Connection, err error) {
 	defer wrap(&err, "create connection for user %s", principal.UserID)
 	now := blueprint.TimeOf(s.options.Clock.Now())
@@ -51,7 +51,8 @@ func (s *Store) CreateConnection(ctx context.Context, principal blueprint.Princi
 	return shown(c), nil
 }
 
-// connectionRoom refuses a connection for others, and one too many.
+// connectionRoom returns an error for a connection of an organization that the principal is
+// not a member of, and for one too many.
 func connectionRoom(t *transaction, principal blueprint.Principal, organizationID string) error {
 	if organizationID == "" {
 		return room(t, "connections", mostConnections, "SELECT count(*) FROM connections WHERE created_by = ? AND organization_id IS NULL", principal.UserID)
@@ -62,9 +63,9 @@ func connectionRoom(t *transaction, principal blueprint.Principal, organizationI
 	return room(t, "connections", mostConnections, "SELECT count(*) FROM connections WHERE organization_id = ?", organizationID)
 }
 
-// Connections lists the connections that the principal may use, without secrets,
-// newest first: all of them, or those of one organization, of which the principal must
-// be a member: CodeForbidden.
+// Connections lists the connections that the principal may use, without secrets, newest
+// first: all of them, or those of one organization, of which the principal must be a
+// member: CodeForbidden.
 func (s *Store) Connections(ctx context.Context, principal blueprint.Principal, organizationID string) (list []blueprint.Connection, err error) {
 	defer wrap(&err, "connections of user %s", principal.UserID)
 	list = []blueprint.Connection{}
@@ -99,8 +100,8 @@ func (s *Store) Connection(ctx context.Context, principal blueprint.Principal, i
 	return shown(c), err
 }
 
-// ConnectionForUse returns a connection with its secrets, as far as Authorize
-// allows its use: CodeNotFound, or a *blueprint.MissingGrant.
+// ConnectionForUse returns a connection with its secrets if Authorize allows its use:
+// CodeNotFound, or a *blueprint.MissingGrant.
 func (s *Store) ConnectionForUse(ctx context.Context, authority blueprint.Authority, id string) (_ *blueprint.Connection, err error) {
 	defer wrap(&err, "connection %s for use by user %s", id, authority.PrincipalID)
 	return readValue(ctx, s, func(q *session) (*blueprint.Connection, error) {
@@ -112,12 +113,12 @@ func (s *Store) ConnectionForUse(ctx context.Context, authority blueprint.Author
 	})
 }
 
-// UpdateConnection changes the name unless it is nil, and merges change into the
-// config as blueprint.MergeConnection does. It is for the creator and the admins
-// of the organization: CodeNotFound, or CodeForbidden. CodeBadRequest has issues
-// under "config". If the secrets are sent to another address afterwards, all tokens
-// and sign-ins are deleted: they were meant for the old one. ConfiguredBy is the user
-// who set the whole config; after a change of a part by another user it is empty.
+// UpdateConnection changes the name unless it is nil, and merges change into the config as
+// blueprint.MergeConnection does. Only the creator and the admins of the organization may
+// call it: CodeNotFound, or CodeForbidden. CodeBadRequest has issues under "config". If the
+// secrets are sent to another address afterwards, all tokens and sign-ins are deleted,
+// because they belong to the old one. ConfiguredBy is the user who set the whole config; it
+// is empty after another user changed a part of it.
 func (s *Store) UpdateConnection(ctx context.Context, principal blueprint.Principal, id string, name *string, change map[string]any) (c blueprint.Connection, err error) {
 	defer wrap(&err, "update connection %s for user %s", id, principal.UserID)
 	now := blueprint.TimeOf(s.options.Clock.Now())
@@ -166,7 +167,7 @@ func (s *Store) UpdateConnection(ctx context.Context, principal blueprint.Princi
 	return shown(c), nil
 }
 
-// refusedConfig returns CodeBadRequest if there are issues with a config.
+// refusedConfig returns CodeBadRequest if a config has issues.
 func refusedConfig(issues []blueprint.Issue) error {
 	if len(issues) == 0 {
 		return nil
@@ -177,9 +178,8 @@ func refusedConfig(issues []blueprint.Issue) error {
 	return blueprint.InvalidInput(issues)
 }
 
-// DeleteConnection deletes a connection, with its secrets, tokens and sign-ins.
-// It is for the creator and the admins of the organization: CodeNotFound, or
-// CodeForbidden.
+// DeleteConnection deletes a connection with its secrets, tokens and sign-ins. Only the
+// creator and the admins of the organization may call it: CodeNotFound, or CodeForbidden.
 func (s *Store) DeleteConnection(ctx context.Context, principal blueprint.Principal, id string) (err error) {
 	defer wrap(&err, "delete connection %s for user %s", id, principal.UserID)
 	return s.write(ctx, func(t *transaction) error {
@@ -194,7 +194,7 @@ func (s *Store) DeleteConnection(ctx context.Context, principal blueprint.Princi
 	})
 }
 
-// The size limits of a token and of the secret of a sign-in, in bytes.
+// The maximum sizes of a token and of the secret of a sign-in, in bytes.
 const (
 	mostToken        = 256 << 10
 	mostSignInSecret = 16 << 10
@@ -219,11 +219,11 @@ func (s *Store) tokenFor(q *session, connectionID, userID string) ([]byte, error
 	return s.unsealed(sealed, tokenPlace(connectionID, userID))
 }
 
-// SaveToken replaces the token that was read before, nil if there was none.
-// CodeConflict if the stored token is another one by now, which stays. CodeNotFound if
-// the user may not use the connection, CodeBadRequest for a token of no bytes or more
-// than 256 KiB. The audit log gets a line if ctx has an actor; the automatic renewal
-// of a token has none.
+// SaveToken replaces the token that was read before, nil if there was none. If the stored
+// token has changed since, it stays and SaveToken returns CodeConflict. CodeNotFound if the
+// user may not use the connection, CodeBadRequest for a token that is empty or larger than
+// 256 KiB. The change is audited if ctx has an actor; the automatic renewal of a token has
+// none.
 func (s *Store) SaveToken(ctx context.Context, connectionID, userID string, token, replaced []byte) (err error) {
 	defer wrap(&err, "save token of connection %s for user %s", connectionID, userID)
 	if len(token) == 0 || len(token) > mostToken {
@@ -261,8 +261,8 @@ func (s *Store) SaveToken(ctx context.Context, connectionID, userID string, toke
 	}})
 }
 
-// DeleteToken deletes the token of a user, if there is one. It requires no right to use
-// the connection: it can only remove what is the user's own.
+// DeleteToken deletes the token of a user, if there is one. It requires no right to use the
+// connection, because it can only remove the user's own token.
 func (s *Store) DeleteToken(ctx context.Context, connectionID, userID string) (err error) {
 	defer wrap(&err, "delete token of connection %s for user %s", connectionID, userID)
 	return s.write(ctx, func(t *transaction) error {
@@ -271,7 +271,7 @@ func (s *Store) DeleteToken(ctx context.Context, connectionID, userID string) (e
 	})
 }
 
-// tokenPlace returns what a sealed token is bound to.
+// tokenPlace returns the name that a sealed token is bound to.
 func tokenPlace(connectionID, userID string) string {
 	return "connection_tokens/" + connectionID + "/" + userID + "/token"
 }
@@ -293,7 +293,7 @@ const connectionLevel = `CASE
 
 const connectionColumns = "c.id, c.name, c.type, c.sealed_config, c.organization_id, c.created_by, c.configured_by, c.created_at, c.updated_at"
 
-// connectionOwner is the owner in the place of connection x.
+// connectionOwner is the owner in the place name of connection x.
 const connectionOwner = `CASE WHEN x.organization_id IS NULL THEN 'user' ELSE 'organization/' || x.organization_id END
 	|| '/' || x.created_by || '/' || coalesce(x.configured_by, '')`
 
@@ -306,8 +306,8 @@ func placeOfConnection(c *blueprint.Connection) string {
 	return connectionPlace(c.ID, string(c.Type), owner+"/"+c.CreatedBy+"/"+c.ConfiguredBy)
 }
 
-// connectionPlace returns what a sealed config is bound to: its row, with the type and
-// the owner of the connection.
+// connectionPlace returns the name that a sealed config is bound to: its row, with the type
+// and the owner of the connection.
 func connectionPlace(id, kind, owner string) string {
 	return "connections/" + id + "/" + kind + "/" + owner + "/config"
 }
@@ -354,8 +354,8 @@ func (s *Store) connectionFor(q *session, userID, id string, need int) (blueprin
 	return blueprint.Connection{}, forbidden("you have no access to this connection")
 }
 
-// mayUse returns CodeNotFound unless a user may use a connection: for runs a
-// connection that they may not use does not exist.
+// mayUse returns CodeNotFound unless a user may use a connection: to a run, a connection
+// that its user may not use does not exist.
 func mayUse(q *session, userID, id string) error {
 	var level int
 	err := q.row("SELECT "+connectionLevel+" FROM connections c WHERE c.id = ?2", []any{userID, id}, &level)

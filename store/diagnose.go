@@ -22,16 +22,16 @@ type Health string
 // The results of checks.
 const (
 	Fine    Health = "ok"
-	Dubious Health = "warning" // it works, but something may be lost or seen
+	Dubious Health = "warning" // it works, but data may be lost or exposed
 	Broken  Health = "problem" // it does not work, or data is in danger
 )
 
-// Finding is the outcome of one check of a database and of what it needs.
+// Finding is the result of one check of a database or its environment.
 type Finding struct {
 	Check   string `json:"check"`
 	Health  Health `json:"status"`
 	Message string `json:"message"`
-	Fix     string `json:"fix,omitempty"` // what to do; empty when all is well
+	Fix     string `json:"fix,omitempty"` // what to do; empty if there is no problem
 }
 
 // diagnosis collects findings.
@@ -43,11 +43,11 @@ type diagnosis struct {
 	list    []Finding
 }
 
-// Diagnose checks the database at options.Path and its surroundings, and returns the
-// results in the order in which problems should be fixed. It changes nothing and creates
-// no file; a server may be running on the database. Of options it uses Path, Schema,
-// Sealer (nil without a key), Clock, AllowNetworkFS and MinFree. With full it checks
-// every page, index and reference, which reads the whole file.
+// Diagnose checks the database at options.Path and its environment, and returns the results
+// in the order in which problems should be fixed. It changes nothing and creates no file; a
+// server may be running on the database. It uses Path, Schema, Sealer (nil without a key),
+// Clock, AllowNetworkFS and MinFree of options. With full it checks every page, index and
+// reference, which reads the whole file.
 func Diagnose(ctx context.Context, options Options, full bool) []Finding {
 	if options.fileSystem == nil {
 		options.fileSystem = dbfile.Stat
@@ -67,7 +67,7 @@ func Diagnose(ctx context.Context, options Options, full bool) []Finding {
 	d.rights()
 	d.server()
 	if file := rescued(d.path); file != "" {
-		d.add("rescued", Dubious, rescuedHint(d.path, file), "what a server saved when its database was taken away is %s", file)
+		d.add("rescued", Dubious, rescuedHint(d.path, file), "a server saved the data of a removed database in %s", file)
 	}
 	if d.log() { // SQLite would try for ten seconds to read a damaged one
 		d.content()
@@ -79,7 +79,7 @@ func (d *diagnosis) add(check string, health Health, fix, format string, args ..
 	d.list = append(d.list, Finding{check, health, fmt.Sprintf(format, args...), fix})
 }
 
-// file checks whether there is a file that can be a database.
+// file checks whether the path names a file that can be a database.
 func (d *diagnosis) file() bool {
 	info, err := os.Stat(d.path)
 	switch {
@@ -87,7 +87,7 @@ func (d *diagnosis) file() bool {
 		if err := inspectMissing(d.path); err != nil {
 			d.add("file", Broken, hintOf(err, ""), "%s", messageOf(err))
 		} else {
-			d.add("file", Broken, "name it with --db FILE, or make one with blueprintd serve", "there is no database %s", d.path)
+			d.add("file", Broken, "name it with --db FILE, or create one with blueprintd serve", "there is no database %s", d.path)
 		}
 		return false
 	case err != nil:
@@ -100,7 +100,7 @@ func (d *diagnosis) file() bool {
 		if err := inspectEmpty(d.path); err != nil {
 			d.add("file", Broken, hintOf(err, ""), "%s", messageOf(err))
 		} else {
-			d.add("file", Dubious, "start blueprintd serve, which makes it a database", "%s is empty", d.path)
+			d.add("file", Dubious, "start blueprintd serve, which turns it into a database", "%s is empty", d.path)
 		}
 		return false
 	case dbfile.CheckLinks(d.path, info) != nil:
@@ -115,8 +115,8 @@ func (d *diagnosis) file() bool {
 	return true
 }
 
-// rights checks whether other users may read or write the files, and whether new ones
-// can be created in the folder.
+// rights checks whether other users may read or write the files, and whether files can be
+// created in the folder.
 func (d *diagnosis) rights() {
 	before := len(d.list)
 	folder := filepath.Dir(d.path)
@@ -129,7 +129,7 @@ func (d *diagnosis) rights() {
 	for _, suffix := range []string{"", "-wal", "-shm", ".lock"} {
 		info, err := os.Stat(d.path + suffix)
 		if err == nil && info.Mode().Perm()&0o077 != 0 {
-			d.add("rights", Dubious, "chmod 600 "+d.path+suffix, "other users may get at %s (mode %o)", d.path+suffix, info.Mode().Perm())
+			d.add("rights", Dubious, "chmod 600 "+d.path+suffix, "other users may access %s (mode %o)", d.path+suffix, info.Mode().Perm())
 		}
 	}
 	if len(d.list) == before {
@@ -145,7 +145,7 @@ func (d *diagnosis) disk() {
 		return
 	}
 	if !p.Known {
-		d.add("disk", Dubious, "see to it that the database is on a local disk with room", "this system does not tell what the disk is and how much is free")
+		d.add("disk", Dubious, "keep the database on a local disk with free space", "the kind of the disk and its free space are unknown on this system")
 		return
 	}
 	kind := p.Kind()
@@ -157,14 +157,14 @@ func (d *diagnosis) disk() {
 	case warning != nil:
 		d.add("file system", Dubious, warning.Hint, "%s", warning.Message)
 	case kind.Name == "overlay":
-		d.add("file system", Dubious, "keep the database on a volume of the container", "the database is in a container's own layer (overlay) and is gone with the container")
+		d.add("file system", Dubious, "keep the database on a volume of the container", "the database is in a container's own layer (overlay) and is lost with the container")
 	default:
 		d.add("file system", Fine, "", "%s", kind.Name)
 	}
 	reserve := p.Reserve(d.options.MinFree)
 	switch {
 	case p.Free < reserve:
-		d.add("disk", Broken, "free some space; the server then takes new runs by itself", "%s are free, and with less than %s new runs are refused", inUnits(p.Free), inUnits(reserve))
+		d.add("disk", Broken, "free some space; the server then accepts new runs again", "%s are free, and with less than %s new runs are refused", inUnits(p.Free), inUnits(reserve))
 	case p.Free < 4*reserve:
 		d.add("disk", Dubious, "free some space", "%s are free; with less than %s new runs are refused", inUnits(p.Free), inUnits(reserve))
 	default:
@@ -178,7 +178,7 @@ func (d *diagnosis) server() {
 	case err != nil:
 		d.add("server", Dubious, "check the owner and the mode of the file", "%s", err)
 	case held:
-		d.add("server", Fine, "", "process %s has the database", number)
+		d.add("server", Fine, "", "process %s has the database open", number)
 	default:
 		d.add("server", Fine, "", "no server is running on it")
 	}
@@ -195,11 +195,11 @@ func (d *diagnosis) log() bool {
 	}
 	switch {
 	case length > long:
-		d.add("log", Dubious, "end programs that keep the database open for reading; the log then becomes short by itself", "the write-ahead log has %s", inUnits(length))
+		d.add("log", Dubious, "end programs that keep the database open for reading; the log then shrinks", "the write-ahead log takes %s", inUnits(length))
 	case length == 0:
 		d.add("log", Fine, "", "the write-ahead log is empty")
 	default:
-		d.add("log", Fine, "", "the write-ahead log has %s", inUnits(length))
+		d.add("log", Fine, "", "the write-ahead log takes %s", inUnits(length))
 	}
 	return true
 }
@@ -213,8 +213,8 @@ func inUnits(n int64) string {
 	return strings.Replace(fmt.Sprintf("%.1f %s", value, units[unit]), ".0 ", " ", 1)
 }
 
-// content opens the database and checks its content, again if another process changed
-// it meanwhile.
+// content opens the database and checks its content, and repeats the check if another
+// process changed it meanwhile.
 func (d *diagnosis) content() {
 	before := len(d.list)
 	_ = steadily(d.ctx, d.path, func() error {
@@ -234,20 +234,20 @@ var errUnsteady = errors.New("the database is damaged, or another process is cha
 func (d *diagnosis) contentOnce() {
 	err := probe(d.ctx, d.path, func(q *session, whole bool) error {
 		if !whole {
-			d.add("log", Dubious, "start the server once, which reads the log", "the write-ahead log has no index, so what it holds was not looked at")
+			d.add("log", Dubious, "start the server once to recover the log", "the write-ahead log has no index, so its content was not checked")
 		}
 		blank, err := marks(q)
 		if err != nil {
 			return err
 		}
 		if blank {
-			d.add("form", Dubious, "start blueprintd serve, which makes it a database", "it is an SQLite database with nothing in it")
+			d.add("form", Dubious, "start blueprintd serve, which turns it into a database", "it is an empty SQLite database")
 			return nil
 		}
 		if err := compareSchema(d.ctx, q, d.options.Schema); err != nil {
 			return err
 		}
-		d.add("form", Fine, "", "a database of blueprintd, form %d", schemaVersion)
+		d.add("form", Fine, "", "a database of blueprintd, schema version %d", schemaVersion)
 		if whole && size(d.path+"-wal") > 0 {
 			if err := sameOrigin(d.ctx, q, d.path); err != nil {
 				d.add("log", Broken, hintOf(err, ""), "%s", messageOf(err))
@@ -295,16 +295,16 @@ func (d *diagnosis) runs(q *session) {
 	}
 	switch damaged, err := contents(q); {
 	case err != nil:
-		d.add("runs", Broken, "restore a backup with blueprintd restore", "what is stored of the runs cannot all be read: %s", err)
+		d.add("runs", Broken, "restore a backup with blueprintd restore", "the data of some runs cannot be read: %s", err)
 	case damaged.Count > 0:
-		d.add("runs", Broken, "restore a backup with blueprintd restore; what else is stored can be used, and blueprintd backup --allow-damaged copies it as it is",
+		d.add("runs", Broken, "restore a backup with blueprintd restore; all other data can be used, and blueprintd backup --allow-damaged copies it unchanged",
 			"the content of %d runs is not what was stored: %s", damaged.Count, &damaged)
 	default:
-		d.add("runs", Fine, "", "what runs left behind is what was stored")
+		d.add("runs", Fine, "", "the data of all runs is intact")
 	}
 }
 
-// key checks whether the master key is that of the database.
+// key checks whether the master key belongs to the database.
 func (d *diagnosis) key(q *session) {
 	options := d.options
 	options.Server = true
@@ -318,7 +318,7 @@ func (d *diagnosis) key(q *session) {
 	case options.Sealer == nil:
 		d.add("master key", Dubious, "restore the key file from your backup, or start the server, which makes a new one", "there is no master key; nothing is encrypted with one yet")
 	default:
-		d.add("master key", Fine, "", "it fits the database")
+		d.add("master key", Fine, "", "it belongs to the database")
 	}
 }
 
@@ -336,7 +336,7 @@ func (d *diagnosis) clock(q *session) {
 	}
 	now, last := d.options.Clock.Now(), blueprint.Time(at).Time()
 	if behind := last.Sub(now); behind > time.Minute {
-		d.add("clock", Broken, "set the clock of the machine; what is stored as of later will not be run again until then",
+		d.add("clock", Broken, "correct the clock of the machine; stored runs and ticks with later times wait until then",
 			"the clock shows %s, but the newest row is of %s: %s later", blueprint.TimeOf(now), blueprint.TimeOf(last), behind.Round(time.Second))
 		return
 	}
@@ -360,7 +360,7 @@ func hintOf(err error, otherwise string) string {
 
 const countUnfinished = "SELECT count(*) FROM executions WHERE end_time IS NULL"
 
-// examined is the content of a database that no process uses.
+// examined describes the content of a database that no process uses.
 type examined struct {
 	rows            map[string]int64
 	unfinished      int64
@@ -371,8 +371,8 @@ type examined struct {
 }
 
 // examine reads a whole database that is not in WAL mode, and verifies that it is a
-// database of this program in the current form and that every page, index and reference
-// is sound. It writes nothing.
+// database of this program with the current schema version and that every page, index and
+// reference is intact. It writes nothing.
 func examine(ctx context.Context, path, schema string) (found examined, err error) {
 	err = withDatabase(ctx, path, []string{"_query_only=1"}, func(q *session) error {
 		if err := sound(q); err != nil {
@@ -426,7 +426,7 @@ func withURI(ctx context.Context, uri string, use func(*session) error) (err err
 	return use(q)
 }
 
-// The checks of SQLite return a text for each problem; those of pages "ok" for none.
+// SQLite's checks return a text for each problem; those of pages return "ok" for none.
 const (
 	checkPages      = "PRAGMA integrity_check(5)"
 	checkPagesQuick = "PRAGMA quick_check(5)"
@@ -434,7 +434,7 @@ const (
 		FROM pragma_foreign_key_check LIMIT 5`
 )
 
-// problems runs checks of SQLite and returns what they find.
+// problems runs SQLite's checks and returns the problems found.
 func problems(q *session, checks ...string) (list []string, err error) {
 	for _, check := range checks {
 		if err := collect(q, &list, check, nil, column); err != nil {
@@ -453,8 +453,8 @@ func sound(q *session) error {
 	return err
 }
 
-// errUnsound marks an error that a check of the whole database has found.
-var errUnsound = errors.New("not every part is sound")
+// errUnsound marks an error found by a check of the whole database.
+var errUnsound = errors.New("the database is damaged")
 
 func unsound(reason any) error {
 	return conflict(errUnsound, "restore an older backup with blueprintd restore",
@@ -479,8 +479,8 @@ func countRows(q *session) (map[string]int64, error) {
 	return counts, nil
 }
 
-// contents reads everything with a checksum and returns the damaged runs. Damage that
-// SQLite finds is an error.
+// contents reads everything that has a checksum and returns the damaged runs. Damage that
+// SQLite detects is an error.
 func contents(q *session) (d DamagedRuns, err error) {
 	err = q.each("SELECT id, record, state FROM executions WHERE record IS NOT NULL ORDER BY seq", nil, func(scan scanner) error {
 		var stored blueprint.StoredExecution
@@ -495,7 +495,7 @@ func contents(q *session) (d DamagedRuns, err error) {
 	if err != nil {
 		return d, err
 	}
-	// Entries of one run are consecutive.
+	// The entries of a run are consecutive.
 	last := int64(0)
 	const entries = `SELECT j.execution, j.position, j.entry, coalesce(e.id, 'number ' || j.execution)
 		FROM journal j LEFT JOIN executions e ON e.seq = j.execution ORDER BY j.execution, j.position`
@@ -515,7 +515,7 @@ func contents(q *session) (d DamagedRuns, err error) {
 	return d, err
 }
 
-// mostNamed is how many damaged runs DamagedRuns names.
+// mostNamed is the maximum number of damaged runs that DamagedRuns names.
 const mostNamed = 10
 
 // DamagedRuns are executions with a damaged record, state or journal entry.
@@ -530,7 +530,7 @@ func (d *DamagedRuns) add(id string) {
 	}
 }
 
-// String names the runs.
+// String returns the ids of the runs.
 func (d *DamagedRuns) String() string {
 	text := strings.Join(d.IDs, ", ")
 	if more := d.Count - len(d.IDs); more > 0 {
@@ -539,8 +539,8 @@ func (d *DamagedRuns) String() string {
 	return text
 }
 
-// damagedContents returns the error for a backup that would contain damage.
+// damagedContents returns the error for a backup that would contain damaged runs.
 func damagedContents(d *DamagedRuns) error {
-	return dbfile.Refusal("blueprintd doctor --full tells more; keep your older backups; --allow-damaged makes the backup all the same",
+	return dbfile.Refusal("run blueprintd doctor --full for details; keep your older backups; --allow-damaged makes the backup anyway",
 		"the database is damaged: what it holds of %d runs is not what was stored: %s", d.Count, d)
 }

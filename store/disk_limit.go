@@ -11,22 +11,22 @@ import (
 	"blueprintd/blueprint"
 )
 
-// diskInterval is how often the limit of the disk is checked.
+// diskInterval is the interval between checks of the size limit.
 const diskInterval = time.Second
 
 type limitState struct {
-	episode  bool // the limit was reached, and the size is not well below it yet
+	episode  bool // the limit was reached, and the size is not yet well below it
 	evicting bool // history is removed until the size is well below the limit
 	told     bool // the refusal of new runs was logged in this episode
 	eviction eviction
 }
 
-// relieve keeps the database below its limit. Once that is reached it frees a tenth
-// of it: the log is cut, free pages go back to the disk, and history is removed (see
-// evict), but only as far as live rows demand it. Space that is taken otherwise, as
-// by a log that a reader in another process holds, does not shrink by removing rows:
-// deletions are written to that log. If nothing else helps, new runs are refused
-// until there is space.
+// relieve keeps the database below its size limit. Once the limit is reached it frees a
+// tenth of it: the log is truncated, free pages are returned to the disk, and history is
+// removed (see evict), but only if live rows require it. Space taken by anything else, such
+// as a log that a reader in another process holds, does not shrink when rows are removed:
+// deletions are written to that log. If nothing else helps, new runs are refused until
+// there is space.
 func (p *pruner) relieve(ctx context.Context) {
 	if err := p.relieveNow(ctx); err != nil && ctx.Err() == nil && p.usable() == nil {
 		p.options.Logger.Warn("enforcing the size limit failed, retrying", "path", p.options.Path, "error", err)
@@ -40,7 +40,7 @@ func (p *pruner) relieveNow(ctx context.Context) error {
 	}
 	p.limit.eviction.count()
 	ample, longLog := limit/10*9, limit/16
-	changed, tried := false, false // since the log was cut; to cut the log
+	changed, tried := false, false // since the log was truncated; to truncate the log
 	for ctx.Err() == nil {
 		u, err := p.usage(ctx)
 		if err == nil && u.total() > ample && u.log > longLog {
@@ -92,7 +92,7 @@ func (p *pruner) relieveNow(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// cut cuts the log if possible, and returns the usage after that.
+// cut truncates the log if possible, and returns the usage after that.
 func (p *pruner) cut(ctx context.Context) (usage, error) {
 	if err := p.emptyLog(); err != nil {
 		return usage{}, err
@@ -114,8 +114,8 @@ func (p *pruner) within(size, limit, ample int64) bool {
 	return false
 }
 
-// mustEvict reports whether history has to be removed: from when live rows leave the
-// log no space below the limit until there is ample space. It logs the beginning of
+// mustEvict reports whether history has to be removed: from the point where live rows leave
+// no space for the log below the limit until there is ample space. It logs the beginning of
 // an episode.
 func (p *pruner) mustEvict(u usage, held bool, limit, ample int64) bool {
 	most := limit - limit/16
@@ -159,23 +159,23 @@ func (p *pruner) refuse(size, limit int64, u usage, held bool) {
 		"path", p.options.Path, "bytes", size, "limit", limit, "hint", "raise --max-disk, or cancel unfinished runs")
 }
 
-// errDiskLimit is returned for new runs above the limit of the disk.
+// errDiskLimit is returned for new runs while the database exceeds its size limit.
 var errDiskLimit = unavailable(nil, "let a backup or another program that reads the database end, raise --max-disk, or cancel unfinished runs; the log of the server says which",
 	"the database has reached its size limit, and nothing can be removed now")
 
-// evictionRest is for how many checks of the limit rows of the ledger that could not
-// be removed are not read again: most of them stay for three days, and there may be
-// millions.
+// evictionRest is the number of checks of the limit during which rows of the ledger that
+// could not be removed are not read again: most of them stay for three days, and there may
+// be millions.
 const evictionRest = 60
 
-// eviction records how far the ledger was searched in vain, for rows that started
-// nothing and for those that did.
+// eviction records how far the ledger was searched without result, for rows that started
+// nothing and for rows that did.
 type eviction struct {
 	seen  [2]int64
 	looks int
 }
 
-// count records that the limit was checked once more.
+// count records another check of the limit.
 func (e *eviction) count() {
 	if e.looks++; e.looks >= evictionRest {
 		*e = eviction{}
@@ -183,9 +183,9 @@ func (e *eviction) count() {
 }
 
 // evict removes some history, and returns how many rows: first rows of the ledger that
-// started nothing, then completed runs in the order in which they ended, then rows of
-// the ledger that prevent no further run, then failed runs. Runs that have just ended,
-// and for whose end a caller may still wait, go last.
+// started nothing, then completed runs in the order in which they ended, then rows of the
+// ledger that prevent no further run, then failed runs. Runs that have just ended are
+// removed last, because a caller may still be waiting for them.
 func (p *pruner) evict(ctx context.Context) (removed int, err error) {
 	forever := end{math.MaxInt64, math.MaxInt64}
 	latest := end{blueprint.TimeOf(p.options.Clock.Now().Add(-justEnded)) - 1, math.MaxInt64}
@@ -225,24 +225,25 @@ func (p *pruner) evictFirings(ctx context.Context, started bool) (removed int, e
 	return 0, nil
 }
 
-// vacuumStep gives up to 64 free pages back to the disk, busyVacuumStep fewer while
-// writes are queued: pages from the end of the file move to free ones.
+// vacuumStep is the number of free pages that are returned to the disk in one step,
+// busyVacuumStep the number while writes are queued: pages from the end of the file move to
+// free ones.
 const (
 	vacuumStep     = "PRAGMA incremental_vacuum(64)"
 	busyVacuumStep = "PRAGMA incremental_vacuum(16)"
 )
 
-// leastFree is the number of free pages below which none are given back.
+// leastFree is the number of free pages below which none are returned to the disk.
 const leastFree = 256
 
 // usage is the space that a database takes, in bytes.
 type usage struct {
-	// file is the size of its pages, wherever they are: those that changed last are in
-	// the log and not yet, or also, in the file on the disk.
+	// file is the size of its pages, wherever they are: recently changed pages are in the
+	// log and possibly not yet in the database file.
 	file, free, log int64
 	disk            int64 // the file as it is on the disk
 	page            int64
-	shrinks         bool // free pages can be given back
+	shrinks         bool // free pages can be returned to the disk
 }
 
 // total returns the space taken on the disk.
@@ -280,8 +281,8 @@ func (s *Store) usage(ctx context.Context) (u usage, err error) {
 	return u, err
 }
 
-// shrink returns free pages to the disk once they are a tenth of the file. It leaves a
-// twentieth for the next rows.
+// shrink returns free pages to the disk once they are a tenth of the file. It keeps a
+// twentieth for new rows.
 func (p *pruner) shrink(ctx context.Context) error {
 	u, err := p.usage(ctx)
 	if err != nil || !u.shrinks || u.free < max(leastFree*u.page, u.file/10) {
@@ -304,12 +305,12 @@ func (p *pruner) vacuum(ctx context.Context) error {
 		if p.busy {
 			step = busyVacuumStep
 		}
-		// The statement works only as far as its rows are read.
+		// The statement has an effect only as its rows are read.
 		return t.each(step, nil, func(func(...any) error) error { return nil })
 	})
 }
 
-// adviseVacuum logs once what to do about a file that cannot shrink.
+// adviseVacuum logs once how to shrink a file that cannot shrink by itself.
 func (s *Store) adviseVacuum(ctx context.Context) {
 	if s.options.KeepExecutions.all() && s.options.KeepFirings.all() && s.options.MaxDisk == 0 {
 		return

@@ -4,50 +4,49 @@
 //
 // # One writer, many readers
 //
-// A single connection writes. Run commits all writes that queued during the previous
-// commit together: on a busy server many callers share one fsync, on an idle one
-// no write waits for a timer. Each write has its own savepoint, so that a failing one
-// undoes itself alone. When a method that writes returns nil, its change is on the
-// disk (the log is synced with each commit); when it returns an error, nothing was
-// changed. Readers have their own connections. A reader sees one state of the
-// database and never waits for the writer.
+// A single connection writes. Run commits all writes that queued during the previous commit
+// together: on a busy server many callers share one fsync, on an idle one no write waits
+// for a timer. Each write has its own savepoint, so that a failing write is undone alone.
+// When a method that writes returns nil, its change is on the disk (the log is synced with
+// each commit); when it returns an error, nothing was changed. Readers have their own
+// connections. A reader sees one consistent state of the database and never waits for the
+// writer.
 //
-// An exported method is one transaction. The query that reads a row also decides
-// whether the principal may see or change it; a method without a principal documents
-// its callers.
+// An exported method is one transaction. The query that reads a row also decides whether
+// the principal may see or change it. A method without a principal documents its callers.
 //
 // # Events and the breaker
 //
-// An event of a run or a blueprint is written to the outbox in the transaction that
-// it is about, if a trigger listens to it. Options.OnEvents is called before the
-// writers of that transaction are answered. The writer caches which events have
-// listeners, until the generation changes, and which triggers have failed last, so
-// that neither costs anything without listeners or failures. The 20th failure of a
-// trigger in a row pauses it, in the transaction that ends the run.
+// An event of a run or a blueprint is written to the outbox in the transaction that causes
+// it, if a trigger listens to it. Options.OnEvents is called before the writers of that
+// transaction are answered. The writer caches which events have listeners, until the
+// generation changes, and which triggers failed last, so that neither costs anything
+// without listeners or failures. The 20th consecutive failure pauses the trigger, in the
+// transaction that ends the run.
 //
 // # Errors
 //
 // An error that a caller may see is a *blueprint.Error: CodeNotFound, CodeForbidden,
 // CodeConflict and CodeBadRequest as the methods say. Any method may return
-// CodeUnavailable: nothing was done, and the same call may succeed later, because
-// the disk is full, the database is locked or the server is shutting down. After an
-// I/O error the store refuses everything and Run returns the error; see Run. Any
-// other error is a fault of the service. Errors of SQLite are distinguished by
-// their result codes, never by their texts.
+// CodeUnavailable: nothing was done, and the same call may succeed later, for instance
+// because the disk is full, the database is locked or the server is shutting down. After an
+// I/O error the store refuses everything and Run returns the error; see Run. Any other
+// error is a fault of the service. Errors of SQLite are distinguished by their result
+// codes, never by their texts.
 //
 // # History
 //
-// Run removes the history that Options.KeepExecutions and KeepFirings no longer
-// keep, at instants of the clock, in transactions of at most 200 rows or about a
-// megabyte that let queued writes go first. Then it returns free pages to the disk
-// in small steps. It never removes unfinished runs, the records of runs that an
-// unfinished one started, or rows of the ledger that belong to an unfinished run,
-// that are younger than 72 hours and keep a delivery with an id from running again,
-// or whose tick the schedule has not decided yet. If all history is too old when the
-// server starts, nothing is removed for a day of the clock unless the clock is set
-// right: it may be wrong, or the database may come from an old backup. Versions of
-// blueprints, deleted blueprints and deleted triggers stay: they are small compared
-// to runs. A row of the ledger may name a run that is gone.
+// Run removes the history that Options.KeepExecutions and KeepFirings no longer keep, at
+// instants of the clock, in transactions of at most 200 rows or about a megabyte that yield
+// to queued writes. Then it returns free pages to the disk in small steps. It never removes
+// unfinished runs, the records of runs that an unfinished run started, or rows of the
+// ledger that belong to an unfinished run, that are younger than 72 hours and prevent a
+// delivery with an id from running twice, or whose tick the schedule has not decided yet.
+// If all history is too old when the server starts, nothing is removed for a day of the
+// clock unless the clock is corrected: the clock may be wrong, or the database may come
+// from an old backup. Versions of blueprints, deleted blueprints and deleted triggers stay,
+// because they are small compared to runs. A row of the ledger may name a run that was
+// removed.
 //
 // Removed runs stay counted: the transaction that ends a run adds it and its
 // duration to the counts of its hour, once for its blueprint and once for its
@@ -55,35 +54,34 @@
 // 400.
 //
 // Above Options.MaxDisk, Run removes rows of the ledger that started nothing, then
-// completed runs, then other rows of the ledger, then failed runs, and last the runs
-// that ended within the last minute, each only as far as necessary. If something
-// else takes the space, such as a log that a backup holds, or nothing is left to
-// remove, new runs are refused with CodeUnavailable, and so are rows that start
-// nothing.
+// completed runs, then other rows of the ledger, then failed runs, and last the runs that
+// ended within the last minute, each only as far as necessary. If something else takes the
+// space, such as a log that a backup holds, or nothing is left to remove, new runs are
+// refused with CodeUnavailable, and so are rows that start nothing.
 //
-// The log stays below 64 MiB. Checkpoints copy it beside the writer, empty it from
-// 16 MiB on, and end reads that have prevented that for a second. A write that finds
-// 44 MiB waits until the log is empty. Only a long read of another process can hold
-// it up.
+// The log stays below 64 MiB. Checkpoints copy it concurrently with the writer, empty it
+// from 16 MiB on, and end reads that have prevented that for a second. A write that finds a
+// log of 44 MiB waits until it is empty. Only a long read in another process can delay
+// that.
 //
 // # Processes
 //
-// One server owns a database: it holds a lock on FILE.lock while it runs, and each
-// of its transactions checks that no other server has started on the database since
-// (its epoch). Any number of tools may open the same file beside it and write. A
-// change that could make a server's caches wrong raises the generation, a number in
-// the database. A server uses what it caches (keys, access, trigger bindings) only
-// after it has read the generation again, in a read that began after the request
-// arrived; concurrent requests share one such read.
+// One server owns a database: it holds a lock on FILE.lock while it runs, and each of its
+// transactions checks that no other server has started on the database since (its epoch).
+// Any number of tools may open the same file and write to it meanwhile. A change that could
+// invalidate a server's caches raises the generation, a number in the database. A server
+// uses what it caches (keys, access, trigger bindings) only after it has read the
+// generation again, in a read that began after the request arrived; concurrent requests
+// share one such read.
 //
 // # Secrets
 //
-// The master key encrypts secret environment variables, trigger configs with a
-// secret, and the configs, tokens and sign-ins of connections, each bound to its
-// row. It also encrypts all data that a run receives or leaves: deliveries with
-// their files, the reasons of firings, journals, records and the data of events
-// (sealedColumns). Of API keys and the states of sign-ins only the SHA-256 is stored.
-// The files have mode 0600. ChangeKey encrypts everything with another master key.
+// The master key encrypts secret environment variables, trigger configs with a secret, and
+// the configs, tokens and sign-ins of connections, each bound to its row. It also encrypts
+// all data that a run receives or stores: deliveries with their files, the reasons of
+// firings, journals, records and the data of events (sealedColumns). Of API keys and the
+// states of sign-ins only the SHA-256 is stored. The files have mode 0600. ChangeKey
+// encrypts everything with another master key.
 //
 // A user who may change a connection cannot learn its secrets: they are never
 // returned, and an update that would send them to another address is refused unless
@@ -91,21 +89,21 @@
 //
 // # Backups
 //
-// A backup is a file with the pages of one moment and a checksum. Backup writes one
-// beside a running server, Restore replaces a database by one. Both check all of it
-// and rename only complete files, so that a kill at any moment leaves either the old
-// state or the new one. No backup contains the master key.
+// A backup is a file with the pages of one moment and a checksum. Backup writes one while a
+// server runs, Restore replaces a database with one. Both verify all of it and rename only
+// complete files, so that a kill at any moment leaves either the old state or the new one.
+// No backup contains the master key.
 //
 // # Bad files and bad disks
 //
-// Before anything is changed, inspect examines the files through connections that
-// leave no trace. It refuses a foreign or newer file, the log of another database, a
-// wrong key and a network file system, and leaves a refused file unchanged to the
-// byte. A running server checks every second that its files are still the ones on
-// the disk; if they are not it stops and saves what it can (watchfiles.go). With
-// little space on the disk it refuses new runs and lets the others end until there
-// is space again. The data of runs has checksums (checksum.go), because SQLite does
-// not notice a flipped bit inside a value. Diagnose checks all of this from outside.
+// Before anything is changed, inspect examines the files through connections that modify
+// nothing. It refuses a foreign or newer file, the log of another database, a wrong key and
+// a network file system, and leaves a refused file unchanged to the byte. A running server
+// checks every second that its files are still the ones on the disk; if not, it stops and
+// saves what it can (watchfiles.go). With little space on the disk it refuses new runs and
+// lets the others end until there is space again. The data of runs has checksums (seal.go),
+// because SQLite does not notice a flipped bit inside a value. Diagnose checks all of this
+// from outside.
 //
 // # In memory
 //

@@ -10,8 +10,8 @@ import (
 	"blueprintd/store/dbfile"
 )
 
-// The result codes of SQLite that the store tells apart. The low byte of an
-// extended code is its primary code.
+// The result codes of SQLite that the store distinguishes. The low byte of an extended code
+// is its primary code.
 const (
 	sqliteBusy       = 5
 	sqliteLocked     = 6
@@ -39,13 +39,13 @@ func resultCode(err error) int {
 	return 0
 }
 
-// duplicate reports whether an error says that a row with that key exists.
+// duplicate reports whether an error means that a row with the same key exists.
 func duplicate(err error) bool {
 	code := resultCode(err)
 	return code == sqliteConstraintUnique || code == sqliteConstraintPrimaryKey
 }
 
-// severity is how far the consequences of an error reach.
+// severity is how far the consequences of an error extend.
 type severity uint8
 
 const (
@@ -54,9 +54,9 @@ const (
 	ofStore                 // the content of the disk is unknown
 )
 
-// severityOf classifies an error within a write transaction. After an I/O error the
-// content of the disk is unknown: a second fsync may report success for pages that
-// the first one lost. Only a new process, which reads everything back, can tell.
+// severityOf classifies an error within a write transaction. After an I/O error the content
+// of the disk is unknown: a second fsync may report success for pages that the first one
+// lost. Only a new process, which reads everything back, can determine it.
 func severityOf(err error) severity {
 	if errors.Is(err, errFenced) {
 		return ofStore
@@ -74,10 +74,10 @@ func severityOf(err error) severity {
 // their write now.
 const retryAfter = 5 * time.Second
 
-// refusals describe errors that pass, with what to do about them.
+// refusals describe temporary errors, with hints.
 var refusals = map[int]struct{ message, hint string }{
-	sqliteFull:       {"the disk is full", "free some space on the disk of the database; nothing has to be restarted"},
-	sqliteReadOnly:   {"the database is read-only", "make the database file, its folder and its disk writable; nothing has to be restarted"},
+	sqliteFull:       {"the disk is full", "free some space on the disk of the database; no restart is needed"},
+	sqliteReadOnly:   {"the database is read-only", "make the database file, its folder and its disk writable; no restart is needed"},
 	sqliteBusy:       {"the database is locked by another program", "end the program that holds the database in a write transaction"},
 	sqliteCannotOpen: {"the database, or a file beside it, cannot be opened", "check the owner and the mode of the database, its folder and the files beside it, and how many files the process may open"},
 }
@@ -89,13 +89,13 @@ func conflict(cause error, hint, format string, args ...any) *blueprint.Error {
 	return err
 }
 
-// unavailable returns a CodeUnavailable error for what may succeed later. The cause may
-// be nil.
+// unavailable returns a CodeUnavailable error for a call that may succeed later. The cause
+// may be nil.
 func unavailable(cause error, hint, message string) *blueprint.Error {
 	return &blueprint.Error{Code: blueprint.CodeUnavailable, Message: message, Hint: hint, RetryAfter: retryAfter, Err: cause}
 }
 
-// explain turns the failure of a whole transaction into the error for its callers.
+// explain converts the failure of a whole transaction into the error for its callers.
 func explain(err error) error {
 	switch severityOf(err) {
 	case ofStore:
@@ -110,9 +110,9 @@ func explain(err error) error {
 	return unavailable(err, reason.hint, reason.message)
 }
 
-// passing explains an error of a read: the same read may succeed later, or it met a
-// damaged part. Damage met by a read does not stop the server: everything else can be
-// read and written, and a write that meets damage ends the server.
+// passing converts the error of a read: the same read may succeed later, or it found a
+// damaged part. Damage found by a read does not stop the server, because everything else
+// can be read and written; a write that finds damage stops the server.
 func passing(err error) error {
 	if _, ok := errors.AsType[*blueprint.Error](err); ok {
 		return err
@@ -133,18 +133,17 @@ func passing(err error) error {
 // unopened explains why a database cannot be opened.
 func unopened(err error) error {
 	if resultCode(err)&0xff == sqliteCorrupt {
-		return conflict(err, "blueprintd doctor --full tells what is damaged; "+restoreHint,
+		return conflict(err, "run blueprintd doctor --full to see what is damaged; "+restoreHint,
 			"the database file is damaged")
 	}
 	return passing(err)
 }
 
-// leastRoom is the free space below which SQLite cannot create the files that it needs
-// beside a database. It then only says that the disk failed.
+// leastRoom is the free space below which SQLite cannot create the files it needs beside a
+// database. SQLite then reports only an I/O error.
 const leastRoom = 64 << 10
 
-// fullAtStart returns an error for a full disk if that is why a database cannot be
-// opened.
+// fullAtStart returns an error for a full disk if that is why a database cannot be opened.
 func (o *Options) fullAtStart(err error) error {
 	code := resultCode(err) & 0xff
 	full := code == sqliteFull || errors.Is(err, errNoSpace)
@@ -162,10 +161,10 @@ func (o *Options) fullAtStart(err error) error {
 // restoreHint is the hint to restore a backup.
 var restoreHint = blueprint.SeeDocs("restore a backup with blueprintd restore --force, which keeps what is there under another name", "backup-and-recovery")
 
-// errClosed is returned for calls after the end of Run or Close.
+// errClosed is returned for calls after Run or Close has returned.
 var errClosed = unavailable(nil, "", "the server is shutting down")
 
-// broken returns the error for all calls once the store has failed for good.
+// broken returns the error for all calls once the store has failed permanently.
 func broken(err error) error {
 	if _, ok := errors.AsType[*lostFileError](err); ok {
 		return unavailable(err, "stop a server before you touch its files; the log says what was saved and where",
@@ -174,12 +173,12 @@ func broken(err error) error {
 	message, hint := "the database has failed and the server is stopping", "blueprintd doctor --full reports whether the database is sound"
 	switch code := resultCode(err) & 0xff; {
 	case errors.Is(err, errFenced):
-		message, hint = "another server has taken the database and this one is stopping", "let only one server use a database; stop this one for good, or give it a database of its own with --db"
+		message, hint = "another server has claimed the database, and this one is stopping", "run only one server on a database; stop this one permanently, or start it with another --db"
 	case code == sqliteIOError:
 		message = "the disk of the database has failed and the server is stopping"
-		hint = "look for disk errors in the system log; once the disk is well, blueprintd doctor --full reports whether the database is: if so start the server, if not " + restoreHint
+		hint = "look for disk errors in the system log; once the disk works, run blueprintd doctor --full; if the database is sound start the server, if not " + restoreHint
 	case code == sqliteCorrupt || code == sqliteNotADB:
-		message, hint = "the database is damaged and the server is stopping", "blueprintd doctor --full tells what is damaged; "+restoreHint
+		message, hint = "the database is damaged and the server is stopping", "run blueprintd doctor --full to see what is damaged; "+restoreHint
 	}
 	return unavailable(err, hint, message)
 }
@@ -199,8 +198,8 @@ func wrap(err *error, format string, args ...any) {
 // error text of this type contains nothing that was read from the database.
 type phrase string
 
-// notFound returns a CodeNotFound error. The id must be one that the caller sent:
-// the error reaches callers who may not see what is stored.
+// notFound returns a CodeNotFound error. The id must be one that the caller sent, because
+// callers receive the error even if they may not see what is stored.
 func notFound(what phrase, id string) error {
 	return blueprint.Errorf(blueprint.CodeNotFound, "%s %s not found", what, id)
 }

@@ -10,22 +10,20 @@ import (
 	"blueprintd/foundation/mutant"
 )
 
-// insertExecution inserts a run of a blueprint that is not deleted. The same statement
-// checks that, so that none begins after the deletion.
+// insertExecution inserts a run of a blueprint that is not deleted. The check is part of
+// the statement, so that no run begins after the deletion.
 const insertExecution = `INSERT INTO executions (id, log_id, blueprint_id, blueprint_version, organization_id, user_id,
 	trigger_id, firing_id, parent_execution_id, status, created_at, updated_at, start_time, end_time, record, state)
 	SELECT ?1, ?2, b.id, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16
 	FROM blueprints b WHERE b.id = ?3 AND b.deleted_at IS NULL`
 
 // Commit makes one step of a run durable: its row, the firing of a new run with its
-// delivery, its journal entries, or its record instead when it has ended; and what
-// follows for the outbox and for the trigger that started it. Errors:
-// *blueprint.DuplicateFiringError when the
-// firing's key has started a run, CodeConflict when the run is not New and has
-// ended, or is New and exists, CodeNotFound when it is not New and does not
-// exist, or its blueprint is deleted, CodeUnavailable when it is New and the
-// database is at its size limit. It takes no principal: it is for the
-// engine.
+// delivery, its journal entries (or its record instead, once it has ended), and the
+// consequences for the outbox and for the trigger that started it. Errors:
+// *blueprint.DuplicateFiringError if the firing's key has started a run before;
+// CodeConflict if the run is not New and has ended, or is New and exists; CodeNotFound if
+// it is not New and does not exist, or its blueprint is deleted; CodeUnavailable if it is
+// New and the database is at its size limit. It takes no principal: it is for the engine.
 func (s *Store) Commit(ctx context.Context, c *blueprint.JournalCommit) (err error) {
 	defer wrap(&err, "commit execution %s", c.Row.ID)
 	if c.New && c.Row.ParentExecutionID == "" && s.watched.lowSpace.Load() {
@@ -75,9 +73,9 @@ func (s *Store) commitJob(c *blueprint.JournalCommit) *job {
 	return j
 }
 
-// concluded adds to a step of a run what follows from it: the consequences of its end
-// for its trigger, and its events. A run without a trigger, and without listeners to
-// its events, needs no statement for either.
+// concluded adds the consequences of a run's step: those of its end for its trigger, and
+// its events. A run without a trigger, and without listeners to its events, needs no
+// statement for either.
 func (s *Store) concluded(c *blueprint.JournalCommit, step func(*transaction, *blueprint.JournalCommit) error) func(*transaction) error {
 	return func(t *transaction) error {
 		if err := step(t, c); err != nil {
@@ -195,13 +193,13 @@ func timeOrNull(t blueprint.Time) any {
 	return int64(t)
 }
 
-// mostUnfinished is how many unfinished runs of all triggers are searched for those
-// of one.
+// mostUnfinished is the maximum number of unfinished runs of all triggers that are searched
+// for those of one trigger.
 const mostUnfinished = 200_000
 
-// unfinished lists the runs of a trigger that have not ended, the oldest first,
-// at most blueprint.MaxUnfinished; none for a trigger without a limit, which needs no
-// list.
+// unfinished lists the runs of a trigger that have not ended, oldest first, at most
+// blueprint.MaxUnfinished. For a trigger without a limit, which needs no list, it returns
+// none.
 func unfinished(q *session, trigger *blueprint.Trigger) (list []blueprint.UnfinishedRun, err error) {
 	if trigger.Config["concurrency"] == nil {
 		return nil, nil
@@ -227,8 +225,9 @@ func executionFields(r *blueprint.ExecutionRow, more ...any) []any {
 	}, more...)
 }
 
-// Load returns a stored run: the journal of one that has not ended, the record and
-// state of one that has. CodeNotFound if there is no such run. It takes no principal: it is for the engine.
+// Load returns a stored run: with its journal if it has not ended, with its record and
+// state if it has. CodeNotFound if there is no such run. It takes no principal: it is for
+// the engine.
 func (s *Store) Load(ctx context.Context, id string) (stored *blueprint.StoredExecution, err error) {
 	defer wrap(&err, "load execution %s", id)
 	return readValue(ctx, s, func(q *session) (*blueprint.StoredExecution, error) {
@@ -260,8 +259,8 @@ func (s *Store) Load(ctx context.Context, id string) (stored *blueprint.StoredEx
 	})
 }
 
-// Unfinished lists the runs that have not ended, oldest first. It asks for no
-// principal: it is for the engine.
+// Unfinished lists the runs that have not ended, oldest first. It takes no principal: it is
+// for the engine.
 func (s *Store) Unfinished(ctx context.Context) (rows []blueprint.ExecutionRow, err error) {
 	defer wrap(&err, "unfinished executions")
 	const query = "SELECT " + executionColumns + `, b.deleted_at IS NOT NULL
@@ -277,10 +276,10 @@ func (s *Store) Unfinished(ctx context.Context) (rows []blueprint.ExecutionRow, 
 	return rows, err
 }
 
-// Execution returns the row of a run and, when it has ended, its record, to the user
-// who triggered it and to users who can manage its blueprint; canManage reports which.
-// For other users, and for an unknown id, it is CodeNotFound. If the blueprint is
-// deleted, only the first may read it.
+// Execution returns the row of a run and, if it has ended, its record, to the user who
+// started it and to users who can manage its blueprint; canManage reports whether the
+// principal can. For other users, and for an unknown id, it is CodeNotFound. If the
+// blueprint is deleted, only the user who started the run may read it.
 func (s *Store) Execution(ctx context.Context, principal blueprint.Principal, id string) (stored *blueprint.StoredExecution, canManage bool, err error) {
 	defer wrap(&err, "execution %s for user %s", id, principal.UserID)
 	const query = "SELECT " + executionColumns + ", e.record, b.deleted_at IS NULL AND " + mayManage + `
@@ -302,7 +301,7 @@ func (s *Store) Execution(ctx context.Context, principal blueprint.Principal, id
 const newestFirst = " ORDER BY e.created_at DESC, e.id DESC"
 
 // pageWithRecords returns the query of a page of runs with their records. The runs are
-// selected without records: those before the page would be read and sorted in vain.
+// selected without records first, so that records of earlier pages are not read and sorted.
 func pageWithRecords(where string) string {
 	return "SELECT " + executionColumns + ", e.record FROM executions e WHERE e.seq IN (" + onPage(where) + ")" + newestFirst
 }
@@ -312,9 +311,9 @@ func onPage(where string) string {
 	return "SELECT e.seq FROM executions e " + where + newestFirst + " LIMIT ?2 OFFSET ?3"
 }
 
-// ExecutionLogs lists the runs of a blueprint, newest first, each with its
-// record when it has ended: all of them to a user who can manage it, the user's own
-// to one who may only see it. CodeNotFound, or CodeForbidden.
+// ExecutionLogs lists the runs of a blueprint, newest first, each with its record if it has
+// ended. A user who can manage the blueprint gets all of them, a user who may only see it
+// gets their own. CodeNotFound, or CodeForbidden.
 func (s *Store) ExecutionLogs(ctx context.Context, principal blueprint.Principal, blueprintID string, limit, offset int) (list []*blueprint.StoredExecution, err error) {
 	defer wrap(&err, "execution logs of blueprint %s for user %s", blueprintID, principal.UserID)
 	err = s.read(ctx, func(q *session) error {
@@ -332,10 +331,10 @@ func (s *Store) ExecutionLogs(ctx context.Context, principal blueprint.Principal
 	return list, err
 }
 
-// RecentExecutions lists, newest first, the principal's own runs and those of
-// blueprints that the principal can manage, each with its record when it has ended.
-// With an organization it lists only runs of it, and is CodeForbidden if the principal
-// is not a member, whether the organization exists or not.
+// RecentExecutions lists, newest first, the principal's own runs and those of blueprints
+// that the principal can manage, each with its record if it has ended. With an organization
+// it lists only that organization's runs, and is CodeForbidden if the principal is not a
+// member, whether the organization exists or not.
 func (s *Store) RecentExecutions(ctx context.Context, principal blueprint.Principal, organizationID *string, limit, offset int) (list []*blueprint.StoredExecution, err error) {
 	defer wrap(&err, "recent executions for user %s", principal.UserID)
 	err = s.read(ctx, func(q *session) error {
@@ -354,10 +353,10 @@ func (s *Store) RecentExecutions(ctx context.Context, principal blueprint.Princi
 	return list, err
 }
 
-// mine selects the runs that user ?1 may see, as far as a page needs them: the newest
-// of the user's own, of each organization of the user, and of each blueprint elsewhere
-// that is shared with the user. Each part is read from the end of an index and no
-// further than the page, so that the cost does not grow with the number of runs.
+// mine selects the runs that user ?1 may see, limited to those a page may need: the newest
+// of the user's own, of each organization of the user, and of each blueprint elsewhere that
+// is shared with the user. Each part is read from the end of an index, no further than the
+// page, so the cost does not grow with the number of runs.
 const mine = `WHERE e.seq IN (
 	SELECT seq FROM (
 		SELECT x.seq FROM executions x WHERE x.user_id = ?1 ORDER BY x.created_at DESC, x.id DESC LIMIT ?2 + ?3)

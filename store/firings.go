@@ -24,10 +24,10 @@ func (s *Store) scanFiring(scan scanner) (f blueprint.Firing, err error) {
 	return f, err
 }
 
-// RecordFirings writes rows of the ledger for firings of one trigger that start
-// no run (Commit writes those that do), moves the trigger's cursor, unless it is zero or would go back, and publishes
-// events. CodeUnavailable if the disk is nearly full or the database is at its size
-// limit. It takes no principal: it is for the trigger service.
+// RecordFirings writes rows of the ledger for firings of one trigger that start no run
+// (Commit writes those that do), moves the trigger's cursor unless it is zero or would move
+// backwards, and publishes events. CodeUnavailable if the disk is nearly full or the
+// database is at its size limit. It takes no principal: it is for the trigger service.
 func (s *Store) RecordFirings(ctx context.Context, triggerID string, firings []blueprint.Firing, cursor blueprint.Time, events ...blueprint.Event) (err error) {
 	defer wrap(&err, "record %d firings of trigger %s", len(firings), triggerID)
 	if err := s.roomForFirings(); err != nil {
@@ -43,7 +43,7 @@ func (s *Store) RecordFirings(ctx context.Context, triggerID string, firings []b
 
 func (s *Store) roomForFirings() error {
 	if s.watched.lowSpace.Load() {
-		return errLowSpace // what was refused for want of room must not fill the rest
+		return errLowSpace // records of refusals must not fill the remaining space
 	}
 	if s.full.Load() {
 		return errDiskLimit
@@ -51,8 +51,8 @@ func (s *Store) roomForFirings() error {
 	return nil
 }
 
-// record writes rows of the ledger for firings that start no run, and calls more, in
-// one transaction.
+// record writes rows of the ledger for firings that start no run and calls more, in one
+// transaction.
 func (s *Store) record(ctx context.Context, firings []blueprint.Firing, more func(*transaction) error) error {
 	size := 512
 	for i := range firings {
@@ -116,7 +116,7 @@ func (s *Store) insertFiring(t *transaction, f *blueprint.Firing) error {
 	return nil
 }
 
-// moveCursor moves a trigger's cursor forward; zero leaves it.
+// moveCursor moves a trigger's cursor forward; zero leaves it unchanged.
 func moveCursor(t *transaction, triggerID string, to blueprint.Time) error {
 	if to == 0 {
 		return nil
@@ -147,9 +147,8 @@ func (s *Store) Firing(ctx context.Context, principal blueprint.Principal, id st
 	})
 }
 
-// Firings lists the ledger of a trigger, the newest row first, and returns the number
-// of all its rows. It needs AccessManage: CodeNotFound, or
-// CodeForbidden.
+// Firings lists the ledger of a trigger, newest first, and returns the total number of
+// rows. It needs AccessManage: CodeNotFound, or CodeForbidden.
 func (s *Store) Firings(ctx context.Context, principal blueprint.Principal, triggerID string, limit, offset int) (list []blueprint.Firing, total int, err error) {
 	defer wrap(&err, "firings of trigger %s for user %s", triggerID, principal.UserID)
 	list = []blueprint.Firing{}
@@ -181,8 +180,9 @@ func (s *Store) FiringWithDelivery(ctx context.Context, principal blueprint.Prin
 	})
 }
 
-// sealFiring encrypts what may reveal the input of a run, its delivery and the
-// parameters of its reason, before the writer would have to wait for that.
+// sealFiring encrypts the parts of a firing that may reveal the input of a run: its
+// delivery and the parameters of its reason. It runs before the job is queued, so that the
+// writer does not wait for it.
 func (s *Store) sealFiring(f *blueprint.Firing) error {
 	if err := s.sealReason(f); err != nil {
 		return err
@@ -190,8 +190,8 @@ func (s *Store) sealFiring(f *blueprint.Firing) error {
 	return s.sealDelivery(f)
 }
 
-// sealReason encrypts the parameters of a firing's reason, once. A reason that was set
-// as a sentence only becomes a message.
+// sealReason encrypts the parameters of a firing's reason, once. A reason that consists
+// only of a sentence is stored as a message.
 func (s *Store) sealReason(f *blueprint.Firing) error {
 	if f.Why.Code == "" && len(f.Why.Params) == 0 && f.Reason != "" {
 		f.Why = blueprint.MessageReason(blueprint.ReasonMessage, f.Reason)
@@ -206,9 +206,8 @@ func (s *Store) sealReason(f *blueprint.Firing) error {
 	return err
 }
 
-// openReason returns the reason of a firing. Parameters that cannot be read, because
-// the key is missing or the data damaged, are left out: the row is listed all the
-// same.
+// openReason returns the reason of a firing. Parameters that cannot be read, because the
+// key is missing or the data damaged, are left out; the row is still listed.
 func (s *Store) openReason(firingID string, code string, sealed []byte) blueprint.Reason {
 	why := blueprint.Reason{Code: blueprint.ReasonCode(code)}
 	if len(sealed) > 0 {
@@ -221,7 +220,7 @@ func (s *Store) openReason(firingID string, code string, sealed []byte) blueprin
 }
 
 // openBodyHash returns the hash of the body of a firing, "unreadable" if it cannot be
-// decrypted: the row is listed all the same.
+// decrypted; the row is still listed.
 func (s *Store) openBodyHash(firingID string, sealed []byte) string {
 	if len(sealed) == 0 {
 		return ""
@@ -233,14 +232,15 @@ func (s *Store) openBodyHash(firingID string, sealed []byte) string {
 	return string(hash)
 }
 
-// bodyHashPlace returns what the sealed hash of a body is bound to.
+// bodyHashPlace returns the name that the sealed hash of a body is bound to.
 func bodyHashPlace(firingID string) string { return "firings/" + firingID + "/body_hash" }
 
-// reasonPlace returns what the sealed parameters of a reason are bound to.
+// reasonPlace returns the name that the sealed parameters of a reason are bound to.
 func reasonPlace(firingID string) string { return "firings/" + firingID + "/reason" }
 
-// sealDelivery encrypts the delivery of a firing before the writer would have to wait
-// for that: the head as JSON and, after a line break, the body if it was kept.
+// sealDelivery encrypts the delivery of a firing: the head as JSON and, after a line break,
+// the body if it was kept. It runs before the job is queued, so that the writer does not
+// wait for it.
 func (s *Store) sealDelivery(f *blueprint.Firing) error {
 	d := f.Delivery
 	if d == nil {
@@ -279,10 +279,10 @@ func (s *Store) openDelivery(firingID string, sealed []byte) (*blueprint.Deliver
 	return d, nil
 }
 
-// deliveryPlace returns what a sealed delivery is bound to.
+// deliveryPlace returns the name that a sealed delivery is bound to.
 func deliveryPlace(firingID string) string { return "firings/" + firingID + "/delivery" }
 
-// deliverySize returns about how many bytes the delivery of a firing takes.
+// deliverySize returns the approximate size of the delivery of a firing in bytes.
 func deliverySize(f *blueprint.Firing) int {
 	if f.Delivery == nil {
 		return 0
@@ -290,9 +290,9 @@ func deliverySize(f *blueprint.Firing) int {
 	return len(f.Delivery.Sealed)
 }
 
-// File returns a file of a delivery, and the body of the delivery, which contains it:
-// to a user who may see the run that the firing started, or, if it started none or the
-// run is gone, manage the blueprint of the trigger. For any other user, and for an
+// File returns a file of a delivery, and the body of the delivery, which contains it. The
+// user must be able to see the run that the firing started or, if it started none or the
+// run was removed, to manage the blueprint of the trigger. For any other user, and for an
 // unknown file, it is CodeNotFound. The body of a redelivery is stored with the first
 // delivery.
 func (s *Store) File(ctx context.Context, principal blueprint.Principal, id string) (file blueprint.File, body []byte, err error) {
@@ -311,8 +311,8 @@ func (s *Store) File(ctx context.Context, principal blueprint.Principal, id stri
 }
 
 // FileOfRun returns a file of the delivery that started a run, and the body of the
-// delivery, which contains it: CodeNotFound if that delivery has no such file, and a
-// *blueprint.MissingGrant as Authorize says. The principal is that of the run.
+// delivery, which contains it: CodeNotFound if that delivery has no such file, or a
+// *blueprint.MissingGrant; see Authorize. The principal is that of the run.
 func (s *Store) FileOfRun(ctx context.Context, authority blueprint.Authority, executionID, id string) (file blueprint.File, body []byte, err error) {
 	defer wrap(&err, "file of execution %s", executionID)
 	const query = `SELECT p.part, p.sealed_head, p.size, f.id, f.redelivery_of
@@ -353,8 +353,8 @@ func (s *Store) readFile(ctx context.Context, id string, look func(*session) (st
 	return file, body, nil
 }
 
-// bodyOf returns the body of a firing's delivery, for a redelivery that of the first
-// one.
+// bodyOf returns the body of a firing's delivery; for a redelivery, that of the first
+// delivery.
 func (s *Store) bodyOf(q *session, firingID string, first sql.NullString) ([]byte, error) {
 	if first.Valid {
 		firingID = first.String
@@ -373,7 +373,7 @@ func (s *Store) bodyOf(q *session, firingID string, first sql.NullString) ([]byt
 	return delivery.Body, nil
 }
 
-// fileHead is what the sender declares about a file.
+// fileHead is the sender's description of a file.
 type fileHead struct {
 	Name        string `json:"name"`
 	ContentType string `json:"contentType"`
@@ -398,12 +398,12 @@ func (s *Store) openHead(file *blueprint.File, sealed []byte) error {
 	return err
 }
 
-// filePlace returns what the sealed head of a file is bound to.
+// filePlace returns the name that the sealed head of a file is bound to.
 func filePlace(id string) string { return "files/" + id + "/head" }
 
-// FiringStory returns all that is stored about a firing to a user who can manage its
-// trigger's blueprint; for any other user it is CodeNotFound. The error of a run
-// is not included.
+// FiringStory returns everything stored about a firing to a user who can manage its
+// trigger's blueprint; for any other user it is CodeNotFound. It does not include the error
+// of a run.
 func (s *Store) FiringStory(ctx context.Context, principal blueprint.Principal, id string) (story *blueprint.FiringStory, err error) {
 	defer wrap(&err, "story of firing %s for user %s", id, principal.UserID)
 	return readValue(ctx, s, func(q *session) (*blueprint.FiringStory, error) {
@@ -434,9 +434,9 @@ func (s *Store) FiringStory(ctx context.Context, principal blueprint.Principal, 
 	})
 }
 
-// TriggerStory returns what is stored about a trigger, except its ledger;
-// CodeNotFound when it is unknown or deleted. It takes no principal: it is
-// for the command line, which acts for the owner.
+// TriggerStory returns everything stored about a trigger except its ledger; CodeNotFound if
+// it is unknown or deleted. It takes no principal: it is for the command line, which acts
+// for the server's owner.
 func (s *Store) TriggerStory(ctx context.Context, id string) (story *blueprint.TriggerStory, err error) {
 	defer wrap(&err, "story of trigger %s", id)
 	const query = "SELECT " + triggerColumns + `, t.created_at, t.cursor_at, t.failures, ` + tripColumns + `, b.title, b.status, b.created_by,
@@ -464,8 +464,8 @@ func (s *Store) TriggerStory(ctx context.Context, id string) (story *blueprint.T
 }
 
 // ownFiring reads a row of the ledger, with more columns of f, for a user who can manage
-// its trigger: CodeForbidden for the creator of its blueprint who has left the
-// organization. For any other user it is CodeNotFound.
+// its trigger. CodeForbidden for the creator of the blueprint if they have left the
+// organization, CodeNotFound for any other user.
 func (s *Store) ownFiring(q *session, principal blueprint.Principal, id, columns string, more ...any) (firing blueprint.Firing, trigger blueprint.Trigger, err error) {
 	firing, err = s.scanFiring(also(q.first("SELECT "+firingColumns+columns+" FROM firings f WHERE f.id = ?", id), more...))
 	if errors.Is(err, sql.ErrNoRows) {

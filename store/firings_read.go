@@ -19,28 +19,27 @@ const matching = ` f.trigger_id = ?1 AND f.seq BETWEEN ?2 AND ?3 AND f.received_
 	AND (?6 = '' OR instr(?6, ' ' || f.decision || ' ') > 0) AND (?7 = '' OR instr(?7, ' ' || f.source || ' ') > 0) AND (?8 = '' OR f.key = ?8)
 	AND (?9 = '' OR f.decision = 'started' AND ?9 = (SELECT e.status FROM executions e WHERE e.id = f.execution_id))`
 
-// The ways to read the rows of a trigger that a filter can let through: all within its
-// period; those of one decision that starts nothing; those of a key; and those of runs
-// with a rare status. The first two are in the order of seq.
+// The access paths to the rows of a trigger that a filter may select: all within its
+// period; those of one decision that starts nothing; those of a key; and those of runs with
+// a rare status. The first two are ordered by seq.
 const (
 	alongAll = " FROM firings f INDEXED BY firings_trigger WHERE" + matching
 	alongOne = " FROM firings f INDEXED BY firings_unstarted WHERE f.decision <> 'started' AND f.decision = trim(?6) AND" + matching
 	alongKey = ` FROM firings f WHERE f.seq IN (
 		SELECT k.seq FROM firings k INDEXED BY firings_started WHERE k.trigger_id = ?1 AND k.key = ?8 AND k.decision = 'started' UNION ALL
 		SELECT k.seq FROM firings k INDEXED BY firings_unstarted WHERE k.trigger_id = ?1 AND k.key = ?8 AND k.decision <> 'started') AND` + matching
-	// A run ends after its firing was received; the day allows for clocks that were set
-	// back.
+	// A run ends after its firing was received; the extra day allows for clocks that were
+	// set back.
 	alongFailed = ` FROM firings f WHERE f.id IN (SELECT e.firing_id FROM executions e INDEXED BY executions_failed
 		WHERE e.status = 'failed' AND e.trigger_id = ?1 AND e.end_time >= ?4 - 86400000) AND` + matching
 	alongUnfinished = ` FROM firings f WHERE f.id IN (SELECT e.firing_id FROM executions e INDEXED BY executions_unfinished
 		WHERE e.status = ?9 AND e.end_time IS NULL AND e.trigger_id = ?1) AND` + matching
 )
 
-// FindFirings lists the rows of a trigger's ledger that a filter lets through,
-// the newest first, and returns the number of all of them. The work grows with the
-// rows of the filter's period, or with fewer if the filter has a decision that starts
-// nothing, a key, or a status other than completed. It needs AccessManage:
-// CodeNotFound, or CodeForbidden.
+// FindFirings lists the rows of a trigger's ledger that match a filter, newest first, and
+// returns their total number. The cost grows with the number of rows in the filter's
+// period, or with fewer if the filter has a decision that starts nothing, a key, or a
+// status other than completed. It needs AccessManage: CodeNotFound, or CodeForbidden.
 func (s *Store) FindFirings(ctx context.Context, principal blueprint.Principal, triggerID string, filter blueprint.FiringFilter, limit, offset int) (list []blueprint.Firing, total int, err error) {
 	if filter.IsZero() {
 		return s.Firings(ctx, principal, triggerID, limit, offset)
@@ -73,9 +72,9 @@ func (s *Store) scanLedgerRow(scan scanner) (row blueprint.LedgerRow, err error)
 	return row, err
 }
 
-// Ledger lists the newest rows of a trigger's ledger that a filter lets through,
-// the newest first, at most limit, with the status of their runs. It needs
-// AccessManage: CodeNotFound, or CodeForbidden.
+// Ledger lists the newest rows of a trigger's ledger that match a filter, newest first, at
+// most limit, with the status of their runs. It needs AccessManage: CodeNotFound, or
+// CodeForbidden.
 func (s *Store) Ledger(ctx context.Context, principal blueprint.Principal, triggerID string, filter blueprint.FiringFilter, limit int) (list []blueprint.LedgerRow, err error) {
 	defer wrap(&err, "ledger of trigger %s for user %s", triggerID, principal.UserID)
 	err = s.read(ctx, func(q *session) error {
@@ -88,7 +87,7 @@ func (s *Store) Ledger(ctx context.Context, principal blueprint.Principal, trigg
 	return list, err
 }
 
-// mostTicks is how many rows are read for one tick.
+// mostTicks is the maximum number of rows read for one tick.
 const mostTicks = 100
 
 // TickRows lists the rows of a schedule's ledger that may explain the tick of an
@@ -113,9 +112,9 @@ func (s *Store) TickRows(ctx context.Context, principal blueprint.Principal, tri
 	return list, err
 }
 
-// ReasonCounts sums up the rows of a trigger's ledger since a time by decision
-// and, for those that started no run, by reason, redeliveries among them by none: the
-// most first, at most limit. It needs AccessManage: CodeNotFound, or CodeForbidden.
+// ReasonCounts counts the rows of a trigger's ledger since a time by decision and, for
+// those that started no run, by reason, most frequent first, at most limit. Redeliveries
+// have no reason. It needs AccessManage: CodeNotFound, or CodeForbidden.
 func (s *Store) ReasonCounts(ctx context.Context, principal blueprint.Principal, triggerID string, since blueprint.Time, limit int) (list []blueprint.ReasonCount, err error) {
 	defer wrap(&err, "sums of the ledger of trigger %s for user %s", triggerID, principal.UserID)
 	filter := blueprint.FiringFilter{From: since}
@@ -168,11 +167,11 @@ func (s *Store) ReasonCounts(ctx context.Context, principal blueprint.Principal,
 	return list, err
 }
 
-// ranAgain is true of a firing f that was run again by one whose run has not failed.
+// ranAgain is true for a firing f with a redelivery or a rerun whose run has not failed.
 const ranAgain = ` EXISTS (SELECT 1 FROM firings r WHERE r.redelivery_of = f.id AND r.decision = 'started'
 	AND coalesce((SELECT e.status FROM executions e WHERE e.id = r.execution_id), 'completed') <> 'failed')`
 
-// failedAgain counts how often a firing f was run again by one whose run failed.
+// failedAgain counts the redeliveries and reruns of a firing f whose run failed.
 const failedAgain = `(SELECT count(*) FROM firings r JOIN executions e ON e.id = r.execution_id
 	WHERE r.redelivery_of = f.id AND r.decision = 'started' AND e.status = 'failed')`
 
@@ -180,12 +179,11 @@ const failedAgain = `(SELECT count(*) FROM firings r JOIN executions e ON e.id =
 // server's own entries in a ledger.
 const deliveryOrTick = " (f.sealed_delivery IS NOT NULL OR f.due_at IS NOT NULL)"
 
-// FiringsToRedeliver lists the rows of a trigger's ledger that a request is
-// about: those after its position that its filter lets through, except
-// redeliveries, remarks of the server and, unless Again is set, those that were run
-// again already without failing; the oldest first, at most its limit. It returns the
-// number of all of them. It needs AccessManage: CodeNotFound, or CodeForbidden;
-// CodeBadRequest if the position is not in the ledger of the trigger.
+// FiringsToRedeliver lists the rows of a trigger's ledger that a request selects, oldest
+// first, at most its limit: those after its position that match its filter, except
+// redeliveries, the server's own entries and, unless Again is set, firings with a rerun that
+// did not fail. It returns their total number. It needs AccessManage: CodeNotFound, or
+// CodeForbidden; CodeBadRequest if the position is not in the ledger of the trigger.
 func (s *Store) FiringsToRedeliver(ctx context.Context, principal blueprint.Principal, request *blueprint.RedeliverRequest) (list []blueprint.RedeliveryCandidate, matched int, err error) {
 	defer wrap(&err, "firings to run again of trigger %s for user %s", request.TriggerID, principal.UserID)
 	err = s.read(ctx, func(q *session) error {
@@ -222,7 +220,7 @@ func placeInLedger(q *session, triggerID, after string) (seq int64, err error) {
 	return seq, err
 }
 
-// redeliveries lists the firings that ran one again, the newest first.
+// redeliveries lists the redeliveries and reruns of a firing, newest first.
 func (s *Store) redeliveries(q *session, id string) ([]blueprint.Redelivery, error) {
 	const query = "SELECT f.id, f.execution_id, f.received_at, f.decision, f.reason_code, f.sealed_reason, " + firingRun +
 		" FROM firings f WHERE f.redelivery_of = ? ORDER BY f.seq DESC LIMIT ?"
@@ -237,7 +235,7 @@ func (s *Store) redeliveries(q *session, id string) ([]blueprint.Redelivery, err
 	return list, err
 }
 
-// along returns the way for a filter.
+// along returns the access path for a filter.
 func along(filter *blueprint.FiringFilter) string {
 	switch {
 	case filter.Key != "":
@@ -252,8 +250,8 @@ func along(filter *blueprint.FiringFilter) string {
 	return alongAll
 }
 
-// countMatching returns how many rows a filter lets through. Rows that started a run,
-// most of a ledger, are computed as all rows without the others.
+// countMatching returns the number of rows that match a filter. Rows that started a run,
+// most of a ledger, are counted as all rows minus the others.
 func countMatching(q *session, filter *blueprint.FiringFilter, args []any) (total int, err error) {
 	rest := *filter
 	rest.Decisions = nil
@@ -284,7 +282,7 @@ func (s *Store) ledgerArgs(q *session, principal blueprint.Principal, triggerID 
 	return []any{triggerID, first, last, from, to, spaced(filter.Decisions), spaced(filter.Sources), filter.Key, string(filter.Status)}, err
 }
 
-// spaced joins words such that each has a blank on both sides; "" for none.
+// spaced joins words so that each has a blank on both sides; "" for none.
 func spaced[T ~string](words []T) string {
 	text := ""
 	for _, word := range words {
@@ -293,13 +291,13 @@ func spaced[T ~string](words []T) string {
 	return strings.ReplaceAll(text, "  ", " ")
 }
 
-// clockSlack is how far rows may be out of order because the clock was set back: those
-// of an hour that occurred twice are found as well. Rows that are misplaced by more are
-// not found in a period that does not reach them.
+// clockSlack is how far rows may be out of order because the clock was set back: rows of an
+// hour that occurred twice are found as well. Rows that are further out of order are not
+// found in a period that does not include them.
 const clockSlack = 24 * time.Hour
 
-// firingWindow returns the first and the last row of a trigger within a filter's
-// period. Rows are in the order of time, so it reads only a few.
+// firingWindow returns the first and the last row of a trigger within a filter's period.
+// Rows are ordered by time, so it reads only a few.
 func firingWindow(q *session, triggerID string, filter *blueprint.FiringFilter) (first, last int64, err error) {
 	const ends = `SELECT coalesce((SELECT seq FROM firings INDEXED BY firings_trigger WHERE trigger_id = ?1 ORDER BY seq LIMIT 1), 1),
 		coalesce((SELECT seq FROM firings INDEXED BY firings_trigger WHERE trigger_id = ?1 ORDER BY seq DESC LIMIT 1), 0)`

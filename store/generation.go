@@ -6,9 +6,8 @@ import (
 	"sync"
 )
 
-// gate shares one reading of a value among all callers that wait for it. A reading
-// serves only callers that arrived before it began, so that a call always sees what
-// was changed before it.
+// gate shares one read of a value among all callers that wait for it. A read serves only
+// callers that arrived before it began, so that a caller always sees earlier changes.
 type gate struct {
 	read func() (int64, error) // one at a time
 
@@ -53,9 +52,9 @@ func (g *gate) value() (int64, error) {
 	return r.value, r.err
 }
 
-// Generation returns a number that rises with each change, by any process, that a
-// cache may depend on: of keys, members, blueprints, triggers. What was read under
-// one generation is valid as long as the number stays the same.
+// Generation returns a number that increases with each change, by any process, that a cache
+// may depend on: of keys, members, blueprints and triggers. Data that was read under one
+// generation is valid while the number stays the same.
 func (s *Store) Generation(ctx context.Context) (int64, error) {
 	if err := s.usable(); err != nil {
 		return 0, err
@@ -76,8 +75,8 @@ func (s *Store) learn(generation int64) {
 	}
 }
 
-// nextGeneration is the generation after a transaction that changes something, as SQL
-// within it.
+// nextGeneration is the SQL expression, within a transaction that changes something, for
+// the generation after it.
 const nextGeneration = "(SELECT generation + 1 FROM meta WHERE id = 1)"
 
 func readGeneration(q *session) (generation int64, err error) {
@@ -109,7 +108,7 @@ func (c *cache[V]) get(key string, generation int64) (V, bool) {
 	return entry.value, ok && entry.generation >= generation
 }
 
-// last returns a value as it was read last, under any generation.
+// last returns a value as it was last read, under any generation.
 func (c *cache[V]) last(key string) (V, int64, bool) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
@@ -117,7 +116,7 @@ func (c *cache[V]) last(key string) (V, int64, bool) {
 	return entry.value, entry.generation, ok
 }
 
-// put keeps a value. A full cache is emptied first, and refills with what is in use.
+// put stores a value. A full cache is emptied first, and refills with the values in use.
 func (c *cache[V]) put(key string, generation int64, value V) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -16,10 +16,10 @@ import (
 	"blueprintd/store/dbfile"
 )
 
-// inspect examines the file at a path before anything is changed, and refuses one
-// that cannot be, or must not become, a database of this program. Even closing a
-// connection that may write would copy a write-ahead log into a file that is then
-// refused, so everything possible is found out without one.
+// inspect examines the file at a path before anything is changed, and refuses one that
+// cannot be, or must not become, a database of this program. Even closing a connection that
+// may write would copy a write-ahead log into a file that is then refused, so inspect uses
+// such a connection only if there is no other way.
 func (s *Store) inspect(ctx context.Context, path string) error {
 	folder := filepath.Dir(path)
 	info, err := os.Stat(path)
@@ -38,8 +38,8 @@ func (s *Store) inspect(ctx context.Context, path string) error {
 	return steadily(ctx, path, func() error { return s.inspectFile(ctx, path) })
 }
 
-// checkFileSystem refuses a place that cannot keep a database, and warns of one that
-// may not.
+// checkFileSystem refuses a file system that is unsuitable for a database, and logs a
+// warning for a doubtful one.
 func (s *Store) checkFileSystem(path string) error {
 	p, err := s.options.fileSystem(path)
 	if err != nil {
@@ -81,12 +81,11 @@ func (s *Store) inspectFile(ctx context.Context, path string) error {
 	return s.inspectContent(ctx, path)
 }
 
-// steadyInterval is how long, in real time, the files must have been the same.
+// steadyInterval is how long, in real time, the files must stay unchanged.
 const steadyInterval = 20 * time.Millisecond
 
 // steadily calls probe until it succeeds or the files did not change meanwhile: while
-// another process creates or closes the database, reading without locks may mix two
-// moments.
+// another process creates or closes the database, reading without locks may mix two states.
 func steadily(ctx context.Context, path string, probe func() error) (err error) {
 	for range 100 {
 		before := snapshot(path)
@@ -117,7 +116,7 @@ func snapshot(path string) (state [4]string) {
 	return state
 }
 
-// inspectMissing refuses a missing database of which something else is left.
+// inspectMissing refuses a missing database of which other files are left.
 func inspectMissing(path string) error {
 	if info, err := os.Lstat(path); err == nil && info.Mode()&fs.ModeSymlink != 0 {
 		return dbfile.Refusal("mount the disk that it is on, or remove the link", "%s is a link to a file that is not there", path)
@@ -127,7 +126,7 @@ func inspectMissing(path string) error {
 		if size(path+"-wal") > 0 {
 			hint = fmt.Sprintf("mv %s-wal %s%s, then %s", path, file, oldLog, hint)
 		}
-		return dbfile.Refusal(hint, "the database %s is missing, and what a server saved when it was taken away is %s", path, file)
+		return dbfile.Refusal(hint, "the database %s is missing; a server saved its data in %s when it was removed", path, file)
 	}
 	for _, suffix := range []string{"-wal", "-journal"} {
 		if size(path+suffix) > 0 {
@@ -142,8 +141,8 @@ func inspectMissing(path string) error {
 	return nil
 }
 
-// inspectEmpty refuses an empty file that was a database before. One that was made
-// for a new database, or whose first start was cut off, is accepted.
+// inspectEmpty refuses an empty file that was a database before. A file that was created
+// for a new database, or whose first start was interrupted, is accepted.
 func inspectEmpty(path string) error {
 	if size(path+"-wal") == 0 && !dbfile.WasUsed(path+".lock") {
 		return nil
@@ -159,9 +158,9 @@ func (s *Store) inspectContent(ctx context.Context, path string) error {
 	err := probe(ctx, path, func(q *session, whole bool) error {
 		blank, err := marks(q)
 		if !whole {
-			// The log is there and its index is not: the machine failed, perhaps while
-			// the log was being copied. The file alone may be half of something; what
-			// both are together shows once SQLite has recovered them.
+			// The log exists and its index does not: the machine failed, perhaps while the
+			// log was being copied. The database file alone may be inconsistent; whether
+			// both together are intact is known once SQLite has recovered them.
 			if resultCode(err)&0xff == sqliteCorrupt {
 				err = nil
 			}
@@ -191,9 +190,9 @@ func (s *Store) inspectContent(ctx context.Context, path string) error {
 	return err
 }
 
-// sameOrigin verifies that a write-ahead log belongs to its database. SQLite
-// cannot tell: it would mix the pages of two databases. Both hold when they
-// were made, which never changes; the file has it from the beginning.
+// sameOrigin verifies that a write-ahead log belongs to its database. SQLite cannot detect
+// that: it would mix the pages of two databases. Both record when the database was created,
+// which never changes; the database file has it from the beginning.
 func sameOrigin(ctx context.Context, q *session, path string) error {
 	const query = "SELECT created_at FROM meta WHERE id = 1"
 	var here, there int64
@@ -210,20 +209,19 @@ func sameOrigin(ctx context.Context, q *session, path string) error {
 	return nil
 }
 
-// probeSettings are those of a connection that leaves no trace: it writes neither
-// to the database nor to the files beside it, and creates none.
+// probeSettings are the settings of a connection that leaves no trace: it writes neither to
+// the database nor to the files beside it, and creates none.
 var probeSettings = append(commonSettings[:len(commonSettings):len(commonSettings)], "_query_only=1")
 
 // logHeader is the size of the header of a write-ahead log, in bytes.
 const logHeader = 32
 
-// probe opens a database for reading without changing anything on the disk, and
-// calls use. It reads the write-ahead log too if there is one with its index; whole
-// reports whether it does. Without them the file is read alone: no process has it
-// open.
+// probe opens a database for reading without changing anything on the disk, and calls use.
+// It reads the write-ahead log too if both the log and its index exist; whole reports
+// whether it does. Otherwise the file is read alone: no process has it open.
 func probe(ctx context.Context, path string, use func(q *session, whole bool) error) error {
-	// A log with a header alone holds nothing, and SQLite would wait ten seconds
-	// for its index to fit it.
+	// A log that consists of a header is empty, and SQLite would wait ten seconds for a
+	// matching index.
 	log, whole := size(path+"-wal") > logHeader, true
 	mode := "mode=ro&immutable=1"
 	if log {
@@ -244,11 +242,11 @@ func probeWith(ctx context.Context, path, mode string, use func(q *session) erro
 // checksums.
 const logMagic = 0x377f0682
 
-// checkLog refuses a write-ahead log that SQLite would take for an empty one
-// and write over: its header is not one that a log ever had. All zero is what
-// a power cut may leave of a log with nothing in it.
+// checkLog refuses a write-ahead log that SQLite would treat as empty and overwrite: its
+// header is not one that a log ever had. A power cut may leave an empty log that is all
+// zeros.
 func checkLog(path string) error {
-	file, err := os.Open(path) // SQLite has no locks on this one that closing it could drop
+	file, err := os.Open(path) // SQLite has no locks on this file that closing it could drop
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
@@ -259,7 +257,7 @@ func checkLog(path string) error {
 	header := make([]byte, logHeader)
 	if n, err := file.ReadAt(header, 0); n < len(header) {
 		if errors.Is(err, io.EOF) {
-			return nil // cut off before it held anything
+			return nil // truncated before it had any content
 		}
 		return err
 	}
@@ -288,7 +286,7 @@ func soundLogHeader(header []byte) bool {
 	return one == binary.BigEndian.Uint32(header[24:]) && two == binary.BigEndian.Uint32(header[28:])
 }
 
-// size returns the size of a file, 0 when there is none.
+// size returns the size of a file, 0 if there is none.
 func size(path string) int64 {
 	info, err := os.Stat(path)
 	if err != nil {

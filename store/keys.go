@@ -29,10 +29,10 @@ func (s *Store) CreateKey(ctx context.Context, userID, name, token string) (key 
 	return s.CreateLimitedKey(ctx, blueprint.NewAPIKey{UserID: userID, Name: name, Key: token, Scopes: blueprint.AllScopes()})
 }
 
-// CreateLimitedKey stores a key of a user: its SHA-256 and last four
-// characters. A key that the user has already is returned as it is; a revoked
-// one, or another user's, is CodeConflict; one of fewer than eight characters,
-// without a scope or with an expiry in the past CodeBadRequest.
+// CreateLimitedKey stores a key of a user: its SHA-256 and last four characters. A key that
+// the user already has is returned unchanged; a revoked key, or another user's, is
+// CodeConflict; a key of fewer than eight characters, without a scope or with an expiry in
+// the past is CodeBadRequest.
 func (s *Store) CreateLimitedKey(ctx context.Context, given blueprint.NewAPIKey) (key blueprint.APIKey, err error) {
 	userID, token := given.UserID, given.Key
 	defer wrap(&err, "create key for user %s", userID)
@@ -57,7 +57,7 @@ func (s *Store) CreateLimitedKey(ctx context.Context, given blueprint.NewAPIKey)
 		case err != nil:
 			return err
 		case owner != userID || key.RevokedAt != 0:
-			return blueprint.Errorf(blueprint.CodeConflict, "this key was given out before; choose another one")
+			return blueprint.Errorf(blueprint.CodeConflict, "this key was used before; choose another one")
 		default:
 			return t.unchanged(ctx)
 		}
@@ -106,9 +106,9 @@ func (s *Store) AllKeys(ctx context.Context) (keys []blueprint.OwnedKey, err err
 	return keys, err
 }
 
-// RevokeKey revokes a key of the principal. When it returns nil, no call that
-// begins afterwards is admitted with the key. A key that is unknown or another
-// user's is CodeNotFound; one that was revoked before stays so.
+// RevokeKey revokes a key of the principal. When it returns nil, no call that begins
+// afterwards is admitted with the key. A key that is unknown or another user's is
+// CodeNotFound; revoking a revoked key changes nothing.
 func (s *Store) RevokeKey(ctx context.Context, principal blueprint.Principal, id string) (err error) {
 	defer wrap(&err, "revoke key %s of user %s", id, principal.UserID)
 	return s.revoke(ctx, id, " AND user_id = ?", principal.UserID)
@@ -120,7 +120,7 @@ func (s *Store) RevokeKeyByID(ctx context.Context, id string) (err error) {
 	return s.revoke(ctx, id, "")
 }
 
-// revoke revokes a key that meets a condition.
+// revoke revokes the key with an id that meets a condition.
 func (s *Store) revoke(ctx context.Context, id, condition string, more ...any) error {
 	now := blueprint.TimeOf(s.options.Clock.Now())
 	args := append([]any{id}, more...)
@@ -150,19 +150,18 @@ type knownKey struct {
 	use    *keyUse
 }
 
-// keyUse is the last use of a key, and the last use in the database.
+// keyUse is the last use of a key, and the last use that is stored in the database.
 type keyUse struct{ at, stored atomic.Int64 }
 
-// keyUses holds the last use of each key that was used, so that a request
-// costs no write.
+// keyUses holds the last use of each key in memory, so that a request needs no write.
 type keyUses struct {
 	byKey sync.Map // ids to *keyUse
 }
 
-// Authenticate returns whose key a token is and what the key allows. A token
-// that is unknown, expired or revoked, by any process and however recently, is
-// CodeUnauthorized. Tokens are looked up by their hash, so that the time it takes
-// reveals nothing about a token that is partly right.
+// Authenticate returns the owner of a key, given its token, and what the key allows. A
+// token that is unknown, expired or revoked, by any process and however recently, is
+// CodeUnauthorized. Tokens are looked up by their hash, so that the response time reveals
+// nothing about a partly correct token.
 func (s *Store) Authenticate(ctx context.Context, token string) (_ blueprint.Admission, err error) {
 	defer wrap(&err, "authenticate")
 	hash := sha256.Sum256([]byte(token))
@@ -229,8 +228,8 @@ func (s *Store) storeUses(ctx context.Context) {
 	}
 }
 
-// unstoredUses returns the last uses of keys and sessions that are not stored yet, and
-// what stores them.
+// unstoredUses returns the last uses of keys and sessions that are not stored yet, and a
+// function that stores them.
 func (s *Store) unstoredUses() (write func(*transaction) error, all []keyUseChange) {
 	keys, sessions := s.uses.changes(), s.sessionUses.changes()
 	return func(t *transaction) error {

@@ -13,9 +13,9 @@ import (
 // mostTools is the maximum number of tools in one list.
 const mostTools = 10_000
 
-// Tools returns the tools of a user, oldest trigger first: their own api triggers,
-// those of others that they enabled, and those of others that they could enable
-// because they can manage the blueprint.
+// Tools returns the tools of a user, oldest trigger first: their own api triggers, those of
+// other users that they enabled, and those that they could enable because they can manage
+// the blueprint.
 func (s *Store) Tools(ctx context.Context, principal blueprint.Principal) (list []blueprint.Tool, err error) {
 	defer wrap(&err, "tools of user %s", principal.UserID)
 	query := "SELECT " + triggerColumns + ", b.title, coalesce(m.name, ''), coalesce(m.enabled, 0) FROM triggers t JOIN blueprints b ON b.id = t.blueprint_id" + `
@@ -43,10 +43,9 @@ func (s *Store) Tools(ctx context.Context, principal blueprint.Principal) (list 
 	return list, err
 }
 
-// EnableTool offers an api trigger to the principal on /mcp, from now on under the
-// name that it has now; enabling it again changes nothing. It needs AccessView on
-// the blueprint: CodeNotFound, or CodeForbidden. CodeBadRequest for a trigger of
-// another type.
+// EnableTool offers an api trigger to the principal on /mcp, permanently under the name
+// that it has now; enabling it again changes nothing. It needs AccessView on the blueprint:
+// CodeNotFound, or CodeForbidden. CodeBadRequest for a trigger of another type.
 func (s *Store) EnableTool(ctx context.Context, principal blueprint.Principal, triggerID string) (err error) {
 	defer wrap(&err, "enable tool %s for user %s", triggerID, principal.UserID)
 	return s.write(ctx, func(t *transaction) error {
@@ -72,10 +71,9 @@ func (s *Store) EnableTool(ctx context.Context, principal blueprint.Principal, t
 	})
 }
 
-// DisableTool stops offering an api trigger to the principal on /mcp; one that is
-// not offered stays as it is. The principal's own trigger keeps its name. Errors
-// are those of EnableTool, except that an enabled tool can be disabled after the
-// principal lost access.
+// DisableTool stops offering an api trigger to the principal on /mcp; a trigger that is not
+// offered stays unchanged. The principal's own trigger keeps its name. Errors are those of
+// EnableTool, except that an enabled tool can be disabled after the principal lost access.
 func (s *Store) DisableTool(ctx context.Context, principal blueprint.Principal, triggerID string) (err error) {
 	defer wrap(&err, "disable tool %s for user %s", triggerID, principal.UserID)
 	return s.write(ctx, func(t *transaction) error {
@@ -121,7 +119,7 @@ func (s *Store) startable(q *session, principal blueprint.Principal, id string) 
 	return trigger, title, err
 }
 
-// toolName is blueprint.ToolName of a trigger as a user sees it.
+// toolName returns blueprint.ToolName of a trigger as a user sees it.
 func toolName(trigger *blueprint.Trigger, title, userID string) string {
 	label, _ := trigger.Config["label"].(string)
 	owner := trigger.CreatedBy
@@ -131,8 +129,7 @@ func toolName(trigger *blueprint.Trigger, title, userID string) string {
 	return blueprint.ToolName(label, title, owner)
 }
 
-// freeToolName returns a name with the number that keeps it apart from the other
-// names of a user's tools.
+// freeToolName appends a number to a name if another tool of the user has it.
 func freeToolName(q *session, userID, name string) (free string, err error) {
 	var taken bool
 	var numbered int
@@ -163,8 +160,8 @@ func addTool(t *transaction, userID, triggerID, wanted string) (name string, err
 	return name, err
 }
 
-// setTool switches a tool on or off. Another user's trigger that is switched off
-// gives its name back.
+// setTool switches a tool on or off. Switching off another user's trigger releases its
+// name.
 func setTool(t *transaction, userID, triggerID string, enabled bool) error {
 	_, err := t.exec("UPDATE mcp_tools SET enabled = ? WHERE user_id = ? AND trigger_id = ?", enabled, userID, triggerID)
 	if err == nil && !enabled {
@@ -174,8 +171,8 @@ func setTool(t *transaction, userID, triggerID string, enabled bool) error {
 	return err
 }
 
-// renameOwnTools is renameOwnTool for the triggers without a label of a blueprint
-// that the principal has given another title.
+// renameOwnTools is renameOwnTool for the triggers without a label of a blueprint whose
+// title the principal has changed.
 func (s *Store) renameOwnTools(t *transaction, principal blueprint.Principal, blueprintID, before, after string) error {
 	if before == after {
 		return nil
@@ -189,8 +186,8 @@ func (s *Store) renameOwnTools(t *transaction, principal blueprint.Principal, bl
 	return err
 }
 
-// renameOwnTool changes the tool name of a changed trigger of the principal if its slug
-// is another now. Changes by other users leave the name as it is.
+// renameOwnTool changes the tool name of a changed trigger of the principal if its slug has
+// changed. Changes by other users do not change the name.
 func renameOwnTool(t *transaction, principal blueprint.Principal, triggerID, before, after string) error {
 	if before == after {
 		return nil
@@ -208,23 +205,23 @@ func renameOwnTool(t *transaction, principal blueprint.Principal, triggerID, bef
 	return setTool(t, principal.UserID, triggerID, false)
 }
 
-// Callable is an active api trigger of a published blueprint that its user is
-// offered as a tool.
+// Callable is an active api trigger of a published blueprint that is offered to a user as a
+// tool.
 type Callable struct {
 	Trigger     blueprint.Trigger
 	Name        string
 	Title       string // of the blueprint
 	Description string
-	CanManage   bool // the user the blueprint: a call fires the trigger
+	CanManage   bool // the user can manage the blueprint, and a call fires the trigger
 }
 
 // creatorManages is mayManage for the creator of trigger t.
 var creatorManages = strings.ReplaceAll(mayManage, "?1", "t.created_by")
 
-// Callables returns at most limit tools of the principal, oldest trigger first:
-// the active api triggers of published blueprints that are their own or that they
-// enabled. They can still start the blueprint, and the trigger's creator can still
-// manage it.
+// Callables returns at most limit tools of the principal, oldest trigger first: the active
+// api triggers of published blueprints that are the principal's own or that the principal
+// enabled. The principal must still be able to start the blueprint, and the trigger's
+// creator to manage it.
 func (s *Store) Callables(ctx context.Context, principal blueprint.Principal, limit int) (list []Callable, err error) {
 	defer wrap(&err, "callable triggers for user %s", principal.UserID)
 	query := "SELECT " + triggerColumns + ", m.name, b.title, b.description, " + mayManage + `

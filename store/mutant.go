@@ -8,8 +8,8 @@ import (
 	"blueprintd/foundation/mutant"
 )
 
-// What the harnesses must be able to find; see package mutant. A normal build
-// calls, and holds, none of it.
+// The bugs that the harnesses must find; see package mutant. A normal build neither calls
+// nor contains any of them.
 
 // mutantSettings are the settings of a writer that does not sync.
 func mutantSettings(settings []string) []string {
@@ -19,7 +19,7 @@ func mutantSettings(settings []string) []string {
 	return settings
 }
 
-// mutantSchema takes from a schema what would keep a bug from doing harm.
+// mutantSchema removes the parts of a schema that would prevent a bug from doing harm.
 func mutantSchema(schema string) string {
 	if mutant.Is(mutant.NoFiringKey) {
 		schema = strings.Replace(schema, "CREATE UNIQUE INDEX firings_started", "CREATE INDEX firings_started", 1)
@@ -30,8 +30,8 @@ func mutantSchema(schema string) string {
 	return schema
 }
 
-// mutantRecovery calls the latest completed runs failed, as if they had been
-// under way.
+// mutantRecovery marks the latest completed runs as failed, as if they had been
+// interrupted.
 func mutantRecovery(ctx context.Context, s *Store) error {
 	if !mutant.Is(mutant.StatusRewritten) {
 		return nil

@@ -23,16 +23,16 @@ import (
 	"blueprintd/store/dbfile"
 )
 
-// maxReaders is how many reads of a file may run at once.
+// maxReaders is the maximum number of concurrent reads of a file.
 const maxReaders = 8
 
-// The settings of connections. Waiting for locks comes first, because the settings
-// after it may need a lock.
+// The settings of connections. Waiting for locks comes first, because later settings may
+// need a lock.
 var (
 	commonSettings = []string{
 		"_busy_timeout=5000",
 		"_foreign_keys=1",
-		"_dqs=0",       // "x" is a name, never a text
+		"_dqs=0",       // "x" is an identifier, never a string
 		"_defensive=1", // no SQL may write to the schema table or the pages
 		"_error_rc=1",
 		"_pragma=trusted_schema(0)",  // a schema calls no registered functions
@@ -52,7 +52,7 @@ var (
 )
 
 // toolPatience makes a tool wait longer for the write lock. A server under full load
-// releases it only for moments, so that many attempts may be needed.
+// releases it only briefly, so that many attempts may be needed.
 const toolPatience = "_pragma=busy_timeout(30000)"
 
 // SQLiteVersion is the version of the built-in SQLite, such as "3.50.4".
@@ -65,8 +65,8 @@ func (s *Store) open(ctx context.Context) error {
 	return s.openFile(ctx)
 }
 
-// openMemory uses one connection for everything: if several share a database in memory,
-// its readers cannot wait for locks.
+// openMemory uses one connection for everything: if several connections share a database in
+// memory, readers cannot wait for locks.
 func (s *Store) openMemory(ctx context.Context) (err error) {
 	if s.pool, err = sql.Open("sqlite", "file::memory:?"+strings.Join(commonSettings, "&")); err != nil {
 		return err
@@ -154,9 +154,9 @@ func (s *Store) openFile(ctx context.Context) (err error) {
 	return errors.Join(s.lock.MarkUsed(), s.watched.start(path))
 }
 
-// keepNames syncs the names of the database and of its log: a file without a name is
-// lost when the power fails, even if its content was synced. SQLite does the same, but
-// ignores errors.
+// keepNames syncs the directory entries of the database and its log: a file without a
+// durable name is lost when the power fails, even if its content was synced. SQLite does
+// the same, but ignores errors.
 func (s *Store) keepNames(path string) error {
 	err := s.options.syncFolder(filepath.Dir(path))
 	if err == nil {
@@ -166,7 +166,7 @@ func (s *Store) keepNames(path string) error {
 		"the folder of the database cannot be synced to the disk")
 }
 
-// useWAL sets the journal mode, which is part of the file. It is called only once the
+// useWAL sets the journal mode, which is stored in the file. It is called only once the
 // database is known to be of this program.
 func (s *Store) useWAL() error {
 	var mode string
@@ -188,10 +188,10 @@ func (s *Store) useWAL() error {
 	return nil
 }
 
-// openToRead opens a database on a disk that is mounted read-only, for a backup:
-// nothing is written to it or beside it. The disk may be writable under another mount,
-// with a running server. Then the log and its index are read too; otherwise no server
-// can start while the database is open here.
+// openToRead opens a database on a disk that is mounted read-only, for a backup: nothing is
+// written to it or beside it. The disk may be writable under another mount, with a running
+// server. In that case the log and its index are read too; otherwise no server can start
+// while the database is open here.
 func (s *Store) openToRead(ctx context.Context, path string) error {
 	info, err := os.Stat(path)
 	switch {
@@ -243,7 +243,7 @@ func (o *Options) readOnly(path string) bool {
 	return err == nil && p.Known && p.ReadOnly
 }
 
-// readingMode returns how SQLite opens a database that cannot be written to.
+// readingMode returns the mode in which SQLite opens a database that cannot be written to.
 func (s *Store) readingMode(path string) (string, error) {
 	const shared, alone = "mode=ro&readonly_shm=1", "mode=ro&immutable=1"
 	lock, held, err := dbfile.ShareLock(path + ".lock")
@@ -252,7 +252,7 @@ func (s *Store) readingMode(path string) (string, error) {
 		return "", err
 	}
 	if held {
-		return shared, nil // a server has it, and so there is an index
+		return shared, nil // a server has it open, so there is an index
 	}
 	if size(path+"-wal") <= logHeader {
 		return alone, nil
@@ -290,12 +290,11 @@ func (s *Store) claim(ctx context.Context) error {
 	return err
 }
 
-// fence verifies that the database is still this server's, or, for a tool,
-// that its master key has not been changed. It returns the generation at which the
-// transaction begins.
+// fence verifies that this server still owns the database or, for a tool, that the master
+// key has not been changed. It returns the generation at which the transaction begins.
 func (s *Store) fence() (generation int64, err error) {
 	if s.options.Ephemeral {
-		return s.generation.Load(), nil // no other process can use it
+		return s.generation.Load(), nil // no other process can access it
 	}
 	if s.writer.untouched() {
 		return s.writer.subscriptions.generation, nil
@@ -313,9 +312,9 @@ func (s *Store) fence() (generation int64, err error) {
 	return generation, err
 }
 
-// untouched reports, in a transaction, whether no other connection, and so no other
-// process, has written since the last commit of this one. SQLite knows that without
-// reading the disk once the transaction has begun.
+// untouched reports, in a transaction, whether no other connection, and therefore no other
+// process, has written since the last commit of this connection. Once the transaction has
+// begun, SQLite determines that without reading the disk.
 func (w *writer) untouched() bool {
 	left := w.dataVersion
 	w.dataVersion = 0
@@ -331,8 +330,8 @@ func (s *Store) noteDataVersion() {
 	}
 }
 
-// sameKey prevents a tool from writing with a master key that has been changed
-// meanwhile: it does not hold the lock that would prevent the change.
+// sameKey prevents a tool from writing with a master key that was changed meanwhile: a tool
+// does not hold the lock that would prevent the change.
 func (s *Store) sameKey() error {
 	if !s.claimed || s.options.Sealer == nil {
 		return nil
@@ -355,8 +354,8 @@ var errOtherKey = dbfile.Refusal("name the key file that belongs to this databas
 // key.
 func OtherKey(err error) bool { return errors.Is(err, errOtherKey) }
 
-// checkKey compares the master key with that of the database, and makes it the key of
-// the database where that is allowed.
+// checkKey compares the master key with that of the database, and makes it the key of the
+// database if allowed.
 func (s *Store) checkKey(t *transaction) error {
 	adopt, err := s.options.keyFits(t.session)
 	if err != nil || !adopt {
@@ -367,7 +366,7 @@ func (s *Store) checkKey(t *transaction) error {
 }
 
 // keyFits compares the master key with that of the database. Only a server may adopt
-// another key, and only while nothing is sealed.
+// another key, and only while no value is sealed.
 func (o Options) keyFits(q *session) (adopt bool, err error) {
 	var known []byte
 	if err := q.row("SELECT key_check FROM meta WHERE id = 1", nil, &known); err != nil {
@@ -391,16 +390,16 @@ func (o Options) keyFits(q *session) (adopt bool, err error) {
 	return sealer != nil, nil
 }
 
-// IsSandbox reports whether the database belongs to a sandbox: fakes answered the
-// requests of its runs.
+// IsSandbox reports whether the database belongs to a sandbox, in which fakes answer the
+// requests of runs.
 func (s *Store) IsSandbox() bool { return s.sandbox }
 
 // settlePurpose refuses to run a sandbox on a real database, and a real server on the
-// database of a sandbox or of a virtual clock: the answers of fakes, such as tokens
-// of connections, would be used as real ones, and times in the future of a virtual
-// clock would prevent schedules from firing. The first server on a file decides. A
-// virtual clock on real history is allowed, for trying out what will happen, but
-// prunes no history by age: advancing the clock would erase it.
+// database of a sandbox or of a virtual clock: the answers of fakes, such as tokens of
+// connections, would be used as real ones, and times in the future of a virtual clock would
+// prevent schedules from firing. The first server on a file decides. A virtual clock is
+// allowed on real history, for trying out future behavior, but prunes no history by age:
+// advancing the clock would erase it.
 func (o *Options) settlePurpose(t *transaction) error {
 	if o.Ephemeral || o.anyKind {
 		return nil
@@ -416,12 +415,12 @@ func (o *Options) settlePurpose(t *transaction) error {
 	}
 	switch {
 	case o.Sandbox && !sandbox:
-		return dbfile.Refusal("leave --sandbox out (BLUEPRINTD_SANDBOX is the same), or take a new database for the sandbox: --db sandbox.db, or --ephemeral",
-			"the database is in earnest: in a sandbox its runs would go on with fakes, and its connections keep tokens of fakes")
+		return dbfile.Refusal("remove --sandbox (or BLUEPRINTD_SANDBOX), or use a new database for the sandbox: --db sandbox.db, or --ephemeral",
+			"the database is not a sandbox's: its runs would continue with fakes, and its connections would keep tokens of fakes")
 	case sandbox && !o.Sandbox:
-		return dbfile.Refusal("add --sandbox, or name another database with --db", "the database is a sandbox's: fakes made the tokens and answers in it")
+		return dbfile.Refusal("add --sandbox, or name another database with --db", "the database is a sandbox's: its tokens and answers are fakes")
 	case o.VirtualClock && !virtual:
-		o.Logger.Warn("virtual clock on a database with real times, nothing is pruned by age", "hint", "leave --clock out to go on in real time; work on a copy to try things")
+		o.Logger.Warn("virtual clock on a database with real times, nothing is pruned by age", "hint", "remove --clock to continue in real time; use a copy for experiments")
 		o.KeepExecutions.Age, o.KeepFirings.Age, o.KeepAudit.Age = 0, 0, 0
 	case virtual && !o.VirtualClock:
 		return dbfile.Refusal("add --clock virtual=RFC3339, or name another database with --db", "the times in the database are those of a virtual clock")
@@ -429,12 +428,11 @@ func (o *Options) settlePurpose(t *transaction) error {
 	return nil
 }
 
-// schemaVersion is the form of the database, which its header has beside
-// ApplicationID.
+// schemaVersion is stored in the header of the database, beside ApplicationID.
 const schemaVersion = 8
 
-// recognise verifies that the file is a database of this program, or empty, in which
-// case it becomes one. Nothing is written to any other file.
+// recognise verifies that the file is a database of this program, or empty, in which case
+// it creates one. It writes to no other file.
 func (s *Store) recognise(ctx context.Context) error {
 	switch blank, err := marks(s.writer.session); {
 	case err != nil:
@@ -445,8 +443,9 @@ func (s *Store) recognise(ctx context.Context) error {
 	return compareSchema(ctx, s.writer.session, s.options.Schema)
 }
 
-// marks reads the marks of a file: blank if it is empty, an error unless it is a
-// database of this program in the current form.
+// marks reads the application id and schema version of a file. blank reports whether it is
+// empty; any other file that is not a database of this program with the current schema
+// version is an error.
 func marks(q *session) (blank bool, err error) {
 	var application, version, objects int
 	// One statement, so that no other process can create the database in between.
@@ -461,10 +460,10 @@ func marks(q *session) (blank bool, err error) {
 		return false, foreign("it belongs to another program")
 	case version > schemaVersion:
 		return false, dbfile.Refusal("use the newer blueprintd that wrote it",
-			"the database is of form %d, and this program knows forms up to %d", version, schemaVersion)
+			"the database has schema version %d, and this program supports versions up to %d", version, schemaVersion)
 	case version < schemaVersion:
 		return false, dbfile.Refusal("export its blueprints with the blueprintd that wrote it and import them into a new database",
-			"the database is of form %d, which this program cannot bring up to form %d", version, schemaVersion)
+			"the database has schema version %d, which this program cannot upgrade to version %d", version, schemaVersion)
 	}
 	return false, nil
 }
@@ -477,8 +476,8 @@ func foreign(reason string) error {
 // create creates the schema in an empty database, in one transaction.
 func (s *Store) create(ctx context.Context) error {
 	conn := s.writer.session.conn
-	// Free pages can be given back in small steps. This can be chosen neither later nor
-	// in a transaction.
+	// Allows free pages to be returned in small steps. This can be set neither later nor in
+	// a transaction.
 	if _, err := conn.ExecContext(ctx, "PRAGMA auto_vacuum = INCREMENTAL"); err != nil {
 		return err
 	}
@@ -490,7 +489,7 @@ func (s *Store) create(ctx context.Context) error {
 	if err := conn.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
 		return err
 	}
-	if version != 0 { // another process was faster
+	if version != 0 { // another process has created it
 		s.writer.rollback()
 		return s.recognise(ctx)
 	}
@@ -507,7 +506,7 @@ func (s *Store) create(ctx context.Context) error {
 }
 
 // compareSchema refuses a database whose schema is not exactly the current one: it was
-// damaged, tampered with, or created by a build that was never released.
+// damaged, tampered with, or created by an unreleased build.
 func compareSchema(ctx context.Context, found *session, schema string) error {
 	want, err := wantedObjects(ctx, schema)
 	if err != nil {
@@ -544,7 +543,7 @@ func wantedObjects(ctx context.Context, schema string) (list []string, err error
 	return list, err
 }
 
-// objects lists the objects of a schema, regardless of comments and blanks.
+// objects lists the objects of a schema, ignoring comments and whitespace.
 func objects(q *session) (list []string, err error) {
 	const query = "SELECT type || ' ' || name, coalesce(sql, '') FROM sqlite_schema WHERE name NOT LIKE 'sqlite_stat%' ORDER BY 1"
 	err = collect(q, &list, query, nil, func(scan scanner) (string, error) {

@@ -116,9 +116,9 @@ func TestForeignFiles(t *testing.T) {
 		{"another program's", "PRAGMA application_id = 7; CREATE TABLE theirs (x)", "belongs to another program"},
 		{"an anonymous one", "CREATE TABLE theirs (x); INSERT INTO theirs VALUES (1)", "belongs to another program"},
 		{"only a version", "PRAGMA user_version = 3", "belongs to another program"},
-		{"newer", fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d; CREATE TABLE new (x)", dbfile.ApplicationID, schemaVersion+1), fmt.Sprintf("form %d, and this program knows forms up to %d", schemaVersion+1, schemaVersion)},
-		{"older", fmt.Sprintf("PRAGMA application_id = %d; CREATE TABLE old (x)", dbfile.ApplicationID), "form 0"},
-		{"of an earlier form", fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = 1; CREATE TABLE old (x)", dbfile.ApplicationID), fmt.Sprintf("form 1, which this program cannot bring up to form %d", schemaVersion)},
+		{"newer", fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d; CREATE TABLE new (x)", dbfile.ApplicationID, schemaVersion+1), fmt.Sprintf("schema version %d, and this program supports versions up to %d", schemaVersion+1, schemaVersion)},
+		{"older", fmt.Sprintf("PRAGMA application_id = %d; CREATE TABLE old (x)", dbfile.ApplicationID), "schema version 0"},
+		{"of an earlier schema version", fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = 1; CREATE TABLE old (x)", dbfile.ApplicationID), fmt.Sprintf("schema version 1, which this program cannot upgrade to version %d", schemaVersion)},
 		{"other tables", fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d; CREATE TABLE x (x)", dbfile.ApplicationID, schemaVersion), "tables"},
 		{"text", "", "not an SQLite database"},
 	} {
@@ -384,7 +384,7 @@ func TestReadOnlyKeepsServersOut(t *testing.T) {
 	check(t, must(Open(t.Context(), options))(t).Close())
 	reading := must(Open(t.Context(), readOnlyDisk(options)))(t)
 	_, err := Open(t.Context(), options)
-	wantRefused(t, err, "already")
+	wantRefused(t, err, "another server has the database open")
 	check(t, reading.Close())
 	open(t, options)
 }

@@ -29,8 +29,8 @@ func insertOrganization(t *transaction, id, name, userID string, now blueprint.T
 	return err
 }
 
-// CreateOrganization creates an organization that the principal owns.
-// CodeBadRequest for one too many.
+// CreateOrganization creates an organization that the principal owns. CodeBadRequest if the
+// principal has created too many.
 func (s *Store) CreateOrganization(ctx context.Context, principal blueprint.Principal, name string) (organization blueprint.Organization, err error) {
 	defer wrap(&err, "create organization for user %s", principal.UserID)
 	id, now := s.drawn("organization", principal.UserID).UUID(), blueprint.TimeOf(s.options.Clock.Now())
@@ -52,8 +52,8 @@ func (s *Store) CreateOrganization(ctx context.Context, principal blueprint.Prin
 	return organization, err
 }
 
-// RenameOrganization changes the name of an organization; its slug stays. It is for
-// its admins: CodeForbidden.
+// RenameOrganization changes the name of an organization; its slug stays. Only its admins
+// may call it: CodeForbidden.
 func (s *Store) RenameOrganization(ctx context.Context, principal blueprint.Principal, id, name string) (organization blueprint.Organization, err error) {
 	defer wrap(&err, "rename organization %s for user %s", id, principal.UserID)
 	err = s.write(ctx, func(t *transaction) error {
@@ -75,7 +75,7 @@ func (s *Store) RenameOrganization(ctx context.Context, principal blueprint.Prin
 	return organization, err
 }
 
-// organizationFor returns an organization as a member of it sees it.
+// organizationFor returns an organization as seen by a member.
 func organizationFor(t *transaction, principal blueprint.Principal, id string) (blueprint.Organization, error) {
 	return scanOrganization(t.first("SELECT "+organizationColumns+" AND o.id = ?2", principal.UserID, id))
 }
@@ -99,8 +99,8 @@ func (s *Store) Organizations(ctx context.Context, principal blueprint.Principal
 	return list, err
 }
 
-// isMember reports whether the principal is a member of an organization, in any
-// role. An unknown organization is like one of others.
+// isMember reports whether the principal is a member of an organization, in any role. For
+// an unknown organization it returns false.
 func isMember(q *session, principal blueprint.Principal, organizationID string) (member bool, err error) {
 	const query = "SELECT EXISTS (SELECT 1 FROM memberships WHERE organization_id = ? AND user_id = ?)"
 	err = q.row(query, []any{organizationID, principal.UserID}, &member)
@@ -116,8 +116,8 @@ func memberOf(q *session, principal blueprint.Principal, organizationID string) 
 	return err
 }
 
-// SetMember is AddMember without a principal: for seeds, which no procedure
-// reaches. CodeNotFound for an unknown organization or user.
+// SetMember is AddMember without a principal, for seeds; no procedure calls it.
+// CodeNotFound for an unknown organization or user.
 func (s *Store) SetMember(ctx context.Context, organizationID, userID string, role blueprint.OrganizationRole) (err error) {
 	defer wrap(&err, "set member %s of organization %s", userID, organizationID)
 	now := blueprint.TimeOf(s.options.Clock.Now())
@@ -156,7 +156,7 @@ func setMember(t *transaction, organizationID, userID string, role blueprint.Org
 	return keepsOwner(t, organizationID)
 }
 
-// keepsOwner refuses a change that left an organization without an owner.
+// keepsOwner returns an error if a change left an organization without an owner.
 func keepsOwner(t *transaction, organizationID string) error {
 	var owned bool
 	err := t.row("SELECT EXISTS (SELECT 1 FROM memberships WHERE organization_id = ? AND role = 'owner')", []any{organizationID}, &owned)
@@ -175,15 +175,15 @@ func knownUser(q *transaction, id string) error {
 	return err
 }
 
-// The most members of an organization, and the most organizations that a user
-// has made and is still in.
+// The maximum number of members of an organization, and of organizations that a user has
+// created and is still in.
 const (
 	mostMembers       = 10_000
 	mostOrganizations = 1_000
 )
 
-// Members lists the members of an organization that the principal is in, those
-// with the higher roles first, then by name: CodeForbidden.
+// Members lists the members of an organization of the principal, higher roles first, then
+// by name: CodeForbidden.
 func (s *Store) Members(ctx context.Context, principal blueprint.Principal, organizationID string) (list []blueprint.Member, err error) {
 	defer wrap(&err, "members of organization %s for user %s", organizationID, principal.UserID)
 	const query = `SELECT u.id, u.email, u.name, m.role FROM memberships m JOIN users u ON u.id = m.user_id
@@ -199,11 +199,10 @@ func (s *Store) Members(ctx context.Context, principal blueprint.Principal, orga
 	return list, err
 }
 
-// AddMember makes the user with an email a member of an organization, or changes the
-// role of one. It is for admins; making or changing an admin or owner is for owners:
+// AddMember makes the user with an email address a member of an organization, or changes a
+// member's role. Only admins may call it; only owners may add or change an admin or owner:
 // CodeForbidden. CodeBadRequest for a personal workspace and for too many members,
-// CodeNotFound for an email without an account, CodeConflict if no owner would be
-// left.
+// CodeNotFound if no account has the address, CodeConflict if no owner would be left.
 func (s *Store) AddMember(ctx context.Context, principal blueprint.Principal, organizationID, email string, role blueprint.OrganizationRole) (member blueprint.Member, err error) {
 	defer wrap(&err, "add a member to organization %s for user %s", organizationID, principal.UserID)
 	now := blueprint.TimeOf(s.options.Clock.Now())
@@ -246,11 +245,11 @@ func (s *Store) AddMember(ctx context.Context, principal blueprint.Principal, or
 	return member, err
 }
 
-// DropMember removes a user from an organization. Of its things the user then only
-// reaches the blueprints that they created. CodeNotFound if the user is not a member,
-// whether the user exists or not. It is for admins, for owners if the member is an
-// admin or owner, and for the members themselves: CodeForbidden. The last owner stays:
-// CodeConflict.
+// DropMember removes a user from an organization. Of its resources, the user can then see
+// only the blueprints that they created. CodeNotFound if the user is not a member, whether
+// the user exists or not. Admins may remove members, only owners may remove admins and
+// owners, and members may remove themselves: CodeForbidden. The last owner cannot be
+// removed: CodeConflict.
 func (s *Store) DropMember(ctx context.Context, principal blueprint.Principal, organizationID, userID string) (err error) {
 	defer wrap(&err, "take user %s out of organization %s for user %s", userID, organizationID, principal.UserID)
 	return s.write(ctx, func(t *transaction) error {
@@ -291,7 +290,8 @@ func (s *Store) DropMember(ctx context.Context, principal blueprint.Principal, o
 }
 
 // administers returns the role of a principal who is an admin or an owner of an
-// organization, and CodeForbidden for any other, whether it exists or not.
+// organization. For any other principal it returns CodeForbidden, whether the organization
+// exists or not.
 func administers(q *session, principal blueprint.Principal, organizationID string) (role blueprint.OrganizationRole, err error) {
 	role, err = roleIn(q, organizationID, principal.UserID)
 	switch {
@@ -311,8 +311,8 @@ func roleIn(q *session, organizationID, userID string) (role blueprint.Organizat
 	return role, optional(err)
 }
 
-// mayTouch returns CodeForbidden if a user with the role own may not assign or remove
-// the role other: only owners manage admins and owners.
+// mayTouch returns CodeForbidden if a user with the role own may not assign or remove the
+// role other: only owners manage admins and owners.
 func mayTouch(own, other blueprint.OrganizationRole) error {
 	if own != blueprint.OrganizationOwner && (other == blueprint.OrganizationAdmin || other == blueprint.OrganizationOwner) {
 		return forbidden("only the organization's owners can add, change or remove its admins and owners")
@@ -329,7 +329,8 @@ func personOf(q *session, email string) (id, address, name string, err error) {
 	return id, address, name, err
 }
 
-// room refuses one row too many. The query count has to use an index.
+// room returns an error if there are already most rows. The query count has to use an
+// index.
 func room(t *transaction, what string, most int, count string, args ...any) error {
 	var have int
 	err := t.row(count, args, &have)
@@ -339,7 +340,7 @@ func room(t *transaction, what string, most int, count string, args ...any) erro
 	return err
 }
 
-// mostCollaborators is how many collaborators a blueprint may have.
+// mostCollaborators is the maximum number of collaborators of a blueprint.
 const mostCollaborators = 1_000
 
 // Collaborators lists the collaborators of a blueprint, admins first, then by
@@ -359,10 +360,10 @@ func (s *Store) Collaborators(ctx context.Context, principal blueprint.Principal
 	return list, err
 }
 
-// AddCollaborator makes the user with an email a collaborator of a blueprint, or changes
-// the role of one. It needs AccessAdmin: CodeNotFound, also for an email without an
-// account, or CodeForbidden. CodeBadRequest for the creator, who has all rights anyway,
-// and for too many.
+// AddCollaborator makes the user with an email address a collaborator of a blueprint, or
+// changes a collaborator's role. It needs AccessAdmin: CodeNotFound, also if no account has
+// the address, or CodeForbidden. CodeBadRequest for the creator, who has all rights
+// already, and if there are too many.
 func (s *Store) AddCollaborator(ctx context.Context, principal blueprint.Principal, blueprintID, email string, role blueprint.CollaboratorRole) (member blueprint.Collaborator, err error) {
 	defer wrap(&err, "add a collaborator to blueprint %s for user %s", blueprintID, principal.UserID)
 	now := blueprint.TimeOf(s.options.Clock.Now())
@@ -382,7 +383,7 @@ func (s *Store) AddCollaborator(ctx context.Context, principal blueprint.Princip
 			return err
 		}
 		if made && creator == member.UserID {
-			return blueprint.Errorf(blueprint.CodeBadRequest, "email: %s made the blueprint and may do everything with it already", member.Email)
+			return blueprint.Errorf(blueprint.CodeBadRequest, "email: %s created the blueprint and has all rights already", member.Email)
 		}
 		before, err := collaboration(t.session, blueprintID, member.UserID)
 		if err != nil {
@@ -466,9 +467,9 @@ func scanUser(scan scanner) (user blueprint.User, err error) {
 	return user, err
 }
 
-// CreateUser creates an account and its personal workspace. CodeConflict if another
-// account has the email, in any letter case. It is for the
-// command line, seeds and the first start.
+// CreateUser creates an account and its personal workspace. CodeConflict if another account
+// has the email address, in any letter case. It is for the command line, seeds and the
+// first start of a server.
 func (s *Store) CreateUser(ctx context.Context, email, name string) (user blueprint.User, err error) {
 	defer wrap(&err, "create user")
 	now := blueprint.TimeOf(s.options.Clock.Now())
@@ -493,7 +494,7 @@ func (s *Store) CreateUser(ctx context.Context, email, name string) (user bluepr
 }
 
 // RenameUser changes the name of the principal. The name and the slug of the personal
-// workspace stay.
+// workspace stay unchanged.
 func (s *Store) RenameUser(ctx context.Context, principal blueprint.Principal, name string) (user blueprint.User, err error) {
 	defer wrap(&err, "rename user %s", principal.UserID)
 	err = s.write(ctx, func(t *transaction) error {
@@ -513,8 +514,8 @@ func (s *Store) RenameUser(ctx context.Context, principal blueprint.Principal, n
 	return user, err
 }
 
-// ServerOwner returns the owner of the server, the user who was created first.
-// CodeNotFound if there is none. It is for the start of a server.
+// ServerOwner returns the owner of the server: the user that was created first.
+// CodeNotFound if there is none. It is called when a server starts.
 func (s *Store) ServerOwner(ctx context.Context) (user blueprint.User, err error) {
 	defer wrap(&err, "owner of the server")
 	user, err = s.userWhere(ctx, " ORDER BY u.seq LIMIT 1")
@@ -554,20 +555,20 @@ func (s *Store) Users(ctx context.Context) (users []blueprint.User, err error) {
 	return users, err
 }
 
-// Creator returns the creator of a blueprint as a principal; CodeNotFound when it
-// is unknown or deleted. It is for the command line, which acts in their place.
+// Creator returns the creator of a blueprint as a principal; CodeNotFound if the blueprint
+// is unknown or deleted. It is for the command line, which acts as the creator.
 func (s *Store) Creator(ctx context.Context, id string) (principal blueprint.Principal, err error) {
 	defer wrap(&err, "creator of blueprint %s", id)
 	err = s.readRow(ctx, "SELECT created_by FROM blueprints WHERE id = ? AND deleted_at IS NULL", []any{id}, &principal.UserID)
 	return principal, orNotFound(err, "blueprint", id)
 }
 
-// fold maps texts that differ only in letter case, by the simple case folding of
-// Unicode, to the same text.
+// fold maps strings that differ only in letter case, by Unicode simple case folding, to the
+// same string.
 func fold(text string) string { return strings.Map(foldRune, text) }
 
-// foldRune returns the smallest of the characters that differ only in case: K for k and
-// for the Kelvin sign.
+// foldRune returns the smallest of the characters that differ only in case: K for k and for
+// the Kelvin sign.
 func foldRune(r rune) rune {
 	if r < unicode.MaxASCII {
 		if 'a' <= r && r <= 'z' {
@@ -582,8 +583,8 @@ func foldRune(r rune) rune {
 	return smallest
 }
 
-// slug returns a name for addresses: letters and digits in lower case, joined by
-// hyphens; never empty.
+// slug returns a name for URLs: lower-case letters and digits, joined by hyphens; never
+// empty.
 func slug(name string) string {
 	words := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 	if len(words) == 0 {

@@ -11,9 +11,9 @@ import (
 	"blueprintd/foundation/mutant"
 )
 
-// subscriptions holds the events that active triggers listen to, as the writer's
-// transactions know them. It is read when first needed and valid until a trigger
-// or a blueprint changes.
+// subscriptions caches the events that active triggers listen to, as the writer's
+// transactions see them. It is read when first needed and valid until a trigger or a
+// blueprint changes.
 type subscriptions struct {
 	events     map[subscription]bool // nil = to be read
 	generation int64                 // that events is of
@@ -24,8 +24,8 @@ type subscription struct{ organizationID, event string }
 const subscriptionQuery = `SELECT DISTINCT b.organization_id, t.event FROM triggers t JOIN blueprints b ON b.id = t.blueprint_id
 	WHERE t.event IS NOT NULL AND t.deleted_at IS NULL AND t.is_active = 1 AND b.deleted_at IS NULL`
 
-// at sets the generation at which a transaction begins. What was known at another
-// one is forgotten.
+// at sets the generation at which a transaction begins. It drops events that were read at
+// another one.
 func (l *subscriptions) at(generation int64) {
 	if l.generation != generation {
 		l.forget()
@@ -35,8 +35,8 @@ func (l *subscriptions) at(generation int64) {
 
 func (l *subscriptions) forget() { l.events = nil }
 
-// any reports whether an active trigger listens to one of the events, or may: it is
-// true too when that cannot be read.
+// any reports whether an active trigger listens, or may listen, to one of the events. It
+// also returns true if the listeners cannot be read.
 func (l *subscriptions) any(t *transaction, events []blueprint.Event) bool {
 	for i := range events {
 		if listens, err := l.has(t, &events[i]); listens || err != nil {
@@ -67,8 +67,8 @@ func (l *subscriptions) has(t *transaction, e *blueprint.Event) (bool, error) {
 	return l.events[subscription{e.OrganizationID, e.Name}] || !blueprint.IsCustomEvent(e.Name) && l.events[subscription{e.OrganizationID, blueprint.AnyEvent}], nil
 }
 
-// publish puts the events that a trigger listens to into the outbox. Only their
-// data is checked.
+// publish writes the events that a trigger listens to into the outbox. Only their data is
+// validated.
 func (s *Store) publish(t *transaction, events []blueprint.Event) error {
 	const insert = `INSERT INTO events (key, name, organization_id, blueprint_id, execution_id, depth, root, at, sealed_data) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`
 	for i := range events {
@@ -98,7 +98,7 @@ func (s *Store) publish(t *transaction, events []blueprint.Event) error {
 	return nil
 }
 
-// eventPlace returns what the sealed data of an event is bound to.
+// eventPlace returns the name that the sealed data of an event is bound to.
 func eventPlace(key string) string { return "events/" + key + "/data" }
 
 // outcome is what a committed transaction has to announce.
@@ -112,7 +112,7 @@ func (o *outcome) add(t *transaction) {
 	o.tripped = append(o.tripped, t.tripped...)
 }
 
-// notify announces what a transaction did, before its writers are answered.
+// notify announces the outcome of a transaction before its writers are answered.
 func (s *Store) notify(done outcome) {
 	if done.published && s.options.OnEvents != nil {
 		s.options.OnEvents()
@@ -126,8 +126,8 @@ func (s *Store) notify(done outcome) {
 
 const outboxColumns = "seq, key, name, organization_id, blueprint_id, execution_id, depth, root, at, sealed_data"
 
-// Events lists the events in the outbox after a position, the oldest first. It takes
-// no principal: it is for the trigger service.
+// Events lists the events in the outbox after a position, oldest first. It takes no
+// principal: it is for the trigger service.
 func (s *Store) Events(ctx context.Context, after int64, limit int) (list []blueprint.OutboxEvent, err error) {
 	defer wrap(&err, "events after %d", after)
 	const query = "SELECT " + outboxColumns + " FROM events WHERE seq > ? ORDER BY seq LIMIT ? + 0" // + 0, or SQLite would compile it again for each limit
@@ -141,12 +141,11 @@ func (s *Store) Events(ctx context.Context, after int64, limit int) (list []blue
 	return list, err
 }
 
-// NextEvents lists events of the outbox such that no organization waits for those of
-// another: at most limit events, shared among the organizations that have some, the
-// oldest of each first. after holds the positions of organizations after which their
-// events begin; 0 for others. If there are more organizations than limit, those with
-// the oldest events come first. It takes
-// no principal: it is for the trigger service.
+// NextEvents lists at most limit events of the outbox, such that no organization waits for
+// the events of another: the limit is shared among the organizations that have events,
+// oldest events first. after holds, for each organization, the position after which its
+// events begin (default 0). If there are more organizations than limit, those with the
+// oldest events come first. It takes no principal: it is for the trigger service.
 func (s *Store) NextEvents(ctx context.Context, after map[string]int64, limit int) (list []blueprint.OutboxEvent, err error) {
 	defer wrap(&err, "next events")
 	const (
@@ -177,7 +176,7 @@ func (s *Store) NextEvents(ctx context.Context, after map[string]int64, limit in
 		}
 		slices.SortFunc(lines, func(a, b line) int { return cmp.Compare(a.first, b.first) })
 		lines = lines[:min(len(lines), limit)]
-		for i, one := range lines { // what one does not need is left for the next ones
+		for i, one := range lines { // the unused share of one is left for the next
 			page, err := s.eventsOf(q, query, one.organizationID, one.first, (limit-len(list))/(len(lines)-i))
 			if err != nil {
 				return err
@@ -213,11 +212,10 @@ func (s *Store) eventsOf(q *session, query string, parameters ...any) (list []bl
 	return list, err
 }
 
-// RemoveEvents removes events from the outbox, by their keys, and writes rows of the
-// ledger for firings that start no run, of any trigger, in the same transaction.
-// CodeUnavailable if there are rows and the disk is nearly full or the database is at
-// its size limit. It takes no principal: it is for the
-// trigger service.
+// RemoveEvents removes events from the outbox, by their keys, and writes rows of the ledger
+// for firings of any trigger that start no run, in the same transaction. CodeUnavailable if
+// there are rows and the disk is nearly full or the database is at its size limit. It takes
+// no principal: it is for the trigger service.
 func (s *Store) RemoveEvents(ctx context.Context, keys []string, firings ...blueprint.Firing) (err error) {
 	defer wrap(&err, "delete %d events and record %d firings", len(keys), len(firings))
 	if len(firings) > 0 {
@@ -235,9 +233,9 @@ func (s *Store) RemoveEvents(ctx context.Context, keys []string, firings ...blue
 	})
 }
 
-// Listeners lists the active triggers of an organization that listen to an
-// event, the oldest first. It takes no principal: it is for what fires
-// triggers. The list may be shared and must not be changed.
+// Listeners lists the active triggers of an organization that listen to an event, oldest
+// first. It takes no principal: it is for the trigger service. The list may be shared and
+// must not be changed.
 func (s *Store) Listeners(ctx context.Context, organizationID, event string) (_ []string, err error) {
 	defer wrap(&err, "listeners of %s in organization %s", event, organizationID)
 	return remember(ctx, s, s.listeners, organizationID+" "+event, func(q *session) (list []string, err error) {

@@ -9,9 +9,9 @@ import (
 	"blueprintd/blueprint"
 )
 
-// Password returns the user with an email, in any letter case, and the hash of their
-// password, "" for an unknown email and for a user without a password. Callers must not
-// reveal which.
+// Password returns the user with an email address, in any letter case, and the hash of
+// their password; "" for an unknown address and for a user without a password. Callers must
+// not reveal which.
 func (s *Store) Password(ctx context.Context, email string) (userID, hash string, err error) {
 	defer wrap(&err, "password by email")
 	err = s.read(ctx, func(q *session) error {
@@ -48,15 +48,15 @@ func (s *Store) SetPassword(ctx context.Context, userID, hash string) (err error
 }
 
 // ChangePassword sets the hash of the principal's password and ends all their sessions
-// except the current one. CodeConflict if the stored hash is not before any more.
+// except the current one. CodeConflict if the stored hash is no longer before.
 func (s *Store) ChangePassword(ctx context.Context, principal blueprint.Principal, before, hash string) (err error) {
 	defer wrap(&err, "change the password of user %s", principal.UserID)
 	conflict := blueprint.Errorf(blueprint.CodeConflict, "the password was changed meanwhile")
 	return s.replacePassword(ctx, principal.UserID, principal.SessionID, conflict, "UPDATE users SET password = ? WHERE id = ? AND password = ?", hash, principal.UserID, before)
 }
 
-// replacePassword changes a password with a statement, and ends the setup link and the
-// sessions of its user except but. If the statement changes nothing it returns refused.
+// replacePassword changes a password with a statement, and ends the user's setup link and
+// all sessions except but. If the statement changes nothing, it returns refused.
 func (s *Store) replacePassword(ctx context.Context, userID, but string, refused error, update string, args ...any) error {
 	return s.ending(ctx, func(t *transaction, ended *[]string) error {
 		changed, err := t.exec(update, args...)
@@ -73,7 +73,7 @@ func (s *Store) replacePassword(ctx context.Context, userID, but string, refused
 	})
 }
 
-// endLogins ends the setup link of a user and the sessions except but.
+// endLogins ends the setup link of a user and all sessions except but.
 func endLogins(t *transaction, ended *[]string, userID, but string) error {
 	if _, err := t.exec("DELETE FROM setup_links WHERE user_id = ?", userID); err != nil {
 		return err
@@ -81,9 +81,8 @@ func endLogins(t *transaction, ended *[]string, userID, but string) error {
 	return endSessions(t, ended, userID, but)
 }
 
-// CreateSetupLink stores the hash of a token with which a user sets a password
-// once, within blueprint.SetupLifetime. It replaces an earlier link. CodeNotFound for an
-// unknown user.
+// CreateSetupLink stores the hash of a token that lets a user set a password once, within
+// blueprint.SetupLifetime. It replaces an earlier link. CodeNotFound for an unknown user.
 func (s *Store) CreateSetupLink(ctx context.Context, userID, token string) (err error) {
 	defer wrap(&err, "create a setup link for user %s", userID)
 	hash := sha256.Sum256([]byte(token))
@@ -99,7 +98,7 @@ func (s *Store) CreateSetupLink(ctx context.Context, userID, token string) (err 
 	})
 }
 
-// SetupLink returns whose password a link sets. CodeNotFound for a link that is
+// SetupLink returns the user whose password a link sets. CodeNotFound for a link that is
 // unknown, used, replaced or expired.
 func (s *Store) SetupLink(ctx context.Context, token string) (link blueprint.SetupLink, err error) {
 	defer wrap(&err, "setup link")
@@ -117,10 +116,10 @@ func (s *Store) setupLink(q *session, token string) (link blueprint.SetupLink, e
 	return link, err
 }
 
-// TakeSetupLink uses a link: it sets the name and the password of its user, and the
-// email if the link is fresh, ends the link and the user's sessions, and creates a
-// session. Errors are those of SetupLink, and
-// CodeConflict when another user has the email.
+// TakeSetupLink uses a link: it sets the name and the password of its user, and the email
+// address if the link is fresh, ends the link and the user's sessions, and creates a
+// session. Errors are those of SetupLink, and CodeConflict if another user has the email
+// address.
 func (s *Store) TakeSetupLink(ctx context.Context, token string, with blueprint.SetupLink, hash, sessionToken, agent string) (made blueprint.Session, err error) {
 	defer wrap(&err, "take a setup link")
 	err = s.ending(ctx, func(t *transaction, ended *[]string) error {
@@ -131,7 +130,7 @@ func (s *Store) TakeSetupLink(ctx context.Context, token string, with blueprint.
 		email := link.Email
 		if link.Initial {
 			email = with.Email
-			// A workspace that has the name of its user keeps it.
+			// A workspace named after its user follows the new name.
 			const rename = "UPDATE organizations SET name = ? WHERE created_by = ? AND personal = 1 AND name = ?"
 			if _, err := t.exec(rename, with.Name, link.UserID, link.Name); err != nil {
 				return err

@@ -12,7 +12,7 @@ import (
 	"blueprintd/foundation/metrics"
 )
 
-// Keep is how much of a history stays: what is younger than an age, or the
+// Keep is how much of a history is kept: rows younger than an age, or a number of the
 // newest rows. The zero value keeps everything.
 type Keep struct {
 	Age  time.Duration
@@ -37,39 +37,39 @@ func (k Keep) String() string {
 }
 
 const (
-	// pruneRows and pruneBytes limit what one step removes, busyRows its rows while
-	// writes are queued, so that no write waits long behind it.
+	// pruneRows and pruneBytes limit what one step removes, busyRows the number of rows
+	// while writes are queued, so that no write waits long for it.
 	pruneRows  = 200
 	busyRows   = 25
 	pruneBytes = 1 << 20
-	// failedAge is how many times longer failed runs stay than completed ones.
+	// failedAge is how many times longer failed runs are kept than completed ones.
 	failedAge = 3
-	// justEnded is how long a run stays that exceeds a number of rows: a caller that
-	// waits for its end can still read it.
+	// justEnded is the minimum time that a run is kept even if it exceeds the number of
+	// rows, so that a caller waiting for its end can still read it.
 	justEnded = time.Minute
-	// keyLife is how long, at least, the key of a delivery prevents another run.
+	// keyLife is the minimum time for which the key of a delivery prevents another run.
 	keyLife = 72 * time.Hour
 )
 
-// pruner is the part of Run that removes history. One goroutine owns it.
+// pruner is the part of Run that removes history. It belongs to one goroutine.
 //
-// History that is too old or exceeds a number of rows is removed at instants of the
-// store's clock; a virtual clock does not pass them before all of it is gone. The
-// limit of the disk is checked in real time.
+// History that is too old or exceeds a number of rows is removed at instants of the store's
+// clock; a virtual clock does not advance past them before all of it is removed. The size
+// limit is checked in real time.
 type pruner struct {
 	*Store
 	wakes      chan func()
 	callback   sync.WaitGroup
 	jobsSeen   int64    // the store's count after the last step
-	busy       bool     // other jobs were written since the step before
+	busy       bool     // other jobs were written since the previous step
 	toldPruned [2]int64 // how many of the removed runs and firings have been logged
 	hours      int64    // the hour before which run_hours has only rows that stay
 	limit      limitState
 	doubt      doubt
 }
 
-// newPruner returns the pruner of a store that is about to take writes. It reads the
-// history as it was before them.
+// newPruner returns the pruner of a store that is about to accept writes. It reads the
+// state of the history before them.
 func (s *Store) newPruner(ctx context.Context) *pruner {
 	p := &pruner{Store: s, wakes: make(chan func())}
 	p.begun(ctx)
@@ -117,9 +117,9 @@ func (p *pruner) arm(ctx context.Context) *clock.Timer {
 	})
 }
 
-// pruneInterval returns the interval between two passes: a tenth of the shortest age,
-// but at least a minute and at most an hour. Even if all history is kept, sessions
-// and links expire and hours of runs grow old.
+// pruneInterval returns the interval between two passes: a tenth of the shortest age, but
+// at least a minute and at most an hour. Passes are needed even if all history is kept,
+// because sessions, links and hours of runs expire.
 func (o *Options) pruneInterval() time.Duration {
 	interval := time.Hour
 	for _, keep := range []Keep{o.KeepExecutions, o.KeepFirings, o.KeepAudit} {
@@ -135,7 +135,8 @@ func (o *Options) pruneInterval() time.Duration {
 	return interval
 }
 
-// pass removes history that is too old or too much, and gives its space back.
+// pass removes history that is too old or exceeds its limit, and returns the space to the
+// disk.
 func (p *pruner) pass(ctx context.Context) {
 	if !p.begun(ctx) || p.holds() {
 		return
@@ -151,8 +152,8 @@ func (p *pruner) pass(ctx context.Context) {
 	}
 }
 
-// logPruned logs after a pass what was removed since the last time, for
-// the limit of the disk too.
+// logPruned logs after a pass how much was removed since the last time, including removals
+// for the size limit.
 func (p *pruner) logPruned(pass metrics.Stopwatch) {
 	removed := [2]int64{p.counts.prunedRuns.Value(), p.counts.prunedFirings.Value()}
 	if removed == p.toldPruned {
@@ -221,8 +222,8 @@ func (p *pruner) pruneEnded(ctx context.Context, status blueprint.Status, upTo e
 	return nil
 }
 
-// surplus returns the newest completed and the newest failed run beyond a number of
-// rows. Failed runs are kept first.
+// surplus returns the newest completed and the newest failed run beyond a number of rows.
+// Failed runs have priority.
 func (p *pruner) surplus(ctx context.Context, rows int64) (completed, failed end, err error) {
 	const count = `SELECT count(*) FROM (SELECT 1 FROM executions WHERE status = 'failed' AND end_time IS NOT NULL LIMIT ?)`
 	err = p.read(ctx, func(q *session) error {
@@ -248,12 +249,11 @@ func nthEnd(q *session, status blueprint.Status, n int64) (found end, err error)
 	return found, err
 }
 
-// doubtTime is how long nothing is pruned after a start at which all history was too
-// old.
+// doubtTime is how long nothing is pruned after a start at which all history was too old.
 const doubtTime = 24 * time.Hour
 
-// doubt is the state of a history that is completely too old when the server starts.
-// It may have been stopped for long; but the clock may also be far ahead, or the
+// doubt is the state in which the complete history is too old when the server starts. The
+// server may have been stopped for a long time, but the clock may also be far ahead, or the
 // database may come from an old backup, and then the history must not be lost.
 type doubt struct {
 	newest blueprint.Time // when the newest run or firing happened
@@ -261,8 +261,8 @@ type doubt struct {
 	known  bool           // newest and until are set
 }
 
-// begun reports whether the history has been read, and tries that if not. Nothing is
-// pruned as long as it returns false.
+// begun reports whether the history has been read, and tries to read it if not. Nothing is
+// pruned while it returns false.
 func (p *pruner) begun(ctx context.Context) bool {
 	if p.doubt.known {
 		return true
@@ -284,14 +284,14 @@ func (o *Options) shortestAge() time.Duration {
 	return age
 }
 
-// begin finds out, before the store takes writes, whether all history is too old.
+// begin determines, before the store accepts writes, whether all history is too old.
 func (p *pruner) begin(ctx context.Context) error {
 	age := p.options.shortestAge()
 	if age == 0 {
 		return nil
 	}
 	now := p.options.Clock.Now()
-	// Rows are in the order of time; runs end later than they begin.
+	// Rows are ordered by time; runs end later than they begin.
 	const query = `SELECT max(coalesce((SELECT created_at FROM executions ORDER BY seq DESC LIMIT 1), 0),
 		coalesce((SELECT max(end_time) FROM executions WHERE status = 'completed' AND end_time IS NOT NULL), 0),
 		coalesce((SELECT max(end_time) FROM executions WHERE status = 'failed' AND end_time IS NOT NULL), 0),
@@ -336,8 +336,7 @@ func (p *pruner) tooOld(now time.Time) bool {
 	return p.doubt.newest != 0 && p.doubt.newest < blueprint.TimeOf(now.Add(-p.options.shortestAge()))
 }
 
-// holds reports whether nothing may be pruned yet. Setting the clock right ends the
-// doubt.
+// holds reports whether pruning is still on hold. Correcting the clock ends the hold.
 func (p *pruner) holds() bool {
 	now := p.options.Clock.Now()
 	if p.doubt.until.IsZero() || p.tooOld(now) && now.Before(p.doubt.until) {

@@ -8,12 +8,11 @@ import (
 	"blueprintd/blueprint"
 )
 
-// The queries of this file end in LIMIT ? + 0, because SQLite compiles a statement again
-// for each value of a plain LIMIT ?.
+// The queries in this file end in LIMIT ? + 0, because SQLite recompiles a statement for
+// each value of a plain LIMIT ?.
 
-// endedRuns selects the next runs to remove of those that ended with status ?1 after
-// ?2, ?3 and up to ?4, ?5. The record of a run that another one started stays until
-// that one ends.
+// endedRuns selects the next runs to remove with status ?1, from end ?2, ?3 (exclusive) up
+// to ?4, ?5. The record of a run that another run started stays until that one ends.
 const endedRuns = `SELECT e.end_time, e.seq, coalesce(length(e.record), 0) + coalesce(length(e.state), 0) FROM executions e
 	WHERE e.status = ?1 AND e.end_time IS NOT NULL AND (e.end_time, e.seq) > (?2, ?3) AND (e.end_time, e.seq) <= (?4, ?5)
 	AND NOT EXISTS (SELECT 1 FROM executions p WHERE p.id = e.parent_execution_id AND p.end_time IS NULL)
@@ -64,11 +63,11 @@ func (p *pruner) remove(ctx context.Context, query string, rows []int64) error {
 	})
 }
 
-// nextFirings selects the rows of the ledger after ?1, each with whether it may be
-// removed: it is from before ?2 or not after row ?3, it started nothing unless ?6,
-// its run has ended, and its tick is decided. The key of a delivery that started a
-// run has to be older than ?4; a tick is prevented from running again by its
-// schedule, and a delivery without a key has its own id.
+// nextFirings selects the rows of the ledger after ?1, each with whether it may be removed:
+// it is from before ?2 or not after row ?3, it started nothing unless ?6 is set, its run
+// has ended, and its tick is decided. The key of a delivery that started a run has to be
+// older than ?4; a tick is kept from running again by its schedule, and a delivery without
+// a key has its own id.
 const nextFirings = `SELECT f.seq, f.received_at, (f.received_at < ?2 OR f.seq <= ?3) AND (?6 OR f.decision <> 'started')
 		AND (f.decision <> 'started' OR f.key = f.id OR f.due_at IS NOT NULL OR f.received_at < ?4)
 		AND NOT EXISTS (SELECT 1 FROM executions e WHERE e.id = f.execution_id AND e.end_time IS NULL)
@@ -79,7 +78,7 @@ const nextFirings = `SELECT f.seq, f.received_at, (f.received_at < ?2 OR f.seq <
 type firingBounds struct {
 	before  blueprint.Time // by time
 	upTo    int64          // by order
-	dead    blueprint.Time // rows with a key that may come again: only from before this
+	dead    blueprint.Time // rows with a key that may occur again: only from before this
 	started bool           // also those that started a run
 }
 
@@ -143,13 +142,13 @@ func (p *pruner) firingStep(ctx context.Context, from int64, bounds firingBounds
 	if err == nil {
 		p.counts.prunedFirings.Add(int64(len(rows)))
 	}
-	// Rows are in the order of time unless the clock was set: a step that ends among
-	// young rows and removed nothing was the last.
+	// Rows are ordered by time unless the clock was set: a step that ends among young rows
+	// and removed nothing was the last one.
 	return next, full || seen == pruneRows && (len(rows) > 0 || !young), len(rows), err
 }
 
-// pruneAudit removes the lines of the audit log that are too old or too many, oldest
-// first. After the clock was set back, a line waits for those before it.
+// pruneAudit removes audit entries that are too old or exceed the limit, oldest first. If
+// the clock was set back, an entry waits for those before it.
 func (p *pruner) pruneAudit(ctx context.Context) error {
 	keep := p.options.KeepAudit
 	query, bound := "SELECT seq FROM (SELECT seq, at FROM audit_log ORDER BY seq LIMIT ?2 + 0) WHERE at < ?1", int64(0)
@@ -184,8 +183,8 @@ func (p *pruner) pruneAudit(ctx context.Context) error {
 	}
 }
 
-// How many hours of run_hours stay: of a blueprint 90 days, of an organization 400,
-// a year and a margin to compare it with the year before.
+// How many hours of run_hours are kept: 90 days for a blueprint, 400 for an organization,
+// which is a year plus a margin for comparison with the previous year.
 const (
 	blueprintHours    = 90 * 24
 	organizationHours = 400 * 24
@@ -196,9 +195,9 @@ const (
 const oldHours = `SELECT h.scope, h.hour FROM run_hours h INDEXED BY run_hours_hour WHERE (h.hour, h.scope) > (?1, ?2) AND h.hour < ?4
 	AND (h.hour < ?3 OR NOT EXISTS (SELECT 1 FROM organizations o WHERE o.id = h.scope)) ORDER BY h.hour, h.scope LIMIT ?5 + 0`
 
-// pruneHours removes rows of run_hours that are too old. The rows of organizations
-// stay longer than those of blueprints and are passed over only once: before p.hours
-// only they are left.
+// pruneHours removes rows of run_hours that are too old. The rows of organizations are kept
+// longer than those of blueprints and are skipped only once: before p.hours there are no
+// others.
 func (p *pruner) pruneHours(ctx context.Context) error {
 	now := hourOf(blueprint.TimeOf(p.options.Clock.Now()))
 	old, young := now-organizationHours, now-blueprintHours
@@ -244,19 +243,18 @@ func (p *pruner) hoursBetween(ctx context.Context, first, old, young int64) erro
 }
 
 const (
-	// stepPause is the pause after a step, busyPause the pause while writes are
-	// queued.
+	// stepPause is the pause after a step, busyPause the pause while writes are queued.
 	stepPause = time.Millisecond
 	busyPause = 5 * time.Millisecond
-	// stepPatience is how many such pauses a step waits while writes are queued
-	// before it queues with them.
+	// stepPatience is the maximum number of such pauses before a step queues together with
+	// other writes.
 	stepPatience = 25
-	// logPatience is how many pauses it waits for the log to be emptied.
+	// logPatience is the maximum number of pauses while the log is being emptied.
 	logPatience = 500
 )
 
-// step runs one small write when no other is queued, or after a while in any case. In
-// memory, and while a virtual clock waits for it, it queues at once.
+// step runs one small write when no other write is queued, or after a while in any case. In
+// memory, and while a virtual clock waits for it, it queues immediately.
 func (p *pruner) step(ctx context.Context, f func(*transaction) error) error {
 	if !p.options.Ephemeral && !p.options.VirtualClock {
 		if err := p.standAside(ctx); err != nil {

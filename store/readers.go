@@ -21,15 +21,15 @@ type readers struct {
 
 	age    atomic.Int64 // counts the checks of the log
 	mu     sync.Mutex
-	active map[*session]int64 // sessions in use, with the age at which their reads began
+	active map[*session]int64 // sessions in use, with the age when their reads began
 }
 
 func newReaders(pool *sql.DB, size int) *readers {
 	return &readers{pool: pool, idle: make(chan *session, size), opened: make(chan struct{}, size), active: map[*session]int64{}}
 }
 
-// read runs f in a read transaction: all its queries see one state. f must not
-// call the store again.
+// read runs f in a read transaction: all its queries see one state. f must not call the
+// store.
 func (s *Store) read(ctx context.Context, f func(*session) error) (err error) {
 	if err := s.usable(); err != nil {
 		return err
@@ -131,12 +131,12 @@ func (r *readers) drop(session *session) {
 	<-r.opened
 }
 
-// close waits for the sessions in use and closes all.
+// close waits for the sessions in use, then closes all.
 func (r *readers) close() error {
 	var errs []error
 	for range cap(r.opened) {
 		select {
-		case r.opened <- struct{}{}: // a session that is not open and can no longer be opened
+		case r.opened <- struct{}{}: // reserves the slot of a session that is not open
 		case session := <-r.idle:
 			errs = append(errs, session.close())
 		}
@@ -144,16 +144,15 @@ func (r *readers) close() error {
 	return errors.Join(append(errs, r.pool.Close())...)
 }
 
-// maxAge is how many checks of the log a read may outlast once reads prevent it from
-// being emptied: one second.
+// maxAge is the number of log checks that a read may outlast while reads prevent the log
+// from being emptied: one second.
 const maxAge = 5
 
 // errSlowRead ends a read that prevents the log from being emptied.
 var errSlowRead = unavailable(nil, "ask for a smaller page, or again when the server is less busy",
 	"reading this takes too long beside what is being written")
 
-// expire ends reads that have outlasted a number of checks of the log, at their next
-// row.
+// expire ends reads that have outlasted a number of log checks, at their next row.
 func (r *readers) expire(looks int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -164,11 +163,11 @@ func (r *readers) expire(looks int64) {
 	}
 }
 
-// session is a connection with its prepared statements. SQL texts are constants, so
-// their number is bounded. A session belongs to one goroutine at a time.
+// session is a connection with its prepared statements. SQL texts are constants, so their
+// number is bounded. A session is used by one goroutine at a time.
 //
-// No statement gets a context that can end: queries are short, and making one
-// interruptible costs a goroutine.
+// No statement gets a context that can end: queries are short, and making one interruptible
+// costs a goroutine.
 type session struct {
 	conn       *sql.Conn
 	statements map[string]*sql.Stmt
@@ -215,9 +214,9 @@ func (s *session) prepare(query string) (*sql.Stmt, error) {
 	return statement, nil
 }
 
-// dataVersion returns SQLite's number of the state of the database as this connection
-// knows it. Its own commits change the number, and so do those of other connections
-// once a transaction has begun after them.
+// dataVersion returns SQLite's version number of the database as this connection knows it.
+// It changes with commits of this connection, and with those of other connections once a
+// transaction has begun after them.
 func (s *session) dataVersion() (version uint32, err error) {
 	err = s.conn.Raw(func(conn any) error {
 		version, err = conn.(sqlite.FileControl).FileControlDataVersion("main")
@@ -273,7 +272,7 @@ func (s *session) first(query string, args ...any) scanner {
 	return func(into ...any) error { return s.row(query, args, into...) }
 }
 
-// also returns a scanner that reads more columns, after those that its caller reads.
+// also returns a scanner that reads additional columns after those that its caller reads.
 func also(scan scanner, more ...any) scanner {
 	return func(into ...any) error { return scan(append(into, more...)...) }
 }
@@ -324,7 +323,7 @@ func fields[T any](of func(*T) []any) func(scanner) (T, error) {
 	}
 }
 
-// orNotFound returns CodeNotFound if err says that there is no row, err otherwise.
+// orNotFound returns CodeNotFound if err means that there is no row, and err otherwise.
 func orNotFound(err error, what phrase, id string) error {
 	if errors.Is(err, sql.ErrNoRows) {
 		return notFound(what, id)
@@ -332,7 +331,7 @@ func orNotFound(err error, what phrase, id string) error {
 	return err
 }
 
-// optional returns nil if err says that there is no row, err otherwise.
+// optional returns nil if err means that there is no row, and err otherwise.
 func optional(err error) error {
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil

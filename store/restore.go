@@ -15,34 +15,34 @@ import (
 	"blueprintd/store/dbfile"
 )
 
-// RestoreReport describes what was restored.
+// RestoreReport describes a completed restore.
 type RestoreReport struct {
 	BackupReport
-	// Database is the path of the restored database, Before the new name of the
-	// database that was there, "" if there was none.
+	// Database is the path of the restored database. Before is the new name of the replaced
+	// database, "" if there was none.
 	Database string `json:"database"`
 	Before   string `json:"before,omitempty"`
-	// Paused is how many triggers were turned off, Sessions how many sessions were
-	// ended.
+	// Paused is the number of triggers that were turned off, Sessions the number of
+	// sessions that were ended.
 	Paused   int64 `json:"pausedTriggers"`
 	Sessions int64 `json:"endedSessions"`
 	// Verified reports whether the signature was that of one of the keys.
 	Verified bool `json:"verified"`
-	// Resealed is how many values were encrypted with the current key because the
-	// backup was made with an old one.
+	// Resealed is the number of values that were re-encrypted with the current key because
+	// the backup was made with an old one.
 	Resealed int64 `json:"resealed,omitempty"`
 }
 
 // RestoreOptions are the options of Restore.
 type RestoreOptions struct {
-	Force         bool   // put it in the place of the database that is there
+	Force         bool   // replace an existing database
 	PauseTriggers bool   // switch all triggers off
 	KeyFile       string // the file with the master key, which is never written to
-	// OldKeys are earlier master keys. A backup that one of them signed and sealed is
-	// encrypted with the key of Options.Sealer.
+	// OldKeys are earlier master keys. A backup signed and sealed with one of them is
+	// re-encrypted with the key of Options.Sealer.
 	OldKeys []*secret.Sealer
-	// Unverified accepts a backup that none of the keys has signed. Its digest has to
-	// fit all the same.
+	// Unverified accepts a backup that none of the keys has signed. Its digest must still
+	// match.
 	Unverified bool
 	// Progress, if not nil, is called with the current stage and its progress.
 	Progress func(stage string, done, total int64)
@@ -56,10 +56,10 @@ func (o RestoreOptions) keys(options Options) []*secret.Sealer {
 	return append([]*secret.Sealer{options.Sealer}, o.OldKeys...)
 }
 
-// verify reports whether one of the keys signed a backup. CodeConflict if none did,
-// unless that is accepted.
+// verify reports whether one of the keys signed a backup. CodeConflict if none did, unless
+// Unverified is set.
 func (o RestoreOptions) verify(name string, seal dbfile.Trailer, options Options) (bool, error) {
-	const meaning = "--unverified restores it all the same: the author of the file then decides what is in it, accounts, keys and blueprints included"
+	const meaning = "--unverified restores it anyway: the author of the file then controls all of its content, including accounts, keys and blueprints"
 	keys := o.keys(options)
 	switch {
 	case slices.ContainsFunc(keys, func(key *secret.Sealer) bool { return key.Signed(seal.Content, seal.MAC) }):
@@ -74,9 +74,9 @@ func (o RestoreOptions) verify(name string, seal dbfile.Trailer, options Options
 		"%s does not verify with the master key: it was made with another one, or was changed without the key", name)
 }
 
-// Restore makes a backup the database at options.Path. Of options it uses Path, Schema,
-// Clock, IDs and Sealer. The backup must have been signed, and its secrets sealed, with
-// that sealer or with one of RestoreOptions.OldKeys.
+// Restore makes a backup the database at options.Path. It uses Path, Schema, Clock, IDs and
+// Sealer of options. The backup must have been signed, and its secrets sealed, with that
+// sealer or with one of RestoreOptions.OldKeys.
 //
 // Everything is checked before anything is changed, and the change is one rename:
 // whenever the process is killed, the database is completely the old one or the new
@@ -98,7 +98,7 @@ func Restore(ctx context.Context, from string, options Options, o RestoreOptions
 	}
 	defer file.Close()
 	if err := unheld(options.Path); err != nil {
-		return r, err // before the backup is read, which may take long
+		return r, err // before the backup is read, which may take a while
 	}
 	o.Progress("checking the backup", 0, 0)
 	var seal dbfile.Trailer
@@ -140,7 +140,7 @@ func Restore(ctx context.Context, from string, options Options, o RestoreOptions
 		return r, inUse(err)
 	}
 	defer func() { err = errors.Join(err, lock.Release()) }()
-	// From here on no server starts on the database.
+	// From here on, no server can start on the database.
 	if err := lock.GiveTo(path); err != nil {
 		return r, err
 	}
@@ -159,7 +159,7 @@ func Restore(ctx context.Context, from string, options Options, o RestoreOptions
 	return r, err
 }
 
-// mayRestoreOver refuses to replace a database, or the rest of one, without force.
+// mayRestoreOver refuses to replace a database, or what is left of one, without force.
 func mayRestoreOver(path string, force bool) error {
 	for _, suffix := range []string{"", "-wal", "-journal"} {
 		var refused *blueprint.Error
@@ -173,7 +173,7 @@ func mayRestoreOver(path string, force bool) error {
 	return nil
 }
 
-// unheld refuses a database that a server holds.
+// unheld returns an error for a database that a server holds.
 func unheld(path string) error {
 	path, err := dbfile.RealPath(path)
 	if err != nil {
@@ -214,7 +214,7 @@ func fill(ctx context.Context, file *os.File, temporary string, options Options,
 		return err
 	}
 	if old != nil {
-		o.Progress("encrypting with the present master key", 0, 0)
+		o.Progress("encrypting with the current master key", 0, 0)
 		if r.Resealed, err = resealFile(ctx, temporary, old, options); err != nil {
 			return err
 		}
@@ -223,7 +223,7 @@ func fill(ctx context.Context, file *os.File, temporary string, options Options,
 		r.Damaged = &found.damaged // as they were when the backup was made
 	}
 	return withDatabase(ctx, temporary, []string{"_synchronous=FULL"}, func(q *session) error {
-		// Sessions and links that were ended or used since the backup must not be valid
+		// Sessions and links that were ended or used since the backup must not become valid
 		// again.
 		changes := map[string]*int64{"DELETE FROM sessions": &r.Sessions, "DELETE FROM setup_links": new(int64)}
 		if o.PauseTriggers {
@@ -247,7 +247,7 @@ func fill(ctx context.Context, file *os.File, temporary string, options Options,
 }
 
 // copyDatabase writes the pages of a backup to a new file on the disk, with the owner of
-// the database at path. They must still be those that were checked.
+// the database at path. It verifies that the pages are still those that were checked.
 func copyDatabase(file *os.File, temporary, path, digest string) error {
 	to, err := os.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -261,7 +261,7 @@ func copyDatabase(file *os.File, temporary, path, digest string) error {
 }
 
 // opens returns the old key that a backup is sealed with, nil if it is sealed with the
-// current one or contains nothing sealed. CodeConflict if none of the keys fits.
+// current one or contains no sealed values. CodeConflict if none of the keys matches.
 func opens(options Options, keys []*secret.Sealer, found examined) (old *secret.Sealer, err error) {
 	if found.keyCheck == nil || !found.sealed {
 		return nil, nil
@@ -282,7 +282,7 @@ func opens(options Options, keys []*secret.Sealer, found examined) (old *secret.
 		"%s", message)
 }
 
-// resealFile encrypts a database that no process has open with the current key instead
+// resealFile re-encrypts a database that no process has open with the current key instead
 // of an old one.
 func resealFile(ctx context.Context, path string, old *secret.Sealer, options Options) (values int64, err error) {
 	next := options.Sealer
@@ -299,7 +299,7 @@ func resealFile(ctx context.Context, path string, old *secret.Sealer, options Op
 	return report.Values, leaveWAL(ctx, path)
 }
 
-// exchange replaces the old database by the new one and keeps the old one under another
+// exchange replaces the old database with the new one and keeps the old one under another
 // name.
 func exchange(ctx context.Context, temporary, path string, options Options, force bool) (before string, err error) {
 	if force {
@@ -311,9 +311,9 @@ func exchange(ctx context.Context, temporary, path string, options Options, forc
 	if err := dbfile.SyncFolder(filepath.Dir(path)); err != nil {
 		return before, err
 	}
-	// A log that is still there belongs to a database that was too damaged to be
-	// opened, and was kept. It is removed first: SQLite must never combine it with the
-	// new database.
+	// A log that is still there belongs to a database that was too damaged to be opened,
+	// and was kept with it. It is removed first: SQLite must never combine it with the new
+	// database.
 	for _, suffix := range []string{"-wal", "-shm", "-journal"} {
 		if err := os.Remove(path + suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return before, err
@@ -322,8 +322,8 @@ func exchange(ctx context.Context, temporary, path string, options Options, forc
 	return before, dbfile.Publish(temporary, path, force)
 }
 
-// setAside links the files of the old database to a second name, under which they
-// outlast its replacement. It returns that name, "" if there are no files.
+// setAside hard-links the files of the old database to a second name, under which they
+// outlive its replacement. It returns that name, "" if there are no files.
 func setAside(ctx context.Context, path, aside string, link func(from, to string) error) (before string, err error) {
 	suffixes := []string{"", "-wal", "-journal"}
 	forget := func(suffixes ...string) {
@@ -331,7 +331,7 @@ func setAside(ctx context.Context, path, aside string, link func(from, to string
 			_ = os.Remove(aside + suffix)
 		}
 	}
-	// Without links the database itself is copied once no process has it open.
+	// Without hard links the database itself is copied once no process has it open.
 	later := false
 	for i, suffix := range suffixes {
 		err := link(path+suffix, aside+suffix)
@@ -368,16 +368,15 @@ func setAside(ctx context.Context, path, aside string, link func(from, to string
 	return before, nil
 }
 
-// foldLog copies the log of the old database into it, so that it is one file, and
-// verifies that no process has it open: a program that closed it later would remove
-// the log of the new one. A database that cannot be opened keeps its log under the
-// second name.
+// foldLog copies the log of the old database into it, so that it is one file, and verifies
+// that no process has it open: a program that closed it later would remove the log of the
+// new one. A database that cannot be opened keeps its log under the second name.
 func foldLog(ctx context.Context, path string) (folded bool, err error) {
 	if _, err := os.Lstat(path); err != nil {
 		return false, nil
 	}
-	// First copy the log like any program, so that a kill leaves a valid database;
-	// then find out whether other processes have it open.
+	// First copy the log in the usual way, so that a kill leaves a valid database; then
+	// check whether other processes have it open.
 	err = withDatabase(ctx, path, nil, func(q *session) error {
 		_, err := q.exec("PRAGMA wal_checkpoint(TRUNCATE)")
 		return err

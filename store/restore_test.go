@@ -228,7 +228,7 @@ func TestRestoreRefusesOtherFiles(t *testing.T) {
 		{"a newer form", "written by the newer blueprintd 9.0.0", resigned(t, good, func(m *dbfile.Manifest) { m.Version, m.Form = "9.0.0", m.Form+1 })},
 		{"another kind", "not a complete backup", resigned(t, good, func(m *dbfile.Manifest) { m.Kind = "something else" })},
 		{"other rows", "rows of users, not 7", resigned(t, good, func(m *dbfile.Manifest) { m.Rows["users"] = 7 })},
-		{"another size", "the size that it names", resigned(t, good, func(m *dbfile.Manifest) { m.Pages++ })},
+		{"another size", "its size does not match its manifest", resigned(t, good, func(m *dbfile.Manifest) { m.Pages++ })},
 		{"a signed database of another program", "not a database of blueprintd", crafted(theirs, nil)},
 		{"a damaged database under a good checksum", "damaged", crafted(spoiled, nil)},
 		{"no database under a good checksum", "", crafted(bytes.Repeat([]byte("text"), 4096), nil)},
@@ -261,7 +261,7 @@ func TestRestoreOverADatabase(t *testing.T) {
 		_, err := Restore(ctx, backup, options, RestoreOptions{Force: force, Progress: func(stage string, _, _ int64) {
 			t.Errorf("%s before it is refused", stage)
 		}})
-		wantRefused(t, err, "a server has this database already")
+		wantRefused(t, err, "another server has the database open")
 	}
 	if must(old.ServerOwner(ctx))(t).Name != "old" {
 		t.Error("a refused restore changed the database")

@@ -12,21 +12,21 @@ import (
 )
 
 const (
-	// mostLooked is how many runs are searched for one page.
+	// mostLooked is the maximum number of runs searched for one page.
 	mostLooked = 5000
-	// runChunk is how many are searched at a time.
+	// runChunk is the number of runs searched in one step.
 	runChunk = 500
-	// largestListed is the size up to which a record is read for a list, listedRecords
-	// the size of all records of a page, in bytes.
+	// largestListed is the maximum size of a record that is read for a list, listedRecords
+	// that of all records of a page, in bytes.
 	largestListed = 1 << 20
 	listedRecords = 8 << 20
 )
 
-// ListRuns returns a page of the runs that the principal may see and a filter lets
-// through, newest first: their own, and those of blueprints that they can manage.
-// It searches a bounded number of runs: a page may be short, or empty, though there
-// are more. CodeNotFound or CodeForbidden for a blueprint or a trigger, CodeForbidden
-// for an organization, that the principal may not see.
+// ListRuns returns a page of the runs that the principal may see and that match a filter,
+// newest first: the principal's own, and those of blueprints that the principal can manage.
+// It searches a bounded number of runs, so a page may be short, or empty, although there
+// are more. CodeNotFound or CodeForbidden for a blueprint or a trigger, CodeForbidden for
+// an organization, that the principal may not see.
 func (s *Store) ListRuns(ctx context.Context, principal blueprint.Principal, filter blueprint.RunFilter) (page blueprint.RunPage, err error) {
 	defer wrap(&err, "runs for user %s", principal.UserID)
 	page.Runs = []blueprint.ListedRun{}
@@ -49,12 +49,12 @@ type runSearch struct {
 	principal blueprint.Principal
 	filter    *blueprint.RunFilter
 	begin     blueprint.Time        // of the period that is searched
-	at        blueprint.RunPosition // how far the search has come
+	at        blueprint.RunPosition // the progress of the search
 	sources   []*runSource
 	scoped    bool // the user may see all runs of the sources, except of deleted blueprints
 }
 
-// prepare finds out what the principal may search, and its sources.
+// prepare determines what the principal may search, and the sources.
 func (l *runSearch) prepare() error {
 	f, user := l.filter, l.principal.UserID
 	if f.TriggerID != "" {
@@ -102,7 +102,7 @@ func (l *runSearch) prepare() error {
 	return nil
 }
 
-// ofTrigger narrows the search to the blueprint of the trigger.
+// ofTrigger limits the search to the blueprint of the trigger.
 func (l *runSearch) ofTrigger() error {
 	f, of := l.filter, ""
 	err := l.row("SELECT blueprint_id FROM triggers WHERE id = ? AND deleted_at IS NULL", []any{f.TriggerID}, &of)
@@ -144,14 +144,14 @@ func (l *runSearch) fill(page *blueprint.RunPage) error {
 	}
 }
 
-// Each of these selects positions of runs, newest first: of the runs with key ?1,
-// created from ?2 on, the next ?5 after the position ?3, ?4.
+// Each of these selects positions of runs, newest first: of the runs with key ?1 created at
+// or after ?2, the next ?5 after the position ?3, ?4.
 const (
 	runsOfUser         = runsFrom + "INDEXED BY executions_user WHERE x.user_id = ?1" + nextRuns
 	runsOfOrganization = runsFrom + "INDEXED BY executions_organization WHERE x.organization_id = ?1" + nextRuns
 	runsOfBlueprint    = runsFrom + "INDEXED BY executions_blueprint WHERE x.blueprint_id = ?1" + nextRuns
-	// unfinishedRuns has no key; the key of runsByID is the beginning of an id up to
-	// the millisecond, which few runs share.
+	// unfinishedRuns has no key. The key of runsByID is the beginning of an id up to the
+	// millisecond, which few runs share.
 	unfinishedRuns = runsFrom + "INDEXED BY executions_unfinished WHERE x.end_time IS NULL AND ?1 = ''" + nextRuns
 	runsByID       = runsFrom + "WHERE x.id >= ?1 AND x.id < ?1 || '~'" + nextRuns
 
@@ -166,8 +166,8 @@ type runSource struct {
 	read       bool                    // to the end
 }
 
-// everywhere searches the principal's own runs, those of each of their organizations,
-// and those of blueprints elsewhere that they can manage.
+// everywhere searches the principal's own runs, those of each of their organizations, and
+// those of blueprints elsewhere that they can manage.
 func (l *runSearch) everywhere() error {
 	user := l.principal.UserID
 	l.sources = []*runSource{{query: runsOfUser, key: user}}
@@ -206,7 +206,7 @@ func (l *runSearch) next(n int) (chunk []blueprint.RunPosition, err error) {
 		}
 		place := newest.ahead[0]
 		newest.ahead = newest.ahead[1:]
-		if place != l.at { // several sources may have it
+		if place != l.at { // several sources may contain it
 			chunk = append(chunk, place)
 		}
 		l.at = place
@@ -224,16 +224,15 @@ func (l *runSearch) read(source *runSource, n int) error {
 	return err
 }
 
-// The id of a run begins with the millisecond at which it was created.
+// The id of a run begins with the millisecond in which the run was created.
 const (
 	idBegin = "exec_"
 	// idLag is how much later the run may be created, in milliseconds.
 	idLag = 2000
 )
 
-// search narrows the search to ids with a prefix. A prefix up to the millisecond gives
-// a source; a shorter one limits the period. some is false if no run can have such an
-// id.
+// search limits the search to ids with a prefix. A prefix up to the millisecond gives a
+// source; a shorter one limits the period. some is false if no run can have such an id.
 func (l *runSearch) search() (source *runSource, some bool) {
 	begin := l.filter.Search
 	rest, named := strings.CutPrefix(begin, idBegin)
@@ -259,11 +258,11 @@ func (l *runSearch) search() (source *runSource, some bool) {
 	return nil, true
 }
 
-// pickRuns selects the runs at the positions in the list ?2 that user ?1 may see and
-// a filter lets through, in the order of the list. ?8 says that the user may see the
+// pickRuns selects, from the runs at the positions in the list ?2, those that user ?1 may
+// see and that match a filter, in the order of the list. ?8 says that the user may see the
 // blueprints of all of them, except deleted ones and those of the user's own runs. The
-// title is the current one where the user may see it, or else that of the version that
-// the run used.
+// title is the current one if the user may see it, otherwise that of the version that the
+// run used.
 const pickRuns = "SELECT " + executionColumns + `, e.seq,
 	CASE WHEN b.deleted_at IS NULL AND (?8 AND e.user_id <> ?1 OR ` + maySee + `) THEN b.title ELSE coalesce(v.title, '') END, coalesce(u.name, ''), coalesce(t.type, '')
 	FROM json_each(?2) place CROSS JOIN executions e ON e.seq = place.value JOIN blueprints b ON b.id = e.blueprint_id
@@ -274,7 +273,7 @@ const pickRuns = "SELECT " + executionColumns + `, e.seq,
 	AND substr(e.id, 1, length(?7)) = ?7 AND (e.user_id = ?1 OR b.deleted_at IS NULL AND (?8 OR ` + mayManage + `))
 	ORDER BY e.created_at DESC, e.seq DESC`
 
-// pick returns the runs at some positions that belong on the page, with their
+// pick returns the runs at the given positions that belong on the page, with their
 // positions.
 func (l *runSearch) pick(chunk []blueprint.RunPosition) (found []blueprint.ListedRun, places []blueprint.RunPosition, err error) {
 	list := []byte{'['}

@@ -12,7 +12,7 @@ import (
 	"blueprintd/store/dbfile"
 )
 
-// errNoKey is returned to a tool that was opened without the master key.
+// errNoKey is returned to a tool that opened the database without the master key.
 var errNoKey = dbfile.Refusal("name the key file that belongs to this database with --master-key-file",
 	"this needs the master key, because it has to do with a secret")
 
@@ -30,7 +30,7 @@ func (s *Store) sealable(value any, secret bool, place string) (plain, sealed an
 	return nil, sealed, err
 }
 
-// seal encrypts bytes for their place.
+// seal encrypts bytes and binds them to a place.
 func (s *Store) seal(plain []byte, place string) ([]byte, error) {
 	if s.options.Sealer == nil {
 		return nil, errNoKey
@@ -38,7 +38,7 @@ func (s *Store) seal(plain []byte, place string) ([]byte, error) {
 	return s.options.Sealer.Seal(plain, place), nil
 }
 
-// unsealed decrypts what seal encrypted.
+// unsealed decrypts a value encrypted by seal.
 func (s *Store) unsealed(sealed []byte, place string) ([]byte, error) {
 	if s.options.Sealer == nil {
 		return nil, errNoKey
@@ -50,7 +50,7 @@ func (s *Store) unsealed(sealed []byte, place string) ([]byte, error) {
 	return plain, nil
 }
 
-// unseal decodes what sealable encoded.
+// unseal decodes a value encoded by sealable.
 func (s *Store) unseal(plain, sealed []byte, place string) (any, error) {
 	if sealed != nil {
 		var err error
@@ -61,7 +61,7 @@ func (s *Store) unseal(plain, sealed []byte, place string) (any, error) {
 	return decode(plain, place)
 }
 
-// decode decodes JSON that this program wrote; an error is not the caller's fault.
+// decode decodes JSON that this program wrote. An error is not the caller's fault.
 func decode(data []byte, place string) (any, error) {
 	value, err := blueprint.Decode(data)
 	if err != nil {
@@ -73,21 +73,20 @@ func decode(data []byte, place string) (any, error) {
 // sealedColumn is a column with values that are encrypted with the master key.
 type sealedColumn struct {
 	table, column string
-	// parts are at most three texts from which place returns what the value is bound
-	// to.
+	// parts are at most three texts from which place derives the name that the value is
+	// bound to.
 	parts string
 	place func(parts [3]string) string
 	rowKey
-	// sum returns the place of the checksum at the end of the value; nil if it has
-	// none.
+	// sum returns the place of the checksum at the end of the value; nil if it has none.
 	sum func(first, second int64, parts [3]string) string
 }
 
-// rowKey says how the rows of a table are selected: by two numbers, of which the other
-// is 0 if one is enough.
+// rowKey says how the rows of a table are selected: by two numbers, the second of which is
+// 0 if one is enough.
 type rowKey struct {
-	// first and second are the key, order is the condition of the rows after ?1 and ?2,
-	// row that of the row ?1 and ?2.
+	// first and second are the key, order is the condition for the rows after ?1 and ?2,
+	// row is that for the row ?1 and ?2.
 	first, second, order, row string
 }
 
@@ -97,8 +96,8 @@ var byRowid = rowKey{first: "x.rowid", second: "0", order: "x.rowid > ?1 AND ?2 
 // sealed is the condition that a row has a value.
 func (c *sealedColumn) sealed() string { return "x." + c.column + " IS NOT NULL" }
 
-// sealedColumns lists all of them. A column that is missing here would be lost when the
-// master key is changed; a test compares the list with the schema.
+// sealedColumns lists all sealed columns. A column that is missing here would be lost when
+// the master key is changed; a test compares the list with the schema.
 var sealedColumns = []sealedColumn{
 	sealedBy("blueprint_contents", "sealed_variables", "x.blueprint_id, x.version, ''", func(p [3]string) string { return variablesPlace(p[0], p[1]) }),
 	sealedBy("triggers", "sealed_config", "x.id, '', ''", byID(configPlace)),
@@ -132,13 +131,13 @@ func sealedBy(table, column, parts string, place func(parts [3]string) string) s
 	return sealedColumn{table: table, column: column, parts: parts, place: place, rowKey: byRowid}
 }
 
-// byID returns the place of a value that is bound to an id alone.
+// byID returns the place of a value that is bound only to an id.
 func byID(place func(id string) string) func(parts [3]string) string {
 	return func(parts [3]string) string { return place(parts[0]) }
 }
 
-// holdsSealed reports whether anything is encrypted. It may have to read the whole
-// database, which is only necessary for a changed key.
+// holdsSealed reports whether any value is encrypted. It may have to read the whole
+// database, which is only necessary after a key change.
 func holdsSealed(t *transaction) (sealed bool, err error) {
 	for _, c := range sealedColumns {
 		err := t.row("SELECT EXISTS (SELECT 1 FROM "+c.table+" x WHERE "+c.sealed()+")", nil, &sealed)
@@ -149,10 +148,10 @@ func holdsSealed(t *transaction) (sealed bool, err error) {
 	return false, nil
 }
 
-// The data of runs is most of a database, and SQLite cannot notice a flipped bit in it:
-// it checks the structure of its pages, not their content. So records, states and
-// journal entries each end with a checksum of four bytes over the content and the
-// place that it belongs to. It can be checked without the master key.
+// The data of runs is most of a database, and SQLite cannot notice a flipped bit in it: it
+// checks the structure of its pages, not their content. Records, states and journal entries
+// therefore end with a checksum of four bytes over the content and the place that it
+// belongs to. It can be verified without the master key.
 const checksumSize = 4
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -161,8 +160,8 @@ func checksum(data []byte, place string) uint32 {
 	return crc32.Update(crc32.ChecksumIEEE([]byte(place)), castagnoli, data)
 }
 
-// withChecksum returns a content with its checksum, nil for none. It may use the
-// capacity of data.
+// withChecksum returns content with its checksum, nil for none. It may use the capacity of
+// data.
 func withChecksum(data []byte, place string) any {
 	if data == nil {
 		return nil
@@ -170,8 +169,8 @@ func withChecksum(data []byte, place string) any {
 	return binary.BigEndian.AppendUint32(data, checksum(data, place))
 }
 
-// checked removes the checksum from a stored value. If the content is not what was
-// stored there, it returns an error that says how to find out more.
+// checked verifies and removes the checksum of a stored value. If the content is damaged,
+// it returns an error with a hint.
 func checked(stored *[]byte, place string) error {
 	if *stored == nil {
 		return nil
@@ -179,7 +178,7 @@ func checked(stored *[]byte, place string) error {
 	end := len(*stored) - checksumSize
 	if end < 0 || binary.BigEndian.Uint32((*stored)[end:]) != checksum((*stored)[:end], place) {
 		*stored = nil
-		return damagedPart(fmt.Errorf("the checksum of %s does not fit", place))
+		return damagedPart(fmt.Errorf("the checksum of %s does not match", place))
 	}
 	*stored = (*stored)[:end:end]
 	return nil
@@ -202,29 +201,29 @@ func checkedRun(stored *blueprint.StoredExecution) error {
 func damagedPart(err error) error {
 	return &blueprint.Error{
 		Code: blueprint.CodeInternal, Message: "a part of the database is damaged",
-		Hint: "blueprintd doctor --full tells which; restore a backup with blueprintd restore",
-		Err:  fmt.Errorf("%w; blueprintd doctor --full tells more", err),
+		Hint: "run blueprintd doctor --full to see which; restore a backup with blueprintd restore",
+		Err:  fmt.Errorf("%w; run blueprintd doctor --full for details", err),
 	}
 }
 
-// resealedAtOnce is how many rows are selected at a time when the master key is
-// changed; one of their values at a time is in memory.
+// resealedAtOnce is the number of rows selected in one step when the master key is changed;
+// only one of their values is in memory.
 const resealedAtOnce = 500
 
 // ChangeKeyOptions are the options of ChangeKey.
 type ChangeKeyOptions struct {
-	// AllowDamaged leaves values that cannot be decrypted with the current key as they
-	// are; without it they are a CodeConflict error.
+	// AllowDamaged leaves values that cannot be decrypted with the current key unchanged;
+	// without it they are a CodeConflict error.
 	AllowDamaged bool
 	// Progress, if not nil, is called with the current stage and its progress.
 	Progress func(stage string, done, total int64)
 }
 
-// ChangeKeyReport counts what was encrypted with the new key.
+// ChangeKeyReport counts the values that were re-encrypted with the new key.
 type ChangeKeyReport struct {
 	Values int64 `json:"values"`
-	// Damaged is how many values were left because they cannot be decrypted,
-	// DamagedPlaces what the first ten of them belong to.
+	// Damaged is the number of values that were left because they cannot be decrypted.
+	// DamagedPlaces lists the first ten.
 	Damaged       int64    `json:"damaged,omitempty"`
 	DamagedPlaces []string `json:"damagedPlaces,omitempty"`
 }
@@ -239,17 +238,17 @@ func OpenToChangeKey(ctx context.Context, options Options) (*Store, error) {
 	return Open(ctx, options)
 }
 
-// ChangeKey encrypts everything that is encrypted with the current master key with
+// ChangeKey re-encrypts everything that is encrypted with the current master key with
 // another one. Values under the old key may remain in free pages of the file. It is one
 // transaction: whenever the process is killed, the database belongs to one key or the
 // other. The store must have been opened by OpenToChangeKey, and Run must not have been
-// called; after ChangeKey only Close may be called. After an error other than
-// CodeConflict or the end of ctx it is unknown which key the database has until it is
-// opened again, so both must be kept.
+// called; after ChangeKey only Close may be called. After an error other than CodeConflict
+// or the end of ctx, it is unknown which key the database has until it is opened again, so
+// both must be kept.
 func (s *Store) ChangeKey(ctx context.Context, next *secret.Sealer, o ChangeKeyOptions) (r ChangeKeyReport, err error) {
 	defer wrap(&err, "change the master key of %s", s.options.name())
 	if s.options.Sealer == nil || s.epoch == 0 {
-		return r, errors.New("the store was not opened for this")
+		return r, errors.New("the store was not opened by OpenToChangeKey")
 	}
 	if o.Progress == nil {
 		o.Progress = func(string, int64, int64) {}
@@ -277,7 +276,7 @@ type sealedRow struct {
 	parts         [3]string
 }
 
-// reseal encrypts the values of one column, in the order of their rows.
+// reseal re-encrypts the values of one column, in the order of their rows.
 func (s *Store) reseal(ctx context.Context, t *transaction, c sealedColumn, next *secret.Sealer, o ChangeKeyOptions, r *ChangeKeyReport) error {
 	var last int64
 	if err := t.row("SELECT coalesce(max("+c.first+"), 0) FROM "+c.table+" x", nil, &last); err != nil {
@@ -330,7 +329,7 @@ func (s *Store) resealValue(t *transaction, c sealedColumn, row sealedRow, next 
 		if o.AllowDamaged {
 			return nil
 		}
-		return dbfile.Refusal("restore a backup with blueprintd restore; --allow-damaged changes the key all the same and leaves what cannot be read as it is",
+		return dbfile.Refusal("restore a backup with blueprintd restore; --allow-damaged changes the key anyway and leaves unreadable values unchanged",
 			"the database is damaged: %s cannot be opened with its master key", place)
 	}
 	var stored any = next.Seal(plain, place)

@@ -9,10 +9,10 @@ import (
 	"blueprintd/blueprint"
 )
 
-// BeginSession creates a session of a user whose password has been checked against
-// hash, and stores the SHA-256 of the token that the browser keeps. If the user has too
-// many, the oldest ends. CodeUnauthorized if hash is not that of the user's password any
-// more.
+// BeginSession creates a session of a user whose password has been checked against hash,
+// and stores the SHA-256 of the token that the browser keeps. If the user has too many
+// sessions, the oldest one ends. CodeUnauthorized if hash is no longer that of the user's
+// password.
 func (s *Store) BeginSession(ctx context.Context, userID, hash, token, agent string) (made blueprint.Session, err error) {
 	defer wrap(&err, "begin a session of user %s", userID)
 	err = s.ending(ctx, func(t *transaction, ended *[]string) error {
@@ -32,8 +32,8 @@ func (s *Store) BeginSession(ctx context.Context, userID, hash, token, agent str
 	return made, err
 }
 
-// OpenSession is BeginSession without a password: the caller has identified the user
-// otherwise. The user's password and setup link stay as they are. CodeNotFound for an
+// OpenSession is BeginSession without a password: the caller has identified the user by
+// other means. The user's password and setup link stay unchanged. CodeNotFound for an
 // unknown user.
 func (s *Store) OpenSession(ctx context.Context, userID, token, agent string) (made blueprint.Session, err error) {
 	defer wrap(&err, "open a session of user %s", userID)
@@ -126,7 +126,7 @@ func (s *Store) EndSessions(ctx context.Context, principal blueprint.Principal) 
 	})
 }
 
-// ending runs a write that may end sessions, and drops the last uses of those.
+// ending runs a write that may end sessions, and drops the cached uses of the ended ones.
 func (s *Store) ending(ctx context.Context, f func(t *transaction, ended *[]string) error) error {
 	var ended []string
 	err := s.write(ctx, func(t *transaction) error { return f(t, &ended) })
@@ -159,9 +159,9 @@ type knownSession struct {
 	use       *keyUse
 }
 
-// AuthenticateSession returns the principal who is signed in with a token.
-// CodeUnauthorized if the token is unknown, expired or ended, by any process and however
-// recently. The use is stored later, like the uses of keys.
+// AuthenticateSession returns the principal who is signed in with a token. CodeUnauthorized
+// if the token is unknown, expired or ended, by any process and however recently. Its use
+// is stored later, like the uses of keys.
 func (s *Store) AuthenticateSession(ctx context.Context, token string) (_ blueprint.Principal, err error) {
 	defer wrap(&err, "authenticate a session")
 	hash := sha256.Sum256([]byte(token))

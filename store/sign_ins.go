@@ -12,11 +12,12 @@ import (
 )
 
 const (
-	// mostTickets is how many addresses for one connection may wait for a user, mostAway
-	// how many sign-ins at its service the user may have begun.
+	// mostTickets is the maximum number of open tickets of a connection, mostAway the
+	// maximum number of unfinished sign-ins of a user at its service.
 	mostTickets = 10_000
 	mostAway    = 100
-	// signInsPruned is how many expired ones are removed, at most, when one begins.
+	// signInsPruned is the maximum number of expired sign-ins removed when a new one
+	// begins.
 	signInsPruned = 100
 )
 
@@ -25,10 +26,10 @@ const bareSignIn = "state_hash, ticket, connection_id, user_id, execution_id, ad
 
 const signInColumns = bareSignIn + ", sealed_secret"
 
-// BeginSignIn records that a user is sent to a service; CreatedAt is set here. It also
-// removes a few expired sign-ins. CodeNotFound if the user may not use the connection,
-// CodeConflict for a state that is open already, CodeTooManyRequests for too many
-// sign-ins at once, and CodeBadRequest for a secret that is too large.
+// BeginSignIn records that a user is sent to a service. It sets CreatedAt, and also removes
+// a few expired sign-ins. CodeNotFound if the user may not use the connection, CodeConflict
+// if a sign-in with the same state is open, CodeTooManyRequests for too many simultaneous
+// sign-ins, and CodeBadRequest for a secret that is too large.
 func (s *Store) BeginSignIn(ctx context.Context, i blueprint.SignIn) (err error) {
 	defer wrap(&err, "begin sign-in to connection %s for user %s", i.ConnectionID, i.UserID)
 	i.Ticket = false
@@ -44,8 +45,8 @@ func (s *Store) BeginSignIn(ctx context.Context, i blueprint.SignIn) (err error)
 	})
 }
 
-// signIn seals the secret of a sign-in and runs f, which may insert it or one
-// that differs in its place, in a transaction.
+// signIn seals the secret of a sign-in and runs f, which may insert it or one that differs
+// in its place, in a transaction.
 func (s *Store) signIn(ctx context.Context, i *blueprint.SignIn, f func(t *transaction, insert func(blueprint.SignIn) error) error) error {
 	if len(i.Secret) > mostSignInSecret {
 		return blueprint.Errorf(blueprint.CodeBadRequest, "the secret of a sign-in must have at most %d bytes", mostSignInSecret)
@@ -86,10 +87,9 @@ func openSignIns(t *transaction, i *blueprint.SignIn) (count int, err error) {
 	return count, err
 }
 
-// TakeSignIn returns a sign-in by the hash of its state and deletes it, so that the
-// state is valid once. CodeNotFound if there is none, it has expired, or its user may
-// not use the connection any more. It takes no principal: the state identifies the
-// user.
+// TakeSignIn returns a sign-in by the hash of its state and deletes it, so that the state
+// is valid once. CodeNotFound if there is none, it has expired, or its user may no longer
+// use the connection. It takes no principal: the state identifies the user.
 func (s *Store) TakeSignIn(ctx context.Context, stateHash []byte) (taken blueprint.SignIn, err error) {
 	defer wrap(&err, "take sign-in")
 	now := blueprint.TimeOf(s.options.Clock.Now())
@@ -143,9 +143,8 @@ func errNoSignIn() error {
 	return blueprint.Errorf(blueprint.CodeNotFound, "there is no such sign-in, or it has expired")
 }
 
-// WaitingSignIns returns the sign-ins of a user to a connection that can still be
-// taken, oldest first, without their secrets. CodeNotFound when the user may not
-// use the connection.
+// WaitingSignIns returns the open sign-ins of a user to a connection, oldest first, without
+// their secrets. CodeNotFound if the user may not use the connection.
 func (s *Store) WaitingSignIns(ctx context.Context, connectionID, userID string) (list []blueprint.SignIn, err error) {
 	defer wrap(&err, "sign-ins to connection %s for user %s", connectionID, userID)
 	const query = "SELECT " + bareSignIn + " FROM sign_ins WHERE connection_id = ? AND user_id = ? AND expires_at > ? ORDER BY created_at, state_hash"
@@ -174,7 +173,7 @@ func scanBareSignIn(scan scanner) (i blueprint.SignIn, versions string, err erro
 	return i, versions, nil
 }
 
-// noVersions is stored for a sign-in that grants none.
+// noVersions is stored for a sign-in that grants no versions.
 const noVersions = "[]"
 
 func encodeVersions(versions []blueprint.VersionRef) (string, error) {
@@ -185,8 +184,8 @@ func encodeVersions(versions []blueprint.VersionRef) (string, error) {
 	return string(data), err
 }
 
-// scanSignIn reads a sign-in with its secret, which opens only beside what it was
-// sealed with.
+// scanSignIn reads a sign-in with its secret, which can only be decrypted together with the
+// fields it was bound to.
 func (s *Store) scanSignIn(scan scanner) (i blueprint.SignIn, err error) {
 	var sealed []byte
 	i, versions, err := scanBareSignIn(also(scan, &sealed))
@@ -200,19 +199,21 @@ func placeOf(i *blueprint.SignIn, versions string) string {
 	return signInPlace(hex.EncodeToString(i.StateHash), i.ConnectionID+"/"+i.UserID, versions+"/"+i.ExecutionID+"/"+i.Address)
 }
 
-// signInPromise is the last part of what a sealed secret is bound to.
+// signInPromise is the last part of the name that a sealed secret is bound to.
 const signInPromise = "x.versions || '/' || x.execution_id || '/' || x.address"
 
-// signInPlace returns what a sealed secret is bound to: all that the state stands for. The hash is in hexadecimal.
+// signInPlace returns the name that a sealed secret is bound to, which covers everything
+// that the state authorizes. The hash is in hexadecimal.
 func signInPlace(hash, person, promise string) string {
 	return "sign_ins/" + hash + "/" + person + "/" + promise + "/secret"
 }
 
-// OpenTicket returns the address that a node asks a person to visit: the ticket
-// that is open for the same connection, user, run and node, which then lasts as
-// long as the one given, or else the one given, which is new then. CreatedAt is
-// set here. When too many are open it is one for no run, which all others share:
-// it has no ExecutionID and grants no version. Errors are those of BeginSignIn but CodeTooManyRequests.
+// OpenTicket returns the address where a node asks a user to sign in. If a ticket is open
+// for the same connection, user, run and node, it is extended to the expiry of i and
+// returned; otherwise i is stored and returned. OpenTicket sets CreatedAt. If too many are
+// open, it returns one that is not bound to a run and shared by all others: it has no
+// ExecutionID and grants no version. Errors are those of BeginSignIn except
+// CodeTooManyRequests.
 func (s *Store) OpenTicket(ctx context.Context, i blueprint.SignIn) (ticket blueprint.SignIn, err error) {
 	defer wrap(&err, "open a ticket for connection %s and user %s", i.ConnectionID, i.UserID)
 	i.Ticket = true
@@ -240,8 +241,8 @@ func (s *Store) OpenTicket(ctx context.Context, i blueprint.SignIn) (ticket blue
 	return ticket, nil
 }
 
-// openTicket puts the ticket that is open in the place of one into it, and
-// removes one there that has expired.
+// openTicket loads the open ticket in the same place into i, and removes one there that has
+// expired.
 func (s *Store) openTicket(t *transaction, i *blueprint.SignIn) (found bool, err error) {
 	const place = " WHERE connection_id = ?1 AND user_id = ?2 AND execution_id = ?3 AND address = ?4 AND ticket = 1"
 	const last = "UPDATE sign_ins SET created_at = ?5, expires_at = max(expires_at, ?6)" + place + " AND expires_at > ?5 RETURNING " + signInColumns

@@ -25,54 +25,53 @@ type Options struct {
 	Path string
 	// Ephemeral keeps everything in memory.
 	Ephemeral bool
-	// Server claims the database for a server, of which there is one at a time.
-	// Without it the store belongs to a tool, which may work beside a server.
+	// Server claims the database for a server; there can be one at a time. Without it the
+	// store belongs to a tool, which may work alongside a server.
 	Server bool
-	// ReadOnly opens a database on a disk that is mounted read-only, such that Backup
-	// works and nothing else. No effect on a writable disk.
+	// ReadOnly opens a database on a read-only mount, where only Backup works. It has no
+	// effect on a writable disk.
 	ReadOnly bool
 	// Schema is the text of schema.sql.
 	Schema string
-	// Sealer encrypts secrets. Without one, secrets can be neither written nor
-	// read, and a server refuses a database that holds any.
+	// Sealer encrypts secrets. Without one, secrets can be neither written nor read, and a
+	// server refuses a database that contains any.
 	Sealer *secret.Sealer
 	Clock  clock.Clock
 	IDs    *ids.Source
 	Logger *slog.Logger // nil = slog.Default()
-	// MaxBlueprints is how many blueprints one user may have; 0 = any number.
+	// MaxBlueprints is the maximum number of blueprints of a user; 0 = unlimited.
 	MaxBlueprints int
-	// AllowNetworkFS opens a database on a network file system, which is
-	// refused otherwise, with a warning.
+	// AllowNetworkFS opens a database on a network file system, which is otherwise refused,
+	// and logs a warning.
 	AllowNetworkFS bool
-	// MinFree is how many bytes stay free on the disk for the runs under way:
-	// with less, new runs are refused with CodeUnavailable. 0 = 64 MiB,
-	// or a twentieth of the disk if that is less; negative = none.
+	// MinFree is the number of bytes on the disk reserved for runs under way: with less
+	// free space, new runs are refused with CodeUnavailable. 0 = 64 MiB, or a twentieth of
+	// the disk if that is less; negative = none.
 	MinFree int64
-	// KeepExecutions and KeepFirings say how much history of runs and of the ledger
-	// stays. Failed runs stay three times as long or, for a number, until all completed
-	// ones are gone; rows of deliveries with an id that started a run stay for at least
-	// 72 hours. Unfinished runs, and what they need, are never removed.
+	// KeepExecutions and KeepFirings say how much history of runs and of the ledger is
+	// kept. Failed runs are kept three times as long or, for a number of rows, until all
+	// completed ones are removed. Rows of deliveries with an id that started a run are kept
+	// for at least 72 hours. Unfinished runs, and the rows they need, are never removed.
 	KeepExecutions, KeepFirings Keep
-	// KeepAudit says the same of the audit log, without exceptions.
+	// KeepAudit is the same for the audit log, without exceptions.
 	KeepAudit Keep
-	// MaxDisk is how many bytes the database and its log may take; 0 = any
-	// number.
+	// MaxDisk is the maximum size of the database and its log in bytes; 0 = unlimited.
 	MaxDisk int64
-	// Sandbox says that fakes answer the requests of the server's runs, VirtualClock
-	// that its time is advanced by hand. The first server on a file decides for good;
-	// see settlePurpose.
+	// Sandbox says that fakes answer the requests of the server's runs, VirtualClock that
+	// its time is advanced manually. The first server on a file decides permanently; see
+	// settlePurpose.
 	Sandbox, VirtualClock bool
-	// anyKind opens a database of any such kind, for a tool that runs nothing.
+	// anyKind opens a database of any such kind, for a tool that starts no runs.
 	anyKind bool
 	// MailDomain is the domain of the addresses of email triggers; "" =
 	// DefaultMailDomain.
 	MailDomain string
 
-	// OnEvents is called when a commit has put events into the outbox, before its
-	// writers are answered. It must return at once and not call the store. May be nil.
+	// OnEvents is called when a commit has written events to the outbox, before its writers
+	// are answered. It must return immediately and not call the store. May be nil.
 	OnEvents func()
 
-	// Tests replace these to put a database on any disk.
+	// Tests replace these to simulate any file system.
 	fileSystem func(path string) (dbfile.FileSystem, error) // nil = Stat
 	syncFolder func(path string) error                      // nil = SyncFolder
 }
@@ -83,7 +82,7 @@ type Store struct {
 	lock    *dbfile.Lock // of a server with a file
 	epoch   int64
 	claimed bool    // the master key was compared
-	sandbox bool    // fakes answer what its runs send
+	sandbox bool    // fakes answer the requests of its runs
 	pool    *sql.DB // of the writer and the checkpoints
 	writer  *writer
 	readers *readers // nil when ephemeral
@@ -93,9 +92,9 @@ type Store struct {
 
 	watched watchedFiles
 
-	generation atomic.Int64 // the present one, when ephemeral
+	generation atomic.Int64 // the current one, when ephemeral
 	commits    atomic.Int64 // transactions since the last checkpoint
-	written    atomic.Int64 // bytes, about, since then
+	written    atomic.Int64 // approximate bytes since then
 	logFrames  atomic.Int64 // pages in the log at the last look
 	rewound    atomic.Bool  // the next commit restarts the log
 	full       atomic.Bool  // new runs are refused; see disk_limit.go
@@ -115,9 +114,9 @@ type Store struct {
 	closing sync.Once
 }
 
-// Open opens a database, creating it if there is none. A database of another program or
-// a newer version, one in use by another server, and one that is sealed with another
-// master key is refused with a *blueprint.Error that has a hint, and left unchanged.
+// Open opens a database, creating it if there is none. A database of another program or a
+// newer version, one in use by another server, and one that is sealed with another master
+// key are refused with a *blueprint.Error that has a hint, and left unchanged.
 func Open(ctx context.Context, options Options) (_ *Store, err error) {
 	defer wrap(&err, "open %s", options.name())
 	options.Logger = cmp.Or(options.Logger, slog.Default())
@@ -147,7 +146,7 @@ func Open(ctx context.Context, options Options) (_ *Store, err error) {
 	return s, nil
 }
 
-// name is what messages call the database.
+// name returns the name of the database for messages.
 func (o Options) name() string {
 	if o.Ephemeral {
 		return "an ephemeral database"
@@ -207,20 +206,20 @@ func (s *Store) release() error {
 	return errors.Join(errs...)
 }
 
-// The maintenance of a running store follows real time, whatever the clock: it is about
-// the disk.
+// The maintenance of a running store uses real time, regardless of the clock, because it
+// concerns the disk.
 const (
 	checkpointInterval = 200 * time.Millisecond
 	keyUseInterval     = time.Minute
 )
 
-// Run lets writes share transactions until ctx ends: one goroutine commits the queued
-// jobs. It then answers all queued writes, refuses later ones, and returns nil. If the
-// disk fails it returns the error at once; the process must then stop, because only a
-// new one can find out what is on the disk.
+// Run batches writes into shared transactions until ctx ends: one goroutine commits the
+// queued jobs. It then answers all queued writes, refuses later ones, and returns nil. If
+// the disk fails, it returns the error immediately; the process must then stop, because
+// only a new one can determine what is on the disk.
 //
-// Before Run, and in a tool that never calls it, each write is a transaction of its own
-// in the goroutine of its caller.
+// Before Run, and in a tool that never calls it, each write is a transaction of its own in
+// the goroutine of its caller.
 func (s *Store) Run(ctx context.Context) (err error) {
 	defer wrap(&err, "run %s", s.options.name())
 	w := s.writer
@@ -229,7 +228,7 @@ func (s *Store) Run(ctx context.Context) (err error) {
 	if w.running {
 		w.mu.Unlock()
 		hold()
-		return errors.New("it runs already")
+		return errors.New("Run was called twice")
 	}
 	w.running = true
 	w.mu.Unlock()
@@ -272,38 +271,38 @@ func (s *Store) every(ctx context.Context, interval time.Duration, f func(contex
 	}
 }
 
-// Ping returns when the writer has made a transaction that changes nothing: the writer
-// works, and the database can be locked. It causes no fsync.
+// Ping waits until the writer has made a transaction that changes nothing, which verifies
+// that the writer works and the database can be locked. It causes no fsync.
 func (s *Store) Ping(ctx context.Context) (err error) {
 	defer wrap(&err, "ping")
 	return s.submit(ctx, &job{run: func(*transaction) error { return nil }, single: true})
 }
 
-// Stats are counters since Open and the state of a store. Sizes are in bytes.
+// Stats holds counters since Open and the state of a store. Sizes are in bytes.
 type Stats struct {
 	Commits, Jobs             int64 // transactions of the writer, and the writes in them
 	PrunedRuns, PrunedFirings int64
 	CheckpointFailures        int64
 	Tripped                   int64 // triggers that were switched off because their runs kept failing
 	Queued, MaxQueued         int   // writes that wait for the writer
-	// Durations are from the beginning of each commit to its end, in real time.
+	// Durations measures each commit from its beginning to its end, in real time.
 	Durations metrics.Distribution
-	// BusySince is when the writer began its current batch, or when the first waiting
-	// job arrived, in real time; zero while it is idle.
+	// BusySince is when the writer began its current batch, or when the first waiting job
+	// arrived, in real time; zero while it is idle.
 	BusySince time.Time
 	// LastCommit is when the last commit ended, in real time; zero before the first.
 	LastCommit time.Time
 	// LastError is the error of the last failed commit, at LastErrorAt; nil for none.
 	LastError   error
 	LastErrorAt time.Time
-	// Failure is why the store refuses all calls; nil while it does not.
+	// Failure is the reason why the store refuses all calls; nil while it accepts them.
 	Failure error
 
 	Database, Log int64 // the files; 0 when ephemeral
-	Free, Reserve int64 // on the disk, and what stays free of that; 0 when unknown
-	LowSpace      bool  // new runs are refused, for less than Reserve is free
+	Free, Reserve int64 // on the disk, and the part of it that is reserved; 0 when unknown
+	LowSpace      bool  // new runs are refused, because less than Reserve is free
 	Limit         int64 // of Database and Log together; 0 = none
-	Full          bool  // new runs are refused, for the limit is reached
+	Full          bool  // new runs are refused, because the limit is reached
 }
 
 // Stats returns the current numbers. It reads the file system, not the database.

@@ -27,11 +27,11 @@ var summaryOrders = map[string]string{
 	"title":   "b.title_fold, b.id",
 }
 
-// countedMap is the size up to which the nodes of a map are counted, in bytes.
+// countedMap is the maximum size of a map whose nodes are counted, in bytes.
 const countedMap = 512 << 10
 
-// summaryColumns selects a summary of blueprint b as user ?1 sees it. Its last run is the
-// last one of all users, which only a user who can manage it may see.
+// summaryColumns selects a summary of blueprint b as user ?1 sees it. The last run is that
+// of any user, which only a user who can manage the blueprint may see.
 const summaryColumns = `b.id, b.title, b.description, b.status, b.visibility, b.version, b.tags, b.created_by, u.name, b.organization_id, o.name,
 	b.created_at, b.updated_at, b.rating_sum, b.rating_count, EXISTS (SELECT 1 FROM favorites f WHERE f.blueprint_id = b.id AND f.user_id = ?1),
 	CASE WHEN content.map IS NULL THEN 0 WHEN octet_length(content.map) <= ?7 THEN coalesce(json_array_length(content.map, '$.nodes'), 0) END,
@@ -107,8 +107,8 @@ func scanSummary(scan scanner) (b blueprint.BlueprintSummary, err error) {
 	return b, nil
 }
 
-// ownLately is how many of a user's newest runs are searched for those of blueprints
-// that they cannot manage.
+// ownLately is the number of a user's newest runs that are searched for those of blueprints
+// that the user cannot manage.
 const ownLately = 500
 
 // complete adds the results of other queries to summaries.
@@ -139,8 +139,8 @@ func (s *Store) complete(q *session, principal blueprint.Principal, list []bluep
 	})
 }
 
-// ListTags counts the tags of the principal's own and shared blueprints, the most
-// used first, at most limit.
+// ListTags counts the tags of the principal's own and shared blueprints, most used first,
+// at most limit.
 func (s *Store) ListTags(ctx context.Context, principal blueprint.Principal, limit int) (list []blueprint.TagCount, err error) {
 	defer wrap(&err, "tags for user %s", principal.UserID)
 	query := `SELECT tag.value, count(DISTINCT b.seq) FROM blueprints b CROSS JOIN json_each(b.tags) tag
@@ -152,8 +152,8 @@ func (s *Store) ListTags(ctx context.Context, principal blueprint.Principal, lim
 	return list, err
 }
 
-// CountBlueprints returns how many blueprints the principal has, as the limit of
-// the plan counts them.
+// CountBlueprints returns the number of blueprints of the principal that count towards the
+// plan's limit.
 func (s *Store) CountBlueprints(ctx context.Context, principal blueprint.Principal) (count int, err error) {
 	defer wrap(&err, "count blueprints of user %s", principal.UserID)
 	return readValue(ctx, s, func(q *session) (int, error) { return countBlueprints(q, principal) })
@@ -187,8 +187,8 @@ func (s *Store) Rate(ctx context.Context, principal blueprint.Principal, id stri
 	})
 }
 
-// Favorite makes a blueprint that the principal may see one of their
-// favorites, or none. CodeNotFound, or CodeForbidden.
+// Favorite adds a blueprint that the principal may see to their favorites, or removes it.
+// CodeNotFound, or CodeForbidden.
 func (s *Store) Favorite(ctx context.Context, principal blueprint.Principal, id string, favorite bool) (_ blueprint.Ratings, err error) {
 	defer wrap(&err, "favorite blueprint %s for user %s", id, principal.UserID)
 	change := "DELETE FROM favorites WHERE blueprint_id = ? AND user_id = ?"
@@ -240,9 +240,9 @@ const hourMs = 3_600_000
 // hourOf returns the hour of an instant, counted from 1970.
 func hourOf(at blueprint.Time) int64 { return int64(at) / hourMs }
 
-// hourCounts counts the runs that end in one transaction of the writer, so that each
-// blueprint and organization is written once however many runs share the transaction.
-// A job that is undone alone is not counted.
+// hourCounts counts the runs that end in one transaction of the writer, so that the counts
+// of each blueprint and organization are written once per transaction. A job that is undone
+// alone is not counted.
 type hourCounts struct {
 	sums  map[runHour]blueprint.RunSums
 	order []runHour // of arrival, so that the writes do not depend on the order of the map
@@ -304,11 +304,11 @@ const (
 	ownScopes = "SELECT organization_id FROM memberships WHERE user_id = ?1"
 )
 
-// mostUnderWay is how many runs are searched for those that have not ended.
+// mostUnderWay is the maximum number of runs searched for unfinished ones.
 const mostUnderWay = 5000
 
-// underWay counts those of the newest ?4 unfinished runs that user ?1 may see, by status: of a blueprint ?2, of an organization ?3, or with
-// neither of all organizations of the user.
+// underWay counts, by status, those of the newest ?4 unfinished runs that user ?1 may see:
+// of blueprint ?2, of organization ?3, or with neither of all organizations of the user.
 const underWay = `SELECT e.status, count(*) FROM (SELECT seq FROM executions INDEXED BY executions_unfinished WHERE end_time IS NULL ORDER BY created_at DESC LIMIT ?4) newest
 	CROSS JOIN executions e ON e.seq = newest.seq JOIN blueprints b ON b.id = e.blueprint_id
 	WHERE CASE WHEN ?2 <> '' THEN e.blueprint_id = ?2 WHEN ?3 <> '' THEN e.organization_id = ?3
@@ -316,9 +316,9 @@ const underWay = `SELECT e.status, count(*) FROM (SELECT seq FROM executions IND
 	AND (e.user_id = ?1 OR b.deleted_at IS NULL AND ` + mayManage + `) GROUP BY e.status`
 
 // RunHours returns how many runs ended in each hour of a period, and how many have not
-// ended now: of a blueprint to a user who can manage it (CodeNotFound, or
-// CodeForbidden), of an organization to its members (CodeForbidden), or of all
-// organizations of the principal.
+// ended yet: of a blueprint to a user who can manage it (CodeNotFound, or CodeForbidden),
+// of an organization to its members (CodeForbidden), or of all organizations of the
+// principal.
 func (s *Store) RunHours(ctx context.Context, principal blueprint.Principal, filter blueprint.HoursFilter) (found blueprint.RunHours, err error) {
 	defer wrap(&err, "hours of runs for user %s", principal.UserID)
 	user, key, query := principal.UserID, principal.UserID, endedIn(ownScopes)

@@ -53,7 +53,7 @@ func (s *Store) ListTriggers(ctx context.Context, principal blueprint.Principal,
 				return err
 			}
 			if err := json.Unmarshal(edited, &trigger.Edited); err != nil {
-				return fmt.Errorf("what was edited of trigger %s: %w", trigger.ID, err)
+				return fmt.Errorf("edited keys of trigger %s: %w", trigger.ID, err)
 			}
 			list = append(list, trigger)
 			return nil
@@ -96,9 +96,9 @@ func (s *Store) CreateTrigger(ctx context.Context, principal blueprint.Principal
 	return s.AddTrigger(ctx, principal, blueprintID, kind, config, true)
 }
 
-// AddTrigger creates a trigger, active or not. Its cursor is now: ticks before its
-// creation were never due. It needs AccessManage on the
-// blueprint: CodeNotFound, or CodeForbidden.
+// AddTrigger creates a trigger, active or not. Its cursor is the current time: ticks before
+// its creation were never due. It needs AccessManage on the blueprint: CodeNotFound, or
+// CodeForbidden.
 func (s *Store) AddTrigger(ctx context.Context, principal blueprint.Principal, blueprintID string, kind blueprint.TriggerType, config map[string]any, active bool) (trigger blueprint.Trigger, err error) {
 	defer wrap(&err, "create trigger of blueprint %s for user %s", blueprintID, principal.UserID)
 	now := blueprint.TimeOf(s.options.Clock.Now())
@@ -133,12 +133,12 @@ func (s *Store) AddTrigger(ctx context.Context, principal blueprint.Principal, b
 	return trigger, err
 }
 
-// UpdateTrigger changes a trigger. merge, unless nil, gets the current trigger and
-// returns its next config; it must not change its argument, and its error is returned
-// and changes nothing. isActive, unless nil, turns the trigger on or off. Turning it
-// on, or changing a schedule, moves its cursor to now; turning it on also resets the
-// count of failures, and runs that are under way then do not count. It needs AccessManage on its blueprint: CodeNotFound, or
-// CodeForbidden.
+// UpdateTrigger changes a trigger. merge, unless nil, receives the current trigger and
+// returns its next config; it must not change its argument. An error of merge is returned,
+// and nothing is changed. isActive, unless nil, turns the trigger on or off. Turning it on,
+// or changing a schedule, moves its cursor to the current time; turning it on also resets
+// the count of failures, to which runs under way are then not added. It needs AccessManage
+// on its blueprint: CodeNotFound, or CodeForbidden.
 func (s *Store) UpdateTrigger(ctx context.Context, principal blueprint.Principal, id string, merge func(present blueprint.Trigger) (map[string]any, error), isActive *bool) (trigger blueprint.Trigger, err error) {
 	defer wrap(&err, "update trigger %s for user %s", id, principal.UserID)
 	now := blueprint.TimeOf(s.options.Clock.Now())
@@ -207,8 +207,9 @@ func (s *Store) UpdateTrigger(ctx context.Context, principal blueprint.Principal
 	return trigger, err
 }
 
-// mayPutConnection refuses a connection that the user may not use in the config of
-// another user's trigger: the trigger uses it under the authority of its creator.
+// mayPutConnection returns an error if the config of another user's trigger would contain a
+// connection that the principal may not use: the trigger uses it under the authority of its
+// creator.
 func mayPutConnection(q *session, principal blueprint.Principal, before *blueprint.Trigger, config map[string]any) error {
 	id, _ := config["connectionId"].(string)
 	if id == "" || before.CreatedBy == principal.UserID || blueprint.Equal(before.Config["connectionId"], config["connectionId"]) {
@@ -221,8 +222,8 @@ func mayPutConnection(q *session, principal blueprint.Principal, before *bluepri
 	return err
 }
 
-// DeleteTrigger deletes a trigger. It is unknown from now on, but its ledger stays. It needs AccessManage on its blueprint: CodeNotFound, or
-// CodeForbidden.
+// DeleteTrigger deletes a trigger: it is unknown from now on, but its ledger stays. It
+// needs AccessManage on its blueprint: CodeNotFound, or CodeForbidden.
 func (s *Store) DeleteTrigger(ctx context.Context, principal blueprint.Principal, id string) (err error) {
 	defer wrap(&err, "delete trigger %s for user %s", id, principal.UserID)
 	now := blueprint.TimeOf(s.options.Clock.Now())
@@ -249,19 +250,19 @@ func (s *Store) sealConfig(trigger *blueprint.Trigger, config map[string]any) (p
 	return s.sealable(config, trigger.HoldsSecrets(), configPlace(trigger.ID))
 }
 
-// configPlace returns what a sealed config is bound to.
+// configPlace returns the name that a sealed config is bound to.
 func configPlace(triggerID string) string { return "triggers/" + triggerID + "/config" }
 
-// DefaultMailDomain is the domain of addresses by default.
+// DefaultMailDomain is the default domain of mail addresses.
 const DefaultMailDomain = "localhost"
 
-// addressKey is the key under which a config shows the address of an email trigger. It
+// addressKey is the key under which a config contains the address of an email trigger. It
 // is not stored with the config and cannot be set.
 const addressKey = "address"
 
-// Mailbox returns the id of the email trigger, active or not, whose address has a
-// local part, as of now: CodeNotFound when there is none. It asks for no
-// principal: it is for what receives mail.
+// Mailbox returns the id of the email trigger, active or not, whose current address has a
+// local part; CodeNotFound if there is none. It takes no principal: it is for receiving
+// mail.
 func (s *Store) Mailbox(ctx context.Context, local string) (triggerID string, err error) {
 	defer wrap(&err, "mailbox")
 	return remember(ctx, s, s.mailboxes, local, func(q *session) (id string, err error) {
@@ -275,8 +276,8 @@ func (s *Store) Mailbox(ctx context.Context, local string) (triggerID string, er
 	})
 }
 
-// addressed prepares the config of a new trigger and creates its address, "" for a
-// trigger that has none.
+// addressed prepares the config of a new trigger and creates its address, "" for a trigger
+// that has none.
 func (s *Store) addressed(kind blueprint.TriggerType, config map[string]any) (_ map[string]any, address string) {
 	if config == nil {
 		config = map[string]any{}
@@ -287,7 +288,7 @@ func (s *Store) addressed(kind blueprint.TriggerType, config map[string]any) (_ 
 	return withoutAddress(kind, config), address
 }
 
-// withAddress returns a config that shows an address.
+// withAddress returns a config that contains an address.
 func (s *Store) withAddress(config map[string]any, address string) map[string]any {
 	if address == "" {
 		return config
@@ -354,11 +355,11 @@ func (s *Store) scanListedTrigger(scan scanner) (one blueprint.ListedTrigger, ac
 	return one, access, err
 }
 
-// ListAllTriggers returns one page of the triggers of the blueprints that the
-// principal can manage, newest first, with their secrets, and the number of all of
-// them. Blueprints that the principal can only see are left out: the id of a webhook
-// trigger is its address. CodeForbidden for an organization of which the principal is
-// not a member, whether it exists or not.
+// ListAllTriggers returns one page of the triggers of the blueprints that the principal can
+// manage, newest first, with their secrets, and their total number. Blueprints that the
+// principal can only see are left out: the id of a webhook trigger is its address.
+// CodeForbidden for an organization of which the principal is not a member, whether it
+// exists or not.
 func (s *Store) ListAllTriggers(ctx context.Context, principal blueprint.Principal, filter blueprint.TriggerFilter) (list []blueprint.ListedTrigger, total int, err error) {
 	defer wrap(&err, "triggers for user %s", principal.UserID)
 	within := ` FROM triggers t JOIN blueprints b ON b.id = t.blueprint_id WHERE t.deleted_at IS NULL AND b.deleted_at IS NULL AND ` + summarized[blueprint.ScopeAll] + " AND " + mayManage + `
@@ -391,9 +392,8 @@ func (s *Store) ListAllTriggers(ctx context.Context, principal blueprint.Princip
 	return list, total, err
 }
 
-// labelled returns a JSON list of the api triggers whose label contains search, by
-// their position. The database can neither ignore letter case nor read sealed
-// configs.
+// labelled returns a JSON list of the positions of the api triggers whose label contains
+// search. The database can neither ignore letter case nor read sealed configs.
 func (s *Store) labelled(q *session, within string, args []any, search string) (string, error) {
 	if search == "" {
 		return "[]", nil
@@ -424,11 +424,11 @@ func (s *Store) TriggerDetails(ctx context.Context, principal blueprint.Principa
 	})
 }
 
-// Binding returns what is needed to fire a trigger, active or not, including every
-// earlier change by any process. CodeNotFound if the trigger or its blueprint is
-// unknown or deleted. It takes no principal: it is for the trigger service, and
-// reports whether the creator of the trigger still has access. The binding may be
-// shared and must not be changed.
+// Binding returns what is needed to fire a trigger, active or not. It includes every
+// earlier change by any process. CodeNotFound if the trigger or its blueprint is unknown or
+// deleted. It takes no principal: it is for the trigger service, and reports whether the
+// creator of the trigger still has access. The binding may be shared and must not be
+// changed.
 func (s *Store) Binding(ctx context.Context, triggerID string) (_ *blueprint.Binding, err error) {
 	defer wrap(&err, "binding of trigger %s", triggerID)
 	return remember(ctx, s, s.bindings, triggerID, func(q *session) (*blueprint.Binding, error) {
@@ -455,12 +455,12 @@ func (s *Store) Binding(ctx context.Context, triggerID string) (_ *blueprint.Bin
 	})
 }
 
-// RecentBinding returns what Binding returned last, or calls it, with the generation
-// of the result. It includes the changes of this process and those of others that it
-// knows of, but another process may have made more: a run that is started with it must
-// name the generation (see blueprint.StartRequest), and any other use has to be
-// confirmed by Binding, which returns the same pointer if nothing has changed.
-// Generation 0 means that the binding is current.
+// RecentBinding returns the last result of Binding, or calls it, with the generation of the
+// result. It includes the changes of this process and those of others that it knows of, but
+// another process may have made more: a run that is started with it must name the
+// generation (see blueprint.StartRequest), and any other use has to be confirmed by
+// Binding, which returns the same pointer if nothing has changed. Generation 0 means that
+// the binding is current.
 func (s *Store) RecentBinding(ctx context.Context, triggerID string) (*blueprint.Binding, int64, error) {
 	if s.writer.enclosing == nil && !s.options.Ephemeral {
 		if binding, generation, ok := s.bindings.last(triggerID); ok && generation >= s.newest.Load() {
@@ -471,10 +471,11 @@ func (s *Store) RecentBinding(ctx context.Context, triggerID string) (*blueprint
 	return binding, 0, err
 }
 
-// Schedules lists the active scheduled triggers, oldest first, with their cursors and
-// the current generation. Given an earlier generation, it lists only those that have
-// changed since, including those that are no longer active: their IsActive is false. A
-// schedule whose config cannot be read has none, and is logged. It takes no principal: it is for the trigger service.
+// Schedules lists the active schedules, oldest first, with their cursors and the current
+// generation. Given an earlier generation, it lists only those that have changed since,
+// including those that are no longer active, whose IsActive is false. A schedule whose
+// config cannot be read has a nil config, and the error is logged. It takes no principal:
+// it is for the trigger service.
 func (s *Store) Schedules(ctx context.Context, since int64) (list []blueprint.Schedule, generation int64, err error) {
 	defer wrap(&err, "schedules since generation %d", since)
 	const all = "SELECT " + triggerColumns + `, t.cursor_at, 0 FROM triggers t
@@ -506,9 +507,9 @@ func (s *Store) Schedules(ctx context.Context, since int64) (list []blueprint.Sc
 	return list, generation, err
 }
 
-// SchedulesAfter returns a page of at most limit active schedules, oldest first:
-// those after last, 0 for the first page. An empty page is the end. A schedule whose config cannot be read has none. It asks for no
-// principal: it is for the trigger service.
+// SchedulesAfter returns a page of at most limit active schedules, oldest first: those
+// after last, 0 for the first page. An empty page is the end. A schedule whose config
+// cannot be read has a nil config. It takes no principal: it is for the trigger service.
 func (s *Store) SchedulesAfter(ctx context.Context, last int64, limit int) (page []blueprint.Schedule, next int64, err error) {
 	defer wrap(&err, "schedules after %d", last)
 	const query = "SELECT " + triggerColumns + `, t.cursor_at, t.seq, b.organization_id FROM triggers t JOIN blueprints b ON b.id = t.blueprint_id
@@ -529,9 +530,9 @@ func (s *Store) SchedulesAfter(ctx context.Context, last int64, limit int) (page
 	return page, next, err
 }
 
-// scanSchedule reads a schedule and its cursor, the column after those of a trigger.
-// If its config cannot be read it has none, and unread is the reason: the other
-// schedules have to fire all the same.
+// scanSchedule reads a schedule and its cursor, the column after those of a trigger. If its
+// config cannot be read, the config is nil and unread is the reason: the other schedules
+// still have to fire.
 func (s *Store) scanSchedule(scan scanner) (one blueprint.Schedule, unread, err error) {
 	one.Trigger, unread = s.scanTrigger(func(into ...any) error {
 		err = scan(append(into, &one.Cursor)...)

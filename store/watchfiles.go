@@ -14,8 +14,8 @@ import (
 	"blueprintd/store/dbfile"
 )
 
-// watchInterval is how often a running store checks that its files are still the
-// ones on the disk and how much space is left. It costs four system calls.
+// watchInterval is the interval at which a running store checks that its files are still
+// the ones on the disk and how much space is left. A check costs four system calls.
 const watchInterval = time.Second
 
 // watchedFiles are the files of an open database on a disk.
@@ -24,8 +24,8 @@ type watchedFiles struct {
 	lowSpace atomic.Bool            // less than the reserve is free
 }
 
-// start records which files are the store's own. All of them exist by now, and
-// SQLite replaces none of them while a connection is open.
+// start records the files of the store. All of them exist by now, and SQLite replaces none
+// of them while a connection is open.
 func (w *watchedFiles) start(path string) error {
 	w.files = map[string]os.FileInfo{}
 	for _, suffix := range []string{"", "-wal", "-shm"} {
@@ -38,9 +38,9 @@ func (w *watchedFiles) start(path string) error {
 	return nil
 }
 
-// checkFiles verifies that the open files are still the ones on the disk, and
-// whether there is space for new runs. A store whose files are gone fails at once:
-// what it writes would be lost.
+// checkFiles checks that the open files are still the ones on the disk, and whether there
+// is space for new runs. A store whose files are gone fails immediately, because its writes
+// would be lost.
 func (s *Store) checkFiles(ctx context.Context) {
 	if s.usable() != nil {
 		return
@@ -54,7 +54,7 @@ func (s *Store) checkFiles(ctx context.Context) {
 	s.checkSpace()
 }
 
-// check returns a *lostFileError when a file was removed or replaced.
+// check returns a *lostFileError if a file was removed or replaced.
 func (w *watchedFiles) check(path string) error {
 	for _, suffix := range []string{"", "-wal", "-shm"} {
 		if w.files == nil {
@@ -67,8 +67,8 @@ func (w *watchedFiles) check(path string) error {
 		case err == nil && !os.SameFile(info, w.files[suffix]):
 			return &lostFileError{path: path, suffix: suffix, replaced: true}
 		}
-		// Any other error is no reason to stop: the folder may be unreadable for a
-		// while, and the store has the files open.
+		// Any other error is not a reason to stop: the folder may be temporarily
+		// unreadable, and the store has the files open.
 	}
 	return nil
 }
@@ -107,21 +107,20 @@ func (s *Store) checkSpace() {
 }
 
 // errLowSpace refuses a new run while the disk is nearly full.
-var errLowSpace = unavailable(nil, "free some space on the disk of the database; nothing has to be restarted",
+var errLowSpace = unavailable(nil, "free some space on the disk of the database; no restart is needed",
 	"the disk of the server is nearly full, and no new runs are taken")
 
-// A rescued database is named after the lost one, rescuedMark and the epoch of the
-// server; its old log has the suffix oldLog in addition.
+// A rescued database is named after the lost one, followed by rescuedMark and the epoch of
+// the server; its old log also has the suffix oldLog.
 const (
 	rescuedMark = ".rescued-"
 	oldLog      = ".old-wal"
 )
 
-// rescue saves what the next start would not find. The files are still open, but
-// nothing can be committed any more. If only the log is gone, its content is copied
-// into the database. If the database itself is gone, a copy of everything is written
-// beside it and its log is renamed: SQLite would mix it into the next file with the
-// name of the database.
+// rescue saves committed data that the next start would not find. The files are still open,
+// but nothing can be committed any more. If only the log is gone, its content is copied
+// into the database. If the database itself is gone, a copy of everything is written beside
+// it and its log is renamed: SQLite would combine it with the next file of the same name.
 func (s *Store) rescue(cause error) {
 	var lost *lostFileError
 	if !errors.As(cause, &lost) || lost.replaced && lost.suffix != "" || lost.suffix == "-shm" {
@@ -151,7 +150,7 @@ func (s *Store) rescue(cause error) {
 	}
 	hint := recoverHint(path, where)
 	if lost.replaced {
-		hint = "to go on with what is there now start the server again; to have this back move " + path + " away first, then " + hint
+		hint = "to continue with the current files start the server again; to restore the saved ones move " + path + " away first, then " + hint
 	}
 	if err := s.watched.setLogAside(path, where); err != nil {
 		logger.Error("write-ahead log of the removed database blocks the next one", "path", path+"-wal", "error", err, "hint", fmt.Sprintf("move %s-wal and %[1]s-shm away before anything else", path))
@@ -159,13 +158,13 @@ func (s *Store) rescue(cause error) {
 	logger.Warn("saved everything that was committed", "path", where, "hint", hint)
 }
 
-// recoverHint returns how a rescued database becomes the database again.
+// recoverHint returns the hint that says how to turn a rescued file back into the database.
 func recoverHint(path, rescued string) string {
 	return fmt.Sprintf("mv %s %s, and start the server again; or restore a backup with blueprintd restore", rescued, path)
 }
 
-// freeName returns a name that no file has: a restored database counts
-// their starts from an earlier number on.
+// freeName returns a name that no file has. It may be taken because a restored database
+// counts epochs from an earlier number.
 func freeName(name string) string {
 	free := name
 	for n := 2; ; n++ {
@@ -178,8 +177,8 @@ func freeName(name string) string {
 	}
 }
 
-// setLogAside renames the log of the lost database, which is completely rescued by
-// now, unless it is already that of another database.
+// setLogAside renames the log of the lost database, which has been rescued completely,
+// unless the log already belongs to another database.
 func (w *watchedFiles) setLogAside(path, rescued string) error {
 	var errs []error
 	for _, suffix := range []string{"-wal", "-shm"} {
@@ -226,7 +225,7 @@ func rescued(path string) (newest string) {
 	for _, entry := range entries {
 		number, is := strings.CutPrefix(entry.Name(), filepath.Base(path)+rescuedMark)
 		if !is || number == "" || strings.Trim(number, "0123456789.") != "" {
-			continue // also what SQLite has beside one, or the old log
+			continue // a side file of SQLite, or the old log
 		}
 		info, err := entry.Info()
 		if err == nil && info.Mode().IsRegular() && (latest == nil || info.ModTime().After(latest.ModTime())) {

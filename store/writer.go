@@ -13,7 +13,7 @@ import (
 	"blueprintd/foundation/metrics"
 )
 
-// The bounds of one transaction of the writer, and of the queue before it.
+// The limits of one transaction of the writer, and of the queue before it.
 const (
 	maxQueued     = 4096
 	maxBatchJobs  = 512
@@ -23,8 +23,8 @@ const (
 // transaction is what a job writes through.
 type transaction struct {
 	*session
-	// generation is the generation that the job finds; -1 if a job before it in the
-	// same transaction changes it.
+	// generation is the generation at which the job runs; -1 if an earlier job in the same
+	// transaction changes it.
 	generation int64
 	bump       bool
 	published  int                     // approximate bytes of the events that it put into the outbox
@@ -33,18 +33,18 @@ type transaction struct {
 	ended      *blueprint.ExecutionRow // the run that it ended, or nil
 }
 
-// changed records that the job changed something that caches depend on.
+// changed records that the job changed data that caches depend on.
 func (t *transaction) changed() { t.bump = true }
 
-// job is one write, which happens completely or not at all.
+// job is one write, which is applied completely or not at all.
 type job struct {
 	run func(*transaction) error
 	// size is the approximate number of bytes that it writes, without events.
 	size int
-	// events are those that run publishes, as far as known beforehand.
+	// events are the events that run will publish, as far as they are known in advance.
 	events []blueprint.Event
-	// single marks a job of one statement, which undoes itself when it fails. It
-	// needs no savepoint unless a trigger listens to its events.
+	// single marks a job of one statement, which is undone when it fails. It needs no
+	// savepoint unless a trigger listens to its events.
 	single bool
 	// ended is called when the job is committed or has failed. May be nil.
 	ended func(error)
@@ -65,14 +65,14 @@ type writer struct {
 	running bool // Run takes jobs
 	closed  bool // no more jobs are accepted
 	queue   []*job
-	failure error // why the store refuses everything
+	failure error // the reason why the store refuses all calls
 	failed  chan struct{}
 	// busySince is when the current batch was taken from the queue, or when the first
 	// job of the next one arrived; zero if there is none.
 	busySince time.Time
 	lonely    bool // the last batch was one job, so the next is likely to be one too
 
-	// What the transactions of the connection know of triggers.
+	// What the transactions of the connection know about triggers.
 	subscriptions subscriptions
 	failing       map[string]bool // triggers whose last run failed; nil = to be read
 
@@ -98,9 +98,9 @@ func newWriter(session *session) *writer {
 	}
 }
 
-// write runs f in a write transaction, possibly with other jobs, and returns when all
-// of it is on the disk or none of it will be. It waits for a place in the queue until
-// ctx ends; once it has one it waits for the outcome.
+// write runs f in a write transaction, possibly together with other jobs, and returns when
+// all of it is on the disk or none of it will be. It waits for a slot in the queue until
+// ctx ends; once it has one, it waits for the outcome.
 func (s *Store) write(ctx context.Context, f func(*transaction) error) error {
 	return s.submit(ctx, &job{run: f, size: 512})
 }
@@ -114,10 +114,9 @@ func (s *Store) submit(ctx context.Context, j *job) error {
 	return j.err
 }
 
-// commitAlone commits a job in the goroutine of the caller if the writer is idle and
-// jobs have come one at a time lately: handing it to another goroutine would cost
-// more than the job itself. If it returns false it has done nothing, and the job has
-// to be queued.
+// commitAlone commits a job in the goroutine of the caller if the writer is idle and recent
+// batches were single jobs: handing it to another goroutine would cost more than the job
+// itself. If it returns false, it has done nothing, and the job has to be queued.
 func (s *Store) commitAlone(j *job) bool {
 	w := s.writer
 	w.mu.Lock()
@@ -179,7 +178,7 @@ func (w *writer) signal() {
 	}
 }
 
-// usable returns why the store takes no more calls, nil if it does.
+// usable returns the reason why the store accepts no more calls, nil if it does.
 func (s *Store) usable() error {
 	s.writer.mu.Lock()
 	defer s.writer.mu.Unlock()
@@ -192,8 +191,8 @@ func (s *Store) usable() error {
 	return nil
 }
 
-// fail makes the store refuse everything from now on with the first failure. It
-// reports whether err is the first.
+// fail makes the store refuse all calls from now on, with the first failure. It reports
+// whether err is the first.
 func (w *writer) fail(err error) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -205,8 +204,8 @@ func (w *writer) fail(err error) bool {
 	return true
 }
 
-// endIfLost fails the store, and logs that once, after an error that leaves the
-// content of the disk unknown.
+// endIfLost fails the store, and logs that once, after an error that leaves the content of
+// the disk unknown. It reports whether it did.
 func (s *Store) endIfLost(err error) (lost bool) {
 	if lost = severityOf(err) == ofStore; lost && s.writer.fail(err) {
 		s.options.Logger.Error("database failed and takes no more writes", "path", s.options.Path, "error", err)
@@ -214,7 +213,7 @@ func (s *Store) endIfLost(err error) (lost bool) {
 	return lost
 }
 
-// next takes the queued jobs, up to the bounds of a batch.
+// next removes jobs from the queue, up to the limits of a batch.
 func (w *writer) next() []*job {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -236,7 +235,7 @@ func (w *writer) next() []*job {
 	return batch
 }
 
-// atRest records that a batch is done. Jobs that queued meanwhile wait from now on.
+// atRest records that a batch is done.
 func (w *writer) atRest() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -260,7 +259,7 @@ func (s *Store) serve(ctx context.Context) error {
 	w.mu.Lock()
 	w.closed = true
 	w.mu.Unlock()
-	s.drain() // which also waits for a caller that commits by itself
+	s.drain() // also waits for a caller in commitAlone
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.failure == nil {
@@ -269,11 +268,11 @@ func (s *Store) serve(ctx context.Context) error {
 	return broken(w.failure)
 }
 
-// drain commits until nothing is queued. Before it takes a batch it yields once, so
-// that callers that are about to queue a write share this commit instead of waiting
-// for the next one. That makes batches two to three times as large on a busy server
-// and costs nothing on an idle one. It locks the connection first: jobs that queue
-// until it is free join the same batch.
+// drain commits until the queue is empty. Before it takes a batch it yields once, so that
+// callers that are about to queue a write share this commit instead of waiting for the next
+// one. That makes batches two to three times as large on a busy server and costs nothing on
+// an idle one. It locks the connection first: jobs that queue until it is free join the
+// same batch.
 func (s *Store) drain() {
 	w := s.writer
 	for {
@@ -327,8 +326,8 @@ type batch struct {
 	err     error // if not nil, the transaction is undone
 }
 
-// commitJobs runs the jobs of a batch and commits them. A job that fails alone has
-// its own error; if commitJobs returns an error, all jobs were undone.
+// commitJobs runs the jobs of a batch and commits them. A job that fails alone gets its own
+// error; if commitJobs returns an error, all jobs were undone.
 func (s *Store) commitJobs(jobs []*job) (done outcome, err error) {
 	if err := s.begin(); err != nil {
 		return done, err
@@ -370,7 +369,7 @@ func (s *Store) add(b *batch, j *job, alone bool) error {
 	if severityOf(err) != ofJob {
 		return err
 	}
-	if t.bump { // what was read before it, or beside changes that are undone
+	if t.bump { // read before the change, or together with changes that are undone
 		w.subscriptions.forget()
 	}
 	if j.err = err; err != nil && t.mended {
@@ -456,8 +455,8 @@ func (w *writer) attempt(j *job, t *transaction, alone bool) error {
 	return failed
 }
 
-// rollback undoes the open transaction. If SQLite has already done so it returns an
-// error that means nothing.
+// rollback undoes the open transaction. If SQLite has already done so, its error is
+// meaningless and ignored.
 func (w *writer) rollback() { _, _ = w.session.exec("ROLLBACK") }
 
 // undo is rollback for a transaction in which jobs may have run.
@@ -467,10 +466,9 @@ func (w *writer) undo() {
 	w.failing = nil
 }
 
-// Transact makes everything that f writes one transaction: if f fails, its context
-// ends or the process dies, none of it is stored. Reads in f see its writes. It is
-// for the start of a server, before Run, while nothing else uses the store; f must
-// not call Transact again.
+// Transact makes all writes of f one transaction: if f fails, its context ends or the
+// process dies, none of it is stored. Reads in f see its writes. It is used when a server
+// starts, before Run, while nothing else uses the store; f must not call Transact again.
 func (s *Store) Transact(ctx context.Context, f func() error) (err error) {
 	w := s.writer
 	w.mu.Lock()
@@ -502,7 +500,7 @@ func (s *Store) Transact(ctx context.Context, f func() error) (err error) {
 		failed = ctx.Err()
 	}
 	w.enclosing = nil
-	if failed != nil && b.err == nil { // the database is not to blame
+	if failed != nil && b.err == nil { // the database did not cause the error
 		w.undo()
 		return failed
 	}

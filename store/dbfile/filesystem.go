@@ -8,13 +8,13 @@ import (
 
 // FileSystem describes the file system that a database is on.
 type FileSystem struct {
-	Known       bool   // the operating system describes it at all
+	Known       bool   // the operating system describes it
 	Magic       uint32 // the number of its kind; see kinds
 	ReadOnly    bool
 	Free, Total int64 // bytes; Free counts those that this process may use
 }
 
-// trust is how far a kind of file system can be relied upon.
+// trust is how reliable a kind of file system is for a database.
 type trust uint8
 
 const (
@@ -30,8 +30,8 @@ type Kind struct {
 	trust trust
 }
 
-// kinds holds the kinds that Linux knows by these numbers. Any other is taken for a
-// local disk.
+// kinds maps Linux's magic numbers to kinds of file system. Any other number is treated as
+// a local disk.
 var kinds = map[uint32]Kind{
 	0x00006969: {"NFS", remote},
 	0x0000517B: {"SMB", remote},
@@ -63,7 +63,7 @@ var kinds = map[uint32]Kind{
 	0xF2F52010: {"F2FS", trusted},
 }
 
-// Kind returns the kind of the file system, an unknown one under its number.
+// Kind returns the kind of the file system. The name of an unknown one is its number.
 func (f FileSystem) Kind() Kind {
 	if kind, listed := kinds[f.Magic]; listed {
 		return kind
@@ -71,8 +71,8 @@ func (f FileSystem) Kind() Kind {
 	return Kind{Name: fmt.Sprintf("%#x", f.Magic)}
 }
 
-// Concern returns what is wrong with keeping a database on the file system: an
-// error that refuses it, or a warning. Both have a hint.
+// Concern returns the problem with keeping a database on the file system: an error that
+// refuses it, or a warning. Both have a hint.
 func (f FileSystem) Concern(allowRemote bool) (warning *blueprint.Error, err error) {
 	if !f.Known {
 		return nil, nil
@@ -83,26 +83,26 @@ func (f FileSystem) Concern(allowRemote bool) (warning *blueprint.Error, err err
 	}
 	switch {
 	case kind.trust == remote && !allowRemote:
-		return nil, say("put the database on a local disk with --db; --allow-network-fs opens it where it is, which may destroy it when another machine opens it too",
+		return nil, say("put the database on a local disk with --db; --allow-network-fs opens it there, but it may be destroyed if another machine opens it too",
 			"the database is on a network file system (%s), where its locks cannot be relied upon", kind.Name)
 	case kind.trust == remote:
 		return say("put it on a local disk, and let no other machine open it",
 			"the database is on a network file system (%s), where a failing network or a second machine may destroy it", kind.Name), nil
 	case kind.trust == doubtful:
-		return say("check that a local disk is behind it: sshfs and similar file systems lose writes that they confirmed",
+		return say("check that it is backed by a local disk: sshfs and similar file systems lose writes that they confirmed",
 			"the database is on a %s file system, which may be a network's", kind.Name), nil
 	case kind.trust == vanishing:
-		return say("put it on a disk with --db; --ephemeral says that nothing has to be kept",
+		return say("put it on a disk with --db, or use --ephemeral if nothing has to be kept",
 			"the database is in memory (%s) and is gone at the next start of the machine", kind.Name), nil
 	}
 	return nil, nil
 }
 
-// defaultReserve is how many bytes of a disk are kept free by default; a small disk
-// keeps a twentieth.
+// defaultReserve is the number of bytes that are kept free by default; on a small disk it
+// is a twentieth of the disk.
 const defaultReserve = 64 << 20
 
-// Reserve returns how many bytes stay free for the runs under way. minFree is
+// Reserve returns how many bytes stay reserved for the runs under way. minFree is
 // store.Options.MinFree.
 func (f FileSystem) Reserve(minFree int64) int64 {
 	switch {

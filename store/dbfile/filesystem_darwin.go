@@ -4,8 +4,7 @@ import (
 	"syscall"
 )
 
-// kindOf returns the number that Linux has for a kind of file system; macOS has
-// names.
+// kindOf returns Linux's number for a kind of file system; macOS identifies kinds by name.
 func kindOf(found *syscall.Statfs_t) uint32 {
 	var name []byte
 	for _, c := range found.Fstypename {

@@ -9,13 +9,13 @@ import (
 // Stat returns a FileSystem that is not Known.
 func Stat(string) (FileSystem, error) { return FileSystem{}, nil }
 
-// Writable returns nil: the first write shows whether it fails.
+// Writable returns nil: the first write reports whether the file is writable.
 func Writable(string) error { return nil }
 
 func OwnerName(os.FileInfo) string { return "another user" }
 
-// GiveTo leaves the owner as the system chose it.
+// GiveTo does nothing: the owner stays as the operating system chose it.
 func GiveTo(*os.File, string) error { return nil }
 
-// links returns 1: the number is unknown here.
+// links returns 1, because the number is unknown on this system.
 func links(os.FileInfo) uint64 { return 1 }

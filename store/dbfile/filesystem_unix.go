@@ -41,10 +41,10 @@ func OwnerName(info os.FileInfo) string {
 	return "another user"
 }
 
-// GiveTo sets the owner and group of an open file, which is to replace the one at
-// path, to those of that one, or of its folder if there is none: root may have created
-// it for a server that runs as another user. Only root can change an owner; for other
-// users the attempt may fail without an error.
+// GiveTo sets the owner and group of an open file, which will replace the one at path, to
+// those of that file, or of its folder if there is none: root may create the file for a
+// server that runs as another user. Only root can change an owner; for other users the
+// attempt may fail without an error.
 func GiveTo(file *os.File, path string) error {
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -69,7 +69,7 @@ func GiveTo(file *os.File, path string) error {
 	return nil
 }
 
-// links returns how many names (hard links) a file has.
+// links returns the number of names (hard links) of a file.
 func links(info os.FileInfo) uint64 {
 	if stat, known := info.Sys().(*syscall.Stat_t); known {
 		return uint64(stat.Nlink)

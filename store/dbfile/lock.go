@@ -9,19 +9,19 @@ import (
 	"time"
 )
 
-// Lock is the lock of a server on its database. The operating system drops it when
-// the process ends, however it ends. The file itself stays: removing it would let
-// two servers hold locks on two files of one name.
+// Lock is the lock of a server on its database. The operating system drops it when the
+// process ends for any reason. The file itself stays: removing it would let two servers
+// lock two files of the same name.
 type Lock struct {
 	file *os.File
 
-	mu      sync.Mutex // guards the rest, which the file holds
+	mu      sync.Mutex // guards the fields below, which are the content of the file
 	address string     // of the server, "" until it is known
-	used    bool       // the database is more than an empty file
+	used    bool       // the database is not empty
 }
 
-// The interval and the number of further attempts at a lock that a dead process
-// left to its children.
+// The interval and the number of further attempts at a lock that the children of a dead
+// process still hold.
 const (
 	heirInterval = 20 * time.Millisecond
 	heirTries    = 150
@@ -30,10 +30,9 @@ const (
 // AcquireLock takes the lock, or returns an error that names the process that holds
 // it.
 //
-// A server that is killed while it starts another program leaves its lock to the
-// child until that executes the program, for some hundred milliseconds on a busy
-// machine. So AcquireLock tries again while the process that signed the file is
-// dead.
+// A server that is killed while it starts another program leaves its lock to the child
+// until the child executes the program, which takes some hundred milliseconds on a busy
+// machine. AcquireLock therefore retries while the process that signed the file is dead.
 func AcquireLock(path string) (*Lock, error) {
 	return lockAfter(path, func() { <-time.NewTimer(heirInterval).C })
 }
@@ -67,7 +66,7 @@ func lockAfter(path string, pause func()) (*Lock, error) {
 	return lock, nil
 }
 
-// signer returns the number of the process that signed a lock file, "" for none.
+// signer returns the id of the process that signed a lock file, "" for none.
 func signer(file *os.File) string {
 	text := make([]byte, 32)
 	n, _ := file.ReadAt(text, 0)
@@ -77,11 +76,10 @@ func signer(file *os.File) string {
 
 // LockedBy returns the error for a database that another process holds.
 func LockedBy(holder, path string) error {
-	return Refusal("stop that server, or give this one a database of its own with --db", "a server has this database already: %s holds %s", holder, path)
+	return Refusal("stop that server, or start this one with another --db", "another server has the database open: %s holds %s", holder, path)
 }
 
-// sign writes the number of this process into the file and keeps the mark of use
-// at its end.
+// sign writes the id of this process into the file and keeps the used mark at its end.
 func (l *Lock) sign() error {
 	if err := l.file.Chmod(0o600); err != nil {
 		return err
@@ -94,13 +92,13 @@ func (l *Lock) sign() error {
 	return l.write()
 }
 
-// usedMark ends a lock file once the database holds something.
+// usedMark ends a lock file once the database has content.
 const usedMark = "used\n"
 
-// maxSigned is the size limit of a lock file in bytes.
+// maxSigned is the maximum size of a lock file in bytes.
 const maxSigned = 4096
 
-// MarkUsed records that the database is more than an empty file.
+// MarkUsed records that the database is not empty.
 func (l *Lock) MarkUsed() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -108,8 +106,7 @@ func (l *Lock) MarkUsed() error {
 	return l.write()
 }
 
-// SetAddress records the address of the server. An address that does not fit is
-// ignored.
+// SetAddress records the address of the server. It ignores an address that does not fit.
 func (l *Lock) SetAddress(address string) error {
 	if len(address) > maxSigned/2 || strings.ContainsAny(address, "\r\n") {
 		return nil // ServedAt then returns ""
@@ -135,8 +132,8 @@ func (l *Lock) write() error {
 	return l.file.Truncate(int64(len(text)))
 }
 
-// ServedAt returns the address that the server of a database recorded with
-// SetAddress, "" when no server runs or it recorded none.
+// ServedAt returns the address that the server of a database recorded with SetAddress, ""
+// if no server runs or it recorded none.
 func ServedAt(path string) string {
 	if _, held, err := LockHolder(path + ".lock"); err != nil || !held {
 		return ""
@@ -153,8 +150,8 @@ func ServedAt(path string) string {
 	return ""
 }
 
-// LockHolder returns the number of the process that holds a lock, and whether one
-// does. It creates no file.
+// LockHolder returns the id of the process that holds a lock, and reports whether the lock
+// is held. It creates no file.
 func LockHolder(path string) (number string, held bool, err error) {
 	file, err := os.Open(path)
 	if errors.Is(err, os.ErrNotExist) {
@@ -163,7 +160,7 @@ func LockHolder(path string) (number string, held bool, err error) {
 	if err != nil {
 		return "", false, err
 	}
-	defer file.Close() // which also drops the lock, if it was free
+	defer file.Close() // also drops the lock if it was free
 	free, err := tryShared(file)
 	if free || err != nil {
 		return "", false, err
@@ -171,8 +168,8 @@ func LockHolder(path string) (number string, held bool, err error) {
 	return signer(file), true, nil
 }
 
-// ShareLock opens a lock file, if there is one, and keeps servers out until it is
-// released. It reports whether a server holds the lock already.
+// ShareLock opens a lock file, if there is one, and keeps servers out until it is released.
+// It reports whether a server holds the lock.
 func ShareLock(path string) (lock *Lock, held bool, err error) {
 	file, err := os.Open(path)
 	if errors.Is(err, os.ErrNotExist) {
@@ -185,9 +182,9 @@ func ShareLock(path string) (lock *Lock, held bool, err error) {
 	return &Lock{file: file}, !free && err == nil, err
 }
 
-// IsServed reports whether a server, or another process that needs the database for
-// itself, holds its lock. It neither waits nor changes anything; known is false if
-// that cannot be found out.
+// IsServed reports whether a server, or another process with exclusive access to the
+// database, holds its lock. It neither waits nor changes anything. known is false if that
+// cannot be determined.
 func IsServed(path string) (served, known bool) {
 	_, held, err := LockHolder(path + ".lock")
 	return held, err == nil

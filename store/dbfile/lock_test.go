@@ -48,7 +48,7 @@ func TestLockOfAnEndedProcess(t *testing.T) {
 					heir.Close()
 				}
 			})
-			if pauses != c.pauses || (err == nil) != c.taken || err != nil && !strings.Contains(err.Error(), "has this database already") {
+			if pauses != c.pauses || (err == nil) != c.taken || err != nil && !strings.Contains(err.Error(), "has the database open") {
 				t.Errorf("%d pauses, %v", pauses, err)
 			}
 			if lock != nil {

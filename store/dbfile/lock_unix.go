@@ -28,7 +28,7 @@ func flock(file *os.File, how int) (free bool, err error) {
 	return true, nil
 }
 
-// isDead reports whether there is no process with the number any more.
+// isDead reports whether the process with a given id no longer exists.
 func isDead(number string) bool {
 	pid, err := strconv.Atoi(number)
 	return err == nil && pid > 0 && errors.Is(syscall.Kill(pid, 0), syscall.ESRCH)

@@ -17,8 +17,8 @@ func tryLock(file *os.File) (free bool, err error) {
 // tryShared is tryLock for a lock that several processes can share.
 func tryShared(file *os.File) (free bool, err error) { return lockRange(file, 0) }
 
-// lockRange locks one byte far behind the end: other processes cannot read a locked
-// range, and they have to read the number of this one.
+// lockRange locks one byte far beyond the end of the file: other processes cannot read a
+// locked range, but must be able to read the process id.
 func lockRange(file *os.File, how uint32) (free bool, err error) {
 	FileSystem := &windows.Overlapped{OffsetHigh: 1 << 30}
 	err = windows.LockFileEx(windows.Handle(file.Fd()), how|windows.LOCKFILE_FAIL_IMMEDIATELY, 0, 1, 0, FileSystem)
@@ -31,5 +31,5 @@ func lockRange(file *os.File, how uint32) (free bool, err error) {
 	return true, nil
 }
 
-// isDead returns false: children inherit no lock here.
+// isDead returns false, because children inherit no lock on Windows.
 func isDead(string) bool { return false }

@@ -37,8 +37,8 @@ import (
 	"blueprintd/blueprint"
 )
 
-// Refusal returns the error for a file that cannot be opened or written as asked,
-// with what to do.
+// Refusal returns the error for a file that cannot be opened or written as requested, with
+// a hint.
 func Refusal(hint, format string, args ...any) *blueprint.Error {
 	return &blueprint.Error{Code: blueprint.CodeConflict, Message: fmt.Sprintf(format, args...), Hint: hint}
 }
@@ -55,7 +55,7 @@ func RealPath(path string) (string, error) {
 	}
 	real, err := filepath.EvalSymlinks(absolute)
 	if _, missing := os.Stat(absolute); err != nil && errors.Is(missing, syscall.ELOOP) {
-		return "", Refusal("fix the link, or name the file itself with --db", "%s is a link that leads to itself", path)
+		return "", Refusal("fix the link, or name the file itself with --db", "%s is a link to itself", path)
 	}
 	if !errors.Is(err, fs.ErrNotExist) {
 		return real, err
@@ -70,10 +70,10 @@ func RealPath(path string) (string, error) {
 	return filepath.Join(folder, filepath.Base(absolute)), err
 }
 
-// Create creates an empty file that only its owner may read, so that SQLite, which
-// gives its other files the same mode, never creates a readable one. A file that
-// exists is not even opened: closing it would drop the locks that another
-// connection of this process has on it.
+// Create creates an empty file that only its owner may read, so that SQLite, which gives
+// its other files the same mode, never creates a readable one. An existing file is not
+// opened: closing it would drop the locks that another connection of this process has on
+// it.
 func Create(path string) error {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err == nil {
@@ -89,7 +89,7 @@ func Create(path string) error {
 	return nil
 }
 
-// Restrict takes all rights of other users from a file, if it exists.
+// Restrict removes all rights of other users from a file, if it exists.
 func Restrict(path string) error {
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -107,8 +107,8 @@ func Restrict(path string) error {
 	return nil
 }
 
-// SyncFolder syncs the names in a folder to the disk. No effect on Windows, which
-// cannot.
+// SyncFolder syncs the names in a folder to the disk. On Windows, which cannot do this, it
+// has no effect.
 func SyncFolder(path string) error {
 	if runtime.GOOS == "windows" {
 		return nil
@@ -124,8 +124,8 @@ func SyncFolder(path string) error {
 	return errors.Join(err, folder.Close())
 }
 
-// CopyFile copies a file with its owner. The copy gets its name once it is on the
-// disk.
+// CopyFile copies a file with its owner. The copy is renamed to its final name once it is
+// on the disk.
 func CopyFile(from, to string) (err error) {
 	source, err := os.Open(from)
 	if err != nil {
@@ -147,13 +147,13 @@ func CopyFile(from, to string) (err error) {
 	return err
 }
 
-// BeforeRestore separates the name of a database from the time in the name under
-// which it is kept when a restore replaces it.
+// BeforeRestore is the part between the name of a database and the time, in the name under
+// which a replaced database is kept.
 const BeforeRestore = ".before-restore-"
 
-// CheckLinks refuses a database file that has a second name: each name has a lock of
-// its own, so that two servers could hold it. Names that a killed restore has left
-// do not count; their lock is that of the database.
+// CheckLinks refuses a database file that has a second hard link: each name has a lock of
+// its own, so two servers could open it. Links left by a killed restore do not count; they
+// share the lock of the database.
 func CheckLinks(path string, info os.FileInfo) error {
 	if names := links(info); names < 2 || names <= 1+uint64(len(leftLinks(path, info))) {
 		return nil
@@ -162,7 +162,7 @@ func CheckLinks(path string, info os.FileInfo) error {
 		"the database %s is a file with more than one name (hard link), and under each another server could open it", path)
 }
 
-// leftLinks lists the other names that a killed restore has left of a database.
+// leftLinks lists the other names of a database left by a killed restore.
 func leftLinks(path string, info os.FileInfo) (names []string) {
 	folder := filepath.Dir(path)
 	entries, err := os.ReadDir(folder)
@@ -181,8 +181,8 @@ func leftLinks(path string, info os.FileInfo) (names []string) {
 	return names
 }
 
-// DropLinks removes the names that a killed restore has left of a database. The
-// caller holds the lock, as a restore does.
+// DropLinks removes the other names of a database left by a killed restore. The caller
+// holds the lock, as a restore does.
 func DropLinks(path string) {
 	info, err := os.Stat(path)
 	if err != nil || links(info) < 2 {

@@ -13,9 +13,9 @@ import (
 	"blueprintd/blueprint"
 )
 
-// A backup is one file: the pages of an SQLite database, and behind them a
-// trailer of fixed length. SQLite takes the number of pages from its own header and
-// ignores what follows, so that the file opens as a database too.
+// A backup is one file: the pages of an SQLite database, followed by a trailer of fixed
+// length. SQLite takes the number of pages from its own header and ignores the rest, so the
+// file also opens as a database.
 //
 //	pages     the database, its journal mode not WAL
 //	manifest  JSON on one line, filled up with blanks to manifestSize
@@ -23,9 +23,9 @@ import (
 //	          derived from the master key, of the SHA-256 of all before it
 //	digest    "sha256 ", the SHA-256 of all before it in hexadecimal, "\n"
 //
-// The digest covers all but itself and is compared as text, so that any byte that
-// changes, is missing or is added by accident is noticed. Only the holder of the
-// master key can make a signature fit.
+// The digest covers everything except itself and is compared as text, so that any byte that
+// is changed, missing or added by accident is detected. Only the holder of the master key
+// can create a valid signature.
 const (
 	digestSize    = 72
 	signatureSize = 77
@@ -33,7 +33,7 @@ const (
 	manifestSize  = TrailerSize - signatureSize - digestSize
 
 	backupKind = "blueprintd backup"
-	// manifestStart is how every manifest begins.
+	// manifestStart is the beginning of every manifest.
 	manifestStart = `{"kind":"` + backupKind + `"`
 	backupForm    = 2 // of the trailer
 )
@@ -44,13 +44,13 @@ type Manifest struct {
 	Form     int              `json:"form"`    // of the file
 	Schema   int              `json:"schema"`  // of the database in it
 	Version  string           `json:"version"` // of the program that wrote it
-	At       blueprint.Time   `json:"at"`      // when the copy was begun
+	At       blueprint.Time   `json:"at"`      // when copying began
 	PageSize int64            `json:"pageSize"`
 	Pages    int64            `json:"pages"`
 	Rows     map[string]int64 `json:"rows"` // of each table
 }
 
-// NewManifest returns the manifest of a backup that is begun.
+// NewManifest returns the manifest of a backup that begins.
 func NewManifest(schema int, version string, at blueprint.Time) Manifest {
 	return Manifest{Kind: backupKind, Form: backupForm, Schema: schema, Version: version, At: at}
 }
@@ -83,12 +83,12 @@ type Trailer struct {
 	MAC     []byte // of content
 }
 
-// AppendTrailer completes a backup whose pages are in file, signs it, and returns
-// its size and digest. It hashes what it reads back from the file.
+// AppendTrailer completes and signs a backup whose pages are in file, and returns its size
+// and digest. It hashes the bytes that it reads back from the file.
 func AppendTrailer(file *os.File, m Manifest, sign func(digest []byte) []byte) (size int64, digest string, err error) {
 	pages := m.PageSize * m.Pages
 	if info, err := file.Stat(); err != nil || info.Size() != pages {
-		return 0, "", errors.Join(err, fmt.Errorf("the copy is not of %d pages", m.Pages))
+		return 0, "", errors.Join(err, fmt.Errorf("the copy does not have %d pages", m.Pages))
 	}
 	line, err := m.Encode()
 	if err != nil {
@@ -108,10 +108,10 @@ func AppendTrailer(file *os.File, m Manifest, sign func(digest []byte) []byte) (
 	return pages + TrailerSize, hex.EncodeToString(sum), file.Sync()
 }
 
-// ReadBackup checks every byte of a backup against its digest, not its signature,
-// and that its database has the form schema. If pages is not nil the pages are
-// written to it meanwhile; they are invalid if ReadBackup returns an error. An error
-// that the file causes is a *blueprint.Error with a hint.
+// ReadBackup verifies every byte of a backup against its digest (not its signature), and
+// that its database has the given schema version. If pages is not nil, the pages are
+// written to it meanwhile; they are invalid if ReadBackup returns an error. An error caused
+// by the file is a *blueprint.Error with a hint.
 func ReadBackup(file *os.File, pages io.Writer, schema int) (m Manifest, sums Trailer, err error) {
 	info, err := file.Stat()
 	if err != nil {
@@ -146,37 +146,37 @@ func ReadBackup(file *os.File, pages io.Writer, schema int) (m Manifest, sums Tr
 	hash.Write(signature)
 	sum := hash.Sum(nil)
 	if DigestLine(sum) != given {
-		return m, sums, Damaged(name, "its checksum does not fit its content")
+		return m, sums, Damaged(name, "its checksum does not match its content")
 	}
 	if sums.MAC, err = hex.DecodeString(string(bytes.TrimSpace(bytes.TrimPrefix(signature, []byte("hmac-sha256 "))))); err != nil {
 		return m, sums, Damaged(name, "its signature cannot be read")
 	}
 	if err := json.Unmarshal(line, &m); err != nil {
-		return m, sums, Damaged(name, "it does not say what it holds")
+		return m, sums, Damaged(name, "its manifest cannot be read")
 	}
 	switch {
 	case m.Kind != backupKind:
 		return m, sums, notBackup(name)
 	case m.Form > backupForm || m.Schema > schema:
 		return m, sums, Refusal("restore it with blueprintd "+m.Version+" or newer",
-			"%s was written by the newer blueprintd %s: its database is of form %d, and this program knows forms up to %d", name, m.Version, m.Schema, schema)
+			"%s was written by the newer blueprintd %s: its database has schema version %d, and this program supports versions up to %d", name, m.Version, m.Schema, schema)
 	case m.Schema < schema:
 		return m, sums, Refusal("restore it with that blueprintd, export its blueprints with it, and import them here",
-			"%s was written by the older blueprintd %s: its database is of form %d, which this program cannot bring up to form %d", name, m.Version, m.Schema, schema)
+			"%s was written by the older blueprintd %s: its database has schema version %d, which this program cannot upgrade to version %d", name, m.Version, m.Schema, schema)
 	case m.PageSize*m.Pages != body:
-		return m, sums, Damaged(name, "it does not have the size that it names")
+		return m, sums, Damaged(name, "its size does not match its manifest")
 	}
 	sums.Digest = hex.EncodeToString(sum)
 	return m, sums, nil
 }
 
 func notBackup(name string) error {
-	return Refusal("name a file that blueprintd backup wrote; when this is one, its copying was cut off, so copy it again",
+	return Refusal("name a file written by blueprintd backup; if it is one, copying it was interrupted, so copy it again",
 		"%s is not a complete backup of blueprintd: its end is missing", name)
 }
 
 // Damaged returns the error for a backup that cannot be restored.
 func Damaged(name, reason string) error {
-	return Refusal("copy the file again from where it was made, or take another backup; nothing was changed",
+	return Refusal("copy the file again from its source, or use another backup; nothing was changed",
 		"%s is damaged: %s", name, reason)
 }

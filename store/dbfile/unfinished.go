@@ -39,11 +39,11 @@ func BackupPath(path string) (string, error) {
 	return RealPath(path)
 }
 
-// MayReplaceBackup refuses a name that is taken: without force by any file, with
-// force by any file but a backup.
+// MayReplaceBackup refuses a name that exists: without force for any file, with force for
+// any file that is not a backup.
 func MayReplaceBackup(path string, force bool) error {
 	if strings.HasSuffix(strings.ToLower(path), PartialSuffix) {
-		return Refusal("choose another name", "%s cannot be the name of a backup: what ends in %s is one that is not finished", path, PartialSuffix)
+		return Refusal("choose another name", "%s cannot be the name of a backup: %s is the suffix of an unfinished one", path, PartialSuffix)
 	}
 	if err := MayReplace(path, force); err != nil {
 		return err
@@ -59,7 +59,7 @@ func MayReplaceBackup(path string, force bool) error {
 		"%s is not a backup of blueprintd and is not replaced", path)
 }
 
-// MayReplace refuses a name that is taken, with force unless it is a regular file.
+// MayReplace refuses a name that exists; with force, only if it is not a regular file.
 func MayReplace(path string, force bool) error {
 	switch info, err := os.Lstat(path); {
 	case errors.Is(err, fs.ErrNotExist):
@@ -78,9 +78,9 @@ func exists(path string) error {
 	return &blueprint.Error{Code: blueprint.CodeConflict, Message: path + " exists already", Hint: "choose another name, or replace it with --force"}
 }
 
-// ClaimPartial creates the file that a backup is written to, readable by its owner
-// alone, and locks it. A leftover of a killed backup is removed, never written to:
-// it may be another name of a finished backup.
+// ClaimPartial creates the file that a backup is written to, readable only by its owner,
+// and locks it. It removes a leftover of a killed backup and never writes to it: it may be
+// another name of a finished backup.
 func ClaimPartial(path string) (*os.File, error) {
 	for range 10 {
 		file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
@@ -113,7 +113,7 @@ func ClaimPartial(path string) (*os.File, error) {
 			return nil, err
 		}
 	}
-	return nil, fmt.Errorf("%s is made and removed over and over", path)
+	return nil, fmt.Errorf("%s is created and removed repeatedly", path)
 }
 
 // HasName reports whether path still names an open file.
@@ -123,10 +123,10 @@ func HasName(file *os.File, path string) bool {
 	return err == nil && otherErr == nil && os.SameFile(here, there)
 }
 
-// MayRemove refuses to remove a file that a killed backup or restore cannot have
-// left. A leftover is empty, or begins like a database of this program and has no
-// lock or key beside it, which a database in use has. A whole backup is a leftover
-// only under the name of an unfinished backup.
+// MayRemove refuses to remove a file that cannot be a leftover of a killed backup or
+// restore. A leftover is empty, or begins like a database of this program and has neither a
+// lock nor a key beside it, unlike a database in use. A complete backup is a leftover only
+// under the name of an unfinished backup.
 func MayRemove(path string) error {
 	info, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -135,7 +135,7 @@ func MayRemove(path string) error {
 	if err != nil {
 		return err
 	}
-	foreign := Refusal("move that file away, or choose another name; nothing was changed", "%s is in the way, and it is not what a backup or restore that was cut off leaves", path)
+	foreign := Refusal("move that file away, or choose another name; nothing was changed", "%s is in the way, and is not a leftover of an interrupted backup or restore", path)
 	if !info.Mode().IsRegular() {
 		return foreign
 	}
@@ -167,10 +167,10 @@ func MayRemove(path string) error {
 }
 
 const (
-	// headerSize is the size of the header of an SQLite database in bytes. It has the
-	// mark of the program that created it at byte 68.
+	// headerSize is the size of the header of an SQLite database in bytes. The application
+	// id of the program that created it is at byte 68.
 	headerSize = 100
-	// ApplicationID is that mark for a database of this program.
+	// ApplicationID is the application id of a database of this program.
 	ApplicationID = 0x62706431 // "bpd1"
 )
 
@@ -195,7 +195,7 @@ func isBackup(path string) (bool, error) {
 // Remove removes a database with the files that SQLite may have left beside it.
 func Remove(path string) {
 	for _, suffix := range []string{"", "-journal", "-wal", "-shm"} {
-		_ = os.Remove(path + suffix) // what is left over is removed by the next one
+		_ = os.Remove(path + suffix) // the next call removes leftovers
 	}
 }
 
@@ -241,8 +241,8 @@ func WithSides(path string) []string {
 	return []string{path, path + "-wal", path + "-shm", path + "-journal"}
 }
 
-// CheckDistinct returns an error if one of names, which are to be written or removed,
-// is one of kept or another name of the same file.
+// CheckDistinct returns an error if one of names, which will be written or removed, is one
+// of kept or another name of the same file.
 func CheckDistinct(names, kept []string) error {
 	for _, name := range names {
 		for _, keep := range kept {
@@ -257,7 +257,7 @@ func CheckDistinct(names, kept []string) error {
 	return nil
 }
 
-// same reports whether two names are, or would be, those of one file.
+// same reports whether two names refer, or would refer, to one file.
 func same(a, b string) bool {
 	if resolved(a) == resolved(b) {
 		return true
@@ -267,7 +267,7 @@ func same(a, b string) bool {
 	return err == nil && otherErr == nil && os.SameFile(one, other)
 }
 
-// resolved returns the name of a file without symbolic links, as far as it exists.
+// resolved returns the name of a file without symbolic links, as far as the path exists.
 func resolved(path string) string {
 	if real, err := RealPath(path); err == nil {
 		return real

@@ -1,6 +1,6 @@
-// Package masterkey keeps the file with the key that seals the secrets of a database:
-// it makes, reads and rotates it. The file stands beside the database unless it was
-// named elsewhere, and only its owner may read it.
+// Package masterkey creates, reads and rotates the key that seals the secrets of a
+// database. The key is in a file beside the database unless another path is given, and only
+// its owner may read it.
 package masterkey
 
 import (
@@ -28,7 +28,7 @@ type Key struct {
 	adopted bool
 }
 
-// File names the file of a database's key.
+// File returns the path of a database's key file.
 func File(database, chosen string) string {
 	if chosen == "" {
 		return database + ".key"
@@ -36,8 +36,7 @@ func File(database, chosen string) string {
 	return chosen
 }
 
-// Open reads the master key of a database, or makes one where there
-// is none.
+// Open reads the master key of a database, or creates one if there is none.
 func Open(database, chosen string, logger *slog.Logger) (Key, error) {
 	key, err := Read(database, chosen, logger)
 	if err != nil || key.Sealer != nil {
@@ -57,13 +56,13 @@ func Open(database, chosen string, logger *slog.Logger) (Key, error) {
 	key, err = Read(database, chosen, logger)
 	key.made = made
 	if err == nil && key.Sealer == nil {
-		err = blueprint.Hinted("run the command again", "another process has taken the master key %s away", key.Path)
+		err = blueprint.Hinted("run the command again", "another process has removed the master key %s", key.Path)
 	}
 	return key, err
 }
 
-// Read reads the master key of a database. The Sealer of the result is nil if there
-// is no file.
+// Read reads the master key of a database. The Sealer of the result is nil if there is no
+// file.
 func Read(database, chosen string, logger *slog.Logger) (Key, error) {
 	key := Key{Path: File(database, chosen)}
 	data, err := fileio.Read(key.Path, mostKeyFile)
@@ -84,8 +83,8 @@ func Read(database, chosen string, logger *slog.Logger) (Key, error) {
 	return key, nil
 }
 
-// refused removes a new key when the database could not be opened with it, and
-// returns an error that names the missing key if the database had one.
+// refused removes a new key if the database could not be opened with it, and returns an
+// error that names the missing key if the database had one.
 func (k Key) refused(err error) error {
 	if !k.made {
 		return err
@@ -97,8 +96,8 @@ func (k Key) refused(err error) error {
 	return err
 }
 
-// IsCredential reports whether a file is a credential of the service manager, which
-// only the service can read whatever its mode.
+// IsCredential reports whether a file is a credential of the service manager, which only
+// the service can read regardless of its mode.
 func IsCredential(path string) bool {
 	folder := os.Getenv("CREDENTIALS_DIRECTORY")
 	return folder != "" && filepath.Dir(fileio.Absolute(path)) == filepath.Clean(folder)

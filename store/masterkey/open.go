@@ -14,15 +14,15 @@ import (
 	"blueprintd/store"
 )
 
-// NewSuffix is the suffix of the file of the next master key. The file exists before
-// the database has the new key, and is renamed to the old one after that.
+// NewSuffix is the suffix of the file of the next master key. The file exists before the
+// database uses the new key, and is renamed to the name of the old one afterwards.
 const NewSuffix = ".new"
 
-// mostKeyFile bounds the size of a key file, in bytes: about a thousand keys.
+// mostKeyFile is the maximum size of a key file in bytes: about a thousand keys.
 const mostKeyFile = 1 << 16
 
-// parseKeys reads what is in the file of a master key: the key on the first
-// line, and on the others those that it had before, the newest first.
+// parseKeys parses the content of a master key file: the current key is on the first line,
+// earlier keys follow, newest first.
 func parseKeys(path string, data []byte) (keys []*secret.Sealer, err error) {
 	for _, line := range strings.Fields(string(data)) {
 		raw, err := hex.DecodeString(line)
@@ -42,7 +42,7 @@ func parseKeys(path string, data []byte) (keys []*secret.Sealer, err error) {
 	return keys, nil
 }
 
-// RealPath follows links to where a key's file is: its successor is there too.
+// RealPath resolves links to the key file; the file of the next key is beside it.
 func RealPath(path string) string {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		return real
@@ -50,8 +50,7 @@ func RealPath(path string) string {
 	return path
 }
 
-// NextKey reads the key that an interrupted change of the master key has left; nil
-// if there is none.
+// NextKey reads the key that an interrupted key change left; nil if there is none.
 func (k *Key) NextKey() (*secret.Sealer, error) {
 	path := RealPath(k.Path) + NewSuffix
 	data, err := fileio.Read(path, mostKeyFile)
@@ -68,8 +67,8 @@ func (k *Key) NextKey() (*secret.Sealer, error) {
 	return keys[0], nil
 }
 
-// Open opens a database with its master key. If a change of the key was interrupted
-// after the database had the new one, the file is renamed now.
+// Open opens a database with its master key. If a key change was interrupted after the
+// database received the new key, Open renames the file.
 func (k *Key) Open(open func(*secret.Sealer) (*store.Store, error)) (*store.Store, error) {
 	s, err := open(k.Sealer)
 	if err == nil {
@@ -96,8 +95,8 @@ func (k *Key) Open(open func(*secret.Sealer) (*store.Store, error)) (*store.Stor
 	return s, nil
 }
 
-// adopt renames the file of the new key to that of the old one, unless another
-// process has done so.
+// adopt renames the file of the new key to the name of the old one, unless another process
+// has done so.
 func (k *Key) adopt() error {
 	path := RealPath(k.Path)
 	err := os.Rename(path+NewSuffix, path)
@@ -108,7 +107,7 @@ func (k *Key) adopt() error {
 		err = fileio.SyncFolder(filepath.Dir(path))
 	}
 	if err != nil {
-		return blueprint.Hinted("mv "+blueprint.ShellWord(path+NewSuffix)+" "+blueprint.ShellWord(path), "the database has a new master key, which cannot get its name: %s", fileio.Cause(err))
+		return blueprint.Hinted("mv "+blueprint.ShellWord(path+NewSuffix)+" "+blueprint.ShellWord(path), "the database has a new master key, which cannot be renamed: %s", fileio.Cause(err))
 	}
 	return nil
 }

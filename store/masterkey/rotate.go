@@ -19,22 +19,22 @@ import (
 	"blueprintd/store/dbfile"
 )
 
-// Rotation replaces the master key of a database. After a kill at any step one of the
-// two files has the key of the database:
+// Rotation replaces the master key of a database. After a kill at any step, one of the two
+// files contains the key of the database:
 //
 //	new    the new file, with the new key and the old ones, is complete
 //	switch the database has the new key, in one transaction
 //	name   the new file is renamed to the old one
 //
-// Until "switch" the database opens with the old key, and the next rotation replaces
-// the new one; after it Key.Open finds the new key and does "name".
+// Until "switch" the database opens with the old key, and the next rotation replaces the
+// new one; after it, Key.Open finds the new key and performs "name".
 type Rotation struct {
 	Key     Key
 	Store   store.Options
 	Options store.ChangeKeyOptions
 	Forget  bool // keep no old keys
-	// After, if not nil, is called after each step; its error ends the rotation there,
-	// as a kill would.
+	// After, if not nil, is called after each step. If it returns an error, the rotation
+	// ends there, like after a kill.
 	After func(step string) error
 }
 
@@ -42,10 +42,10 @@ type Rotation struct {
 type Report struct {
 	Database string `json:"database"`
 	Key      string `json:"key"`
-	// Finished reports that only an earlier rotation was finished.
+	// Finished reports that the rotation only completed an earlier one.
 	Finished bool `json:"finishedEarlier,omitempty"`
-	// OldKeys is the number of earlier keys in the file. Removed are the files that
-	// killed rotations have left.
+	// OldKeys is the number of earlier keys in the file. Removed lists the files left by
+	// killed rotations.
 	OldKeys int      `json:"oldKeys"`
 	Removed []string `json:"removed,omitempty"`
 	store.ChangeKeyReport
@@ -64,7 +64,7 @@ func (r *Rotation) Run(ctx context.Context) (report Report, err error) {
 	path := RealPath(r.Key.Path)
 	report.Database, report.Key = fileio.Absolute(r.Store.Path), fileio.Absolute(path)
 	if report.Removed, err = removeStale(path); err != nil {
-		return report, blueprint.Hinted("make the folder writable, or remove it yourself; nothing was changed", "what an earlier rotation left beside %s cannot be removed: %s", path, fileio.Cause(err))
+		return report, blueprint.Hinted("make the folder writable, or remove it yourself; nothing was changed", "the leftovers of an earlier rotation beside %s cannot be removed: %s", path, fileio.Cause(err))
 	}
 	lines, err := keyLines(path)
 	if err != nil {
@@ -115,7 +115,7 @@ func (r *Rotation) did(step string) error {
 	return r.After(step)
 }
 
-// keyLines returns the keys in a file as they are written, the present one first.
+// keyLines returns the keys in a file as they are written, the current one first.
 func keyLines(path string) ([]string, error) {
 	data, err := fileio.Read(path, mostKeyFile)
 	return strings.Fields(string(data)), err
@@ -133,13 +133,12 @@ func writeKeys(path, like string, lines []string) error {
 	return errors.Join(dbfile.GiveTo(file, like), file.Close())
 }
 
-// staleKeyName is the end of the name, beside a master key's file, of a new one
-// that a process was writing, whose number is in it.
+// staleKeyName matches the end of the name of a new key file that a process was writing
+// beside a master key's file. It contains the process id.
 var staleKeyName = regexp.MustCompile(`^\.new\.([1-9][0-9]{0,9})(?:\.[0-9]{1,10})?\.tmp$`)
 
-// removeStale removes new keys that were being written by processes that have ended,
-// and returns their names. No other rotation is under way: the caller holds the
-// database.
+// removeStale removes key files left by processes that have ended, and returns their names.
+// No other rotation is under way, because the caller holds the database.
 func removeStale(path string) (removed []string, err error) {
 	folder := filepath.Dir(path)
 	entries, err := os.ReadDir(folder)
@@ -161,7 +160,7 @@ func removeStale(path string) (removed []string, err error) {
 	return removed, nil
 }
 
-// isGone reports whether it is certain that no process has a number.
+// isGone reports whether it is certain that no process has an id.
 func isGone(number string) bool {
 	id, err := strconv.Atoi(number)
 	if err != nil {

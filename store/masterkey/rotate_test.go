@@ -263,7 +263,7 @@ func TestRotateRefuses(t *testing.T) {
 	}
 	s := servertest.New(t, servertest.OnFile(path), servertest.AtNoon)
 	_, err := rotating(t, path).Run(t.Context())
-	if message, hint := blueprint.DescribeError(err); !strings.Contains(message, "a server has this database") || !strings.Contains(hint, "stop that server first") {
+	if message, hint := blueprint.DescribeError(err); !strings.Contains(message, "another server has the database open") || !strings.Contains(hint, "stop that server first") {
 		t.Errorf("beside a server: %q, %q", message, hint)
 	}
 	s.Stop()
@@ -289,7 +289,7 @@ func TestRotateCommand(t *testing.T) {
 		return code, out.String() + failure.String()
 	}
 	cutRotation(t, path)
-	const fits = "ok       master key   it fits the database"
+	const fits = "ok       master key   it belongs to the database"
 	if _, text := called("doctor", "--db", path); !strings.Contains(text, fits) || !strings.Contains(text, "a rotation of the master key was interrupted") {
 		t.Errorf("doctor: %s", text)
 	}

@@ -165,9 +165,9 @@ func TestEarnestAndPlay(t *testing.T) {
 		first, then func(*server.Options)
 		hint        string
 	}{
-		{"a sandbox on what is in earnest", usual, inABox, "leave --sandbox out"},
-		{"what is in earnest on a sandbox's", inABox, usual, "add --sandbox"},
-		{"real time on a virtual clock's", servertest.AtNoon, usual, "add --clock virtual"},
+		{"a sandbox on the database of a real server", usual, inABox, "remove --sandbox"},
+		{"a real server on the database of a sandbox", inABox, usual, "add --sandbox"},
+		{"real time on the database of a virtual clock", servertest.AtNoon, usual, "add --clock virtual"},
 	} {
 		path := filepath.Join(t.TempDir(), "my.db")
 		servertest.New(t, servertest.OnFile(path), test.first).Stop()

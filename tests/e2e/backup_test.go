@@ -246,7 +246,7 @@ func TestBackupBesideServer(t *testing.T) {
 	timed(t, "backup", backup, "--db", database)
 	later := s.Launch(s.Create("later", pure...), pure...)
 	s.Until(later, "completed")
-	if r := process.Run(t, "restore", backup, "--db", database, "--force"); r.Code != exitFailed || !containsAll(r.Said(), "a server has this database already", "hint: stop that server") {
+	if r := process.Run(t, "restore", backup, "--db", database, "--force"); r.Code != exitFailed || !containsAll(r.Said(), "another server has the database open", "hint: stop that server") {
 		t.Errorf("a restore under a running server ended with %d: %s", r.Code, r.Said())
 	}
 	s.Kill()

@@ -169,7 +169,7 @@ var badDatabases = []struct {
 		plainSQL(t, filepath.Join(folder, "my.db"), "PRAGMA application_id = 7; PRAGMA journal_mode = WAL; CREATE TABLE theirs (x)")
 		return err
 	}},
-	{name: "a newer one", says: "knows forms up to", damage: func(t *testing.T, folder string) error {
+	{name: "a newer one", says: "supports versions up to", damage: func(t *testing.T, folder string) error {
 		plainSQL(t, filepath.Join(folder, "my.db"), "PRAGMA user_version = 99")
 		return nil
 	}},
@@ -226,7 +226,7 @@ var badDatabases = []struct {
 		other := filepath.Join(folder, "other")
 		return errors.Join(removeAll(folder, "my.db"), os.Symlink("/dev/null", filepath.Join(other, "null")), os.Symlink(filepath.Join(other, "null"), filepath.Join(folder, "my.db")))
 	}},
-	{name: "a link to itself", says: "leads to itself", damage: func(t *testing.T, folder string) error {
+	{name: "a link to itself", says: "is a link to itself", damage: func(t *testing.T, folder string) error {
 		return errors.Join(removeAll(folder, "my.db"), os.Symlink("my.db", filepath.Join(folder, "my.db")))
 	}},
 	{name: "a link to nothing", says: "", damage: func(t *testing.T, folder string) error {

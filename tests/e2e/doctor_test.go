@@ -94,7 +94,7 @@ func TestDoctor(t *testing.T) {
 		{"with a log of noise", "log", store.Broken, "damaged", func(t *testing.T, folder string) error {
 			return os.WriteFile(filepath.Join(folder, "my.db-wal"), []byte(strings.Repeat("noise", 9999)), 0o600)
 		}},
-		{"from the future", "clock", store.Broken, "set the clock", func(t *testing.T, folder string) error {
+		{"from the future", "clock", store.Broken, "correct the clock", func(t *testing.T, folder string) error {
 			plainSQL(t, filepath.Join(folder, "my.db"), "UPDATE meta SET created_at = created_at + 86400000")
 			return nil
 		}},
@@ -139,7 +139,7 @@ func TestDoctorBesideAServer(t *testing.T) {
 	s := process.Serve(t, "--db", database)
 	before := everything(t, folder)
 	found, code := examined(t, "--full", "--db", database)
-	if code != 0 || found["server"].Message != fmt.Sprintf("process %d has the database", s.Pid()) || found["integrity"].Health != store.Fine {
+	if code != 0 || found["server"].Message != fmt.Sprintf("process %d has the database open", s.Pid()) || found["integrity"].Health != store.Fine {
 		t.Errorf("exit code %d: %+v", code, found)
 	}
 	after := everything(t, folder)
