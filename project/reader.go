@@ -267,7 +267,8 @@ func (r *Reader) misspeltTrigger(object map[string]any, i int) {
 	}
 }
 
-// checkTrigger checks the config of a trigger and warns if it accepts unauthenticated deliveries.
+// checkTrigger checks the config of a trigger, and warns if it accepts unauthenticated
+// deliveries.
 func (r *Reader) checkTrigger(t *Trigger, i int) {
 	kind := blueprint.TriggerType(t.Kind)
 	if blueprint.KindOf(kind).Type == "" {

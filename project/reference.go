@@ -12,7 +12,7 @@ import (
 	"blueprintd/foundation/ids"
 )
 
-// The keys of references. An object with only this key may stand instead of an id.
+// The keys of references. An object with only this key may replace an id.
 const (
 	ConnectionKey = "$connection" // the name of a connection
 	BlueprintKey  = "$blueprint"  // the path of a blueprint file
@@ -25,7 +25,7 @@ const (
 	OneBlueprint       = "blueprintId"
 )
 
-// Reference is a name instead of an id.
+// Reference is a name in place of an id.
 type Reference struct {
 	Key     string // ConnectionKey or BlueprintKey
 	Name    string // of a connection, or the path of a file relative to the referring one
@@ -266,7 +266,7 @@ func (f *Followed) Problems() map[string][]blueprint.Issue {
 }
 
 // idOf returns the id of a file in a run without a server. It does not depend on the
-// current folder.
+// working directory.
 func (f *Followed) idOf(path string) string {
 	from, err := filepath.Rel(f.base, filepath.FromSlash(path))
 	if err != nil {

@@ -69,15 +69,15 @@ type Unseen struct {
 	Folder bool
 }
 
-// Scan lists the project files below a folder. It leaves out hidden folders,
-// node_modules, and links that lead out of the folder, and does not enter linked folders.
+// Scan lists the project files below a folder. It skips hidden folders, node_modules, and
+// links that lead out of the folder, and does not enter linked folders.
 func Scan(folder string) (Listing, error) {
 	found, _, err := Survey(folder)
 	return found, err
 }
 
-// Survey is Scan that also returns what it left out for other reasons than its name, so
-// that blueprints there are not mistaken for deleted.
+// Survey is Scan that also returns what was skipped for reasons other than its name, so
+// that blueprints there are not mistaken for deleted ones.
 func Survey(folder string) (Listing, []Unseen, error) {
 	root, err := os.OpenRoot(folder)
 	if err != nil {

@@ -84,7 +84,7 @@ func runSchema() map[string]any {
 	return schema
 }
 
-// nameReferences allows references with certain keys instead of ids.
+// nameReferences allows references with certain keys in place of ids.
 func nameReferences(value any, keys ...string) {
 	switch v := value.(type) {
 	case []any:

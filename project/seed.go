@@ -309,8 +309,8 @@ func (r *SeedReader) fillTrigger(trigger any, path []any) {
 	}
 }
 
-// known refuses users that the file does not list, so that an invalid seed is found
-// before the database is created.
+// known adds an issue for users that the file does not list, so that an invalid seed is
+// found before the database is created.
 func (r *SeedReader) known(email string, path ...any) {
 	if email == "" || slices.ContainsFunc(r.Seed.Users, func(u seedUser) bool { return SameEmail(u.Email, email) }) {
 		return
@@ -372,8 +372,8 @@ func (r *SeedReader) connection(name string) *SeedConnection {
 	return nil
 }
 
-// refer refuses the name of an unknown connection, or of one that the owner of an entry
-// may not use.
+// refer adds an issue for the name of an unknown connection, or of one that the owner of an
+// entry may not use.
 func (r *SeedReader) refer(owner, name string, path []any) {
 	c := r.connection(name)
 	switch {
@@ -464,8 +464,8 @@ func (r *SeedReader) filled(value any, path []any) any {
 	return value
 }
 
-// checkVariables refuses empty variables in the secrets of an unfilled config, and text
-// that was meant as a variable but would be sent as part of a credential.
+// checkVariables adds issues for empty variables in the secrets of an unfilled config, and
+// for text that was meant as a variable but would be sent as part of a credential.
 func (r *SeedReader) checkVariables(kind string, config map[string]any, path []any) {
 	for _, at := range secretsOf(kind, config, path) {
 		text, _ := ValueAt(config, at[len(path):]).(string)

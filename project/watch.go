@@ -36,11 +36,11 @@ type Event struct {
 	What string // Created, Changed or Deleted
 }
 
-// Watcher reports changes of files. It compares the sizes and times of files between
-// scans, which also works in containers and on network file systems. After Follow,
-// notifications of the system trigger the scans. A change is reported once two scans see
-// the same state, so that no partially written file is reported, and a file that an
-// editor replaces counts as changed. A Watcher is for one goroutine.
+// Watcher reports changes of files. It compares the sizes and times of files between scans,
+// which also works in containers and on network file systems. After Follow, notifications
+// of the system trigger the scans. A change is reported once two scans see the same state,
+// so that no partially written file is reported, and a file that an editor replaces counts
+// as changed. A Watcher is not safe for concurrent use.
 type Watcher struct {
 	clock    clock.Clock
 	scan     func() (Listing, error)
@@ -60,8 +60,8 @@ func NewWatcher(c clock.Clock, seen Listing, scan func() (Listing, error)) *Watc
 	return &Watcher{clock: c, scan: scan, reported: maps.Clone(seen), last: seen}
 }
 
-// Next waits for changes and returns them sorted by path, one for each file. An error
-// other than that of ctx is the error of a scan. It is returned once, and the next call
+// Next waits for changes and returns them sorted by path, one for each file. An error other
+// than that of ctx is the error of a scan; it is returned once, and the next call
 // continues.
 func (w *Watcher) Next(ctx context.Context) ([]Event, error) {
 	for {

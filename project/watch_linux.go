@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// local are the magic numbers of file systems that only this kernel changes. Changes that
-// other machines make to network file systems are not notified.
+// local are the magic numbers of file systems that only this kernel changes. The kernel
+// does not report changes that other machines make to network file systems.
 var local = []int64{unix.EXT4_SUPER_MAGIC, unix.XFS_SUPER_MAGIC, unix.BTRFS_SUPER_MAGIC, unix.F2FS_SUPER_MAGIC, unix.TMPFS_MAGIC, unix.OVERLAYFS_SUPER_MAGIC, zfs}
 
 const zfs = 0x2FC12FC1

@@ -14,7 +14,7 @@ var ErrBackwards = errors.New("the clock cannot go backwards")
 
 // Virtual is a clock that only Advance moves.
 type Virtual struct {
-	advance sync.Mutex // one Advance at a time
+	advance sync.Mutex // serializes calls of Advance
 
 	mu     sync.Mutex
 	now    time.Time
@@ -92,10 +92,10 @@ func (v *Virtual) fire(t *timer) {
 	v.call(t.f)
 }
 
-// Advance moves the clock to a time, stopping at every scheduled call up to and
-// including that time. Before each call it waits until the clock is not held; calls
-// at the same time run one after the other in the order of their scheduling. If ctx
-// ends, it returns early with the clock in between.
+// Advance moves the clock to a time, stopping at every scheduled call up to and including
+// that time. Before each call it waits until the clock is not held; calls scheduled for the
+// same time run sequentially, in the order in which they were scheduled. If ctx ends, it
+// returns early with the clock in between.
 func (v *Virtual) Advance(ctx context.Context, to time.Time) error {
 	v.advance.Lock()
 	defer v.advance.Unlock()
@@ -214,9 +214,9 @@ func (v *Virtual) startNext() bool {
 	return true
 }
 
-// WaitIdle waits until the clock is not held, at most for patience in real time.
-// After that, functions of WhenIdle run immediately until done is called: the running
-// one may be waiting for the caller.
+// WaitIdle waits until the clock is not held, for at most patience in real time. After
+// that, functions of WhenIdle run immediately until done is called: the running one may be
+// waiting for the caller.
 func (v *Virtual) WaitIdle(ctx context.Context, patience time.Duration) (done func()) {
 	waiting, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()

@@ -90,7 +90,8 @@ func (s *Source) Token(n int) string {
 	out := make([]byte, 0, n)
 	for len(out) < n {
 		for _, b := range s.Bytes(n) {
-			// 248 is the largest multiple of 62 in a byte; the rest would favour the first letters.
+			// 248 is the largest multiple of 62 in a byte; the others would favour the
+			// first letters.
 			if b < 248 && len(out) < n {
 				out = append(out, base62[b%62])
 			}
@@ -102,13 +103,13 @@ func (s *Source) Token(n int) string {
 // KeyPrefix begins every API key, so that scanners can recognize leaked ones.
 const KeyPrefix = "bpd_"
 
-// keyLength is how many characters of base62 follow the prefix: 256 bits.
+// keyLength is the number of base62 characters after the prefix: 256 bits.
 const keyLength = 43
 
 // APIKey returns a new API key.
 func (s *Source) APIKey() string { return KeyPrefix + s.Token(keyLength) }
 
-// usesKept is how long, by the clock, counts of At are kept at least.
+// usesKept is the minimum time, by the clock, for which counts of At are kept.
 const usesKept = time.Minute
 
 // uses counts the calls of At with the same time and names. Old counts are dropped, so
@@ -120,9 +121,9 @@ type uses struct {
 	past    map[string]int
 }
 
-// At returns a source for values that belong to a time and names. From a seeded source
-// it depends only on the seed, the time, the names, and the number of earlier calls
-// with the same ones, but not on other goroutines. Any other source returns itself.
+// At returns a source for values that belong to a time and names. From a seeded source it
+// depends only on the seed, the time, the names, and the number of earlier calls with the
+// same ones, but not on other goroutines. An unseeded source returns itself.
 func (s *Source) At(now time.Time, names ...string) *Source {
 	if s.seed == "" {
 		return s
@@ -163,8 +164,8 @@ func seeded(name string) *Source {
 // IsSeeded reports whether the source is deterministic.
 func (s *Source) IsSeeded() bool { return s.seed != "" }
 
-// Stream returns a source for one purpose. From a seeded source it depends only on the
-// seed and the names and starts over with each call. Any other source returns itself.
+// Stream returns a source for one purpose. From a seeded source it depends only on the seed
+// and the names and starts over with each call. An unseeded source returns itself.
 func (s *Source) Stream(names ...string) *Source {
 	if s.seed == "" {
 		return s

@@ -17,7 +17,7 @@ import (
 	"strings"
 )
 
-// ContentType is that of a page.
+// ContentType is the content type of a page.
 const ContentType = "text/plain; version=0.0.4; charset=utf-8"
 
 // Page is the answer to one scrape. It is not safe for concurrent use.

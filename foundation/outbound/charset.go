@@ -17,11 +17,10 @@ import (
 	"blueprintd/blueprint"
 )
 
-// Text returns a body as UTF-8: decoded from the charset that its byte order
-// mark, its content type, or a declaration in HTML or XML names. Invalid bytes
-// become U+FFFD. Text in an unknown charset is read as UTF-8. It reports false, with
-// the body unchanged, for one that is not UTF-8 and either names no charset, or an
-// unknown one for a type that is not textual.
+// Text returns a body as UTF-8: decoded from the charset that its byte order mark, its
+// content type, or a declaration in HTML or XML names. Invalid bytes become U+FFFD. Text in
+// an unknown charset is read as UTF-8. It returns the body unchanged and false if the body
+// is not UTF-8 and names no charset, or names an unknown one and is not of a textual type.
 func Text(contentType string, body []byte) (text []byte, ok bool) {
 	from := encodingOf(contentType, body)
 	if from == nil {
@@ -78,8 +77,8 @@ func encodingOf(contentType string, body []byte) encoding.Encoding {
 	return from
 }
 
-// isText8 reports whether a body is UTF-8 with characters beyond ASCII, which text in
-// other charsets hardly ever is.
+// isText8 reports whether a body is UTF-8 with characters beyond ASCII, which text in other
+// charsets almost never is.
 func isText8(body []byte) bool {
 	return utf8.Valid(body) && bytes.ContainsFunc(body, func(r rune) bool { return r >= utf8.RuneSelf })
 }
@@ -129,7 +128,7 @@ func BodyBytes(contentType string, value any) []byte {
 	return out
 }
 
-// base64Key is the one member of a body that is neither JSON nor text; see
+// base64Key is the only member of a body that is neither JSON nor text; see
 // blueprint.BodyValue.
 const base64Key = "$base64"
 

@@ -89,7 +89,7 @@ func parseAddresses(texts ...string) map[netip.Addr]bool {
 	return set
 }
 
-// classOf names what a plain address is, "" for the public internet.
+// classOf returns the class of a plain address, "" for the public internet.
 func classOf(addr netip.Addr) string {
 	for _, class := range classes {
 		if class.prefix.Contains(addr) {
@@ -112,7 +112,7 @@ var (
 	teredo     = netip.MustParsePrefix("2001::/32")
 )
 
-// embedded returns the IPv4 addresses that an IPv6 address leads to.
+// embedded returns the IPv4 addresses that are contained in an IPv6 address.
 func embedded(addr netip.Addr) []netip.Addr {
 	if !addr.Is6() || addr == netip.IPv6Loopback() || addr == netip.IPv6Unspecified() {
 		return nil
@@ -129,7 +129,7 @@ func embedded(addr netip.Addr) []netip.Addr {
 		return []netip.Addr{four(12)}
 	case sixToFour.Contains(addr):
 		return []netip.Addr{four(2)}
-	case teredo.Contains(addr): // the server, and the client with its bits turned round
+	case teredo.Contains(addr): // the server, and the client with inverted bits
 		return []netip.Addr{four(4), netip.AddrFrom4([4]byte{^b[12], ^b[13], ^b[14], ^b[15]})}
 	case b[8]&^2 == 0 && b[9] == 0 && b[10] == 0x5e && b[11] == 0xfe: // ISATAP
 		return []netip.Addr{four(12)}

@@ -20,28 +20,28 @@ import (
 
 // Options configures a Client. The zero value reaches only the public internet.
 type Options struct {
-	// Allow lists ranges that are open in addition to the public internet.
+	// Allow lists ranges that are allowed in addition to the public internet.
 	Allow []netip.Prefix
 	// DialTimeout bounds the look-up of a name and connecting; default 10 s.
 	DialTimeout time.Duration
 	// TLSTimeout bounds the handshake; default 10 s.
 	TLSTimeout time.Duration
-	// HeaderTimeout bounds the wait for the headers of an answer; default 10 min.
-	// The request's context bounds the whole exchange.
+	// HeaderTimeout bounds the wait for the headers of a response; default 10 min. The
+	// request's context bounds the whole exchange.
 	HeaderTimeout time.Duration
 	// Resolver looks names up; nil means the system's.
 	Resolver *net.Resolver
 	// RootCAs are the trusted certificate authorities; nil means the system's.
 	RootCAs *x509.CertPool
-	// Network replaces the real network. Nothing is dialled then, so addresses, ports
+	// Network replaces the real network. No connection is made then, so addresses, ports
 	// and spellings are not checked. Nil means the real network.
 	Network Network
 }
 
-// MaxHeaderBytes is the maximum size of the headers of an answer.
+// MaxHeaderBytes is the maximum size of the headers of a response.
 const MaxHeaderBytes = 256 << 10
 
-// ErrHeaders says that the headers of an answer are larger than MaxHeaderBytes.
+// ErrHeaders is returned if the headers of a response are larger than MaxHeaderBytes.
 var ErrHeaders = errors.New("the headers of the answer are too large")
 
 // Client makes guarded connections and HTTP requests. It may be used by any
@@ -54,7 +54,7 @@ type Client struct {
 	http      *http.Client
 }
 
-// New makes a client. It opens no connection and starts nothing.
+// New returns a client. It opens no connection and starts no goroutine.
 func New(options Options) *Client {
 	c := &Client{guard: newGuard(options.Allow), fake: options.Network}
 	c.dialer = &net.Dialer{
@@ -72,8 +72,8 @@ func New(options Options) *Client {
 		ExpectContinueTimeout:  time.Second,
 		MaxResponseHeaderBytes: MaxHeaderBytes,
 		ForceAttemptHTTP2:      true,
-		// The transport silently repeats a request when a reused connection is
-		// closed by the other side; a node with effect once must not be repeated.
+		// The transport silently repeats a request if the server closes a reused
+		// connection, but the request of a node with effect "once" must not be repeated.
 		DisableKeepAlives: true,
 	}
 	var base http.RoundTripper = c.transport
@@ -91,9 +91,9 @@ func orDefault(d, otherwise time.Duration) time.Duration {
 	return otherwise
 }
 
-// Do sends a request, as http.Client.Do does. Errors are *RefusedError,
-// ErrRedirects, ErrHeaders, or those of net, crypto/tls and context; they never hold the
-// address of the request, which may contain a secret.
+// Do sends a request, as http.Client.Do does. Errors are *RefusedError, ErrRedirects,
+// ErrHeaders, or those of net, crypto/tls and context; they never contain the address of
+// the request, which may contain a secret.
 func (c *Client) Do(request *http.Request) (*http.Response, error) {
 	response, err := c.http.Do(request)
 	if err == nil {
@@ -157,11 +157,11 @@ func (c *Client) control(_ context.Context, _, address string, _ syscall.RawConn
 	return nil
 }
 
-// Network replaces the internet (Options.Network). It is called for each hop of a
-// redirect; CallerOf(ctx) identifies the node. It must be safe for concurrent use.
+// Network replaces the internet (Options.Network). It is called for each hop of a redirect;
+// CallerOf(ctx) returns the node. It must be safe for concurrent use.
 type Network interface {
-	// RoundTrip answers one HTTP request, as http.RoundTripper does. An error that is
-	// a *blueprint.Failure becomes the node's.
+	// RoundTrip answers one HTTP request, as http.RoundTripper does. A *blueprint.Failure
+	// becomes the error of the node.
 	RoundTrip(request *http.Request) (*http.Response, error)
 	// DialContext opens a connection to "host:port", for mail.
 	DialContext(ctx context.Context, network, address string) (net.Conn, error)
@@ -219,16 +219,16 @@ func CallerOf(ctx context.Context) Caller {
 
 type authorizerKey struct{}
 
-// Authorizer adds credentials to a request that is about to be sent. Its error says
-// that they may not go to the host.
+// Authorizer adds credentials to a request that is about to be sent. It returns an error if
+// they may not be sent to the host.
 type Authorizer func(ctx context.Context, request *http.Request) error
 
-// Authorize returns a context under which authorize adds credentials to every
-// request of a Client. They are added to a copy just before it is sent, so that no
-// redirect carries them on: authorize is called for every hop. If it fails for the
-// first, nothing is sent; if for a later one, that is sent without credentials, or
-// not at all if it has a body, which is not meant for another service. Requests by
-// authorize itself, for a token, are neither authorized nor recorded.
+// Authorize returns a context under which authorize adds credentials to every request of a
+// Client. They are added to a copy just before it is sent, so redirects do not carry them:
+// authorize is called for every hop. If it fails for the first request, nothing is sent. If
+// it fails for a redirect, the request is sent without credentials, or not at all if it has
+// a body, because the body is not meant for another service. Requests made by authorize
+// itself, for a token, are neither authorized nor recorded.
 func Authorize(ctx context.Context, authorize Authorizer) context.Context {
 	if authorize == nil {
 		return ctx
@@ -258,7 +258,7 @@ func authorized(request *http.Request) (*http.Request, error) {
 	}
 }
 
-// sent clears NotSent in a failure: the request that was redirected has been sent.
+// sent clears NotSent in a failure, because the redirected request has been sent.
 func sent(err error) error {
 	var failure *blueprint.Failure
 	if !errors.As(err, &failure) || !failure.NotSent {

@@ -28,8 +28,8 @@
 // databases) are refused, because a request can be crafted to be a command there;
 // DialContext does not check ports.
 //
-// Authorize adds credentials to each request under a context just before it is
-// sent; neither a redirect nor an answer contains them.
+// Authorize adds credentials to each request under a context just before it is sent;
+// neither redirects nor responses contain them.
 //
 // RecordHops records which requests were sent. ReadAll limits a body after
 // decompression.

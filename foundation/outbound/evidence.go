@@ -15,16 +15,16 @@ import (
 	"blueprintd/foundation/secret"
 )
 
-// MaxEvidence is how many bytes of a body Evidence keeps.
+// MaxEvidence is the number of bytes of a body that Evidence keeps.
 const MaxEvidence = 16 << 10
 
-// maxEvidenceText is how many bytes of a URL Evidence keeps, and the maximum size of a
-// header value. All headers together may be as large as a body.
+// maxEvidenceText is the number of bytes of a URL that Evidence keeps, and the maximum size
+// of a header value. All headers together may be as large as a body.
 const maxEvidenceText = 8 << 10
 
-// Evidence keeps the last request that was sent under a context and its answer, for
-// the record of a failed node. It holds at most MaxEvidence bytes of either body
-// and is safe for concurrent use.
+// Evidence keeps the last request sent under a context and its response, for the record of
+// a failed node. It keeps at most MaxEvidence bytes of each body. It is safe for concurrent
+// use.
 type Evidence struct {
 	mu   sync.Mutex
 	last *exchange
@@ -45,7 +45,7 @@ type exchange struct {
 // beginning is the first bytes of a body.
 type beginning struct {
 	data  []byte
-	whole bool // data is all of it
+	whole bool // data is the whole body
 }
 
 func (b *beginning) add(data []byte) {
@@ -60,7 +60,7 @@ func WithEvidence(ctx context.Context) (context.Context, *Evidence) {
 	return context.WithValue(ctx, evidenceKey{}, e), e
 }
 
-// WithoutEvidence returns a context whose requests are not kept: for requests that
+// WithoutEvidence returns a context whose requests are not kept. It is for requests that
 // end a session and would replace the one that failed.
 func WithoutEvidence(ctx context.Context) context.Context {
 	return context.WithValue(ctx, evidenceKey{}, (*Evidence)(nil))
@@ -75,8 +75,8 @@ func KeepMail(ctx context.Context, x *blueprint.StepExchange) {
 	}
 }
 
-// Exchange returns the last exchange, masked and redacted; nil when nothing was sent.
-// It may be called during a request, and on a nil Evidence.
+// Exchange returns the last exchange, masked and redacted; nil if nothing was sent. It may
+// be called during a request, and on a nil Evidence.
 func (e *Evidence) Exchange(m *secret.Masker) *blueprint.StepExchange {
 	if e == nil {
 		return nil
@@ -195,8 +195,8 @@ func beginningOf(open func() (io.ReadCloser, error)) *beginning {
 	return b
 }
 
-// witness starts the evidence of a request; nil if none is kept. The body is read
-// only by Exchange, by GetBody, which the requests of nodes have.
+// witness starts the evidence of a request; nil if none is kept. Only Exchange reads the
+// body, through GetBody, which the requests of nodes have.
 func witness(request *http.Request) *witnessed {
 	e, _ := request.Context().Value(evidenceKey{}).(*Evidence)
 	if e == nil {
@@ -226,7 +226,7 @@ func (w *witnessed) connected() {
 	w.evidence.last = w.exchange
 }
 
-// answered records the answer, and its body while it is read.
+// answered records the response, and its body while it is read.
 func (w *witnessed) answered(response *http.Response) {
 	if w == nil {
 		return
@@ -256,7 +256,7 @@ func (b *witnessedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// ShortLine returns text on one line, in at most so many bytes.
+// ShortLine returns text on one line of at most most bytes.
 func ShortLine(source string, most int) string {
 	line := strings.Join(strings.Fields(strings.Map(func(c rune) rune {
 		if c < ' ' || c == 0x7f {

@@ -19,7 +19,7 @@ import (
 	"blueprintd/foundation/secret"
 )
 
-// ErrNodeTimeout is the cause of a context that ends by the time-out of a node.
+// ErrNodeTimeout is the cause of a context that ended because of the node's time-out.
 var ErrNodeTimeout = errors.New("the node's time-out")
 
 // The kinds of faults. Recordings contain them: their meaning must not change.

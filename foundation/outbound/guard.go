@@ -81,7 +81,7 @@ func (g *guard) allowed(addr netip.Addr) bool {
 	return slices.ContainsFunc(g.allow, func(p netip.Prefix) bool { return p.Contains(addr) })
 }
 
-// named reports whether an entry is for this one address.
+// named reports whether an entry names exactly this address.
 func (g *guard) named(addr netip.Addr) bool {
 	return slices.ContainsFunc(g.allow, func(p netip.Prefix) bool { return p.IsSingleIP() && p.Addr() == addr })
 }

@@ -14,7 +14,7 @@ import (
 	"sync/atomic"
 )
 
-// MaxRedirects is how many redirects one request follows.
+// MaxRedirects is the maximum number of redirects of one request.
 const MaxRedirects = 5
 
 // ErrRedirects is returned after more than MaxRedirects redirects.
@@ -78,7 +78,7 @@ func closeBody(request *http.Request) {
 	}
 }
 
-// checkURL refuses URLs that need no look-up to be refused. Ports only matter on the
+// checkURL refuses URLs that can be refused without a look-up. Ports only matter on the
 // real network.
 func checkURL(u *url.URL, real bool) *RefusedError {
 	host := u.Hostname()
@@ -170,11 +170,11 @@ func dropPrivate(header http.Header) {
 	}
 }
 
-// ErrTooLarge is returned for a body beyond the limit.
+// ErrTooLarge is returned for a body that exceeds the limit.
 var ErrTooLarge = errors.New("the answer is too large")
 
-// ReadAll reads a body of at most limit bytes, else it returns ErrTooLarge. The limit
-// applies after decompression, and bounds it.
+// ReadAll reads a body of at most limit bytes and returns ErrTooLarge for a larger one. The
+// limit applies after decompression, and bounds it.
 func ReadAll(body io.Reader, limit int64) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(body, limit+1))
 	if err != nil {

@@ -16,16 +16,15 @@ import (
 	"blueprintd/foundation/secret"
 )
 
-// Limits of a Tape: bytes of one body, bytes of all bodies, and exchanges.
+// The limits of a Tape: bytes of one body, bytes of all bodies, and number of exchanges.
 const (
 	MaxTaped      = 1 << 20
 	MaxTape       = 8 << 20
 	MaxTapedCalls = 10_000
 )
 
-// Tape records the exchanges under a context, redacted; see secret.Redact. What was
-// redacted in a request is masked in the answer too. A Tape is safe for concurrent
-// use.
+// Tape records the redacted exchanges under a context; see secret.Redact. A value that was
+// redacted in a request is masked in the response too. A Tape is safe for concurrent use.
 type Tape struct {
 	now  func() time.Time
 	mu   sync.Mutex
@@ -38,7 +37,7 @@ type Tape struct {
 type taped struct {
 	blueprint.Exchange
 	hidden *secret.Redactor // credentials in the request
-	answer *copied          // nil before the answer and once it is complete
+	answer *copied          // nil before the response and once it is complete
 	status int
 	header http.Header
 }
@@ -96,8 +95,8 @@ func redactedHeaders(r *secret.Redactor, headers map[string]string) map[string]s
 	return headers
 }
 
-// List returns the exchanges in the order of their start, and whether some are
-// missing. One in progress has the body so far and is marked as cut.
+// List returns the exchanges in the order of their start, and whether some are missing. An
+// exchange in progress has the body received so far and is marked as truncated.
 func (t *Tape) List() (list []blueprint.Exchange, full bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -126,14 +125,14 @@ func (t *Tape) begin(ctx context.Context) *taped {
 	return x
 }
 
-// keep returns as much of a body as there is room for. t.mu is held.
+// keep returns as much of a body as fits. t.mu is held.
 func (t *Tape) keep(body []byte) (kept []byte, cut bool) {
 	most := min(len(body), MaxTaped, t.room)
 	t.room -= most
 	return body[:most], most < len(body)
 }
 
-// answered returns the answer with the body so far. t.mu is held.
+// answered returns the response with the body received so far. t.mu is held.
 func (t *Tape) answered(x *taped, body []byte, whole bool) blueprint.ExchangeResponse {
 	body, plain := readable(x.header, body)
 	kept, cut := t.keep(body)
@@ -142,7 +141,7 @@ func (t *Tape) answered(x *taped, body []byte, whole bool) blueprint.ExchangeRes
 	return *x.hidden.Masker().Exchange(blueprint.Exchange{Response: &answer}).Response
 }
 
-// record sends a request by next and records it. connected reports whether it had a
+// record sends a request through next and records it. connected reports whether it had a
 // connection.
 func record(request *http.Request, connected func() bool, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
 	tape, _ := request.Context().Value(tapeKey{}).(*Tape)

@@ -230,7 +230,7 @@ func (r Rules) request(node string, recorded, got *blueprint.ExchangeRequest) []
 		found = append(found, d)
 	}
 	if recorded.Method == Mail || recorded.Cut {
-		return found // the encoding of a mail, and what was cut, cannot be compared
+		return found // the encoding of a mail and truncated bodies cannot be compared
 	}
 	body := r.Compare(node, what+" body", withoutClientInfo(recorded.Body), withoutClientInfo(got.Body))
 	for i := range body {

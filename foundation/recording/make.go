@@ -59,7 +59,7 @@ func object(r *secret.Redactor, given map[string]any) map[string]any {
 	return out
 }
 
-// mask masks everywhere in the results what looked like a credential in one place.
+// mask masks a value that looked like a credential in one place everywhere in the results.
 func (f *File) mask(m *secret.Masker) {
 	if m == nil {
 		return
@@ -214,14 +214,13 @@ type NamedFile struct {
 	Content string `json:"content"`
 }
 
-// TestFiles returns a blueprint file, a test that expects what the run did and, if
-// the run was recorded, the cassette for the test. kinds is the catalogue of node
-// types.
+// TestFiles returns a blueprint file, a test that expects the results of the run and, if
+// the run was recorded, the cassette for the test. kinds is the catalogue of node types.
 //
-// The test expects the status, the output and the outcome of each step, except for
-// unstable values (see stable) and outputs beyond 64 KiB. Steps that need a person
-// or another run are stubbed with their outputs; without a cassette, so is every
-// step that is not pure. Secret variables get placeholders, which a comment names.
+// The test expects the status, the output and the outcome of each step, except for unstable
+// values (see stable) and outputs larger than 64 KiB. Steps that need a person or another
+// run are stubbed with their outputs; without a cassette, so is every step that is not
+// pure. Secret variables get placeholders, which a comment names.
 func (f *File) TestFiles(kinds map[string]*blueprint.NodeType) ([]NamedFile, error) {
 	name := slug(f.Blueprint.Title)
 	plan, err := document.Marshal(f.Blueprint.members(), false)
@@ -304,7 +303,7 @@ func (f *File) test(name string, kinds map[string]*blueprint.NodeType) map[strin
 	return test
 }
 
-// stub returns the stub of a step, nil when it needs none.
+// stub returns the stub of a step, nil if it needs none.
 func (f *File) stub(at *blueprint.Step, kinds map[string]*blueprint.NodeType) map[string]any {
 	kind := kinds[blueprint.NormalType(at.NodeType)]
 	if kind == nil || !kind.NeedsStub(f.Cassette != nil) {

@@ -41,7 +41,7 @@ func (p *Player) Has(address, method, url string) bool {
 	return p.find(address, method, url) >= 0
 }
 
-// find returns the exchange that answers, or -1. p.mu is held.
+// find returns the index of the exchange that answers, or -1. p.mu is held.
 func (p *Player) find(address, method, url string) int {
 	own, same := -1, -1
 	for i := range p.list {
@@ -73,7 +73,7 @@ func (p *Player) matches(i int, method, url string) bool {
 	return recorded.Method == method && p.Rules.text(recorded.URL, url)
 }
 
-// take uses the exchange that answers a request and records where they differ.
+// take uses the exchange that answers a request and records how they differ.
 func (p *Player) take(ctx context.Context, request blueprint.ExchangeRequest) (*blueprint.Exchange, error) {
 	caller := outbound.CallerOf(ctx)
 	p.mu.Lock()
@@ -92,8 +92,8 @@ func (p *Player) take(ctx context.Context, request blueprint.ExchangeRequest) (*
 	return x, nil
 }
 
-// Differences returns how requests differed from the recording, in their order, and
-// then the exchanges that were not used.
+// Differences returns how requests differed from the recording, in the order of the
+// requests, followed by the exchanges that were not used.
 func (p *Player) Differences() []Difference {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -148,7 +148,7 @@ func isRandomSource(value any, id string) bool {
 	return false
 }
 
-// learnRandom records the outputs of steps that use random values; they are not
+// learnRandom records the outputs of steps that use random values; those outputs are not
 // stable wherever they occur.
 func (s *stable) learnRandom(f *File) {
 	for i := range f.Run.Steps {
@@ -162,7 +162,7 @@ func (s *stable) learnRandom(f *File) {
 	}
 }
 
-// hasRandom reports whether a text contains a random value, or is a short one.
+// hasRandom reports whether a text contains a random value or is a short one itself.
 func (s *stable) hasRandom(text string) bool {
 	if s.random[text] {
 		return true
@@ -248,7 +248,7 @@ func kind(text string) string {
 	return "id" + strconv.Itoa(len(text))
 }
 
-// isVolatile reports whether a candidate differs each time.
+// isVolatile reports whether a candidate differs between runs.
 func (p *Volatile) isVolatile(text string) bool {
 	switch of := kind(text); of {
 	case "exec":

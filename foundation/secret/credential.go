@@ -8,16 +8,16 @@ import (
 	"unicode/utf8"
 )
 
-// shortestCredential is how many characters a credential must have to be replaced in
-// data, where a shorter one may be an ordinary word.
+// shortestCredential is the minimum number of characters of a credential that is replaced
+// in data. A shorter one may be an ordinary word.
 const shortestCredential = 16
 
 // Credentials replaces the credentials of a connection in the answers of a service:
 // only in values, never in keys, and not in other encodings. The nil Credentials replaces nothing. It is safe for concurrent use.
 type Credentials struct{ replacer *strings.Replacer }
 
-// NewCredentials returns the Credentials for secrets, which include the forms in
-// which headers hold them; nil when all are too short.
+// NewCredentials returns the Credentials for secrets, including their forms in headers; nil
+// if all are too short.
 func NewCredentials(secrets []string) *Credentials {
 	var pairs []string
 	for _, text := range secrets {
@@ -40,8 +40,8 @@ func (c *Credentials) Text(text string) (string, bool) {
 	return out, out != text
 }
 
-// Value replaces credentials in the values of a plain JSON value and reports
-// whether there were any. A value without one is returned as it is, not copied.
+// Value replaces credentials in the values of a plain JSON value and reports whether there
+// were any. A value without any is returned unchanged, not copied.
 func (c *Credentials) Value(value any) (any, bool) {
 	if c == nil {
 		return value, false
@@ -61,8 +61,8 @@ func (c *Credentials) Value(value any) (any, bool) {
 	return value, false
 }
 
-// mapList replaces the elements of a list that f changes. A list without a change
-// is returned as it is, not copied.
+// mapList replaces the elements of a list that f changes. An unchanged list is returned
+// itself, not copied.
 func mapList(list []any, f func(any) (any, bool)) (any, bool) {
 	var out []any
 	for i, element := range list {

@@ -16,24 +16,24 @@ import (
 // Mask replaces a secret.
 const Mask = "***"
 
-// shortest is how many characters a secret must have to be searched for inside
-// other text; a shorter one would match ordinary words.
+// shortest is the minimum number of characters of a secret that is searched for inside
+// other text. A shorter one would match ordinary words.
 const shortest = 6
 
-// Masker replaces secret values in text and JSON: as they are, in base64, in
-// hexadecimal, with any characters escaped as in URLs, JSON and XML, and broken
-// into lines. The nil Masker changes nothing. A Masker is safe for concurrent use.
+// Masker replaces secret values in text and JSON: verbatim, in base64, in hexadecimal, with
+// any characters escaped as in URLs, JSON and XML, and broken into lines. The nil Masker
+// changes nothing. A Masker is safe for concurrent use.
 type Masker struct {
 	replacer *strings.Replacer
 	forms    []string        // what the replacer looks for, the longest first
 	joined   string          // the forms one after the other
 	plain    []string        // the secrets, and their unescaped forms
 	longest  int             // bytes that a secret may take
-	whole    map[string]bool // strings too short to search for, masked when they stand alone
+	whole    map[string]bool // strings too short to search for, masked only if they are the whole text
 }
 
-// NewMasker returns a Masker for strings and other plain JSON values, nil when there
-// is nothing to mask.
+// NewMasker returns a Masker for strings and other plain JSON values, nil if there is
+// nothing to mask.
 func NewMasker(values []any) *Masker {
 	m := &Masker{whole: map[string]bool{}}
 	var forms []string
@@ -41,7 +41,7 @@ func NewMasker(values []any) *Masker {
 		for _, text := range texts(value) {
 			if long(text) {
 				forms = append(forms, encodings(text)...)
-				m.longest = max(m.longest, 4*len(text)) // as in a query, with line breaks
+				m.longest = max(m.longest, 4*len(text)) // as in a query with line breaks
 				for _, form := range sent(text) {
 					for _, plain := range unescapings(form) {
 						if len(strings.Join(strings.Fields(plain), "")) >= 3 && !slices.Contains(m.plain, plain) {
@@ -57,7 +57,7 @@ func NewMasker(values []any) *Masker {
 	if len(forms) == 0 && len(m.whole) == 0 {
 		return nil
 	}
-	// The longest first: a shorter form must not leave the end of a longer one.
+	// Longest first: a shorter form must not leave the end of a longer one.
 	slices.SortFunc(forms, func(a, b string) int { return cmp.Or(len(b)-len(a), cmp.Compare(a, b)) })
 	m.forms, m.joined = forms, strings.Join(forms, "\x00")
 	var pairs []string
@@ -143,8 +143,8 @@ func encodings(text string) []string {
 	return forms
 }
 
-// sent returns the forms in which a text may be sent: whole, trimmed as in a header,
-// and, as in a URL, up to a "#" and in the parts between "&".
+// sent returns the forms in which a text may be sent: whole, trimmed as in a header and, as
+// in a URL, up to a "#" and in the parts between "&".
 func sent(text string) []string {
 	forms := []string{text}
 	add := func(form string, least int) {
@@ -161,7 +161,7 @@ func sent(text string) []string {
 	return forms
 }
 
-// Text replaces every secret in text by Mask.
+// Text replaces every secret in text with Mask.
 func (m *Masker) Text(text string) string {
 	if m == nil {
 		return text
@@ -172,9 +172,8 @@ func (m *Masker) Text(text string) string {
 	return m.replace(text)
 }
 
-// replace masks the secrets that are long enough to be searched for, and their
-// beginnings where a text was cut. Escaped ones come first, because they may contain
-// others.
+// replace masks the secrets that are long enough to be searched for, and their beginnings
+// where a text was truncated. Escaped forms come first, because they may contain others.
 func (m *Masker) replace(text string) string {
 	if len(m.forms) == 0 {
 		return text
@@ -183,9 +182,9 @@ func (m *Masker) replace(text string) string {
 	return masked(text, m.cuts(text))
 }
 
-// Value masks the secrets in a plain JSON value, keys included: keys that mask to the
-// same text are numbered, as in "***" and "*** (2)". A value without secrets is
-// returned as it is, not copied.
+// Value masks the secrets in a plain JSON value, keys included: keys that mask to the same
+// text are numbered, as in "***" and "*** (2)". A value without secrets is returned
+// unchanged, not copied.
 func (m *Masker) Value(value any) any {
 	if m == nil {
 		return value
@@ -227,8 +226,8 @@ func mapNamed(object map[string]any, f func(name string, element any) (any, bool
 	return out, changed
 }
 
-// rename renames members of an object. Names that are taken are numbered, in a
-// deterministic order.
+// rename renames members of an object. Names that are taken are numbered in a deterministic
+// order.
 func rename[V any](object map[string]V, names []string, to func(string) string) {
 	slices.Sort(names)
 	values := make([]V, len(names))

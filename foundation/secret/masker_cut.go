@@ -7,12 +7,12 @@ import (
 	"unicode/utf8"
 )
 
-// minPart is how many bytes of a secret are masked where a text was cut: fewer occur
-// in ordinary words.
+// minPart is the minimum number of bytes of a secret that are masked where a text was
+// truncated: shorter parts occur in ordinary words.
 const minPart = 8
 
-// cuts finds the beginnings of secrets at the end of a text and before an ellipsis,
-// where a longer text was cut.
+// cuts finds the beginnings of secrets at the end of a text and before an ellipsis, where a
+// longer text was truncated.
 func (m *Masker) cuts(text string) (found []span) {
 	short, long := nextOf(text, "...", 0), nextOf(text, "…", 0)
 	for i, end := 0, 0; i < len(text); {
@@ -29,10 +29,10 @@ func (m *Masker) cuts(text string) (found []span) {
 	return found
 }
 
-// halfEscape matches an escape that was cut.
+// halfEscape matches a truncated escape.
 var halfEscape = pattern(`(%[0-9A-Fa-f]?|\\(u[0-9A-Fa-f]{0,3})?|&[a-z#0-9]{0,5})$`)
 
-// nextOf returns the index of mark after from, len(text) when there is none.
+// nextOf returns the index of mark after from, len(text) if there is none.
 func nextOf(text, mark string, from int) int {
 	from = min(from, len(text))
 	if i := strings.Index(text[from:], mark); i >= 0 {
@@ -41,8 +41,8 @@ func nextOf(text, mark string, from int) int {
 	return len(text)
 }
 
-// beginning returns the index of the beginning of a secret at the end of a text,
-// which may be cut within an escape; len(text) when there is none.
+// beginning returns the index of the beginning of a secret at the end of a text, which may
+// end within an escape; len(text) if there is none.
 func (m *Masker) beginning(text string) int {
 	end := len(text)
 	if tail := text[max(0, end-6):]; strings.ContainsAny(tail, `%\&`) {
@@ -64,8 +64,8 @@ func (m *Masker) beginning(text string) int {
 	return from
 }
 
-// Cut is Address for the beginning of a longer text: it also removes as much of its
-// end as the beginning of a secret may take.
+// Cut is Address for the beginning of a longer text: it also removes as much of its end as
+// the beginning of a secret may take.
 func (m *Masker) Cut(text string) string {
 	if m == nil {
 		return text
@@ -78,7 +78,7 @@ func (m *Masker) Cut(text string) string {
 	return text[:end]
 }
 
-// cutValue is Value for a body that was cut and is not text: {"$base64": text}.
+// cutValue is Value for a truncated body that is not text: {"$base64": text}.
 func (m *Masker) cutValue(value any) any {
 	object, ok := value.(map[string]any)
 	text, isText := object["$base64"].(string)

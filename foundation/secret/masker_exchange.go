@@ -6,8 +6,8 @@ import (
 	"blueprintd/blueprint"
 )
 
-// Exchange returns a masked copy of an exchange. Texts that were cut lose their end,
-// which may be the beginning of a secret.
+// Exchange returns a masked copy of an exchange. Truncated texts lose their end, which may
+// be the beginning of a secret.
 func (m *Masker) Exchange(x blueprint.Exchange) blueprint.Exchange {
 	if m == nil {
 		return x

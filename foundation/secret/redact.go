@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// Redact masks what looks like a credential in a plain JSON value that leaves the
-// server: strings and numbers under sensitive names such as password and
-// access_token, such parameters of URLs in texts, and texts with the shape of a
-// key. Known secrets are for a Masker. Templates stay. A value without credentials
-// is returned as it is, not copied.
+// Redact masks values that look like credentials in a plain JSON value that leaves the
+// server: strings and numbers under sensitive names such as password and access_token, such
+// parameters of URLs in texts, and texts with the shape of a key. Known secrets are the
+// task of a Masker. Templates stay. A value without credentials is returned unchanged, not
+// copied.
 func Redact(value any) any { return new(Redactor).Value(value) }
 
 // Value is Redact, recording what it masked.
@@ -64,8 +64,8 @@ func pairedWith(object map[string]any) string {
 	return ""
 }
 
-// under masks a value under a sensitive name; with count set, a number is only a
-// count. Templates stay.
+// under masks a value under a sensitive name. If count is set, a number is a count and not
+// masked. Templates stay.
 func (r *Redactor) under(value any, count bool) (any, bool) {
 	switch v := value.(type) {
 	case string:

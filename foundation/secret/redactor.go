@@ -35,9 +35,9 @@ func (r *Redactor) Header(name, value string) string {
 	return Mask
 }
 
-// Masker returns a Masker for what was recorded, also without an authentication
-// scheme, without the user name, for single cookies, and unescaped. Texts that are
-// too short to be searched for are left out.
+// Masker returns a Masker for what was recorded, also without an authentication scheme,
+// without the user name, for single cookies, and unescaped. Texts that are too short to be
+// searched for are skipped.
 func (r *Redactor) Masker() *Masker {
 	var values []any
 	add := func(text string) {

@@ -1,5 +1,5 @@
-// Package secret encrypts stored secrets (Sealer) and removes them from everything
-// that is shown: known ones (Masker) and what looks like a credential (Redact).
+// Package secret encrypts stored secrets (Sealer) and removes secrets from everything that
+// is shown: known ones (Masker) and values that look like credentials (Redact).
 package secret
 
 import (
@@ -16,16 +16,17 @@ import (
 // KeySize is the size of a master key in bytes.
 const KeySize = 32
 
-// Sealer encrypts with AES-256-GCM under a key derived from the master key. A
-// sealed text is bound to its place and cannot be opened for another one. A Sealer is safe for concurrent use.
+// Sealer encrypts with AES-256-GCM under a key derived from the master key. A sealed text
+// is bound to a name, its place, and cannot be opened under another one. A Sealer is safe
+// for concurrent use.
 type Sealer struct {
 	aead   cipher.AEAD
 	check  []byte
 	backup []byte // the key of Sign
 }
 
-// errSealed is returned for a text that was sealed with another key or for another
-// place, or was changed.
+// errSealed is returned for a text that was changed, or sealed with another key or for
+// another place.
 var errSealed = errors.New("sealed text does not open with this master key")
 
 // NewSealer returns a Sealer for a master key of KeySize bytes.
@@ -62,15 +63,15 @@ func NewKey() []byte {
 // stored beside sealed data.
 func (s *Sealer) Check() []byte { return s.check }
 
-// Sign returns the HMAC-SHA256 of the digest of a backup, under a key derived
-// from the master key for that alone.
+// Sign returns the HMAC-SHA256 of the digest of a backup, under a key derived from the
+// master key only for this purpose.
 func (s *Sealer) Sign(digest []byte) []byte {
 	mac := hmac.New(sha256.New, s.backup)
 	mac.Write(digest)
 	return mac.Sum(nil)
 }
 
-// Signed reports whether mac is what Sign returned for digest.
+// Signed reports whether mac equals the result of Sign for digest.
 func (s *Sealer) Signed(digest, mac []byte) bool { return hmac.Equal(s.Sign(digest), mac) }
 
 // version is the first byte of every sealed text.
@@ -99,8 +100,9 @@ func (s *Sealer) Open(sealed []byte, place string) ([]byte, error) {
 	return plain, nil
 }
 
-// JournalPlace, RecordPlace and StatePlace name data that the engine seals and the
-// store seals again when the master key changes. JournalPlace is the place of each entry of an execution's journal.
+// JournalPlace, RecordPlace and StatePlace name data that the engine seals and the store
+// reseals when the master key changes. JournalPlace is the place of each entry of an
+// execution's journal.
 func JournalPlace(executionID string) string { return "journal/" + executionID }
 
 // RecordPlace is the place of the record of a finished execution.

@@ -45,8 +45,8 @@ func set(list ...string) map[string]bool {
 	return all
 }
 
-// SensitiveHeader reports whether a header of this name may hold a credential.
-// Counts of tokens, as in x-ratelimit-remaining-tokens, do not.
+// SensitiveHeader reports whether a header with this name may contain a credential. Counts
+// of tokens, as in x-ratelimit-remaining-tokens, are not credentials.
 func SensitiveHeader(name string) bool {
 	name = strings.ToLower(name)
 	if strings.Contains(name, "ratelimit") || slices.Contains(harmlessHeaders, name) {
@@ -55,8 +55,8 @@ func SensitiveHeader(name string) bool {
 	return slices.ContainsFunc(headerWords, func(word string) bool { return strings.Contains(name, word) })
 }
 
-// SensitiveName reports whether a member of an object or a field of a form of this
-// name may hold a credential.
+// SensitiveName reports whether a member of an object or a field of a form with this name
+// may contain a credential.
 func SensitiveName(name string) bool {
 	name = bare(name)
 	return sensitive[name] || slices.ContainsFunc(sensitiveSuffixes, func(suffix string) bool { return strings.HasSuffix(name, suffix) })

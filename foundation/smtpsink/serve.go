@@ -1,6 +1,6 @@
 // Package smtpsink is an SMTP server for one existing connection, such as an end of
 // net.Pipe, so that mail can be sent without a network. It accepts every login and
-// recipient; its caller decides about messages.
+// recipient; the caller decides about messages.
 package smtpsink
 
 import (
@@ -145,7 +145,7 @@ func oneLine(text string) string {
 // both sides write at the same time, they deadlock.
 type bufferedConn struct {
 	net.Conn
-	done chan struct{} // closed when everything is written, or cannot be, after Close
+	done chan struct{} // closed after Close, once everything is written or writing has failed
 
 	mu      sync.Mutex
 	more    *sync.Cond

@@ -116,7 +116,7 @@ func (t *TriggerChange) apply(ctx context.Context, server Server, blueprintID st
 }
 
 // Connections lists the connections that blueprints of the organization may use: those of
-// the organization and of the owner.
+// the organization and of its owner.
 func (s *InStore) Connections(ctx context.Context) ([]blueprint.Connection, error) {
 	of, err := s.Store.Organizations(ctx, s.Owner)
 	if err != nil {
@@ -253,7 +253,7 @@ func newTrigger(want *project.DesiredTrigger, o Options) TriggerChange {
 }
 
 // changedTrigger returns the change that makes a trigger match its file. A trigger that a
-// user or the breaker switched off is switched on only with force.
+// user or the breaker has switched off is switched on only with force.
 func changedTrigger(want *project.DesiredTrigger, have *blueprint.Trigger, o Options) TriggerChange {
 	c := TriggerChange{Action: Update, Type: want.Type, ID: have.ID, config: configChange(want, have)}
 	for _, name := range slices.Sorted(maps.Keys(c.config)) {

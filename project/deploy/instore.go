@@ -113,7 +113,7 @@ func (s *InStore) Delete(ctx context.Context, id string) error {
 	return blueprint.Deletion{Store: s.Store, CancelRuns: s.CancelRuns, TriggersChanged: s.TriggersChanged}.Delete(ctx, s.Owner, id)
 }
 
-// CreateTrigger implements Server. Where the server is reached is unknown here, so that the
+// CreateTrigger implements Server. The address of the server is unknown here, so the
 // address of a webhook is its path.
 func (s *InStore) CreateTrigger(ctx context.Context, blueprintID string, kind blueprint.TriggerType, config map[string]any, active bool) (id, address string, err error) {
 	config, err = settled(kind, nil, config)

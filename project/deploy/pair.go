@@ -130,8 +130,8 @@ func (p *Plan) makeWay(have []project.Deployed) {
 	}
 }
 
-// adopt pairs new files with the only blueprint of the same title that comes from no
-// folder. Without o.Adopt it only notes that there are some.
+// adopt pairs new files with the only blueprint of the same title that was not created from
+// a folder. Without o.Adopt it only adds a note.
 func adopt(files []project.Desired, p *pairing, o Options) (notes map[string]string, taken map[string]bool) {
 	notes, taken = map[string]string{}, map[string]bool{}
 	byTitle, count := map[string][]*project.Deployed{}, map[string]int{}
@@ -341,9 +341,10 @@ func nameInFile(dir string) (string, error) {
 	return name, nil
 }
 
-// sameFolder refuses to create all blueprints of a folder again because its name has
-// changed: if at least half of the files have the path or title of a blueprint under one
-// other name. The caller has checked that there are none under this name.
+// sameFolder returns an error if the plan would create all blueprints of a folder again
+// because its name has changed: if at least half of the files have the path or title of a
+// blueprint under one other name. The caller has checked that there are none under this
+// name.
 func sameFolder(name string, wanted []project.Desired, all []project.Deployed) error {
 	paths, titles := map[string]map[string]bool{}, map[string]map[string]bool{}
 	for i := range all {

@@ -26,7 +26,7 @@ const (
 	Create = "create"
 	Update = "update"
 	Delete = "delete"
-	Keep   = "keep" // no change, but a note
+	Keep   = "keep" // no change, only a note
 )
 
 // Plan holds the changes that make a server match a folder. It is immutable.
@@ -78,7 +78,7 @@ type Options struct {
 	Prune bool   // delete blueprints and triggers that have no file
 	Force bool   // overwrite changes made on the server
 	Adopt bool   // take over blueprints in Unsourced by their titles
-	// Unsourced are the blueprints on the server that come from no folder.
+	// Unsourced are the blueprints on the server that were not created from a folder.
 	Unsourced []project.Deployed
 	// Connections are the names of connections by id, for the text of a plan.
 	Connections map[string]string
@@ -247,8 +247,8 @@ func updated(file *project.Desired, have *project.Deployed, o Options) Change {
 	return c
 }
 
-// foreign is the conflict of another user's blueprint: any user can claim the source of
-// this folder, and would see the content of the file.
+// foreign is the conflict of a blueprint created by another user: any user can claim the
+// source of this folder, and would see the content of the file.
 const foreign = "another user created the blueprint and would see the content of the file; --force takes it over"
 
 // edited is the conflict of a blueprint that was changed since the last sync.
@@ -256,7 +256,7 @@ func edited(b *blueprint.Blueprint) string {
 	return fmt.Sprintf("it was changed on the server: it is version %s there, and the last sync made version %s; --force overwrites the change", b.Version, b.SyncedVersion)
 }
 
-// leftOver returns the change of a blueprint without a file.
+// leftOver returns the change of a blueprint whose file is gone.
 func leftOver(path string, gone *project.Deployed, o Options) Change {
 	c := Change{Action: Delete, Path: path, ID: gone.ID, Title: gone.Title}
 	switch {

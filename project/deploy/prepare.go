@@ -112,8 +112,8 @@ func Prepare(ctx context.Context, server Server, of Files, o Options) (*Plan, er
 	return Compare(of.wanted, have, o), nil
 }
 
-// allSeen refuses a folder with places that are not scanned and may contain the files of
-// blueprints, which would look deleted.
+// allSeen returns an error for a folder with places that are not scanned and may contain
+// the files of blueprints, which would then look deleted.
 func allSeen(of Files, have []project.Deployed, name string) error {
 	for _, place := range of.unseen {
 		for _, d := range have {
@@ -125,8 +125,8 @@ func allSeen(of Files, have []project.Deployed, name string) error {
 	return nil
 }
 
-// sameSource refuses two blueprints of one file, which an owner may have in two
-// organizations.
+// sameSource returns an error if two blueprints belong to one file, which is possible if
+// their owner has two organizations.
 func sameSource(have []project.Deployed) error {
 	seen := map[string]string{}
 	for _, d := range have {

@@ -112,8 +112,8 @@ func (g *Connections) first(fits func(*givenConnection) bool) *givenConnection {
 	return nil
 }
 
-// signIn returns why a connection cannot be used without a server: it, or the one that it
-// names, requires a user to sign in. "" means that it can.
+// signIn returns the reason why a connection cannot be used without a server: it, or the
+// connection that it names, requires a user to sign in. "" means that it can be used.
 func (g *Connections) signIn(c *givenConnection) string {
 	through := ""
 	if auth, _ := c.Config["auth"].(map[string]any); auth["type"] == "oauth2" {
@@ -174,7 +174,7 @@ func (g *Connections) Check(out io.Writer, f *project.Followed) error {
 	return nil
 }
 
-// unfit returns why a reference cannot name a connection, "" if it can.
+// unfit returns the reason why a reference cannot name a connection, "" if it can.
 func (g *Connections) unfit(c *givenConnection, to project.Reference) string {
 	if c == nil {
 		var all []string
@@ -215,8 +215,8 @@ func nodeAt(m any, path []any) (id string) {
 	return id
 }
 
-// knownWords are what excerpts of connections show below members that are to have
-// one of them. Any other value may be a secret, also below a name that has a slip.
+// knownWords are the values that excerpts of connections show for members with a fixed set
+// of values. Any other value may be a secret, even under a misspelled name.
 var knownWords = blueprint.ConnectionChoices()
 
 // namedMembers are the members of users and connections that excerpts may show.
@@ -384,8 +384,8 @@ func (s *Store) User(context.Context, string) (blueprint.User, error) {
 	return blueprint.User{}, errNoSignIn
 }
 
-// leastHidden is the length of the shortest value of an environment variable that is
-// masked, in bytes: shorter ones occur inside other words.
+// leastHidden is the minimum length of the value of an environment variable that is masked,
+// in bytes: shorter ones occur inside other words.
 const leastHidden = 8
 
 // openMembers are members of configs whose values are not masked, because they are needed
@@ -395,8 +395,8 @@ var (
 	openAddresses = []string{"url", "baseUrl", "tokenUrl", "authorizationUrl"}
 )
 
-// VariablesIn appends the values of environment variables in a config that may be
-// secrets. They are masked separately, as a response may contain a part of a credential.
+// VariablesIn appends the values of environment variables in a config that may be secrets.
+// They are masked separately, because a response may contain a part of a credential.
 func VariablesIn(found []string, value any, lookup func(string) (string, bool)) []string {
 	switch v := value.(type) {
 	case string:
@@ -466,11 +466,11 @@ func (o hidingOpener) Open(ctx context.Context, use blueprint.ConnectionUse) (*b
 	return open, err
 }
 
-// placeholders opens connections that reach no real service. Every id is a connection
+// placeholders opens connections that reach no real service. Every id opens a connection
 // without secrets, of the type that its node needs.
 type placeholders struct {
 	given map[string]recording.Connection
-	tools map[string]bool // ids of connections to MCP servers that prompts name
+	tools map[string]bool // ids of connections to MCP servers named by prompts
 }
 
 // Stubs returns placeholder connections for a run. given are configs without

@@ -1,6 +1,6 @@
-// Package testsuite runs the tests of blueprints: it reads test files, replaces the
-// outside world while a blueprint runs, compares the run with the expectations, and
-// reports the results.
+// Package testsuite runs the tests of blueprints: it reads test files, replaces external
+// services while a blueprint runs, compares the run with the expectations, and reports the
+// results.
 //
 // A test file is named *.test.yaml or *.test.json:
 //
@@ -36,13 +36,12 @@
 //	{"status", "headers"?, "body"?}      answers HTTP requests; for mail, 250 accepts it
 //	{"error": text}                      fails the node, or makes the host unreachable
 //
-// each with "times" (the number of answers, unlimited by default) and "delayMs" (real
-// time, at most a minute), or a list of these, which answer in turn: each once unless
-// it has times, the last without limit. No real service is reached: a request without
-// a stub or a recorded answer fails its node, with a message that shows the stub to
-// write.
+// each with "times" (the number of answers, unlimited by default) and "delayMs" (real time,
+// at most a minute), or a list of these, which are used in turn: each once unless it has
+// times, the last one without limit. No real service is reached: a request without a stub
+// or a recorded answer fails its node, with a message that shows the stub to write.
 //
-// Nodes of blueprints that nodes run can only be stubbed by their hosts.
+// Nodes of blueprints that are run by nodes can only be stubbed by host.
 //
 // # Expectations
 //

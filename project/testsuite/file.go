@@ -50,7 +50,7 @@ type Test struct {
 	Expect      map[string]any // nil for a test without expectations
 }
 
-// Stub answers instead of a node or a host.
+// Stub answers in place of a node or a host.
 type Stub struct {
 	Key     string
 	Answers []Answer
@@ -217,9 +217,9 @@ func (t *Suite) addWatched(path string) {
 	}
 }
 
-// loadTested reads a blueprint that a test file names at a path. wrong is the lines of its
-// errors. As a test file may name any file of the machine, errors are shown only for
-// files that are named like blueprints.
+// loadTested reads a blueprint that a test file names at a path. wrong contains its errors,
+// one per line. Because a test file may name any file of the machine, errors are shown only
+// for files that are named like blueprints.
 func loadTested(f *File, path string, at ...any) (b *project.Blueprint, wrong string) {
 	pointed := func(message string) string {
 		return project.Pointed(f.Document, []blueprint.Issue{{Path: at, Message: message}})

@@ -80,7 +80,7 @@ func (s *Stage) take(keys []string, accept func(*Answer) bool) (*Answer, error) 
 	return nil, nil
 }
 
-// Instead returns a node type whose nodes use their stubs, and run normally without one.
+// Instead returns a node type whose nodes use their stubs, or run normally without one.
 func (s *Stage) Instead(kind *blueprint.NodeType) *blueprint.NodeType {
 	stubbed := *kind
 	stubbed.Run = func(ctx context.Context, task *blueprint.Task) (blueprint.Result, error) {
@@ -156,7 +156,7 @@ func (s *Stage) Unused() (keys []string) {
 	return keys
 }
 
-// pause waits for a real time.
+// pause waits for a number of milliseconds in real time.
 func pause(ctx context.Context, milliseconds int) error {
 	if milliseconds == 0 {
 		return nil

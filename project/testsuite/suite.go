@@ -101,7 +101,7 @@ func (t *Suite) filter() string {
 }
 
 // runAll runs tests concurrently. Results are in the order of the tests, and each is
-// printed after those before it. Tests that the end of ctx or Bail leaves out are not
+// printed after those before it. Tests skipped because ctx ended or because of Bail are not
 // run, and their expectations are not written.
 func (t *Suite) runAll(whole context.Context, cases []*testCase) []*Result {
 	ctx, cancel := context.WithCancel(whole)

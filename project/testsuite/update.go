@@ -202,7 +202,7 @@ func cannot(index int, why string) error {
 	return blueprint.Errorf(blueprint.CodeBadRequest, "tests[%d].expect cannot be written, and the file is unchanged: %s; write it without sharing, or edit it yourself", index, why)
 }
 
-// exactly returns an expectation that only this value matches. Objects that look like
+// exactly returns an expectation that matches only this value. Objects that look like
 // matchers are wrapped in {"$exact": ...}.
 func exactly(value any) any {
 	switch v := value.(type) {
@@ -225,8 +225,8 @@ func exactly(value any) any {
 	return value
 }
 
-// merged returns an expectation that a value matches, and keeps the parts of the old one
-// that it matches already. partial is that of matching.value.
+// merged returns an expectation that a value matches, keeping the parts of the old one that
+// already match. partial is that of matching.value.
 func merged(want, got any, partial bool) any {
 	m := &matching{}
 	if m.value(nil, want, got, partial); len(m.found) == 0 {

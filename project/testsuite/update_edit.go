@@ -67,7 +67,7 @@ func (t *text) replace(path []any, old, present any) bool {
 	start := t.valueAt(path)
 	name, member := path[len(path)-1].(string)
 	if !member && old == nil {
-		return false // an element that may not be written at all
+		return false // an element that may not be written
 	}
 	flow := t.inFlow(path)
 	key, from := start, start
@@ -120,7 +120,7 @@ func (t *text) replace(path []any, old, present any) bool {
 		t.splice(from, end, " "+written)
 	case multiline:
 		t.splice(from, end, "\n"+written)
-	default: // a comment after the value stays on its line
+	default: // keeps a comment after the value on its line
 		t.splice(from, end, "")
 		t.after(end, written)
 	}
