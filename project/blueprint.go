@@ -147,7 +147,7 @@ func FindDangling(files []Desired) (found []Dangling) {
 			} else if ready[target] {
 				continue
 			} else if path := shortestPath(to, target, from); path != nil {
-				d.Message = "leads back to this file (" + strings.Join(append([]string{from}, path...), " -> ") + "); remove one of these references"
+				d.Message = "refers back to this file (" + strings.Join(append([]string{from}, path...), " -> ") + "); remove one of these references"
 				d.Indirect = false
 			}
 			found = append(found, d)

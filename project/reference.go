@@ -230,7 +230,7 @@ func Follow(name, base string, b *Blueprint) *Followed {
 				continue
 			}
 			if len(f.Files) == maxFollowed {
-				f.lost[target] = fmt.Errorf("is one file too many: at most %d are followed", maxFollowed)
+				f.lost[target] = fmt.Errorf("exceeds the limit of %d files", maxFollowed)
 				continue
 			}
 			found, issues, err := ReadFile(&Inputs{}, filepath.FromSlash(target))

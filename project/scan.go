@@ -157,7 +157,7 @@ func skipped(entry fs.DirEntry) bool {
 func notRead(entry fs.DirEntry, err error) string {
 	switch {
 	case entry.Type()&fs.ModeSymlink != 0:
-		return "it is a link to nothing, or out of the folder"
+		return "it is a broken link, or a link out of the folder"
 	case errors.Is(err, fs.ErrNotExist):
 		return ""
 	case err != nil:

@@ -64,10 +64,10 @@ func choiceOf(description string, words ...any) map[string]any {
 func defined(name string) map[string]any { return map[string]any{"$ref": "#/$defs/" + name} }
 
 func runSchema() map[string]any {
-	stored := openObject("The blueprint as it was.", []any{"title", "blueprint_map"}, map[string]any{
+	stored := openObject("The blueprint as it ran.", []any{"title", "blueprint_map"}, map[string]any{
 		"id": oneType("string", "its id on that server"), "version": oneType("string", "its version"), "title": oneType("string", "its title"), "blueprint_map": defined("map"),
 	})
-	schema := openObject("A run with its blueprint and what it exchanged.", []any{"format", "blueprint", "run"}, map[string]any{
+	schema := openObject("A run with its blueprint and its exchanges with other services.", []any{"format", "blueprint", "run"}, map[string]any{
 		"format": map[string]any{"const": "blueprintd-run/1"}, "exportedAt": oneType("string", "when it was exported"), "server": oneType("string", "the version of the server that it ran on"),
 		"blueprint": stored,
 		"run": openObject("The status record, and what went in and came out.", []any{"id", "status"}, map[string]any{
@@ -119,7 +119,7 @@ func nameReferences(value any, keys ...string) {
 // BlueprintSchema returns the schema of a blueprint file, with the configs of all node
 // and trigger types.
 func BlueprintSchema() map[string]any {
-	schema := closedObject("A blueprint: a graph of nodes, and what starts it.", []any{"title", "blueprint_map"}, map[string]any{
+	schema := closedObject("A blueprint: a graph of nodes and its triggers.", []any{"title", "blueprint_map"}, map[string]any{
 		"$schema":     oneType("string", "where this schema is, for editors"),
 		"title":       map[string]any{"type": "string", "minLength": json.Number("1"), "maxLength": json.Number("500"), "description": "the name for people"},
 		"description": map[string]any{"type": "string", "maxLength": json.Number("10000"), "description": "what it is for"},
@@ -195,8 +195,8 @@ func nodeSchema() (node, configs map[string]any) {
 			"then": map[string]any{"properties": map[string]any{"config": defined("config." + name)}},
 		})
 	}
-	types = append(types, map[string]any{"enum": old, "description": "another spelling of one of the others", "deprecated": true})
-	node = openObject("A step of the work.", []any{"id", "type", "title", "config"}, map[string]any{
+	types = append(types, map[string]any{"enum": old, "description": "another name for one of the types above", "deprecated": true})
+	node = openObject("A node of the blueprint.", []any{"id", "type", "title", "config"}, map[string]any{
 		"id":       map[string]any{"type": "string", "minLength": json.Number("1"), "description": "what edges and {{nodes.<id>.output}} call it; once in a map"},
 		"type":     map[string]any{"anyOf": types, "description": "what it does"},
 		"title":    oneType("string", "its name for people"),
@@ -245,7 +245,7 @@ func TriggerSchema() (trigger, configs map[string]any) {
 			"then": then,
 		})
 	}
-	trigger = openObject("What starts the blueprint by itself.", []any{"triggerType"}, map[string]any{
+	trigger = openObject("A trigger, which starts the blueprint automatically.", []any{"triggerType"}, map[string]any{
 		"triggerType": map[string]any{"anyOf": types, "description": "what starts it"},
 		"config":      map[string]any{"type": []any{"object", "null"}, "description": "how"},
 		"isActive":    oneType("boolean", "whether it is on; true when left out"),

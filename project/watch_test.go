@@ -152,7 +152,7 @@ func TestScan(t *testing.T) {
 		t.Errorf("found %v, want %v", got, want)
 	}
 	_, unseen, err := Survey(folder)
-	const leads = "it is a link to nothing, or out of the folder"
+	const leads = "it is a broken link, or a link out of the folder"
 	if want := []Unseen{{"linked", "it is a link", true}, {"loop", "it is a link", true}, {"nowhere.blueprint.yaml", leads, false}, {"out.blueprint.yaml", leads, false}}; err != nil || !slices.Equal(unseen, want) {
 		t.Errorf("not seen: %v, %v, want %v", unseen, err, want)
 	}

@@ -117,7 +117,7 @@ func (p *Plan) makeWay(have []project.Deployed) {
 			if b := wants(c); b != nil {
 				is := of[b.ID]
 				if is != nil && (is.Conflict != "" || is.Action == Keep && b.SyncedVersion != b.Version) {
-					c.Conflict, again = "its path belongs to blueprint "+b.ID+", which is left as is", true
+					c.Conflict, again = "its path belongs to blueprint "+b.ID+", which is not changed", true
 				}
 			}
 		}
@@ -150,12 +150,12 @@ func adopt(files []project.Desired, p *pairing, o Options) (notes map[string]str
 		switch {
 		case !isNew(file) || len(list) == 0:
 		case len(list) > 1 || count[file.Title] > 1:
-			notes[file.Path] = "? the title is not unique, so no blueprint can be taken over"
+			notes[file.Path] = "? the title is not unique, so no blueprint can be adopted"
 		case !o.Adopt:
-			notes[file.Path] = "? a blueprint of this title exists; --adopt takes it over"
+			notes[file.Path] = "? a blueprint with this title exists; --adopt adopts it"
 		default:
 			p.of[file.Path], taken[file.Path] = list[0], true
-			notes[file.Path] = "takes over the blueprint of this title"
+			notes[file.Path] = "adopts the blueprint with this title"
 		}
 	}
 	return notes, taken

@@ -119,11 +119,11 @@ func TestAdopt(t *testing.T) {
 	o.Unsourced = slices.Clone(f.have)
 	plan := Compare(files, nil, o)
 	if got, want := text(plan), `+ a  "A"
-    ? a blueprint of this title exists; --adopt takes it over
+    ? a blueprint with this title exists; --adopt adopts it
     0 nodes
     + trigger scheduled: cron "0 5 * * *"
 + b  "B"
-    ? the title is not unique, so no blueprint can be taken over
+    ? the title is not unique, so no blueprint can be adopted
     0 nodes
     + trigger scheduled: cron "0 5 * * *"
 + c  "C"
@@ -135,7 +135,7 @@ func TestAdopt(t *testing.T) {
 	o.Adopt = true
 	plan = f.sync(t, files[:1], o)
 	if got, want := text(plan), `~ a  "A"  u1
-    takes over the blueprint of this title
+    adopts the blueprint with this title
     ? trigger scheduled u1t: it is off on the server; --force switches it on
 1 to update`; got != want || f.have[0].Source != project.SourceOf("shop", "a") || f.have[0].Version == "3" {
 		t.Errorf("%s, now %+v", cmp.Diff(want, got), f.have[0])

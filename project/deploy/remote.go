@@ -48,7 +48,7 @@ func (r *Remote) decode(procedure string, err error, answer *json.RawMessage, in
 		err.Hint = refused.Hint
 		return err
 	case errors.As(err, &refused):
-		return blueprint.Hinted(refused.Hint, "%s does not answer as blueprintd does (status %d)", r.client.Address, refused.HTTPStatus)
+		return blueprint.Hinted(refused.Hint, "%s is not a blueprintd server (status %d)", r.client.Address, refused.HTTPStatus)
 	case errors.Is(err, context.Canceled):
 		return err
 	case err != nil:

@@ -132,7 +132,7 @@ func TestDevNames(t *testing.T) {
 			if err := os.WriteFile(filepath.Join(dir, "sub", "child.blueprint.yaml"), []byte("title: Child\nblueprint_map:\n  nodes:\n    - {id: a, type: blueprint, title: A, config: {blueprintId: {$blueprint: ../a-parent.blueprint.yaml}}}\n"), 0o644); err != nil {
 				t.Fatal(err)
 			}
-			d.until(`child.blueprint.yaml:4:\d+: .*leads back to this file`)
+			d.until(`child.blueprint.yaml:4:\d+: .*refers back to this file`)
 		})
 	}
 }
