@@ -51,7 +51,7 @@ func TestMoved(t *testing.T) {
 3 conflicts`},
 		{"several of the title are gone, forced", twins, []project.Desired{file("3", "T", "c")}, nil, options(true, true), map[string]string{"3": "id5"}, ""},
 		{"one of a chain was edited on the server", three[:2], []project.Desired{file("2", "A", "a"), file("3", "B", "b")}, edit(1), options(true, false), map[string]string{"1": "id1", "2": "id3"}, `! 2  "A"  id1
-    its path belongs to blueprint id3, which is left as is
+    its path belongs to blueprint id3, which is not changed
     renamed from 1
 ! 3  "B"  id3
     it was changed on the server: it is version 9 there, and the last sync made version 1; --force overwrites the change

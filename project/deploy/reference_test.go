@@ -76,9 +76,9 @@ func TestFindDangling(t *testing.T) {
 		{"a chain, and a target of two", map[string][]string{"a": {"b", "sub/c"}, "b": {"sub/c"}, "sub/c": nil}, ""},
 		{"unknown", map[string][]string{"a": {"b"}}, "a: there is no such blueprint file here: b.blueprint.yaml"},
 		{"outside", map[string][]string{"sub/a": {"../../b"}}, "sub/a: there is no such blueprint file here: ../b.blueprint.yaml"},
-		{"itself", map[string][]string{"a": {"a"}}, "a: leads back to this file (a -> a)"},
-		{"a circle, and who waits for it", map[string][]string{"a": {"b"}, "b": {"c"}, "c": {"b"}},
-			"a: waits for b.blueprint.yaml; b: leads back to this file (b -> c -> b); c: leads back to this file (c -> b -> c)"},
+		{"itself", map[string][]string{"a": {"a"}}, "a: refers back to this file (a -> a)"},
+		{"a cycle, and a file that refers to it", map[string][]string{"a": {"b"}, "b": {"c"}, "c": {"b"}},
+			"a: waits for b.blueprint.yaml; b: refers back to this file (b -> c -> b); c: refers back to this file (c -> b -> c)"},
 	} {
 		var files []project.Desired
 		for _, path := range []string{"a", "b", "c", "sub/a", "sub/c"} {
