@@ -2,8 +2,6 @@ package web
 
 import (
 	"bytes"
-	"compress/gzip"
-	"io"
 	"io/fs"
 	"net/http"
 	"net/http/httptest"
@@ -92,6 +90,16 @@ func TestFiles(t *testing.T) {
 		if err != nil {
 			return err
 		}
+		name, compressed := strings.CutSuffix(name, packedSuffix)
+		sent := want
+		if compressed {
+			if want, err = unpacked(want); err != nil {
+				t.Fatal(err)
+			}
+			if _, none := ask(t, "GET", strings.TrimPrefix(name, "dist")+packedSuffix); !none {
+				t.Errorf("%s is served under the name of its packed file", name)
+			}
+		}
 		address := strings.TrimPrefix(name, "dist")
 		if _, known := types[path.Ext(name)]; !known {
 			t.Errorf("the type of %s is not known", address)
@@ -111,14 +119,13 @@ func TestFiles(t *testing.T) {
 			if len(content) >= len(want) || packed.Header().Get("Vary") != "Accept-Encoding" || packed.Header().Get("Etag") == plain.Header().Get("Etag") {
 				t.Errorf("%s packed: %d bytes of %d, %v", address, len(content), len(want), packed.Header())
 			}
-			reader, err := gzip.NewReader(bytes.NewReader(content))
-			if err != nil {
+			if !bytes.Equal(content, sent) {
+				t.Errorf("%s is not sent as it was built", address)
+			}
+			if content, err = unpacked(content); err != nil {
 				return err
 			}
-			if content, err = io.ReadAll(reader); err != nil {
-				return err
-			}
-		} else if types[path.Ext(name)].shrinks && len(want) > 1000 {
+		} else if compressed || len(want) > 1000 {
 			t.Errorf("%s is not packed", address)
 		}
 		if !bytes.Equal(content, want) || !bytes.Equal(again.Body.Bytes(), packed.Body.Bytes()) || packed.Header().Get("Cache-Control") != caching {

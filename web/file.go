@@ -8,10 +8,9 @@ import (
 	"crypto/sha256"
 	"embed"
 	"encoding/base64"
-	"io/fs"
+	"io"
 	"net/http"
 	"path"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -19,44 +18,38 @@ import (
 	"blueprintd/foundation/ids"
 )
 
-// types are those of the files that a build makes, and whether they shrink.
-var types = map[string]struct {
-	name    string
-	shrinks bool
-}{
-	".css":         {"text/css; charset=utf-8", true},
-	".ico":         {"image/x-icon", false},
-	".js":          {"text/javascript; charset=utf-8", true},
-	".json":        {"application/json", true},
-	".png":         {"image/png", false},
-	".svg":         {"image/svg+xml", true},
-	".txt":         {"text/plain; charset=utf-8", true},
-	".webmanifest": {"application/manifest+json", true},
-	".woff2":       {"font/woff2", false},
+// types are the media types of the files that a build makes.
+var types = map[string]string{
+	".css":         "text/css; charset=utf-8",
+	".ico":         "image/x-icon",
+	".js":          "text/javascript; charset=utf-8",
+	".json":        "application/json",
+	".png":         "image/png",
+	".svg":         "image/svg+xml",
+	".txt":         "text/plain; charset=utf-8",
+	".webmanifest": "application/manifest+json",
+	".woff2":       "font/woff2",
 }
 
-// file is a file of the build, made ready at its first request.
-type file struct {
-	once          sync.Once
-	plain, packed []byte // packed is empty when it is not smaller
-	tag           string // tells its content from another
-}
-
-// files are those that were asked for, by name.
-var files sync.Map
+// packedSuffix ends the names of the files that the build has compressed.
+const packedSuffix = ".gz"
 
 // serveFile answers with a file of the build. Those in assets have a hash of
 // their content in their name and never change; the others may be asked for
-// again.
+// again. Files that the build has compressed are sent as they are to clients
+// that accept gzip.
 func serveFile(w http.ResponseWriter, r *http.Request, name string) bool {
-	info, err := fs.Stat(dist, "dist/"+name)
-	if err != nil || info.IsDir() {
+	if strings.HasSuffix(name, packedSuffix) {
 		return false
 	}
-	found, _ := files.LoadOrStore(name, &file{})
-	f := found.(*file)
-	f.once.Do(func() { f.prepare(name) })
-	content, tag := f.plain, `"`+f.tag+`"`
+	content, err := dist.ReadFile("dist/" + name + packedSuffix)
+	packed := err == nil
+	if !packed {
+		if content, err = dist.ReadFile("dist/" + name); err != nil {
+			return false
+		}
+	}
+	tag := tagOf(name, content)
 	h := w.Header()
 	shield(h)
 	h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
@@ -64,50 +57,61 @@ func serveFile(w http.ResponseWriter, r *http.Request, name string) bool {
 	if strings.HasPrefix(name, "assets/") {
 		h.Set("Cache-Control", "public, max-age=31536000, immutable")
 	}
-	if len(f.packed) > 0 {
+	unpack := false
+	if packed {
 		h.Add("Vary", "Accept-Encoding")
-		if weightOf(r.Header.Values("Accept-Encoding"), "gzip") > 0 {
-			content, tag = f.packed, `"`+f.tag+`-gzip"`
-			h.Set("Content-Encoding", "gzip")
+		if unpack = weightOf(r.Header.Values("Accept-Encoding"), "gzip") == 0; !unpack {
+			tag += "-gzip"
 		}
 	}
+	tag = `"` + tag + `"`
 	h.Set("ETag", tag)
 	if isOneOf(r.Header.Values("If-None-Match"), tag) {
-		h.Del("Content-Encoding")
 		w.WriteHeader(http.StatusNotModified)
 		return true
+	}
+	switch {
+	case unpack:
+		if content, err = unpacked(content); err != nil {
+			http.Error(w, "the file cannot be unpacked", http.StatusInternalServerError)
+			return true
+		}
+	case packed:
+		h.Set("Content-Encoding", "gzip")
 	}
 	h.Set("Content-Type", typeOf(name))
 	h.Set("Content-Length", strconv.Itoa(len(content)))
 	w.WriteHeader(http.StatusOK)
 	if r.Method == http.MethodGet {
-		_, _ = w.Write(content) // who leaves early needs no answer
+		_, _ = w.Write(content) // the client may have gone
 	}
 	return true
 }
 
-func (f *file) prepare(name string) {
-	f.plain, _ = dist.ReadFile("dist/" + name)
-	sum := sha256.Sum256(f.plain)
-	f.tag = base64.RawURLEncoding.EncodeToString(sum[:16])
-	if !types[path.Ext(name)].shrinks {
-		return
+// tags holds the tags of the files that were asked for, by name.
+var tags sync.Map
+
+// tagOf returns what tells the content of a file from another.
+func tagOf(name string, content []byte) string {
+	if tag, known := tags.Load(name); known {
+		return tag.(string)
 	}
-	var packed bytes.Buffer
-	writer, err := gzip.NewWriterLevel(&packed, gzip.BestCompression)
+	sum := sha256.Sum256(content)
+	tag := base64.RawURLEncoding.EncodeToString(sum[:16])
+	tags.Store(name, tag)
+	return tag
+}
+
+func unpacked(content []byte) ([]byte, error) {
+	reader, err := gzip.NewReader(bytes.NewReader(content))
 	if err != nil {
-		return
+		return nil, err
 	}
-	if _, err := writer.Write(f.plain); err != nil {
-		return
-	}
-	if writer.Close() == nil && packed.Len() < len(f.plain) {
-		f.packed = slices.Clip(packed.Bytes())
-	}
+	return io.ReadAll(reader)
 }
 
 func typeOf(name string) string {
-	if known := types[path.Ext(name)].name; known != "" {
+	if known := types[path.Ext(name)]; known != "" {
 		return known
 	}
 	return "application/octet-stream"

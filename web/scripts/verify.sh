@@ -1,5 +1,6 @@
 #!/bin/sh
 # Checks that web/dist, which is committed, is what the sources build to, byte for byte.
+# Files are compared unpacked, as versions of Node pack differently.
 set -eu
 
 cd "$(dirname -- "$0")/.."
@@ -14,7 +15,9 @@ mkdir "$built/web"
 tar cf - --exclude=./node_modules --exclude=./dist . | tar xf - -C "$built/web"
 ln -s "$PWD/node_modules" "$built/web/node_modules"
 (cd "$built/web" && npm run --silent build >"$log" 2>&1) || { cat "$log"; exit 1; }
-if ! diff -rq "$built/web/dist" dist; then
+cp -r dist "$built/committed"
+find "$built/web/dist" "$built/committed" -name '*.gz' -exec gunzip {} +
+if ! diff -rq "$built/web/dist" "$built/committed"; then
   echo "web/dist is not what web/ builds to" >&2
   echo "hint: run npm run build in web/ and commit web/dist" >&2
   exit 1
