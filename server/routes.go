@@ -45,7 +45,7 @@ func (s *Server) Routes() http.Handler {
 	mux.HandleFunc("GET /readyz", s.readyz)
 	mux.HandleFunc("GET /metrics", s.metrics)
 	mux.HandleFunc("GET /openapi.json", func(w http.ResponseWriter, r *http.Request) {
-		serveDocument(w, r, "application/json", clients.OpenAPI)
+		serveDocument(w, r, "application/json", clients.OpenAPI())
 	})
 	mux.HandleFunc("GET /schemas/{file}", s.serveSchema)
 	if s.Options.Dev {

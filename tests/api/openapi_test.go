@@ -2,6 +2,7 @@ package api
 
 import (
 	"bytes"
+	"compress/gzip"
 	"maps"
 	"net/http"
 	"os"
@@ -34,6 +35,22 @@ func goldenDocument(t *testing.T, name string, want []byte) {
 	}
 }
 
+func gzipped(t *testing.T, document []byte) []byte {
+	t.Helper()
+	var packed bytes.Buffer
+	writer, err := gzip.NewWriterLevel(&packed, gzip.BestCompression)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := writer.Write(document); err != nil {
+		t.Fatal(err)
+	}
+	if err := writer.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return packed.Bytes()
+}
+
 func TestOpenAPI(t *testing.T) {
 	t.Parallel()
 	want, err := describe.OpenAPI()
@@ -41,10 +58,18 @@ func TestOpenAPI(t *testing.T) {
 		t.Fatal(err)
 	}
 	goldenDocument(t, "../../clients/openapi.json", want)
+	const packed = "../../clients/openapi.json.gz"
+	if *update {
+		if err := os.WriteFile(packed, gzipped(t, want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	} else if !bytes.Equal(clients.OpenAPI(), want) {
+		t.Errorf("%s holds another document; run make goldens", packed)
+	}
 	s := servertest.New(t)
 	nobody := servertest.Caller{Server: s}
 	answer := nobody.Send(t, http.MethodGet, "/openapi.json", "")
-	if answer.Status != http.StatusOK || answer.Text != string(clients.OpenAPI) || answer.Header.Get("Content-Type") != "application/json" {
+	if answer.Status != http.StatusOK || answer.Text != string(want) || answer.Header.Get("Content-Type") != "application/json" {
 		t.Errorf("the server gives another one: %d %.200s", answer.Status, answer.Text)
 	}
 	if again := nobody.Send(t, http.MethodGet, "/openapi.json", "", "If-None-Match", answer.Header.Get("ETag")); again.Status != http.StatusNotModified || again.Text != "" {
