@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"cmp"
 	"embed"
-	"html/template"
 	"slices"
 	"strings"
 	"sync"
@@ -40,7 +39,7 @@ type Page struct {
 	Title    string // its first heading, as text
 	Summary  string // its first paragraph, as text
 	Markdown []byte
-	HTML     template.HTML
+	HTML     string
 	Headings []Heading
 }
 
@@ -171,7 +170,7 @@ func render(topic string, source []byte) *Page {
 	if err := markdown.Renderer().Render(&html, source, document); err != nil {
 		return page // only a writer's error, and this one has none
 	}
-	page.HTML = template.HTML(html.String())
+	page.HTML = html.String()
 	return page
 }
 
