@@ -15,7 +15,7 @@ import (
 	"blueprintd/store"
 	"blueprintd/store/masterkey"
 
-	"github.com/urfave/cli/v2"
+	"blueprintd/command/cli"
 )
 
 // checkDatabase refuses a --db that cannot name a database.

@@ -11,7 +11,7 @@ import (
 	"blueprintd/project/deploy"
 	"blueprintd/server"
 
-	"github.com/urfave/cli/v2"
+	"blueprintd/command/cli"
 )
 
 func commandDev() *cli.Command {

@@ -18,7 +18,7 @@ import (
 	"blueprintd/foundation/fileio"
 	"blueprintd/server"
 
-	"github.com/urfave/cli/v2"
+	"blueprintd/command/cli"
 )
 
 // healthTimeout bounds the whole check, in real time.

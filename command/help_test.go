@@ -9,7 +9,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/urfave/cli/v2"
+
+	"blueprintd/command/cli"
 )
 
 // TestHelp compares the help of every command with testdata/help, so that a change of a

@@ -11,7 +11,7 @@ import (
 	"blueprintd/server"
 	"blueprintd/store"
 
-	"github.com/urfave/cli/v2"
+	"blueprintd/command/cli"
 )
 
 func commandImport() *cli.Command {

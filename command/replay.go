@@ -7,9 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/urfave/cli/v2"
-
 	"blueprintd/blueprint"
+	"blueprintd/command/cli"
 	"blueprintd/engine/script"
 	"blueprintd/foundation/clock"
 	"blueprintd/foundation/ids"

@@ -12,9 +12,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/urfave/cli/v2"
-
 	"blueprintd/blueprint"
+	"blueprintd/command/cli"
 	"blueprintd/command/terminal"
 	"blueprintd/engine"
 	"blueprintd/engine/script"
@@ -34,7 +33,7 @@ func commandRun() *cli.Command {
 			"A FILE of - is standard input.",
 		UsageText: "blueprintd run my.blueprint.yaml --var name=World\nblueprintd run my.blueprint.yaml --input @data.json --connections crm.seed.yaml",
 		Flags: slices.Concat([]cli.Flag{
-			&listFlag{cli.GenericFlag{Name: "var", Usage: "set a variable: `NAME=VALUE`; may be repeated. Commas separate variables only in the environment variable"}},
+			&cli.StringSliceFlag{Name: "var", Usage: "set a variable: `NAME=VALUE`; may be repeated. Commas separate variables only in the environment variable", KeepCommas: true},
 			&cli.StringFlag{Name: "input", Usage: "input data as `JSON`, @FILE, or - for standard input", Value: "{}"},
 			&cli.StringFlag{Name: "connections", Usage: "use the connections in this `FILE` (YAML or JSON), in the form of a seed file; ${NAME} is an environment variable"},
 			allowNetFlag(),
@@ -53,7 +52,7 @@ func runFile(c *cli.Context) error {
 		return err
 	}
 	declared, _ := blueprint.ParseVariables(b.Variables)
-	variables, err := parseVars(given(c, "var"), declared, c.Generic("var").(*list).items)
+	variables, err := parseVars(given(c, "var"), declared, c.StringSlice("var"))
 	if err != nil {
 		return err
 	}

@@ -5,8 +5,7 @@ import (
 	"regexp"
 	"runtime"
 
-	"github.com/urfave/cli/v2"
-
+	"blueprintd/command/cli"
 	"blueprintd/command/terminal"
 	"blueprintd/engine/script"
 	"blueprintd/project/testsuite"

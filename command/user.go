@@ -13,7 +13,7 @@ import (
 	"blueprintd/store"
 	"blueprintd/store/dbfile"
 
-	"github.com/urfave/cli/v2"
+	"blueprintd/command/cli"
 )
 
 func jsonFlag() cli.Flag { return &cli.BoolFlag{Name: "json", Usage: "print JSON"} }

@@ -6,8 +6,7 @@ import (
 	"runtime/debug"
 	"strings"
 
-	"github.com/urfave/cli/v2"
-
+	"blueprintd/command/cli"
 	"blueprintd/command/terminal"
 	"blueprintd/store"
 )
@@ -44,7 +43,7 @@ func commandVersion() *cli.Command {
 		Name: "version", Usage: "print the version, as --version does", UsageText: "blueprintd version --json",
 		Flags: []cli.Flag{&cli.BoolFlag{Name: "json", Usage: "print version, commit, go, sqlite and platform as JSON"}},
 		Action: func(c *cli.Context) error {
-			b := thisBuild(c.App.Version)
+			b := thisBuild(programOf(c).Version)
 			if c.Bool("json") {
 				return terminal.JSON(c.App.Writer, b)
 			}
