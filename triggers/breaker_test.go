@@ -38,16 +38,18 @@ func TestWebhookTakesARest(t *testing.T) {
 		{"only somebody can", func(m *memory, id string) { trip(m, id, time.Time{}) }, time.Hour, 404, "", "20 runs in a row failed"},
 		{"access lost", func(m *memory, id string) { m.change(id, func(b *blueprint.Binding) { b.CanManage = false }) }, time.Hour, 404, "", ""},
 	} {
-		m := newMemory()
-		id := m.trigger(blueprint.TriggerWebhook, nil, begin)
-		trip(m, id, begin.Add(15*time.Minute))
-		if c.change != nil {
-			c.change(m, id)
-		}
-		w := deliver(newService(m, clock.NewVirtual(begin.Add(c.after))), id, delivery{})
-		if row := m.lastRow(t); w.Code != c.status || w.Header().Get("Retry-After") != c.retry || !strings.Contains(row.Reason, c.reason) || m.bindings[id].Trigger.IsActive != (c.status == 202) {
-			t.Errorf("%s: %d %v, row %+v", c.name, w.Code, w.Header(), row)
-		}
+		t.Run(c.name, func(t *testing.T) {
+			m := newMemory()
+			id := m.trigger(blueprint.TriggerWebhook, nil, begin)
+			trip(m, id, begin.Add(15*time.Minute))
+			if c.change != nil {
+				c.change(m, id)
+			}
+			w := deliver(newService(m, clock.NewVirtual(begin.Add(c.after))), id, delivery{})
+			if row := m.lastRow(t); w.Code != c.status || w.Header().Get("Retry-After") != c.retry || !strings.Contains(row.Reason, c.reason) || m.bindings[id].Trigger.IsActive != (c.status == 202) {
+				t.Errorf("%d %v, row %+v", w.Code, w.Header(), row)
+			}
+		})
 	}
 }
 
@@ -64,20 +66,22 @@ func TestMailboxTakesARest(t *testing.T) {
 		{"then", 15 * time.Minute, "", false},
 		{"only somebody can", time.Hour, blueprint.CodeUnavailable, true},
 	} {
-		m := newMemory()
-		id := m.trigger(blueprint.TriggerEmail, nil, begin)
-		trip(m, id, begin.Add(15*time.Minute))
-		if c.stays {
-			trip(m, id, time.Time{})
-		}
-		s := newService(m, clock.NewVirtual(begin.Add(c.after)), mailTo(id))
-		if err := s.Mailbox(t.Context(), "box", &blueprint.Envelope{}); blueprint.CodeOf(err) != c.code || m.bindings[id].Trigger.IsActive {
-			t.Errorf("%s: recipient: %v, active %v", c.name, err, m.bindings[id].Trigger.IsActive)
-		}
-		err := s.ReceiveMail(t.Context(), "box", letter("<1@example.org>"))
-		if row := m.lastRow(t); blueprint.CodeOf(err) != c.code || m.bindings[id].Trigger.IsActive != (c.code == "") || strings.HasPrefix(row.Reason, "accepted after a pause of 15 minutes: a mail from") != (c.code == "") {
-			t.Errorf("%s: mail: %v, row %+v", c.name, err, row)
-		}
+		t.Run(c.name, func(t *testing.T) {
+			m := newMemory()
+			id := m.trigger(blueprint.TriggerEmail, nil, begin)
+			trip(m, id, begin.Add(15*time.Minute))
+			if c.stays {
+				trip(m, id, time.Time{})
+			}
+			s := newService(m, clock.NewVirtual(begin.Add(c.after)), mailTo(id))
+			if err := s.Mailbox(t.Context(), "box", &blueprint.Envelope{}); blueprint.CodeOf(err) != c.code || m.bindings[id].Trigger.IsActive {
+				t.Errorf("recipient: %v, active %v", err, m.bindings[id].Trigger.IsActive)
+			}
+			err := s.ReceiveMail(t.Context(), "box", letter("<1@example.org>"))
+			if row := m.lastRow(t); blueprint.CodeOf(err) != c.code || m.bindings[id].Trigger.IsActive != (c.code == "") || strings.HasPrefix(row.Reason, "accepted after a pause of 15 minutes: a mail from") != (c.code == "") {
+				t.Errorf("mail: %v, row %+v", err, row)
+			}
+		})
 	}
 }
 

@@ -1,6 +1,7 @@
 package triggers
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -122,18 +123,20 @@ func TestCheck(t *testing.T) {
 		{"fax", `{}`, "is not a config of a known trigger type"},
 	}
 	for _, c := range cases {
-		value, err := blueprint.Decode([]byte(c.config))
-		if err != nil {
-			t.Fatal(c.config, err)
-		}
-		config := value.(map[string]any)
-		got := ""
-		if issues := Check(c.kind, config); len(issues) > 0 {
-			got = blueprint.InvalidInput(issues).Message
-		}
-		if c.want == "" && got != "" || !strings.HasPrefix(got, c.want) {
-			t.Errorf("%s %s: %q, want %q", c.kind, c.config, got, c.want)
-		}
+		t.Run(fmt.Sprint(c.kind, " ", c.config), func(t *testing.T) {
+			value, err := blueprint.Decode([]byte(c.config))
+			if err != nil {
+				t.Fatal(c.config, err)
+			}
+			config := value.(map[string]any)
+			got := ""
+			if issues := Check(c.kind, config); len(issues) > 0 {
+				got = blueprint.InvalidInput(issues).Message
+			}
+			if c.want == "" && got != "" || !strings.HasPrefix(got, c.want) {
+				t.Errorf("%s %s: %q, want %q", c.kind, c.config, got, c.want)
+			}
+		})
 	}
 }
 
@@ -151,30 +154,32 @@ func TestGuardingKeys(t *testing.T) {
 		"event": {"filter": "blueprintId", "from": "blueprintId"}, "scheduled": {}, "manual": {}, "api": {},
 	}
 	for kind, keys := range right {
-		for _, word := range []string{"secret", "token", "hmac", "signature", "password", "sender", "from", "allow", "domain", "filter", "auth", "verify"} {
-			want := "takes none"
-			if key := keys[word]; key != "" {
-				want = `"` + key + `"`
+		t.Run(fmt.Sprint(kind), func(t *testing.T) {
+			for _, word := range []string{"secret", "token", "hmac", "signature", "password", "sender", "from", "allow", "domain", "filter", "auth", "verify"} {
+				want := "takes none"
+				if key := keys[word]; key != "" {
+					want = `"` + key + `"`
+				}
+				for _, name := range spellings(word) {
+					if name == "secret" && kind == "webhook" {
+						continue
+					}
+					config := map[string]any{name: "x"}
+					if kind == "scheduled" {
+						config["cron"] = "@daily"
+					}
+					if kind == "slack" {
+						config["signingSecret"] = "s"
+					}
+					if _, issues := Settle(kind, nil, config); len(issues) != 1 || issues[0].Path[0] != name || !strings.Contains(issues[0].Message, want) {
+						t.Errorf("%s %s: %v, want %s", kind, name, issues, want)
+					}
+					if said := Warnings(kind, config); said != nil {
+						t.Errorf("%s %s: also warned of: %v", kind, name, said)
+					}
+				}
 			}
-			for _, name := range spellings(word) {
-				if name == "secret" && kind == "webhook" {
-					continue
-				}
-				config := map[string]any{name: "x"}
-				if kind == "scheduled" {
-					config["cron"] = "@daily"
-				}
-				if kind == "slack" {
-					config["signingSecret"] = "s"
-				}
-				if _, issues := Settle(kind, nil, config); len(issues) != 1 || issues[0].Path[0] != name || !strings.Contains(issues[0].Message, want) {
-					t.Errorf("%s %s: %v, want %s", kind, name, issues, want)
-				}
-				if said := Warnings(kind, config); said != nil {
-					t.Errorf("%s %s: also warned of: %v", kind, name, said)
-				}
-			}
-		}
+		})
 	}
 }
 
@@ -205,31 +210,33 @@ func TestSettle(t *testing.T) {
 		{"event", "", `{"event_type": "execution.failed"}`, `{"event_type":"execution.failed"}`, `event_type: unknown key, kept without effect; did you mean "event"?`},
 		{"manual", "", `null`, `{}`, ""},
 	} {
-		read := func(text string) (config map[string]any) {
-			if text != "" {
-				value, err := blueprint.Decode([]byte(text))
-				if err != nil {
-					t.Fatal(err)
+		t.Run(c.before+" "+c.change, func(t *testing.T) {
+			read := func(text string) (config map[string]any) {
+				if text != "" {
+					value, err := blueprint.Decode([]byte(text))
+					if err != nil {
+						t.Fatal(err)
+					}
+					config, _ = value.(map[string]any)
 				}
-				config, _ = value.(map[string]any)
+				return config
 			}
-			return config
-		}
-		config, issues := Settle(c.kind, read(c.before), read(c.change))
-		if part, refused := strings.CutPrefix(c.want, "!"); refused {
-			if len(issues) == 0 || !strings.HasPrefix(blueprint.InvalidInput(issues).Message, part) {
-				t.Errorf("%s %s: %v, want %s", c.kind, c.change, issues, part)
+			config, issues := Settle(c.kind, read(c.before), read(c.change))
+			if part, refused := strings.CutPrefix(c.want, "!"); refused {
+				if len(issues) == 0 || !strings.HasPrefix(blueprint.InvalidInput(issues).Message, part) {
+					t.Errorf("%s %s: %v, want %s", c.kind, c.change, issues, part)
+				}
+				return
 			}
-			continue
-		}
-		text, _ := blueprint.Encode(config)
-		said := ""
-		if list := Warnings(c.kind, config); list != nil {
-			said = blueprint.InvalidInput(list).Message
-		}
-		if len(issues) > 0 || string(text) != c.want || said != c.warnings {
-			t.Errorf("%s %s: %s, %v, warnings %s", c.kind, c.change, text, issues, said)
-		}
+			text, _ := blueprint.Encode(config)
+			said := ""
+			if list := Warnings(c.kind, config); list != nil {
+				said = blueprint.InvalidInput(list).Message
+			}
+			if len(issues) > 0 || string(text) != c.want || said != c.warnings {
+				t.Errorf("%s %s: %s, %v, warnings %s", c.kind, c.change, text, issues, said)
+			}
+		})
 	}
 }
 
@@ -257,14 +264,16 @@ func TestPreview(t *testing.T) {
 		{"0 0 30 2 *", "", 5, "2026-01-01T00:00:00Z", "!cron: "},
 	}
 	for _, c := range cases {
-		got, err := preview(c.cron, c.zone, c.count, at(c.now))
-		if part, bad := strings.CutPrefix(c.want, "!"); bad {
-			if blueprint.CodeOf(err) != blueprint.CodeBadRequest || !strings.Contains(err.Error(), part) {
-				t.Errorf("%q %s: %v", c.cron, c.zone, err)
+		t.Run(fmt.Sprint(c.cron, " ", c.count), func(t *testing.T) {
+			got, err := preview(c.cron, c.zone, c.count, at(c.now))
+			if part, bad := strings.CutPrefix(c.want, "!"); bad {
+				if blueprint.CodeOf(err) != blueprint.CodeBadRequest || !strings.Contains(err.Error(), part) {
+					t.Errorf("%q %s: %v", c.cron, c.zone, err)
+				}
+			} else if err != nil || strings.Join(got, " ") != c.want {
+				t.Errorf("%q %s: %v %v", c.cron, c.zone, got, err)
 			}
-		} else if err != nil || strings.Join(got, " ") != c.want {
-			t.Errorf("%q %s: %v %v", c.cron, c.zone, got, err)
-		}
+		})
 	}
 	if got, _ := preview("* * * * *", "", 100, begin); len(got) != 100 {
 		t.Errorf("%d ticks", len(got))

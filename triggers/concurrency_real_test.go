@@ -51,26 +51,28 @@ func TestLimitTakenAway(t *testing.T) {
 			return err
 		},
 	} {
-		hook := s.trigger(blueprint.TriggerWebhook, limit("1", "queue"), "human")
-		for range 5 {
-			s.hook(hook, `{}`)
-		}
-		s.advance(s.clock.Now())
-		if stats := s.engine.Stats(); stats.Blocked != 4 {
-			t.Fatalf("%s: %+v", name, stats)
-		}
-		s.fine(act(hook))
-		s.triggers.Changed()
-		s.advance(s.clock.Now().Add(time.Minute))
-		want := 0
-		if name == "off" {
-			want = 4
-			s.fine(s.store.DeleteTrigger(t.Context(), s.user, hook.ID))
+		t.Run(name, func(t *testing.T) {
+			hook := s.trigger(blueprint.TriggerWebhook, limit("1", "queue"), "human")
+			for range 5 {
+				s.hook(hook, `{}`)
+			}
+			s.advance(s.clock.Now())
+			if stats := s.engine.Stats(); stats.Blocked != 4 {
+				t.Fatalf("%+v", stats)
+			}
+			s.fine(act(hook))
 			s.triggers.Changed()
-		}
-		if stats := s.engine.Stats(); stats.Blocked != want {
-			t.Errorf("%s: %+v", name, stats)
-		}
-		s.advance(s.clock.Now().Add(time.Minute))
+			s.advance(s.clock.Now().Add(time.Minute))
+			want := 0
+			if name == "off" {
+				want = 4
+				s.fine(s.store.DeleteTrigger(t.Context(), s.user, hook.ID))
+				s.triggers.Changed()
+			}
+			if stats := s.engine.Stats(); stats.Blocked != want {
+				t.Errorf("%+v", stats)
+			}
+			s.advance(s.clock.Now().Add(time.Minute))
+		})
 	}
 }

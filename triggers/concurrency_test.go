@@ -32,26 +32,30 @@ func TestCheckConcurrency(t *testing.T) {
 		`{"limit": 1, "onLimit": 1}`:      "concurrency.onLimit: must be one of queue, skip, cancel-running",
 		`{"limit": 1, "onlimit": "skip", "max": 2}`: "concurrency.max: unknown key; want limit and onLimit; concurrency.onlimit: unknown key; want limit and onLimit",
 	} {
-		for kind, rest := range map[blueprint.TriggerType]string{
-			blueprint.TriggerWebhook: ``, blueprint.TriggerManual: ``, blueprint.TriggerAPI: ``, blueprint.TriggerEmail: ``,
-			blueprint.TriggerScheduled: `"cron": "* * * * *", `, blueprint.TriggerSlack: `"signingSecret": "s", `, blueprint.TriggerEvent: `"event": "custom.x", `,
-		} {
-			value, err := blueprint.Decode([]byte(`{` + rest + `"concurrency": ` + config + `}`))
-			if err != nil {
-				t.Fatal(err)
+		t.Run(config, func(t *testing.T) {
+			for kind, rest := range map[blueprint.TriggerType]string{
+				blueprint.TriggerWebhook: ``, blueprint.TriggerManual: ``, blueprint.TriggerAPI: ``, blueprint.TriggerEmail: ``,
+				blueprint.TriggerScheduled: `"cron": "* * * * *", `, blueprint.TriggerSlack: `"signingSecret": "s", `, blueprint.TriggerEvent: `"event": "custom.x", `,
+			} {
+				t.Run(fmt.Sprint(kind), func(t *testing.T) {
+					value, err := blueprint.Decode([]byte(`{` + rest + `"concurrency": ` + config + `}`))
+					if err != nil {
+						t.Fatal(err)
+					}
+					var said []string
+					for _, issue := range Check(kind, value.(map[string]any)) {
+						var path []string
+						for _, part := range issue.Path {
+							path = append(path, fmt.Sprint(part))
+						}
+						said = append(said, strings.Join(path, ".")+": "+issue.Message)
+					}
+					if got := strings.Join(said, "; "); (want == "") != (got == "") || !strings.HasPrefix(got, want) {
+						t.Errorf("%s %s: %q, want %q", kind, config, got, want)
+					}
+				})
 			}
-			var said []string
-			for _, issue := range Check(kind, value.(map[string]any)) {
-				var path []string
-				for _, part := range issue.Path {
-					path = append(path, fmt.Sprint(part))
-				}
-				said = append(said, strings.Join(path, ".")+": "+issue.Message)
-			}
-			if got := strings.Join(said, "; "); (want == "") != (got == "") || !strings.HasPrefix(got, want) {
-				t.Errorf("%s %s: %q, want %q", kind, config, got, want)
-			}
-		}
+		})
 	}
 }
 
@@ -161,22 +165,24 @@ func TestTicksOfAFullConcurrencyGroup(t *testing.T) {
 		{blueprint.Errorf(blueprint.CodeBadRequest, "no nodes"), "9 ticks from 2026-03-02T08:51:00.000Z to 2026-03-02T08:59:00.000Z were missed; the tick of 2026-03-02T09:00:00.000Z that should run instead was refused: no nodes", 2},
 		{&blueprint.Error{Code: blueprint.CodeTooManyRequests, Message: "too many wait", RetryAfter: time.Second}, "", 0},
 	} {
-		m := newMemory()
-		v := clock.NewVirtual(begin)
-		var log bytes.Buffer
-		s := newService(m, v, logTo(&log))
-		m.trigger(blueprint.TriggerScheduled, map[string]any{"cron": "* * * * *"}, begin.Add(-10*time.Minute))
-		m.refuseStart = func(*blueprint.StartRequest) error { return c.err }
-		move := mover(t, v)
-		start(t, s, move)
-		move(begin.Add(10 * time.Second))
-		rows := m.snapshot()
-		if len(rows) != c.rows || len(rows) > 0 && (rows[0].Decision != blueprint.DecisionSkipped || !strings.HasPrefix(rows[0].Reason, c.reason)) {
-			t.Errorf("%v: %+v", c.err, rows)
-		}
-		if got, want := strings.Count(log.String(), "retrying"), map[bool]int{true: 1}[c.rows == 0]; got != want {
-			t.Errorf("%v: the retry was logged %d times, want %d", c.err, got, want)
-		}
+		t.Run(c.err.Error(), func(t *testing.T) {
+			m := newMemory()
+			v := clock.NewVirtual(begin)
+			var log bytes.Buffer
+			s := newService(m, v, logTo(&log))
+			m.trigger(blueprint.TriggerScheduled, map[string]any{"cron": "* * * * *"}, begin.Add(-10*time.Minute))
+			m.refuseStart = func(*blueprint.StartRequest) error { return c.err }
+			move := mover(t, v)
+			start(t, s, move)
+			move(begin.Add(10 * time.Second))
+			rows := m.snapshot()
+			if len(rows) != c.rows || len(rows) > 0 && (rows[0].Decision != blueprint.DecisionSkipped || !strings.HasPrefix(rows[0].Reason, c.reason)) {
+				t.Errorf("%v: %+v", c.err, rows)
+			}
+			if got, want := strings.Count(log.String(), "retrying"), map[bool]int{true: 1}[c.rows == 0]; got != want {
+				t.Errorf("%v: the retry was logged %d times, want %d", c.err, got, want)
+			}
+		})
 	}
 }
 

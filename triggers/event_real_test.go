@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"blueprintd/blueprint"
 )
 
@@ -27,8 +29,11 @@ func TestEventChain(t *testing.T) {
 		t.Errorf("pongs %v", got)
 	}
 	last := pongs[len(pongs)-1]
-	if last.Source != blueprint.SourceEvent || last.Decision != blueprint.DecisionRefused || !strings.Contains(last.Reason, "a chain of 17 events") || last.Key != *pings[8].ExecutionID+"/custom.pong" {
-		t.Errorf("%+v", last)
+	if diff := cmp.Diff([]any{blueprint.SourceEvent, blueprint.DecisionRefused, *pings[8].ExecutionID + "/custom.pong"}, []any{last.Source, last.Decision, last.Key}); diff != "" {
+		t.Errorf("last pong (-want +got):\n%s", diff)
+	}
+	if want := "a chain of 17 events"; !strings.Contains(last.Reason, want) {
+		t.Errorf("reason %q, want %q in it", last.Reason, want)
 	}
 	stored, err := s.store.Load(t.Context(), *pongs[0].ExecutionID)
 	if err != nil {
@@ -38,8 +43,11 @@ func TestEventChain(t *testing.T) {
 	want := map[string]any{
 		"event": "custom.pong", "at": "2026-03-02T12:00:00.000Z", "blueprintId": ping.BlueprintID, "executionId": *pings[0].ExecutionID, "data": map[string]any{"round": "first"},
 	}
-	if err != nil || !blueprint.Equal(run.InputData, want) || run.Status != blueprint.StatusCompleted || run.TriggerID != pong.ID || run.Output != true {
-		t.Errorf("%v: status %s of trigger %s (want %s) gave %v for\n%v, want\n%v", err, run.Status, run.TriggerID, pong.ID, run.Output, run.InputData, want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]any{want, blueprint.StatusCompleted, pong.ID, true}, []any{run.InputData, run.Status, run.TriggerID, run.Output}); diff != "" {
+		t.Errorf("input, status, trigger and output (-want +got):\n%s", diff)
 	}
 }
 

@@ -34,7 +34,10 @@ func (m *memory) FiringsToRedeliver(_ context.Context, _ blueprint.Principal, re
 		first = 1 + slices.IndexFunc(m.rows, func(row blueprint.Firing) bool { return row.ID == request.After })
 	}
 	for _, row := range m.rows[first:] {
-		if row.TriggerID != request.TriggerID || row.Source == blueprint.SourceRedelivery || !slices.Contains(filter.Decisions, row.Decision) || row.ReceivedAt < filter.From || done[row.ID] && !request.Again {
+		if row.TriggerID != request.TriggerID || row.Source == blueprint.SourceRedelivery || done[row.ID] && !request.Again {
+			continue
+		}
+		if !slices.Contains(filter.Decisions, row.Decision) || row.ReceivedAt < filter.From {
 			continue
 		}
 		if matched++; matched <= request.Limit {

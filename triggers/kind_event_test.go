@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"blueprintd/blueprint"
 	"blueprintd/foundation/clock"
 )
@@ -101,8 +103,11 @@ func TestEmit(t *testing.T) {
 				}
 				return
 			}
-			if len(rows) != 1 || rows[0].TriggerID != id || rows[0].Source != blueprint.SourceEvent || rows[0].Key != paid.Key || rows[0].Decision != c.decision || !strings.Contains(rows[0].Reason, c.reason) {
-				t.Errorf("rows %+v", rows)
+			if len(rows) != 1 || !strings.Contains(rows[0].Reason, c.reason) {
+				t.Fatalf("rows %+v, want one with the reason %q", rows, c.reason)
+			}
+			if diff := cmp.Diff([]any{id, blueprint.SourceEvent, paid.Key, c.decision}, []any{rows[0].TriggerID, rows[0].Source, rows[0].Key, rows[0].Decision}); diff != "" {
+				t.Errorf("trigger, source, key and decision (-want +got):\n%s", diff)
 			}
 			if delivered == 0 {
 				return
@@ -131,8 +136,11 @@ func TestEmitAgain(t *testing.T) {
 	}
 	delivered, err := s.Emit(t.Context(), paid)
 	var known *blueprint.Error
-	if !errors.As(err, &known) || known.Code != blueprint.CodeUnavailable || known.RetryAfter != 3*time.Second || delivered != len(m.runs()) || delivered == 0 {
-		t.Fatalf("%d delivered, %d runs, %v", delivered, len(m.runs()), err)
+	if !errors.As(err, &known) || known.Code != blueprint.CodeUnavailable || known.RetryAfter != 3*time.Second {
+		t.Fatalf("%v, want %s with three seconds", err, blueprint.CodeUnavailable)
+	}
+	if runs := len(m.runs()); delivered != runs || delivered == 0 {
+		t.Fatalf("%d delivered, want as many as the %d runs", delivered, runs)
 	}
 	m.refuseStart = nil
 	for range 2 {
@@ -176,16 +184,18 @@ func TestEmitFails(t *testing.T) {
 		}, blueprint.CodeInternal},
 	}
 	for _, c := range cases {
-		m := newMemory()
-		m.listener(nil)
-		c.change(m)
-		delivered, err := newService(m, clock.NewVirtual(begin)).Emit(t.Context(), paid)
-		if delivered != 0 || blueprint.CodeOf(err) != c.want || len(m.runs()) > 0 {
-			t.Errorf("%s: %d delivered, %v", c.name, delivered, err)
-		}
-		if rows := m.snapshot(); m.readError == nil && (len(rows) != 1 || rows[0].Decision != blueprint.DecisionRefused) {
-			t.Errorf("%s: rows %+v", c.name, rows)
-		}
+		t.Run(c.name, func(t *testing.T) {
+			m := newMemory()
+			m.listener(nil)
+			c.change(m)
+			delivered, err := newService(m, clock.NewVirtual(begin)).Emit(t.Context(), paid)
+			if delivered != 0 || blueprint.CodeOf(err) != c.want || len(m.runs()) > 0 {
+				t.Errorf("%d delivered, %v", delivered, err)
+			}
+			if rows := m.snapshot(); m.readError == nil && (len(rows) != 1 || rows[0].Decision != blueprint.DecisionRefused) {
+				t.Errorf("rows %+v", rows)
+			}
+		})
 	}
 }
 
@@ -220,9 +230,15 @@ func TestChains(t *testing.T) {
 		}
 	}
 	rows := m.snapshot()[before:]
-	if last := rows[blueprint.MaxEventRuns:]; len(last) != 2 || last[0].TriggerID != ids[0] || last[1].TriggerID != ids[1] || last[0].Decision != blueprint.DecisionRefused ||
-		!strings.Contains(last[0].Reason, "root led to 1000 runs") || s.Stats().Unheard != blueprint.MaxEventRuns-2 {
-		t.Errorf("rows %+v, %d unheard", last, s.Stats().Unheard)
+	last := rows[blueprint.MaxEventRuns:]
+	if len(last) != 2 || last[0].TriggerID != ids[0] || last[1].TriggerID != ids[1] {
+		t.Fatalf("rows %+v, want one of each of %v", last, ids)
+	}
+	if want := "root led to 1000 runs"; last[0].Decision != blueprint.DecisionRefused || !strings.Contains(last[0].Reason, want) {
+		t.Errorf("row %+v, want a refusal with %q", last[0], want)
+	}
+	if got := s.Stats().Unheard; got != blueprint.MaxEventRuns-2 {
+		t.Errorf("%d unheard, want %d", got, blueprint.MaxEventRuns-2)
 	}
 	if request := m.runs()[0]; request.Trigger.Root != "k0" || request.Trigger.Depth != 1 {
 		t.Errorf("the first %+v", request.Trigger)

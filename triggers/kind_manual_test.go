@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"blueprintd/blueprint"
 	"blueprintd/foundation/clock"
 )
@@ -31,8 +33,11 @@ func TestFireEveryType(t *testing.T) {
 		for _, who := range []blueprint.Principal{me, manager} {
 			execution, firing, err := s.Fire(t.Context(), who, strings.ToUpper(id), map[string]any{"a": "b"}, false)
 			row := m.lastRow(t)
-			if err != nil || execution != *row.ExecutionID || firing != row.ID || row.Source != blueprint.SourceManual || row.Key != row.ID || row.Decision != blueprint.DecisionStarted {
-				t.Errorf("%s: %s %s %v, row %+v", kind, execution, firing, err, row)
+			if err != nil {
+				t.Fatalf("%s: %v", kind, err)
+			}
+			if diff := cmp.Diff([]any{*row.ExecutionID, row.ID, blueprint.SourceManual, row.ID, blueprint.DecisionStarted}, []any{execution, firing, row.Source, row.Key, row.Decision}); diff != "" {
+				t.Errorf("%s: execution, firing, source, key and decision (-want +got):\n%s", kind, diff)
 			}
 			request := m.runs()[len(m.runs())-1]
 			want := map[string]any{"a": "b"}
@@ -128,20 +133,23 @@ func TestAPI(t *testing.T) {
 	id := m.trigger(blueprint.TriggerAPI, map[string]any{"label": "x"}, begin)
 	s := newService(m, clock.NewVirtual(begin))
 	for body, want := range map[string]string{`{"a":1.0}`: `{"a":1.0}`, "": "{}", "[1]": "[1]"} {
-		w := call(s, me, strings.ToUpper(id), delivery{body: body, headers: []string{"Authorization: Bearer key", "X-One: 1"}})
-		row := m.lastRow(t)
-		object := answer(t, w)
-		if w.Code != 202 || object["success"] != true || object["executionId"] != *row.ExecutionID || object["firingId"] != row.ID || len(object) != 3 {
-			t.Errorf("%s: %d %v", body, w.Code, object)
-		}
-		if row.Source != blueprint.SourceAPI || row.Decision != blueprint.DecisionStarted || row.BodyHash != "" {
-			t.Errorf("row %+v", row)
-		}
-		request := m.runs()[len(m.runs())-1]
-		got, _ := blueprint.Encode(request.InputData)
-		if string(got) != want || request.Trigger.Headers["x-one"] != "1" || request.Trigger.Headers["authorization"] != nil {
-			t.Errorf("request %+v %s", request.Trigger, got)
-		}
+		t.Run(body, func(t *testing.T) {
+			w := call(s, me, strings.ToUpper(id), delivery{body: body, headers: []string{"Authorization: Bearer key", "X-One: 1"}})
+			row := m.lastRow(t)
+			object := answer(t, w)
+			accepted := map[string]any{"success": true, "executionId": *row.ExecutionID, "firingId": row.ID}
+			if diff := cmp.Diff(accepted, object); w.Code != 202 || diff != "" {
+				t.Errorf("status %d, want 202; answer (-want +got):\n%s", w.Code, diff)
+			}
+			if row.Source != blueprint.SourceAPI || row.Decision != blueprint.DecisionStarted || row.BodyHash != "" {
+				t.Errorf("row %+v", row)
+			}
+			request := m.runs()[len(m.runs())-1]
+			got, _ := blueprint.Encode(request.InputData)
+			if string(got) != want || request.Trigger.Headers["x-one"] != "1" || request.Trigger.Headers["authorization"] != nil {
+				t.Errorf("request %+v %s", request.Trigger, got)
+			}
+		})
 	}
 }
 

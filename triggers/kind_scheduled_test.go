@@ -84,16 +84,18 @@ func TestDue(t *testing.T) {
 		{"a cursor ahead", "* * * * *", -hour, 0, hour, "all", ""},
 	}
 	for _, c := range cases {
-		tm := readTiming(t, c.cron, "", c.catchUp)
-		now := begin.Add(c.now)
-		up := now.Add(-c.up)
-		if c.up == down {
-			up = now
-		}
-		cursor := now.Add(-c.cursor)
-		if got := describe(tm.due(cursor, now, up), ticksBetween(tm, cursor, now)); got != c.want {
-			t.Errorf("%s: %s, want %s", c.name, got, c.want)
-		}
+		t.Run(c.name, func(t *testing.T) {
+			tm := readTiming(t, c.cron, "", c.catchUp)
+			now := begin.Add(c.now)
+			up := now.Add(-c.up)
+			if c.up == down {
+				up = now
+			}
+			cursor := now.Add(-c.cursor)
+			if got := describe(tm.due(cursor, now, up), ticksBetween(tm, cursor, now)); got != c.want {
+				t.Errorf("%s, want %s", got, c.want)
+			}
+		})
 	}
 }
 
@@ -104,28 +106,30 @@ func TestDueAllIsCapped(t *testing.T) {
 		onTime bool
 		runs   int
 	}{{99, false, 99}, {100, false, 100}, {101, false, 100}, {5000, false, 100}, {100, true, 100}, {101, true, 101}, {102, true, 101}} {
-		now := begin
-		up := now.Add(time.Second)
-		if c.onTime {
-			up = now
-		}
-		cursor := now.Add(-time.Duration(c.ticks) * time.Minute)
-		steps := tm.due(cursor, now, up)
-		if len(steps) != c.runs {
-			t.Errorf("%d ticks: %d runs, want %d", c.ticks, len(steps), c.runs)
-		}
-		rest := c.ticks - c.runs
-		if steps[0].missed != rest || (rest == 0) != (steps[0].skipped == nil) {
-			t.Errorf("%d ticks: the first stands for %d", c.ticks, steps[0].missed)
-		}
-		if rest > 0 && (!steps[0].skipped.first.Equal(cursor.Add(time.Minute)) || !steps[0].skipped.last.Equal(steps[0].at.Add(-time.Minute)) || steps[0].skipped.count != rest) {
-			t.Errorf("%d ticks: left %s", c.ticks, steps[0].skipped)
-		}
-		for i, s := range steps {
-			if want := now.Add(-time.Duration(len(steps)-1-i) * time.Minute); !s.at.Equal(want) || i > 0 && (s.missed != 0 || s.skipped != nil) || s.late == (c.onTime && i == len(steps)-1) {
-				t.Errorf("%d ticks: step %d is %+v", c.ticks, i, s)
+		t.Run(fmt.Sprint(c.ticks, " ", c.onTime), func(t *testing.T) {
+			now := begin
+			up := now.Add(time.Second)
+			if c.onTime {
+				up = now
 			}
-		}
+			cursor := now.Add(-time.Duration(c.ticks) * time.Minute)
+			steps := tm.due(cursor, now, up)
+			if len(steps) != c.runs {
+				t.Errorf("%d ticks: %d runs, want %d", c.ticks, len(steps), c.runs)
+			}
+			rest := c.ticks - c.runs
+			if steps[0].missed != rest || (rest == 0) != (steps[0].skipped == nil) {
+				t.Errorf("%d ticks: the first stands for %d", c.ticks, steps[0].missed)
+			}
+			if rest > 0 && (!steps[0].skipped.first.Equal(cursor.Add(time.Minute)) || !steps[0].skipped.last.Equal(steps[0].at.Add(-time.Minute)) || steps[0].skipped.count != rest) {
+				t.Errorf("%d ticks: left %s", c.ticks, steps[0].skipped)
+			}
+			for i, s := range steps {
+				if want := now.Add(-time.Duration(len(steps)-1-i) * time.Minute); !s.at.Equal(want) || i > 0 && (s.missed != 0 || s.skipped != nil) || s.late == (c.onTime && i == len(steps)-1) {
+					t.Errorf("%d ticks: step %d is %+v", c.ticks, i, s)
+				}
+			}
+		})
 	}
 }
 

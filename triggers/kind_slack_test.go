@@ -3,6 +3,7 @@ package triggers
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -11,6 +12,8 @@ import (
 	"testing"
 	"time"
 	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
 
 	"blueprintd/blueprint"
 	"blueprintd/foundation/clock"
@@ -54,24 +57,26 @@ func TestSlackInput(t *testing.T) {
 		{"other types than texts", `{"type":"event_callback","event_id":7,"event":{"type":1,"channel":["C"],"user":{"id":2},"text":null,"ts":1.0}}`,
 			`{"eventId":null,"eventType":null,"channel":null,"user":null,"text":null,"ts":null,"threadTs":null,"teamId":null,"raw":RAW}`},
 	} {
-		m := newMemory()
-		id := m.trigger(blueprint.TriggerSlack, map[string]any{"signingSecret": "s"}, begin)
-		w := post(newService(m, clock.NewVirtual(begin)), id, c.body)
-		row := m.lastRow(t)
-		if w.Code != 200 || answer(t, w)["executionId"] != *row.ExecutionID || row.Source != blueprint.SourceSlack || m.patience[0] != atOnce {
-			t.Fatalf("%s: %d %s, row %+v", c.name, w.Code, w.Body, row)
-		}
-		want, err := blueprint.Decode([]byte(strings.Replace(c.want, "RAW", c.body, 1)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		request := m.runs()[0]
-		if !blueprint.Equal(request.InputData, want) {
-			t.Errorf("%s: input %v", c.name, request.InputData)
-		}
-		if request.Trigger.Type != blueprint.TriggerSlack || request.Trigger.Headers["x-slack-signature"] != nil || request.Trigger.Headers["x-slack-request-timestamp"] == nil {
-			t.Errorf("%s: %+v", c.name, request.Trigger)
-		}
+		t.Run(c.name, func(t *testing.T) {
+			m := newMemory()
+			id := m.trigger(blueprint.TriggerSlack, map[string]any{"signingSecret": "s"}, begin)
+			w := post(newService(m, clock.NewVirtual(begin)), id, c.body)
+			row := m.lastRow(t)
+			if w.Code != 200 || answer(t, w)["executionId"] != *row.ExecutionID || row.Source != blueprint.SourceSlack || m.patience[0] != atOnce {
+				t.Fatalf("%d %s, row %+v", w.Code, w.Body, row)
+			}
+			want, err := blueprint.Decode([]byte(strings.Replace(c.want, "RAW", c.body, 1)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			request := m.runs()[0]
+			if !blueprint.Equal(request.InputData, want) {
+				t.Errorf("input %v", request.InputData)
+			}
+			if request.Trigger.Type != blueprint.TriggerSlack || request.Trigger.Headers["x-slack-signature"] != nil || request.Trigger.Headers["x-slack-request-timestamp"] == nil {
+				t.Errorf("%+v", request.Trigger)
+			}
+		})
 	}
 }
 
@@ -111,35 +116,37 @@ func TestSlackStartsNothing(t *testing.T) {
 		{name: "no channel", config: map[string]any{"channel": "C2"}, body: event(`"type":"team_join"`), status: 200, decision: "skipped", reason: "has no channel"},
 		{name: "a name that nobody can know", config: map[string]any{"channel": "#general"}, body: message, status: 503, decision: "refused", reason: `no connection looks up "#general": set config.connectionId`},
 	} {
-		m := newMemory()
-		config := map[string]any{"signingSecret": "s"}
-		for name, value := range c.config {
-			config[name] = value
-		}
-		id := m.trigger(blueprint.TriggerSlack, config, begin)
-		s := newService(m, clock.NewVirtual(begin), func(o *Options) { o.MaxBody = 1000 })
-		w := post(s, id, c.body, c.headers...)
-		row := m.lastRow(t)
-		if c.decision == "" {
-			c.decision, c.reason = blueprint.DecisionStarted, "the signature is valid"
-		}
-		if w.Code != c.status || row.Decision != c.decision || !strings.Contains(row.Reason, c.reason) || (row.Decision == blueprint.DecisionStarted) != (len(m.runs()) == 1) {
-			t.Errorf("%s: %d %s, row %+v", c.name, w.Code, w.Body, row)
-		}
-		object := answer(t, w)
-		switch {
-		case c.name == "hello":
-			if len(object) != 1 || object["challenge"] != "3eZbrw1aB" {
-				t.Errorf("%s: %v", c.name, object)
+		t.Run(c.name, func(t *testing.T) {
+			m := newMemory()
+			config := map[string]any{"signingSecret": "s"}
+			for name, value := range c.config {
+				config[name] = value
 			}
-		case c.decision == "skipped":
-			if object["success"] != true || object["skipped"] != true || object["firingId"] != row.ID || object["reason"] != row.Reason {
-				t.Errorf("%s: %v", c.name, object)
+			id := m.trigger(blueprint.TriggerSlack, config, begin)
+			s := newService(m, clock.NewVirtual(begin), func(o *Options) { o.MaxBody = 1000 })
+			w := post(s, id, c.body, c.headers...)
+			row := m.lastRow(t)
+			if c.decision == "" {
+				c.decision, c.reason = blueprint.DecisionStarted, "the signature is valid"
 			}
-		}
-		if again := c.status >= 400 && w.Header().Get("X-Slack-No-Retry") == ""; again != (c.status == 503) || (c.status == 503) != (w.Header().Get("Retry-After") != "") {
-			t.Errorf("%s: headers %v", c.name, w.Header())
-		}
+			if w.Code != c.status || row.Decision != c.decision || !strings.Contains(row.Reason, c.reason) || (row.Decision == blueprint.DecisionStarted) != (len(m.runs()) == 1) {
+				t.Errorf("%d %s, row %+v", w.Code, w.Body, row)
+			}
+			object := answer(t, w)
+			switch {
+			case c.name == "hello":
+				if len(object) != 1 || object["challenge"] != "3eZbrw1aB" {
+					t.Error(object)
+				}
+			case c.decision == "skipped":
+				if object["success"] != true || object["skipped"] != true || object["firingId"] != row.ID || object["reason"] != row.Reason {
+					t.Error(object)
+				}
+			}
+			if again := c.status >= 400 && w.Header().Get("X-Slack-No-Retry") == ""; again != (c.status == 503) || (c.status == 503) != (w.Header().Get("Retry-After") != "") {
+				t.Errorf("headers %v", w.Header())
+			}
+		})
 	}
 }
 
@@ -196,24 +203,26 @@ func TestSlackChannelNames(t *testing.T) {
 		{"general", names{err: context.DeadlineExceeded}, 503, "in time"},
 		{"general", names{err: errors.New("sqlite says s3cret")}, 503, "internal error"},
 	} {
-		m := newMemory()
-		id := m.trigger(blueprint.TriggerSlack, map[string]any{"signingSecret": "s", "channel": c.wanted, "connectionId": strings.ToUpper(connection)}, begin)
-		s := newService(m, clock.NewVirtual(begin), func(o *Options) { o.Channels = &c.names })
-		w := post(s, id, eventBody)
-		row := m.lastRow(t)
-		if w.Code != c.status || !strings.Contains(row.Reason, c.reason) || (row.Decision == blueprint.DecisionRefused) != (c.status == 503) || strings.Contains(w.Body.String()+row.Reason, "s3cret") {
-			t.Errorf("%s %v: %d %s, row %+v", c.wanted, c.names, w.Code, w.Body, row)
-		}
-		if len(c.names.asked) != 1 || c.names.asked[0] != creator+" "+connection+" C1" {
-			t.Errorf("asked %q", c.names.asked)
-		}
-		// What could not be looked at has not used up its id.
-		if c.names.err != nil {
-			c.names.err, c.names.of = nil, map[string]string{"C1": c.wanted}
-			if w := post(s, id, eventBody, "X-Slack-Retry-Num: 1", "X-Slack-Retry-Reason: http_error"); w.Code != 200 || len(m.runs()) != 1 {
-				t.Errorf("again: %d %s", w.Code, w.Body)
+		t.Run(c.wanted+" "+c.reason, func(t *testing.T) {
+			m := newMemory()
+			id := m.trigger(blueprint.TriggerSlack, map[string]any{"signingSecret": "s", "channel": c.wanted, "connectionId": strings.ToUpper(connection)}, begin)
+			s := newService(m, clock.NewVirtual(begin), func(o *Options) { o.Channels = &c.names })
+			w := post(s, id, eventBody)
+			row := m.lastRow(t)
+			if w.Code != c.status || !strings.Contains(row.Reason, c.reason) || (row.Decision == blueprint.DecisionRefused) != (c.status == 503) || strings.Contains(w.Body.String()+row.Reason, "s3cret") {
+				t.Errorf("%s %v: %d %s, row %+v", c.wanted, c.names, w.Code, w.Body, row)
 			}
-		}
+			if len(c.names.asked) != 1 || c.names.asked[0] != creator+" "+connection+" C1" {
+				t.Errorf("asked %q", c.names.asked)
+			}
+			// What could not be looked at has not used up its id.
+			if c.names.err != nil {
+				c.names.err, c.names.of = nil, map[string]string{"C1": c.wanted}
+				if w := post(s, id, eventBody, "X-Slack-Retry-Num: 1", "X-Slack-Retry-Reason: http_error"); w.Code != 200 || len(m.runs()) != 1 {
+					t.Errorf("again: %d %s", w.Code, w.Body)
+				}
+			}
+		})
 	}
 }
 
@@ -228,8 +237,9 @@ func TestSlackComesAgain(t *testing.T) {
 		m.change(id, func(b *blueprint.Binding) { b.Trigger.Config["channel"] = channel })
 		w := post(s, id, eventBody, "X-Slack-Retry-Num: 1", "X-Slack-Retry-Reason: http_timeout")
 		again := answer(t, w)
-		if row := m.lastRow(t); w.Code != 200 || row.Decision != blueprint.DecisionDuplicate || row.Key != "Ev1" || !blueprint.Equal(first, again) || len(m.runs()) != 1 {
-			t.Errorf("%v: %d %v, row %+v", channel, w.Code, again, row)
+		row := m.lastRow(t)
+		if diff := cmp.Diff([]any{200, first, blueprint.DecisionDuplicate, "Ev1", 1}, []any{w.Code, again, row.Decision, row.Key, len(m.runs())}); diff != "" {
+			t.Errorf("%v: status, answer, decision, key and runs (-want +got):\n%s", channel, diff)
 		}
 	}
 }
@@ -246,18 +256,20 @@ func TestSlackBackPressure(t *testing.T) {
 		{blueprint.Errorf(blueprint.CodeBadRequest, "the blueprint has no nodes to execute"), 400, false},
 		{io.ErrUnexpectedEOF, 500, true},
 	} {
-		for _, s := range senders {
-			m := newMemory()
-			id := s.trigger(m, map[string]any{"secret": corpusSecret})
-			m.refuseStart = func(*blueprint.StartRequest) error { return c.err }
-			w := s.deliver(newService(m, clock.NewVirtual(begin)), id, s.sign(corpusSecret, s.body, begin), s.body)
-			if after := w.Header().Get("Retry-After"); w.Code != c.status || (after != "") != (c.status == 503 || c.status == 429) {
-				t.Errorf("%s, %v: %d, Retry-After %q", s.name, c.err, w.Code, after)
+		t.Run(fmt.Sprint(c.status), func(t *testing.T) {
+			for _, s := range senders {
+				m := newMemory()
+				id := s.trigger(m, map[string]any{"secret": corpusSecret})
+				m.refuseStart = func(*blueprint.StartRequest) error { return c.err }
+				w := s.deliver(newService(m, clock.NewVirtual(begin)), id, s.sign(corpusSecret, s.body, begin), s.body)
+				if after := w.Header().Get("Retry-After"); w.Code != c.status || (after != "") != (c.status == 503 || c.status == 429) {
+					t.Errorf("%s, %v: %d, Retry-After %q", s.name, c.err, w.Code, after)
+				}
+				if s.kind == blueprint.TriggerSlack && (w.Header().Get("X-Slack-No-Retry") == "") != c.again {
+					t.Errorf("%s, %v: %v", s.name, c.err, w.Header())
+				}
 			}
-			if s.kind == blueprint.TriggerSlack && (w.Header().Get("X-Slack-No-Retry") == "") != c.again {
-				t.Errorf("%s, %v: %v", s.name, c.err, w.Header())
-			}
-		}
+		})
 	}
 }
 
@@ -332,8 +344,11 @@ func FuzzSlackBody(f *testing.F) {
 		id := m.trigger(blueprint.TriggerSlack, map[string]any{"signingSecret": "s", "channel": channel, "eventType": kind}, begin)
 		w := post(newService(m, clock.NewVirtual(begin)), id, body)
 		row := m.rows[0]
-		if len(m.rows) != 1 || row.Key == "" || len(row.Key) > maxKey || len(row.Reason) > 300 || !utf8.ValidString(row.Reason) || row.Source != blueprint.SourceSlack {
-			t.Fatalf("rows %+v", m.rows)
+		if len(m.rows) != 1 || row.Source != blueprint.SourceSlack || row.Key == "" || len(row.Key) > maxKey {
+			t.Fatalf("rows %+v, want one of Slack with a key of at most %d bytes", m.rows, maxKey)
+		}
+		if len(row.Reason) > 300 || !utf8.ValidString(row.Reason) {
+			t.Fatalf("reason %q, want at most 300 bytes of UTF-8", row.Reason)
 		}
 		started := row.Decision == blueprint.DecisionStarted
 		if !slices.Contains([]int{200, 400, 503}, w.Code) || (w.Code == 200) != (row.Decision != blueprint.DecisionRefused) || started != (len(m.requests) == 1) {

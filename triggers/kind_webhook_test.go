@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"blueprintd/blueprint"
 	"blueprintd/foundation/clock"
 	"blueprintd/foundation/ids"
@@ -69,9 +71,11 @@ func checkError(t testing.TB, w *httptest.ResponseRecorder, code blueprint.Code)
 	t.Helper()
 	object := answer(t, w)
 	failure, _ := object["error"].(map[string]any)
-	message, _ := failure["message"].(string)
-	if w.Code != code.HTTPStatus() || object["success"] != false || failure["code"] != string(code) || message == "" || len(object) != 2 {
-		t.Errorf("answer %d %v, want %s", w.Code, object, code)
+	if message, _ := failure["message"].(string); message == "" {
+		t.Errorf("answer %v, want a message", object)
+	}
+	if diff := cmp.Diff([]any{code.HTTPStatus(), false, string(code), 2}, []any{w.Code, object["success"], failure["code"], len(object)}); diff != "" {
+		t.Errorf("status, success, code and number of fields (-want +got):\n%s\nanswer %v", diff, object)
 	}
 	if w.Header().Get("X-Content-Type-Options") != "nosniff" || w.Header().Get("Content-Type") != "application/json" {
 		t.Errorf("headers %v", w.Header())
@@ -152,9 +156,13 @@ func TestWebhookRefusals(t *testing.T) {
 				}
 				return
 			}
-			if len(rows) != 1 || rows[0].Decision != blueprint.DecisionRefused || !strings.Contains(rows[0].Reason, c.reason) || rows[0].ExecutionID != nil ||
-				rows[0].Source != blueprint.SourceWebhook || rows[0].ReceivedAt != blueprint.TimeOf(begin) || rows[0].Key == "" {
-				t.Errorf("rows %+v, want reason %q", rows, c.reason)
+			if len(rows) != 1 || !strings.Contains(rows[0].Reason, c.reason) || rows[0].Key == "" {
+				t.Fatalf("rows %+v, want one with a key and the reason %q", rows, c.reason)
+			}
+			want := rows[0]
+			want.Decision, want.ExecutionID, want.Source, want.ReceivedAt = blueprint.DecisionRefused, nil, blueprint.SourceWebhook, blueprint.TimeOf(begin)
+			if diff := cmp.Diff(want, rows[0]); diff != "" {
+				t.Errorf("row (-want +got):\n%s", diff)
 			}
 		})
 	}
@@ -203,8 +211,12 @@ func TestWebhookInactiveTriggerKeepsDeliveries(t *testing.T) {
 	s := newService(m, clock.NewVirtual(begin))
 	checkError(t, deliver(s, inactive, delivery{body: `{"n":1}`, headers: []string{"Authorization: Bearer x", "X-Signature: ab", "X-Kept: yes"}}), blueprint.CodeNotFound)
 	d := m.rows[0].Delivery
-	if string(d.Body) != `{"n":1}` || d.Size != 7 || d.Header["x-kept"][0] != "yes" || d.Header["authorization"] != nil || d.Header["x-signature"] != nil || d.Proof["x-signature"][0] != "ab" {
-		t.Errorf("kept %+v", d)
+	if string(d.Body) != `{"n":1}` || d.Size != 7 {
+		t.Errorf("kept %q of %d bytes, want {\"n\":1} of 7", d.Body, d.Size)
+	}
+	got := []any{d.Header["x-kept"], d.Header["authorization"], d.Header["x-signature"], d.Proof["x-signature"]}
+	if diff := cmp.Diff([]any{[]string{"yes"}, []string(nil), []string(nil), []string{"ab"}}, got); diff != "" {
+		t.Errorf("x-kept, authorization, signature and its proof (-want +got):\n%s", diff)
 	}
 }
 
@@ -261,8 +273,9 @@ func TestWebhookStarts(t *testing.T) {
 			w := deliver(s, id, c.delivery)
 			row := m.lastRow(t)
 			object := answer(t, w)
-			if w.Code != 202 || object["success"] != true || object["executionId"] != *row.ExecutionID || object["firingId"] != row.ID || len(object) != 3 {
-				t.Errorf("answer %d %v", w.Code, object)
+			want := map[string]any{"success": true, "executionId": *row.ExecutionID, "firingId": row.ID}
+			if diff := cmp.Diff(want, object); w.Code != 202 || diff != "" {
+				t.Errorf("status %d, want 202; answer (-want +got):\n%s", w.Code, diff)
 			}
 			if row.Decision != blueprint.DecisionStarted || row.Key != row.ID || row.Reason == "" {
 				t.Errorf("row %+v", row)
@@ -272,8 +285,11 @@ func TestWebhookStarts(t *testing.T) {
 			if err != nil || string(got) != c.want {
 				t.Errorf("inputData %s, want %s", got, c.want)
 			}
-			if !request.CanManage || request.Principal.UserID != creator || request.Trigger.ID != id || request.Trigger.Type != blueprint.TriggerWebhook || request.Definition == nil {
-				t.Errorf("request %+v", request)
+			if !request.CanManage || request.Principal.UserID != creator || request.Definition == nil {
+				t.Errorf("request %+v, want a definition that %s can manage", request, creator)
+			}
+			if request.Trigger.ID != id || request.Trigger.Type != blueprint.TriggerWebhook {
+				t.Errorf("trigger %+v, want webhook %s", request.Trigger, id)
 			}
 			if m.patience[0] != soon {
 				t.Errorf("patience %s", m.patience[0])
@@ -291,12 +307,14 @@ func TestWebhookBodyLimit(t *testing.T) {
 	const limit = 1 << 20
 	s := newService(m, clock.NewVirtual(begin), func(o *Options) { o.MaxBody = limit })
 	for size, want := range map[int]int{limit - 1: 202, limit: 202, limit + 1: 413, 2 * limit: 413} {
-		body := `"` + strings.Repeat("x", size-2) + `"`
-		for _, chunked := range []bool{false, true} {
-			if w := deliver(s, id, delivery{body: body, chunked: chunked}); w.Code != want {
-				t.Errorf("%d bytes, chunked %v: %d, want %d", size, chunked, w.Code, want)
+		t.Run(fmt.Sprint(size), func(t *testing.T) {
+			body := `"` + strings.Repeat("x", size-2) + `"`
+			for _, chunked := range []bool{false, true} {
+				if w := deliver(s, id, delivery{body: body, chunked: chunked}); w.Code != want {
+					t.Errorf("%d bytes, chunked %v: %d, want %d", size, chunked, w.Code, want)
+				}
 			}
-		}
+		})
 	}
 }
 
@@ -340,8 +358,11 @@ func TestWebhookDuplicates(t *testing.T) {
 					t.Errorf("answer %d %v, want the ids of %+v", w.Code, object, first)
 				}
 				row := m.lastRow(t)
-				if row.Decision != blueprint.DecisionDuplicate || row.ID == first.ID || row.Key != "17" || *row.ExecutionID != *first.ExecutionID || !strings.Contains(row.Reason, first.ID) {
-					t.Errorf("row %+v", row)
+				if row.Decision != blueprint.DecisionDuplicate || row.Key != "17" || *row.ExecutionID != *first.ExecutionID {
+					t.Errorf("row %+v, want a duplicate of 17 with run %s", row, *first.ExecutionID)
+				}
+				if row.ID == first.ID || !strings.Contains(row.Reason, first.ID) {
+					t.Errorf("row %s with reason %q, want another than %s, which it names", row.ID, row.Reason, first.ID)
 				}
 			}
 			if other := m.trigger(blueprint.TriggerWebhook, nil, begin); deliver(s, other, delivery{headers: []string{header + ": 17"}}).Code != 202 {
@@ -366,12 +387,14 @@ func TestWebhookDeliveryIDOrder(t *testing.T) {
 		{[]string{"webhook-id:   spaces around  "}, "spaces around"},
 	}
 	for _, c := range cases {
-		m := newMemory()
-		id := m.trigger(blueprint.TriggerWebhook, nil, begin)
-		deliver(newService(m, clock.NewVirtual(begin)), id, delivery{headers: c.headers})
-		if got := m.lastRow(t); got.Key != c.want || got.Decision != blueprint.DecisionStarted {
-			t.Errorf("%q: row %+v", c.headers, got)
-		}
+		t.Run(strings.Join(c.headers, ", "), func(t *testing.T) {
+			m := newMemory()
+			id := m.trigger(blueprint.TriggerWebhook, nil, begin)
+			deliver(newService(m, clock.NewVirtual(begin)), id, delivery{headers: c.headers})
+			if got := m.lastRow(t); got.Key != c.want || got.Decision != blueprint.DecisionStarted {
+				t.Errorf("%q: row %+v", c.headers, got)
+			}
+		})
 	}
 }
 
@@ -466,14 +489,16 @@ func TestWebhookBodyEndsEarly(t *testing.T) {
 		err  error
 		want blueprint.Code
 	}{{io.ErrUnexpectedEOF, blueprint.CodeClientClosed}, {timeout{io.ErrClosedPipe}, blueprint.CodeTimeout}} {
-		r := httptest.NewRequest("POST", "/", io.MultiReader(strings.NewReader(`{"a":`), broken{c.err}))
-		r.SetPathValue("triggerId", strings.ToUpper(id))
-		w := httptest.NewRecorder()
-		s.Handler(blueprint.TriggerWebhook).ServeHTTP(w, r)
-		checkError(t, w, c.want)
-		if row := m.lastRow(t); row.Decision != blueprint.DecisionRefused {
-			t.Errorf("row %+v", row)
-		}
+		t.Run(string(c.want), func(t *testing.T) {
+			r := httptest.NewRequest("POST", "/", io.MultiReader(strings.NewReader(`{"a":`), broken{c.err}))
+			r.SetPathValue("triggerId", strings.ToUpper(id))
+			w := httptest.NewRecorder()
+			s.Handler(blueprint.TriggerWebhook).ServeHTTP(w, r)
+			checkError(t, w, c.want)
+			if row := m.lastRow(t); row.Decision != blueprint.DecisionRefused {
+				t.Errorf("row %+v", row)
+			}
+		})
 	}
 }
 

@@ -37,12 +37,12 @@ func TestOutagesOverTheStore(t *testing.T) {
 		before[trigger.ID] = len(rows)
 		return fmt.Sprintf("%s%d runs", text, runs)
 	}
-	for _, outage := range []struct {
+	for _, step := range []struct {
 		length        time.Duration
 		ticks, nights int // that were missed
 	}{{time.Minute, 0, 0}, {10 * time.Minute, 2, 0}, {time.Hour, 12, 0}, {day, 288, 1}, {7 * day, 7 * 288, 7}, {31 * day, 31 * 288, 31}} {
 		s.stop()
-		at = at.Add(outage.length)
+		at = at.Add(step.length)
 		s = serve(t, path, at.Add(30*time.Second))
 		want := func(catchUp string, ticks int) string {
 			switch {
@@ -61,16 +61,16 @@ func TestOutagesOverTheStore(t *testing.T) {
 			}
 		}
 		for _, catchUp := range rules {
-			if got := fresh(dense[catchUp]); got != want(catchUp, outage.ticks) {
-				t.Errorf("down for %v, %s: %s, want %s", outage.length, catchUp, got, want(catchUp, outage.ticks))
+			if got := fresh(dense[catchUp]); got != want(catchUp, step.ticks) {
+				t.Errorf("down for %v, %s: %s, want %s", step.length, catchUp, got, want(catchUp, step.ticks))
 			}
-			if got := fresh(sparse[catchUp]); got != want(catchUp, outage.nights) {
-				t.Errorf("down for %v, %s at night: %s, want %s", outage.length, catchUp, got, want(catchUp, outage.nights))
+			if got := fresh(sparse[catchUp]); got != want(catchUp, step.nights) {
+				t.Errorf("down for %v, %s at night: %s, want %s", step.length, catchUp, got, want(catchUp, step.nights))
 			}
 		}
-		missed := int64(3 * (outage.ticks + outage.nights))
+		missed := int64(3 * (step.ticks + step.nights))
 		if stats := s.triggers.Stats(); stats.Missed != missed || stats.Overdue != 0 {
-			t.Errorf("down for %v: %d missed, want %d; %d overdue", outage.length, stats.Missed, missed, stats.Overdue)
+			t.Errorf("down for %v: %d missed, want %d; %d overdue", step.length, stats.Missed, missed, stats.Overdue)
 		}
 		// Half an hour of service, in which all are on time.
 		half := at.Add(30 * time.Minute)
@@ -78,7 +78,7 @@ func TestOutagesOverTheStore(t *testing.T) {
 		ticks := int(half.Unix()/300 - at.Unix()/300)
 		for _, catchUp := range rules {
 			if got := fresh(dense[catchUp]); got != fmt.Sprintf("%d runs", ticks) {
-				t.Errorf("after %v, %s: %s, want %d runs", outage.length, catchUp, got, ticks)
+				t.Errorf("after %v, %s: %s, want %d runs", step.length, catchUp, got, ticks)
 			}
 		}
 		at = half

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"blueprintd/blueprint"
 	"blueprintd/foundation/clock"
 	"blueprintd/triggers/signature"
@@ -170,30 +172,35 @@ func (s *sender) corpus() (all []presetCase) {
 func TestPresets(t *testing.T) {
 	total := 0
 	for _, s := range senders {
-		for _, c := range append(s.corpus(), s.lists()...) {
-			total++
-			m := newMemory()
-			id := s.trigger(m, map[string]any{"secret": corpusSecret})
-			w := s.deliver(newService(m, clock.NewVirtual(begin)), id, c.headers, c.body)
-			row := m.lastRow(t)
-			if c.good {
-				if w.Code != s.status || row.Decision != blueprint.DecisionStarted || row.Reason != "the signature is valid" {
-					t.Errorf("%s: %d %s, row %+v", c.name, w.Code, w.Body, row)
+		t.Run(s.name, func(t *testing.T) {
+			for _, c := range append(s.corpus(), s.lists()...) {
+				total++
+				m := newMemory()
+				id := s.trigger(m, map[string]any{"secret": corpusSecret})
+				w := s.deliver(newService(m, clock.NewVirtual(begin)), id, c.headers, c.body)
+				row := m.lastRow(t)
+				if c.good {
+					if w.Code != s.status || row.Decision != blueprint.DecisionStarted || row.Reason != "the signature is valid" {
+						t.Errorf("%s: %d %s, row %+v", c.name, w.Code, w.Body, row)
+					}
+					continue
 				}
-				continue
-			}
-			checkError(t, w, blueprint.CodeUnauthorized)
-			facts := row.Delivery.Facts
-			if len(m.runs()) != 0 || row.Decision != blueprint.DecisionRefused || facts[signature.FactForm] == "" || facts[signature.FactExpected] == "" || facts[signature.FactBytes] != len(c.body) {
-				t.Errorf("%s: row %+v, facts %v", c.name, row, facts)
-			}
-			told := fmt.Sprint(w.Body, row.Reason, facts)
-			for _, line := range append(c.headers, "x: "+corpusSecret) {
-				if _, value, _ := strings.Cut(line, ": "); len(value) > 20 && strings.Contains(told, value) {
-					t.Errorf("%s: %q shows in %s", c.name, value, told)
+				checkError(t, w, blueprint.CodeUnauthorized)
+				facts := row.Delivery.Facts
+				if len(m.runs()) != 0 || row.Decision != blueprint.DecisionRefused {
+					t.Errorf("%s: %d runs, row %+v, want a refusal", c.name, len(m.runs()), row)
+				}
+				if facts[signature.FactForm] == "" || facts[signature.FactExpected] == "" || facts[signature.FactBytes] != len(c.body) {
+					t.Errorf("%s: facts %v, want the form, what was expected and %d bytes", c.name, facts, len(c.body))
+				}
+				told := fmt.Sprint(w.Body, row.Reason, facts)
+				for _, line := range append(c.headers, "x: "+corpusSecret) {
+					if _, value, _ := strings.Cut(line, ": "); len(value) > 20 && strings.Contains(told, value) {
+						t.Errorf("%s: %q shows in %s", c.name, value, told)
+					}
 				}
 			}
-		}
+		})
 	}
 	t.Logf("%d deliveries", total)
 }
@@ -238,36 +245,40 @@ func (s *sender) lists() []presetCase {
 // While a secret is exchanged both are good, and then only the new one.
 func TestTwoSecrets(t *testing.T) {
 	for _, s := range senders {
-		for _, c := range []struct {
-			name   string
-			secret string
-			until  any
-			reason string // "" = refused
-			tried  string
-		}{
-			{"the new one", "new", begin.Add(time.Hour).Format(time.RFC3339), "the signature is valid", ""},
-			{"the old one", "old", begin.Add(time.Hour).Format(time.RFC3339), "the signature is valid (previous secret)", ""},
-			{"the old one, another zone", "old", "2026-03-02T12:00:00+02:30", "the signature is valid (previous secret)", ""},
-			{"the old one, a millisecond before the end", "old", "2026-03-02T09:00:00.001Z", "the signature is valid (previous secret)", ""},
-			{"the old one at the end", "old", begin.Format(time.RFC3339), "", "secret"},
-			{"the old one, no end", "old", nil, "", "secret"},
-			{"the old one, nonsense", "old", "tomorrow", "", "secret"},
-			{"a third", "third", begin.Add(time.Hour).Format(time.RFC3339), "", "secret and previousSecret"},
-		} {
-			m := newMemory()
-			id := s.trigger(m, map[string]any{"secret": "new", "previousSecret": "old", "previousSecretUntil": c.until})
-			w := s.deliver(newService(m, clock.NewVirtual(begin)), id, s.sign(c.secret, s.body, begin), s.body)
-			row := m.lastRow(t)
-			if c.reason != "" && (w.Code != s.status || row.Reason != c.reason) || c.reason == "" && w.Code != 401 {
-				t.Errorf("%s, %s: %d, row %+v", s.name, c.name, w.Code, row)
+		t.Run(s.name, func(t *testing.T) {
+			for _, c := range []struct {
+				name   string
+				secret string
+				until  any
+				reason string // "" = refused
+				tried  string
+			}{
+				{"the new one", "new", begin.Add(time.Hour).Format(time.RFC3339), "the signature is valid", ""},
+				{"the old one", "old", begin.Add(time.Hour).Format(time.RFC3339), "the signature is valid (previous secret)", ""},
+				{"the old one, another zone", "old", "2026-03-02T12:00:00+02:30", "the signature is valid (previous secret)", ""},
+				{"the old one, a millisecond before the end", "old", "2026-03-02T09:00:00.001Z", "the signature is valid (previous secret)", ""},
+				{"the old one at the end", "old", begin.Format(time.RFC3339), "", "secret"},
+				{"the old one, no end", "old", nil, "", "secret"},
+				{"the old one, nonsense", "old", "tomorrow", "", "secret"},
+				{"a third", "third", begin.Add(time.Hour).Format(time.RFC3339), "", "secret and previousSecret"},
+			} {
+				t.Run(c.name, func(t *testing.T) {
+					m := newMemory()
+					id := s.trigger(m, map[string]any{"secret": "new", "previousSecret": "old", "previousSecretUntil": c.until})
+					w := s.deliver(newService(m, clock.NewVirtual(begin)), id, s.sign(c.secret, s.body, begin), s.body)
+					row := m.lastRow(t)
+					if c.reason != "" && (w.Code != s.status || row.Reason != c.reason) || c.reason == "" && w.Code != 401 {
+						t.Errorf("%s, %s: %d, row %+v", s.name, c.name, w.Code, row)
+					}
+					if s.kind == blueprint.TriggerSlack {
+						c.tried = strings.NewReplacer("previousSecret", "previousSigningSecret", "secret", "signingSecret").Replace(c.tried)
+					}
+					if got := row.Delivery.Facts[signature.FactTried]; c.reason == "" && got != c.tried {
+						t.Errorf("%s, %s: tried %v", s.name, c.name, got)
+					}
+				})
 			}
-			if s.kind == blueprint.TriggerSlack {
-				c.tried = strings.NewReplacer("previousSecret", "previousSigningSecret", "secret", "signingSecret").Replace(c.tried)
-			}
-			if got := row.Delivery.Facts[signature.FactTried]; c.reason == "" && got != c.tried {
-				t.Errorf("%s, %s: tried %v", s.name, c.name, got)
-			}
-		}
+		})
 	}
 }
 
@@ -288,18 +299,21 @@ func TestPresetsFailClosed(t *testing.T) {
 func TestPresetIDs(t *testing.T) {
 	want := map[string]string{"github": "g-1", "stripe": "evt_1", "slack preset": "Ev1", "standard": "msg_1", "slack": "Ev1"}
 	for _, s := range senders {
-		m := newMemory()
-		id := s.trigger(m, map[string]any{"secret": corpusSecret})
-		service := newService(m, clock.NewVirtual(begin))
-		headers := append(s.sign(corpusSecret, s.body, begin), "X-GitHub-Delivery: g-1", "Idempotency-Key: k-1")
-		if w := s.deliver(service, id, headers, s.body); w.Code != s.status {
-			t.Errorf("%s: %d %s", s.name, w.Code, w.Body)
-		}
-		first := m.lastRow(t)
-		again := answer(t, s.deliver(service, id, append(headers, "X-Slack-Retry-Num: 1"), s.body))
-		if row := m.lastRow(t); first.Key != want[s.name] || row.Decision != blueprint.DecisionDuplicate || again["executionId"] != *first.ExecutionID || len(m.runs()) != 1 || m.patience[0] != atOnce {
-			t.Errorf("%s: rows %+v %+v", s.name, first, row)
-		}
+		t.Run(s.name, func(t *testing.T) {
+			m := newMemory()
+			id := s.trigger(m, map[string]any{"secret": corpusSecret})
+			service := newService(m, clock.NewVirtual(begin))
+			headers := append(s.sign(corpusSecret, s.body, begin), "X-GitHub-Delivery: g-1", "Idempotency-Key: k-1")
+			if w := s.deliver(service, id, headers, s.body); w.Code != s.status {
+				t.Errorf("%d %s", w.Code, w.Body)
+			}
+			first := m.lastRow(t)
+			again := answer(t, s.deliver(service, id, append(headers, "X-Slack-Retry-Num: 1"), s.body))
+			got := []any{first.Key, m.lastRow(t).Decision, again["executionId"], len(m.runs()), m.patience[0]}
+			if diff := cmp.Diff([]any{want[s.name], blueprint.DecisionDuplicate, *first.ExecutionID, 1, time.Duration(atOnce)}, got); diff != "" {
+				t.Errorf("key, decision, execution, runs and patience (-want +got):\n%s", diff)
+			}
+		})
 	}
 	for _, member := range []string{"", `"id":null`, `"id":7`, `"id":""`} { // it stands for itself
 		m := newMemory()

@@ -353,20 +353,22 @@ func TestWaitModes(t *testing.T) {
 		{[]string{"human"}, 202, `"executionId"`},
 		{[]string{"respond", "human"}, 201, "hello"},
 	} {
-		trigger := s.trigger(blueprint.TriggerWebhook, wait, c.nodes...)
-		status, body, header := s.hook(trigger, `{"n":1.50}`)
-		if status != c.status || !strings.Contains(body, c.part) || header.Get("X-Content-Type-Options") != "nosniff" || header.Get("Content-Security-Policy") != "sandbox" {
-			t.Errorf("%v: %d %s %v", c.nodes, status, body, header)
-		}
-		if header.Get("Set-Cookie") != "" {
-			t.Errorf("%v: a header was smuggled in: %v", c.nodes, header)
-		}
-		if strings.Contains(body, "no luck") { // the sender proved nothing
-			t.Errorf("%v: %s", c.nodes, body)
-		}
-		if rows := s.ledger(trigger); len(rows) != 1 || rows[0].Decision != blueprint.DecisionStarted {
-			t.Errorf("%v: rows %v", c.nodes, rows)
-		}
+		t.Run(strings.Join(c.nodes, " "), func(t *testing.T) {
+			trigger := s.trigger(blueprint.TriggerWebhook, wait, c.nodes...)
+			status, body, header := s.hook(trigger, `{"n":1.50}`)
+			if status != c.status || !strings.Contains(body, c.part) || header.Get("X-Content-Type-Options") != "nosniff" || header.Get("Content-Security-Policy") != "sandbox" {
+				t.Errorf("%v: %d %s %v", c.nodes, status, body, header)
+			}
+			if header.Get("Set-Cookie") != "" {
+				t.Errorf("%v: a header was smuggled in: %v", c.nodes, header)
+			}
+			if strings.Contains(body, "no luck") { // the sender proved nothing
+				t.Errorf("%v: %s", c.nodes, body)
+			}
+			if rows := s.ledger(trigger); len(rows) != 1 || rows[0].Decision != blueprint.DecisionStarted {
+				t.Errorf("%v: rows %v", c.nodes, rows)
+			}
+		})
 	}
 }
 
@@ -436,9 +438,12 @@ func TestAPIOverHTTP(t *testing.T) {
 			t.Errorf("%s, %s", text, answers[0])
 		}
 	}
-	for body, want := range map[string]int{`{ "n" : 1 }`: 200, `{"n":2}`: 409, `{}`: 400} {
-		if status, text, _ := s.post(path, body, "Idempotency-Key", "k"); status != want {
-			t.Errorf("%s: %d %s", body, status, text)
+	for _, step := range []struct {
+		body string
+		want int
+	}{{`{ "n" : 1 }`, 200}, {`{"n":2}`, 409}, {`{}`, 400}} {
+		if status, text, _ := s.post(path, step.body, "Idempotency-Key", "k"); status != step.want {
+			t.Errorf("%s: %d %s, want %d", step.body, status, text, step.want)
 		}
 	}
 	if got := count(s.ledger(trigger)); got[blueprint.DecisionStarted] != 1 || got[blueprint.DecisionDuplicate] != 40 || got[blueprint.DecisionRefused] != 2 {
@@ -563,9 +568,11 @@ func TestLostAccessOverTheStore(t *testing.T) {
 		t.Errorf("fire by the creator: %v", err)
 	}
 	for trigger, want := range map[*blueprint.Trigger]string{&own: "map[started:2]", &hook: "map[refused:2 started:1]", &tick: "map[refused:1 started:1]"} {
-		if got := fmt.Sprint(count(s.ledger(*trigger))); got != want {
-			t.Errorf("%s: rows %s, want %s", trigger.Type, got, want)
-		}
+		t.Run(string(trigger.Type), func(t *testing.T) {
+			if got := fmt.Sprint(count(s.ledger(*trigger))); got != want {
+				t.Errorf("rows %s, want %s", got, want)
+			}
+		})
 	}
 }
 

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"blueprintd/blueprint"
 	"blueprintd/foundation/clock"
 	"blueprintd/triggers/signature"
@@ -90,11 +92,17 @@ func TestRedeliver(t *testing.T) {
 				return
 			}
 			d := row.Delivery
-			if row.Decision != c.rowIs || row.Source != blueprint.SourceRedelivery || row.Key != row.ID && !(row.Key == first.Key && first.Decision == blueprint.DecisionRefused) || !strings.Contains(row.Reason, first.ID) || row.DueAt != first.DueAt {
-				t.Errorf("row %+v", row)
+			if row.Decision != c.rowIs || row.Source != blueprint.SourceRedelivery || row.DueAt != first.DueAt {
+				t.Errorf("row %+v, want %s, a redelivery due at %v", row, c.rowIs, first.DueAt)
 			}
-			if d == nil || d.Facts[blueprint.FactRedeliveryOf] != first.ID || d.Body != nil || d.Header != nil || d.Proof != nil {
-				t.Errorf("stored is %+v", d)
+			if row.Key != row.ID && !(row.Key == first.Key && first.Decision == blueprint.DecisionRefused) || !strings.Contains(row.Reason, first.ID) {
+				t.Errorf("row %+v, want its own key, or that of what was refused, and %s in the reason", row, first.ID)
+			}
+			if d == nil {
+				t.Fatal("the row has no delivery, want its facts")
+			}
+			if want := (&blueprint.Delivery{Size: d.Size, Facts: d.Facts}); d.Facts[blueprint.FactRedeliveryOf] != first.ID || !cmp.Equal(want, d) {
+				t.Errorf("stored is %+v, want no more than that it is a redelivery of %s", d, first.ID)
 			}
 			if c.input == "" {
 				return
@@ -144,9 +152,11 @@ func TestRedeliverUnknown(t *testing.T) {
 	m.rows = append(m.rows, first)
 	s := newService(m, clock.NewVirtual(begin))
 	for who, firing := range map[string]string{creator: "01UNKNOWN", stranger: first.ID} {
-		if _, _, err := s.Redeliver(t.Context(), blueprint.Principal{UserID: who}, firing); blueprint.CodeOf(err) != blueprint.CodeNotFound {
-			t.Errorf("%s: %v", firing, err)
-		}
+		t.Run(who, func(t *testing.T) {
+			if _, _, err := s.Redeliver(t.Context(), blueprint.Principal{UserID: who}, firing); blueprint.CodeOf(err) != blueprint.CodeNotFound {
+				t.Errorf("%s: %v", firing, err)
+			}
+		})
 	}
 	// The first is gone from the ledger.
 	if _, again, err := s.Redeliver(t.Context(), me, first.ID); err != nil {
@@ -174,11 +184,13 @@ func TestRedeliverNoRoom(t *testing.T) {
 		{unavailable(time.Second), blueprint.CodeUnavailable, blueprint.DecisionRefused},
 		{&blueprint.ConcurrencyLimitError{Limit: 1}, blueprint.CodeConflict, blueprint.DecisionSkipped},
 	} {
-		m.refuseStart = func(*blueprint.StartRequest) error { return c.err }
-		_, _, err := s.Redeliver(t.Context(), me, first.ID)
-		if row := m.lastRow(t); blueprint.CodeOf(err) != c.code || row.Decision != c.row || !strings.Contains(row.Reason, first.ID) {
-			t.Errorf("%v, row %+v", err, row)
-		}
+		t.Run(fmt.Sprint(c.row), func(t *testing.T) {
+			m.refuseStart = func(*blueprint.StartRequest) error { return c.err }
+			_, _, err := s.Redeliver(t.Context(), me, first.ID)
+			if row := m.lastRow(t); blueprint.CodeOf(err) != c.code || row.Decision != c.row || !strings.Contains(row.Reason, first.ID) {
+				t.Errorf("%v, row %+v", err, row)
+			}
+		})
 	}
 }
 
@@ -230,13 +242,20 @@ func TestRedeliverSeveral(t *testing.T) {
 		}
 		return result
 	}
-	if r := call(); r.Matched != 100 || r.Redelivered != 0 || len(r.Firings) != 40 || r.Firings[0].Of != m.rows[0].ID || r.Firings[0].FiringID != nil || r.Next != m.rows[39].ID || len(m.runs()) != 0 {
-		t.Errorf("a dry run: %+v", r)
+	r := call()
+	if diff := cmp.Diff([]any{100, 0, 40, m.rows[39].ID, 0}, []any{r.Matched, r.Redelivered, len(r.Firings), r.Next, len(m.runs())}); diff != "" {
+		t.Errorf("a dry run: matched, redelivered, listed, next and runs (-want +got):\n%s", diff)
+	}
+	if one := r.Firings[0]; one.Of != m.rows[0].ID || one.FiringID != nil {
+		t.Errorf("a dry run lists %+v first, want no firing of %s", one, m.rows[0].ID)
 	}
 	ask.DryRun = false
-	r := call()
-	if r.Matched != 100 || r.Redelivered != 39 || len(r.Refused) != 1 || r.Refused[0].FiringID != m.rows[2].ID || r.Next != m.rows[39].ID {
-		t.Errorf("%+v", r)
+	r = call()
+	if diff := cmp.Diff([]any{100, 39, 1, m.rows[39].ID}, []any{r.Matched, r.Redelivered, len(r.Refused), r.Next}); diff != "" {
+		t.Fatalf("matched, redelivered, refused and next (-want +got):\n%s", diff)
+	}
+	if got := r.Refused[0].FiringID; got != m.rows[2].ID {
+		t.Errorf("%s was refused, want %s", got, m.rows[2].ID)
 	}
 	for i, request := range m.runs() { // the oldest first
 		n := i

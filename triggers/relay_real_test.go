@@ -34,13 +34,13 @@ func TestExecutionEvents(t *testing.T) {
 	for _, event := range []string{blueprint.EventExecutionCompleted, blueprint.EventExecutionFailed, blueprint.EventExecutionPaused} {
 		hears[event] = s.trigger(blueprint.TriggerEvent, on(event), "pass")
 	}
-	for event, node := range map[string]string{blueprint.EventExecutionFailed: "fail", blueprint.EventExecutionPaused: "human"} {
-		hook := s.trigger(blueprint.TriggerWebhook, nil, node)
+	for _, step := range []struct{ event, node string }{{blueprint.EventExecutionFailed, "fail"}, {blueprint.EventExecutionPaused, "human"}} {
+		hook := s.trigger(blueprint.TriggerWebhook, nil, step.node)
 		s.hook(hook, `{"n":1}`)
 		s.advance(noon)
-		rows := s.ledger(hears[event])
+		rows := s.ledger(hears[step.event])
 		if len(rows) != 1 || rows[0].Decision != blueprint.DecisionStarted || len(rows[0].Key) != 26 || rows[0].ReceivedAt != blueprint.TimeOf(noon) {
-			t.Fatalf("%s: rows %+v", event, rows)
+			t.Fatalf("%s: rows %+v, want one started at noon", step.event, rows)
 		}
 		stored, err := s.store.Load(t.Context(), *rows[0].ExecutionID)
 		if err != nil {
@@ -48,8 +48,8 @@ func TestExecutionEvents(t *testing.T) {
 		}
 		run, err := s.engine.View(t.Context(), stored)
 		text, _ := blueprint.Encode(run.InputData)
-		if err != nil || !strings.Contains(string(text), `"event":"`+event+`","executionId":"`+*s.ledger(hook)[0].ExecutionID) || !strings.Contains(string(text), `"triggerId":"`+hook.ID) {
-			t.Errorf("%s: %v, input %s", event, err, text)
+		if err != nil || !strings.Contains(string(text), `"event":"`+step.event+`","executionId":"`+*s.ledger(hook)[0].ExecutionID) || !strings.Contains(string(text), `"triggerId":"`+hook.ID) {
+			t.Errorf("%s: %v, input %s", step.event, err, text)
 		}
 	}
 	// The two triggered runs completed, which the third trigger received; its own end has no subscriber.

@@ -4,11 +4,12 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"blueprintd/blueprint"
 	"blueprintd/foundation/clock"
@@ -134,8 +135,11 @@ func TestOutboxTriesAgain(t *testing.T) {
 	m.raise(endedRun(2))
 	s.Published()
 	move(begin)
-	if m.keys(fine) != "s1 s2" || m.keys(busy) != "s2" || m.keys(skips) != "s1 s2" || !slices.Equal(m.undelivered(), []string{endedRun(1).Key}) || s.Stats().Undelivered != 1 {
-		t.Errorf("at first: %q, %q, %q, left %v, %d untold", m.keys(fine), m.keys(busy), m.keys(skips), m.undelivered(), s.Stats().Undelivered)
+	state := func() []any {
+		return []any{m.keys(fine), m.keys(busy), m.keys(skips), m.undelivered(), s.Stats().Undelivered}
+	}
+	if diff := cmp.Diff([]any{"s1 s2", "s2", "s1 s2", []string{endedRun(1).Key}, int64(1)}, state()); diff != "" {
+		t.Errorf("at first: keys of fine, busy and skips, and what is left (-want +got):\n%s", diff)
 	}
 	move(begin.Add(30 * time.Minute))
 	var waits []string
@@ -150,8 +154,8 @@ func TestOutboxTriesAgain(t *testing.T) {
 	move(v.Now())
 	open = true
 	move(v.Now().Add(lastRetry))
-	if m.keys(fine) != "s1 s2 s3" || m.keys(busy) != "s2 s3 s1" || m.keys(skips) != "s1 s2 s3" || len(m.undelivered()) != 0 || s.Stats().Undelivered != 0 {
-		t.Errorf("at last: %q, %q, %q, left %v", m.keys(fine), m.keys(busy), m.keys(skips), m.undelivered())
+	if diff := cmp.Diff([]any{"s1 s2 s3", "s2 s3 s1", "s1 s2 s3", []string(nil), int64(0)}, state()); diff != "" {
+		t.Errorf("at last: keys of fine, busy and skips, and what is left (-want +got):\n%s", diff)
 	}
 	if got := strings.Count(log.String(), "level=WARN"); got != len(tries) || !strings.Contains(log.String(), "the queue is full") {
 		t.Errorf("%d warnings: %s", got, &log)
@@ -185,26 +189,28 @@ func TestOutboxFails(t *testing.T) {
 		}, func(m *memory) { m.refuseStart = nil }, "s1 s2, r1 r2"},
 	}
 	for _, c := range cases {
-		m := newMemory()
-		v := clock.NewVirtual(begin)
-		s := newService(m, v)
-		id, lost := m.subscriber(nil), m.subscriber(func(b *blueprint.Binding) { b.CanManage = false })
-		move := mover(t, v)
-		start(t, s, move)
-		m.raise(endedRun(1))
-		m.raise(endedRun(2))
-		m.mu.Lock()
-		c.fail(m)
-		m.mu.Unlock()
-		s.Published()
-		move(begin.Add(time.Minute))
-		m.mu.Lock()
-		c.fix(m)
-		m.mu.Unlock()
-		move(begin.Add(time.Hour))
-		if got := m.keys(id) + ", " + m.keys(lost); got != c.want || len(m.undelivered()) > 0 {
-			t.Errorf("%s: rows %s, left %v", c.name, got, m.undelivered())
-		}
+		t.Run(c.name, func(t *testing.T) {
+			m := newMemory()
+			v := clock.NewVirtual(begin)
+			s := newService(m, v)
+			id, lost := m.subscriber(nil), m.subscriber(func(b *blueprint.Binding) { b.CanManage = false })
+			move := mover(t, v)
+			start(t, s, move)
+			m.raise(endedRun(1))
+			m.raise(endedRun(2))
+			m.mu.Lock()
+			c.fail(m)
+			m.mu.Unlock()
+			s.Published()
+			move(begin.Add(time.Minute))
+			m.mu.Lock()
+			c.fix(m)
+			m.mu.Unlock()
+			move(begin.Add(time.Hour))
+			if got := m.keys(id) + ", " + m.keys(lost); got != c.want || len(m.undelivered()) > 0 {
+				t.Errorf("rows %s, left %v", got, m.undelivered())
+			}
+		})
 	}
 }
 
@@ -246,15 +252,17 @@ func TestOwnEvents(t *testing.T) {
 		blueprint.EventExecutionCompleted: "skipped", blueprint.EventExecutionFailed: "skipped", blueprint.EventExecutionPaused: "skipped", "custom.x": "skipped",
 		blueprint.EventBlueprintCreated: "started", blueprint.EventBlueprintUpdated: "started", blueprint.EventBlueprintPublished: "started", blueprint.EventTriggerMissed: "started",
 	} {
-		m := newMemory()
-		m.listener(func(b *blueprint.Binding) {
-			b.Trigger.Config["event"], b.Trigger.BlueprintID = name, paid.BlueprintID
+		t.Run(name, func(t *testing.T) {
+			m := newMemory()
+			m.listener(func(b *blueprint.Binding) {
+				b.Trigger.Config["event"], b.Trigger.BlueprintID = name, paid.BlueprintID
+			})
+			e := paid
+			e.Name = name
+			if _, err := newService(m, clock.NewVirtual(begin)).Emit(t.Context(), e); err != nil || string(m.lastRow(t).Decision) != want {
+				t.Errorf("%+v, %v", m.snapshot(), err)
+			}
 		})
-		e := paid
-		e.Name = name
-		if _, err := newService(m, clock.NewVirtual(begin)).Emit(t.Context(), e); err != nil || string(m.lastRow(t).Decision) != want {
-			t.Errorf("%s: %+v, %v", name, m.snapshot(), err)
-		}
 	}
 }
 
@@ -272,7 +280,10 @@ func TestPausedTrigger(t *testing.T) {
 	}
 	_, _, err := s.Fire(t.Context(), me, id, nil, false)
 	var refused *blueprint.Error
-	if !errors.As(err, &refused) || refused.Code != blueprint.CodeBadRequest || refused.Message != want || !strings.Contains(refused.Hint, "isActive") || m.lastRow(t).Reason != want {
-		t.Errorf("fired: %v, %q", err, m.lastRow(t).Reason)
+	if !errors.As(err, &refused) || refused.Code != blueprint.CodeBadRequest || refused.Message != want || !strings.Contains(refused.Hint, "isActive") {
+		t.Errorf("fired: %v, want %q with a hint at isActive", err, want)
+	}
+	if got := m.lastRow(t).Reason; got != want {
+		t.Errorf("fired: reason %q, want %q", got, want)
 	}
 }

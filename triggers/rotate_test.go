@@ -39,27 +39,29 @@ func TestRotate(t *testing.T) {
 		{"without a unit", "webhook", map[string]any{"secret": "old"}, "new", "1", nil, "", "keepPreviousFor: must be"},
 		{"another type", "api", map[string]any{"secret": "old"}, "new", "", nil, "", "trigger t is of type api"},
 	} {
-		s := newService(newMemory(), clock.NewVirtual(begin))
-		trigger := blueprint.Trigger{ID: "t", Type: c.kind, Config: c.config}
-		config, made, until, err := s.Rotate(&trigger, c.secret, c.keep)
-		if c.fault != "" {
-			if blueprint.CodeOf(err) != blueprint.CodeBadRequest || !strings.HasPrefix(err.Error(), c.fault) || strings.Contains(err.Error(), "old") {
-				t.Errorf("%s: %v", c.name, err)
+		t.Run(c.name, func(t *testing.T) {
+			s := newService(newMemory(), clock.NewVirtual(begin))
+			trigger := blueprint.Trigger{ID: "t", Type: c.kind, Config: c.config}
+			config, made, until, err := s.Rotate(&trigger, c.secret, c.keep)
+			if c.fault != "" {
+				if blueprint.CodeOf(err) != blueprint.CodeBadRequest || !strings.HasPrefix(err.Error(), c.fault) || strings.Contains(err.Error(), "old") {
+					t.Error(err)
+				}
+				return
 			}
-			continue
-		}
-		if c.secret == "" {
-			c.want["secret"] = made
-			form := map[any]string{nil: `^[A-Za-z0-9_-]{43}$`, "standard": `^whsec_[A-Za-z0-9+/]{32}$`}[c.config["preset"]]
-			if !regexp.MustCompile(form).MatchString(made) {
-				t.Errorf("%s: %q", c.name, made)
+			if c.secret == "" {
+				c.want["secret"] = made
+				form := map[any]string{nil: `^[A-Za-z0-9_-]{43}$`, "standard": `^whsec_[A-Za-z0-9+/]{32}$`}[c.config["preset"]]
+				if !regexp.MustCompile(form).MatchString(made) {
+					t.Errorf("%q", made)
+				}
+			} else if made != c.secret {
+				t.Errorf("%q", made)
 			}
-		} else if made != c.secret {
-			t.Errorf("%s: %q", c.name, made)
-		}
-		if err != nil || !blueprint.Equal(config, c.want) || until.String() != c.until {
-			t.Errorf("%s: %v %v %v", c.name, config, until, err)
-		}
+			if err != nil || !blueprint.Equal(config, c.want) || until.String() != c.until {
+				t.Errorf("%v %v %v", config, until, err)
+			}
+		})
 	}
 }
 
@@ -75,16 +77,16 @@ func TestRotatedSecretDies(t *testing.T) {
 		t.Fatal(err)
 	}
 	m.change(id, func(b *blueprint.Binding) { b.Trigger.Config = config })
-	for _, c := range []struct {
+	for _, step := range []struct {
 		after  time.Duration
 		secret string
 		status int
 	}{{0, "old", 202}, {0, made, 202}, {time.Hour - time.Millisecond, "old", 202}, {time.Hour, "old", 401}, {time.Hour, made, 202}} {
-		if err := v.Advance(t.Context(), begin.Add(c.after)); err != nil {
+		if err := v.Advance(t.Context(), begin.Add(step.after)); err != nil {
 			t.Fatal(err)
 		}
-		if w := deliver(s, id, delivery{body: "{}", headers: []string{"X-Signature: " + hexMAC(c.secret, "{}")}}); w.Code != c.status {
-			t.Errorf("after %s: %d %s", c.after, w.Code, w.Body)
+		if w := deliver(s, id, delivery{body: "{}", headers: []string{"X-Signature: " + hexMAC(step.secret, "{}")}}); w.Code != step.status {
+			t.Errorf("after %s: %d %s", step.after, w.Code, w.Body)
 		}
 	}
 }

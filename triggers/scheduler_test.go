@@ -96,11 +96,18 @@ func TestMonthOfTicks(t *testing.T) {
 	for i, request := range m.runs() {
 		at := begin.Add(time.Duration(i+1) * 5 * time.Minute)
 		text := at.Format("2006-01-02T15:04:05.000Z")
-		f := request.Firing
-		if !blueprint.Equal(request.InputData, map[string]any{"scheduledAt": text, "firedAt": text, "missedCount": jsonNumber("0")}) ||
-			f.Key != text || f.DueAt != blueprint.TimeOf(at) || f.ReceivedAt != f.DueAt || f.Reason != "on time" || f.Source != blueprint.SourceSchedule ||
-			request.Cursor != f.DueAt || request.Coalesced != nil || request.Trigger.Type != blueprint.TriggerScheduled || m.patience[i] != soon {
-			t.Fatalf("run %d: %+v %+v", i, request, f)
+		f, due := request.Firing, blueprint.TimeOf(at)
+		if !blueprint.Equal(request.InputData, map[string]any{"scheduledAt": text, "firedAt": text, "missedCount": jsonNumber("0")}) {
+			t.Fatalf("run %d: input %v, want it on time at %s", i, request.InputData, text)
+		}
+		if f.Key != text || f.DueAt != due || f.ReceivedAt != due || request.Cursor != due {
+			t.Fatalf("run %d: %+v and cursor %v, want all of %s", i, f, request.Cursor, text)
+		}
+		if f.Reason != "on time" || f.Source != blueprint.SourceSchedule || request.Trigger.Type != blueprint.TriggerScheduled {
+			t.Fatalf("run %d: %+v of %+v, want a schedule on time", i, f, request.Trigger)
+		}
+		if request.Coalesced != nil || m.patience[i] != soon {
+			t.Fatalf("run %d: coalesced %+v, patience %v; want none and %v", i, request.Coalesced, m.patience[i], soon)
 		}
 	}
 	if m.cursors[id] != blueprint.TimeOf(begin.AddDate(0, 1, 0)) {
@@ -133,51 +140,53 @@ func TestOutages(t *testing.T) {
 		{"0 0 1 1 *", 30 * day, "latest", ""},
 	}
 	for _, c := range cases {
-		m := newMemory()
-		config := schedule(c.cron)
-		if c.catchUp != "" {
-			config["catchUp"] = c.catchUp
-		}
-		id := m.trigger(blueprint.TriggerScheduled, config, begin)
-		now := begin.Add(c.outage + 30*time.Second)
-		v := clock.NewVirtual(now)
-		move := mover(t, v)
-		stop := start(t, newService(m, v), move)
-		if got := tally(m, id); got != c.want {
-			t.Errorf("%s, %s, %q: %s, want %s", c.cron, c.outage, c.catchUp, got, c.want)
-			continue
-		}
-		runs := m.runs()
-		for i, request := range runs {
-			missed := 0
-			if i == 0 {
-				fmt.Sscanf(c.want, "c%d", &missed)
+		t.Run(fmt.Sprintf("%s %s %s", c.cron, c.outage, c.catchUp), func(t *testing.T) {
+			m := newMemory()
+			config := schedule(c.cron)
+			if c.catchUp != "" {
+				config["catchUp"] = c.catchUp
 			}
-			input := request.InputData.(map[string]any)
-			if input["missedCount"] != jsonNumber(fmt.Sprint(missed)) || input["firedAt"] != blueprint.TimeOf(now).String() || input["scheduledAt"] != request.Firing.Key ||
-				!strings.HasPrefix(request.Firing.Reason, "caught up ") {
-				t.Errorf("%s, %s, %q: run %d: %v %+v", c.cron, c.outage, c.catchUp, i, input, request.Firing)
+			id := m.trigger(blueprint.TriggerScheduled, config, begin)
+			now := begin.Add(c.outage + 30*time.Second)
+			v := clock.NewVirtual(now)
+			move := mover(t, v)
+			stop := start(t, newService(m, v), move)
+			if got := tally(m, id); got != c.want {
+				t.Errorf("%s, %s, %q: %s, want %s", c.cron, c.outage, c.catchUp, got, c.want)
+				return
 			}
-		}
-		for _, row := range m.snapshot() {
-			if row.Decision != blueprint.DecisionStarted && (row.Source != blueprint.SourceSchedule || row.DueAt == 0 || row.Key != row.DueAt.String() || !strings.Contains(row.Reason, "missed")) {
-				t.Errorf("row %+v", row)
+			runs := m.runs()
+			for i, request := range runs {
+				missed := 0
+				if i == 0 {
+					fmt.Sscanf(c.want, "c%d", &missed)
+				}
+				input := request.InputData.(map[string]any)
+				if input["missedCount"] != jsonNumber(fmt.Sprint(missed)) || input["firedAt"] != blueprint.TimeOf(now).String() || input["scheduledAt"] != request.Firing.Key ||
+					!strings.HasPrefix(request.Firing.Reason, "caught up ") {
+					t.Errorf("%s, %s, %q: run %d: %v %+v", c.cron, c.outage, c.catchUp, i, input, request.Firing)
+				}
 			}
-		}
-		// From here on as if nothing had been; and another start finds nothing to do.
-		before := len(m.snapshot())
-		stop()
-		move(now.Add(10 * time.Second))
-		start(t, newService(m, v), move)
-		if len(m.snapshot()) != before {
-			t.Errorf("%s, %s, %q: a second start recorded %v", c.cron, c.outage, c.catchUp, m.snapshot()[before:])
-		}
-		if c.cron == "* * * * *" {
-			move(now.Add(30 * time.Second))
-			if row := m.lastRow(t); row.Reason != "on time" || !row.DueAt.Time().Equal(now.Add(30*time.Second)) {
-				t.Errorf("row %+v", row)
+			for _, row := range m.snapshot() {
+				if row.Decision != blueprint.DecisionStarted && (row.Source != blueprint.SourceSchedule || row.DueAt == 0 || row.Key != row.DueAt.String() || !strings.Contains(row.Reason, "missed")) {
+					t.Errorf("row %+v", row)
+				}
 			}
-		}
+			// From here on as if nothing had been; and another start finds nothing to do.
+			before := len(m.snapshot())
+			stop()
+			move(now.Add(10 * time.Second))
+			start(t, newService(m, v), move)
+			if len(m.snapshot()) != before {
+				t.Errorf("%s, %s, %q: a second start recorded %v", c.cron, c.outage, c.catchUp, m.snapshot()[before:])
+			}
+			if c.cron == "* * * * *" {
+				move(now.Add(30 * time.Second))
+				if row := m.lastRow(t); row.Reason != "on time" || !row.DueAt.Time().Equal(now.Add(30*time.Second)) {
+					t.Errorf("row %+v", row)
+				}
+			}
+		})
 	}
 }
 
@@ -193,19 +202,21 @@ func TestDaylightSaving(t *testing.T) {
 		{"0 0 * * *", "Africa/Cairo", "03-27T22:00 03-28T22:00 03-29T22:00 03-30T22:00"},
 		{"0 12 * * *", "Pacific/Kiritimati", "03-27T22:00 03-28T22:00 03-29T22:00 03-30T22:00"},
 	} {
-		m := newMemory()
-		v := clock.NewVirtual(from)
-		m.trigger(blueprint.TriggerScheduled, schedule(c.cron, "timezone", c.zone), from)
-		move := mover(t, v)
-		start(t, newService(m, v), move)
-		move(from.Add(4 * 24 * time.Hour))
-		var got []string
-		for _, request := range m.runs() {
-			got = append(got, request.Firing.DueAt.Time().Format("01-02T15:04"))
-		}
-		if strings.Join(got, " ") != c.want {
-			t.Errorf("%s %s: %v", c.cron, c.zone, got)
-		}
+		t.Run(c.cron, func(t *testing.T) {
+			m := newMemory()
+			v := clock.NewVirtual(from)
+			m.trigger(blueprint.TriggerScheduled, schedule(c.cron, "timezone", c.zone), from)
+			move := mover(t, v)
+			start(t, newService(m, v), move)
+			move(from.Add(4 * 24 * time.Hour))
+			var got []string
+			for _, request := range m.runs() {
+				got = append(got, request.Firing.DueAt.Time().Format("01-02T15:04"))
+			}
+			if strings.Join(got, " ") != c.want {
+				t.Errorf("%s %s: %v", c.cron, c.zone, got)
+			}
+		})
 	}
 }
 
@@ -704,18 +715,20 @@ func TestClockBackBeforeTheStart(t *testing.T) {
 // time until much later, was missed.
 func TestTickHeldUp(t *testing.T) {
 	for catchUp, want := range map[string]string{"latest": "c2s", "all": "sss", "none": "s3"} {
-		synctest.Test(t, func(t *testing.T) {
-			m := newMemory()
-			id := m.trigger(blueprint.TriggerScheduled, schedule("*/10 * * * *", "catchUp", catchUp), time.Now())
-			store := stuck{m, make(chan struct{})}
-			stop := bring(t, newService(m, clock.Real{}, func(o *Options) { o.Store = store }))
-			defer stop()
-			pass(35 * time.Minute)
-			close(store.let)
-			synctest.Wait()
-			if got := tally(m, id); got != want || m.lastRow(t).Reason == "on time" {
-				t.Errorf("%s: rows %s, want %s; %+v", catchUp, got, want, m.lastRow(t))
-			}
+		t.Run(catchUp, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				m := newMemory()
+				id := m.trigger(blueprint.TriggerScheduled, schedule("*/10 * * * *", "catchUp", catchUp), time.Now())
+				store := stuck{m, make(chan struct{})}
+				stop := bring(t, newService(m, clock.Real{}, func(o *Options) { o.Store = store }))
+				defer stop()
+				pass(35 * time.Minute)
+				close(store.let)
+				synctest.Wait()
+				if got := tally(m, id); got != want || m.lastRow(t).Reason == "on time" {
+					t.Errorf("rows %s, want %s; %+v", got, want, m.lastRow(t))
+				}
+			})
 		})
 	}
 }

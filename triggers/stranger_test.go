@@ -1,6 +1,7 @@
 package triggers
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -31,27 +32,36 @@ func TestDuplicatesDoNotFillTheLedger(t *testing.T) {
 			_ = s.ReceiveMail(t.Context(), "box", mail)
 		}, true},
 	} {
-		m := newMemory()
-		id := m.trigger(c.kind, c.config, begin)
-		s := newService(m, clock.NewVirtual(begin), mailTo(id))
-		for range 1 + rowBurst + 50 {
-			c.deliver(s, id)
-		}
-		rows := m.snapshot()
-		if len(rows) != 1+rowBurst && c.bounded || len(rows) != 1+rowBurst+50 && !c.bounded || len(m.runs()) != 1 {
-			t.Errorf("%s: %d rows, %d runs", c.name, len(rows), len(m.runs()))
-		}
-		if d := rows[0].Delivery; !d.IsComplete() {
-			t.Errorf("%s: the first is not kept", c.name)
-		}
-		if d := rows[1].Delivery; rows[1].Decision != blueprint.DecisionDuplicate || d.IsComplete() || d.Body != nil || d.Size == 0 || rows[1].Files != nil {
-			t.Errorf("%s: the second has %+v", c.name, rows[1])
-		}
-		_, _, err := s.Redeliver(t.Context(), me, rows[1].ID)
-		if blueprint.CodeOf(err) != blueprint.CodeBadRequest || !strings.Contains(err.Error(), "with firing "+rows[0].ID) {
-			t.Errorf("%s: redelivered: %v", c.name, err)
-		}
-		s.stopThrottle()
+		t.Run(c.name, func(t *testing.T) {
+			m := newMemory()
+			id := m.trigger(c.kind, c.config, begin)
+			s := newService(m, clock.NewVirtual(begin), mailTo(id))
+			for range 1 + rowBurst + 50 {
+				c.deliver(s, id)
+			}
+			rows := m.snapshot()
+			want := 1 + rowBurst + 50
+			if c.bounded {
+				want = 1 + rowBurst
+			}
+			if len(rows) != want || len(m.runs()) != 1 {
+				t.Errorf("%d rows and %d runs, want %d and 1", len(rows), len(m.runs()), want)
+			}
+			if d := rows[0].Delivery; !d.IsComplete() {
+				t.Error("the first is not kept")
+			}
+			if d := rows[1].Delivery; d.IsComplete() || d.Body != nil || d.Size == 0 {
+				t.Errorf("the second has the delivery %+v, want only its size", d)
+			}
+			if rows[1].Decision != blueprint.DecisionDuplicate || rows[1].Files != nil {
+				t.Errorf("the second is %+v, want a duplicate without files", rows[1])
+			}
+			_, _, err := s.Redeliver(t.Context(), me, rows[1].ID)
+			if blueprint.CodeOf(err) != blueprint.CodeBadRequest || !strings.Contains(err.Error(), "with firing "+rows[0].ID) {
+				t.Errorf("redelivered: %v", err)
+			}
+			s.stopThrottle()
+		})
 	}
 }
 
@@ -108,11 +118,13 @@ func TestRedeliverForgery(t *testing.T) {
 		config map[string]any
 		runs   bool
 	}{{nil, false}, {map[string]any{"secret": "u"}, false}, {map[string]any{"secret": "t"}, true}} {
-		m.change(id, func(b *blueprint.Binding) { b.Trigger.Config = c.config })
-		_, _, err := s.Redeliver(t.Context(), me, forged.ID)
-		if (err == nil) != c.runs || err != nil && blueprint.CodeOf(err) != blueprint.CodeBadRequest {
-			t.Errorf("%v: %v", c.config, err)
-		}
+		t.Run(fmt.Sprint(c.config), func(t *testing.T) {
+			m.change(id, func(b *blueprint.Binding) { b.Trigger.Config = c.config })
+			_, _, err := s.Redeliver(t.Context(), me, forged.ID)
+			if (err == nil) != c.runs || err != nil && blueprint.CodeOf(err) != blueprint.CodeBadRequest {
+				t.Error(err)
+			}
+		})
 	}
 }
 
@@ -123,12 +135,16 @@ func TestPreviousSecretIsBounded(t *testing.T) {
 		kind         blueprint.TriggerType
 		secret, path string
 	}{{"webhook", "secret", "previousSecret"}, {"slack", "signingSecret", "previousSigningSecret"}} {
-		for until, good := range map[time.Duration]bool{time.Hour: true, 30 * 24 * time.Hour: true, 30*24*time.Hour + time.Second: false, 24 * 365 * time.Hour: false} {
-			_, issues := s.Settle(c.kind, nil, map[string]any{c.secret: "a secret", c.path: "an older one", c.path + "Until": begin.Add(until).Format(time.RFC3339)})
-			if (len(issues) == 0) != good || !good && issues[0].Path[0] != c.path+"Until" {
-				t.Errorf("%s %s: %v", c.kind, until, issues)
+		t.Run(fmt.Sprint(c.kind), func(t *testing.T) {
+			for until, good := range map[time.Duration]bool{time.Hour: true, 30 * 24 * time.Hour: true, 30*24*time.Hour + time.Second: false, 24 * 365 * time.Hour: false} {
+				t.Run(fmt.Sprint(until), func(t *testing.T) {
+					_, issues := s.Settle(c.kind, nil, map[string]any{c.secret: "a secret", c.path: "an older one", c.path + "Until": begin.Add(until).Format(time.RFC3339)})
+					if (len(issues) == 0) != good || !good && issues[0].Path[0] != c.path+"Until" {
+						t.Errorf("%s %s: %v", c.kind, until, issues)
+					}
+				})
 			}
-		}
+		})
 	}
 }
 

@@ -12,6 +12,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"blueprintd/blueprint"
 	"blueprintd/foundation/clock"
 )
@@ -74,8 +76,11 @@ func TestSchedulerHangs(t *testing.T) {
 			t.Errorf("after three minutes and a half: %+v, %v", stats, list)
 		}
 		pass(20 * time.Minute)
-		if stats, list := s.Stats(), s.Overdue(3); stats.Overdue != 2 || stats.Missed != 2 || len(list) != 2 || list[1].TriggerID != hourly || len(s.Overdue(1)) != 1 {
-			t.Errorf("after 23 minutes: %+v, %v", stats, list)
+		if stats := s.Stats(); stats.Overdue != 2 || stats.Missed != 2 {
+			t.Errorf("after 23 minutes: %+v, want two overdue and missed", stats)
+		}
+		if list := s.Overdue(3); len(list) != 2 || list[1].TriggerID != hourly || len(s.Overdue(1)) != 1 {
+			t.Errorf("after 23 minutes: %v, want two, the second of %s, and one of them if asked for one", list, hourly)
 		}
 		hour := due.Add(2 * time.Minute)
 		want := []string{
@@ -275,9 +280,9 @@ func TestOutageIsToldOnce(t *testing.T) {
 					t.Fatalf("%d events: %+v", len(disk.events), disk.events)
 				}
 				data := disk.events[0].Data.(map[string]any)
-				if data["triggerId"] != id || data["missed"] != json.Number("5") || data["decision"] != c.decision ||
-					data["firstDueAt"] != instant(begin.Add(time.Hour)) || data["lastDueAt"] != instant(begin.Add(5*time.Hour)) {
-					t.Errorf("%v", data)
+				want := []any{id, json.Number("5"), c.decision, instant(begin.Add(time.Hour)), instant(begin.Add(5 * time.Hour))}
+				if diff := cmp.Diff(want, []any{data["triggerId"], data["missed"], data["decision"], data["firstDueAt"], data["lastDueAt"]}); diff != "" {
+					t.Errorf("trigger, missed, decision, first and last (-want +got):\n%s", diff)
 				}
 			})
 		})

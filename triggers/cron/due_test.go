@@ -1,6 +1,7 @@
 package cron
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -72,26 +73,28 @@ func TestNext(t *testing.T) {
 		{"59 23 31 12 *", "America/New_York", "9999-01-01T00:00:00Z", []string{"9999-01-01T04:59", ""}},
 		{"0 0 * * *", "", "0001-01-01T00:00:00Z", []string{"0001-01-02T00:00"}},
 	} {
-		s, zone := mustParse(t, c.expression), mustZone(t, c.zone)
-		at, err := time.Parse(time.RFC3339Nano, c.after)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, want := range c.want {
-			next, ok := s.Next(at, zone)
-			got := ""
-			if ok {
-				got = next.Format("2006-01-02T15:04")
+		t.Run(c.expression+" "+c.zone+" "+c.after, func(t *testing.T) {
+			s, zone := mustParse(t, c.expression), mustZone(t, c.zone)
+			at, err := time.Parse(time.RFC3339Nano, c.after)
+			if err != nil {
+				t.Fatal(err)
 			}
-			if got != want || ok && (next.Location() != time.UTC || next.Nanosecond() != 0 || next.Second() != 0) {
-				t.Errorf("%q in %s: Next(%v) = %v, %v; want %q", c.expression, zone, at, next, ok, want)
-				break
+			for _, want := range c.want {
+				next, ok := s.Next(at, zone)
+				got := ""
+				if ok {
+					got = next.Format("2006-01-02T15:04")
+				}
+				if got != want || ok && (next.Location() != time.UTC || next.Nanosecond() != 0 || next.Second() != 0) {
+					t.Errorf("%q in %s: Next(%v) = %v, %v; want %q", c.expression, zone, at, next, ok, want)
+					break
+				}
+				if ok && !(s.Due(next, zone) && s.Due(next.Add(59999*time.Millisecond), zone)) {
+					t.Errorf("%q in %s: Due(%v) is false", c.expression, zone, next)
+				}
+				at = next
 			}
-			if ok && !(s.Due(next, zone) && s.Due(next.Add(59999*time.Millisecond), zone)) {
-				t.Errorf("%q in %s: Due(%v) is false", c.expression, zone, next)
-			}
-			at = next
-		}
+		})
 	}
 }
 
@@ -142,21 +145,23 @@ func TestBetween(t *testing.T) {
 			[]string{"2011-12-29T22:00", "2011-12-30T10:00", "2011-12-30T22:00"}},
 		{"* 2 8-14 3 */7", "America/New_York", "2026-01-01T00:00:00Z", "2126-01-01T00:00:00Z", 9, 0, nil},
 	} {
-		parse := func(text string) time.Time {
-			at, err := time.Parse(time.RFC3339, text)
-			if err != nil {
-				t.Fatal(err)
+		t.Run(fmt.Sprintf("%s from %s to %s, %d", c.expression, c.after, c.until, c.max), func(t *testing.T) {
+			parse := func(text string) time.Time {
+				at, err := time.Parse(time.RFC3339, text)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return at
 			}
-			return at
-		}
-		ticks, total := mustParse(t, c.expression).Between(parse(c.after), parse(c.until), mustZone(t, c.zone), c.max)
-		var got []string
-		for _, tick := range ticks {
-			got = append(got, tick.Format("2006-01-02T15:04"))
-		}
-		if total != c.total || !slices.Equal(got, c.want) {
-			t.Errorf("%q in %s from %s to %s: %v of %d; want %v of %d", c.expression, c.zone, c.after, c.until, got, total, c.want, c.total)
-		}
+			ticks, total := mustParse(t, c.expression).Between(parse(c.after), parse(c.until), mustZone(t, c.zone), c.max)
+			var got []string
+			for _, tick := range ticks {
+				got = append(got, tick.Format("2006-01-02T15:04"))
+			}
+			if total != c.total || !slices.Equal(got, c.want) {
+				t.Errorf("%q in %s from %s to %s: %v of %d; want %v of %d", c.expression, c.zone, c.after, c.until, got, total, c.want, c.total)
+			}
+		})
 	}
 }
 

@@ -52,9 +52,11 @@ func TestParseAccepts(t *testing.T) {
 		"0-59/60 0 * * 0-7": "0-59/60 0 * * 0-7",
 	}
 	for expression, text := range full {
-		if got := mustParse(t, expression).String(); got != text {
-			t.Errorf("Parse(%q).String() = %q, want %q", expression, got, text)
-		}
+		t.Run(expression, func(t *testing.T) {
+			if got := mustParse(t, expression).String(); got != text {
+				t.Errorf("Parse(%q).String() = %q, want %q", expression, got, text)
+			}
+		})
 	}
 
 	// One field at a time, with the values that it must hold.
@@ -84,15 +86,17 @@ func TestParseAccepts(t *testing.T) {
 		},
 	}
 	for pattern, sets := range each {
-		for _, c := range sets {
-			expression := strings.Replace(pattern, "%s", c.text, 1)
-			s := mustParse(t, expression)
-			words := map[string]uint64{"%s 0 * * *": s.minutes, "0 %s * * *": uint64(s.hours), "0 0 %s * *": uint64(s.days),
-				"0 0 1 %s *": uint64(s.months), "0 0 * * %s": uint64(s.weekdays)}
-			if got := values(words[pattern]); got != c.values {
-				t.Errorf("%q holds %s, want %s", expression, got, c.values)
+		t.Run(pattern, func(t *testing.T) {
+			for _, c := range sets {
+				expression := strings.Replace(pattern, "%s", c.text, 1)
+				s := mustParse(t, expression)
+				words := map[string]uint64{"%s 0 * * *": s.minutes, "0 %s * * *": uint64(s.hours), "0 0 %s * *": uint64(s.days),
+					"0 0 1 %s *": uint64(s.months), "0 0 * * %s": uint64(s.weekdays)}
+				if got := values(words[pattern]); got != c.values {
+					t.Errorf("%q holds %s, want %s", expression, got, c.values)
+				}
 			}
-		}
+		})
 	}
 }
 
@@ -264,23 +268,25 @@ func TestParseRefuses(t *testing.T) {
 		{"0 0 30/1 2 */7", "day-of-month", "30/1", "never comes"},
 	}
 	for _, c := range cases {
-		s, err := Parse(c.expression)
-		var refusal *ParseError
-		if !errors.As(err, &refusal) || s != nil {
-			t.Errorf("Parse(%q) = %v, %v; want a *ParseError", c.expression, s, err)
-			continue
-		}
-		if refusal.Field != c.field || refusal.Value != c.value || !strings.Contains(refusal.Message, c.words) {
-			t.Errorf("Parse(%q): field %q, value %q, message %q; want %q, %q, %q",
-				c.expression, refusal.Field, refusal.Value, refusal.Message, c.field, c.value, c.words)
-		}
-		text := c.field + ": " + refusal.Message
-		if c.field == "expression" {
-			text = refusal.Message
-		}
-		if err.Error() != text {
-			t.Errorf("Parse(%q): error %q", c.expression, err)
-		}
+		t.Run(c.field+": "+c.words, func(t *testing.T) {
+			s, err := Parse(c.expression)
+			var refusal *ParseError
+			if !errors.As(err, &refusal) || s != nil {
+				t.Errorf("Parse(%q) = %v, %v; want a *ParseError", c.expression, s, err)
+				return
+			}
+			if refusal.Field != c.field || refusal.Value != c.value || !strings.Contains(refusal.Message, c.words) {
+				t.Errorf("Parse(%q): field %q, value %q, message %q; want %q, %q, %q",
+					c.expression, refusal.Field, refusal.Value, refusal.Message, c.field, c.value, c.words)
+			}
+			text := c.field + ": " + refusal.Message
+			if c.field == "expression" {
+				text = refusal.Message
+			}
+			if err.Error() != text {
+				t.Errorf("Parse(%q): error %q", c.expression, err)
+			}
+		})
 	}
 }
 

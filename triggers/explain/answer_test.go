@@ -141,13 +141,15 @@ func TestWhyAt(t *testing.T) {
 			q.Rows = []blueprint.LedgerRow{row}
 		}, []string{"the ledger recorded 1 row.", "A delivery with the id", "refused, and nothing ran: not JSON."}, "CET"},
 	} {
-		q := asked(c.change)
-		at, err := ReadInstant(c.at, &q.Story.Trigger)
-		if err != nil {
-			t.Errorf("%s: %v", c.name, err)
-			continue
-		}
-		told(t, c.name, q.At(at), c.says, c.never)
+		t.Run(c.name, func(t *testing.T) {
+			q := asked(c.change)
+			at, err := ReadInstant(c.at, &q.Story.Trigger)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			told(t, c.name, q.At(at), c.says, c.never)
+		})
 	}
 }
 
@@ -190,9 +192,11 @@ func TestReadInstant(t *testing.T) {
 		{"12:00", zurich, ""},
 		{"", zurich, ""},
 	} {
-		at, err := ReadInstant(c.text, c.trigger)
-		if at.String() != c.want || (blueprint.CodeOf(err) == blueprint.CodeBadRequest) != (c.want == "") {
-			t.Errorf("%q: %s, %v", c.text, at, err)
-		}
+		t.Run(c.text+" is "+c.want, func(t *testing.T) {
+			at, err := ReadInstant(c.text, c.trigger)
+			if at.String() != c.want || (blueprint.CodeOf(err) == blueprint.CodeBadRequest) != (c.want == "") {
+				t.Errorf("%q: %s, %v", c.text, at, err)
+			}
+		})
 	}
 }

@@ -188,23 +188,25 @@ func TestExplainWords(t *testing.T) {
 		{firing: blueprint.Firing{Source: "manual", Decision: "refused", Why: blueprint.MessageReason(blueprint.ReasonMessage, "x")}, paused: &blueprint.Trip{Failures: 20, ExecutionID: "exec_1_a"}, next: "send it again",
 			summary: "A firing by hand was refused, and nothing ran: x.", in: "the server did, because 20 runs in a row failed"},
 	} {
-		story := &blueprint.FiringStory{Firing: c.firing, Trigger: trigger, Tripped: c.paused}
-		story.Firing.ID = "F"
-		story.Firing.SetReason(c.firing.Why)
-		if story.Firing.Key == "" {
-			story.Firing.Key = "F"
-		}
-		if c.status != "" {
-			story.Firing.ExecutionID, story.Run = &run, &blueprint.FiringRun{ExecutionID: run, Status: c.status}
-			if c.status == "failed" {
-				story.Run.Error = "no luck"
+		t.Run(c.summary, func(t *testing.T) {
+			story := &blueprint.FiringStory{Firing: c.firing, Trigger: trigger, Tripped: c.paused}
+			story.Firing.ID = "F"
+			story.Firing.SetReason(c.firing.Why)
+			if story.Firing.Key == "" {
+				story.Firing.Key = "F"
 			}
-		}
-		x := Firing(story, asOf)
-		text, _ := json.Marshal(x)
-		if x.Summary != c.summary || !strings.Contains(x.Next, c.next) || !strings.Contains(string(text), c.in) {
-			t.Errorf("%s", text)
-		}
+			if c.status != "" {
+				story.Firing.ExecutionID, story.Run = &run, &blueprint.FiringRun{ExecutionID: run, Status: c.status}
+				if c.status == "failed" {
+					story.Run.Error = "no luck"
+				}
+			}
+			x := Firing(story, asOf)
+			text, _ := json.Marshal(x)
+			if x.Summary != c.summary || !strings.Contains(x.Next, c.next) || !strings.Contains(string(text), c.in) {
+				t.Errorf("%s", text)
+			}
+		})
 	}
 }
 
@@ -277,15 +279,17 @@ func TestExplainNext(t *testing.T) {
 		{name: "it stands behind one that runs", active: true, story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "webhook", Decision: "started", Delivery: body}, Run: run("running", ""), Unfinished: stood("running"), Trigger: blueprint.Trigger{Config: limit}}, next: "wait until exec_0_o has ended"},
 		{name: "the brake", active: true, story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "webhook", Decision: "refused", Why: blueprint.NewReason(blueprint.ReasonMany, "count", 7).WithInner(blueprint.MessageReason(blueprint.ReasonMessage, "x"))}}, summary: "7 more deliveries started no run", next: "see the rows before it"},
 	} {
-		c.story.Firing.ID, c.story.Trigger.ID, c.story.Trigger.IsActive = "F", "T", c.active
-		if c.story.Firing.Key == "" {
-			c.story.Firing.Key = "F"
-		}
-		c.story.Firing.SetReason(c.story.Firing.Why)
-		x := Firing(&c.story, asOf)
-		if !strings.HasPrefix(x.Summary, c.summary) || !strings.Contains(x.Next, c.next) || c.exactly != "" && x.Next != c.exactly || c.never != "" && strings.Contains(x.Next, c.never) {
-			t.Errorf("%s: %s\n\tnext: %s", c.name, x.Summary, x.Next)
-		}
+		t.Run(c.name, func(t *testing.T) {
+			c.story.Firing.ID, c.story.Trigger.ID, c.story.Trigger.IsActive = "F", "T", c.active
+			if c.story.Firing.Key == "" {
+				c.story.Firing.Key = "F"
+			}
+			c.story.Firing.SetReason(c.story.Firing.Why)
+			x := Firing(&c.story, asOf)
+			if !strings.HasPrefix(x.Summary, c.summary) || !strings.Contains(x.Next, c.next) || c.exactly != "" && x.Next != c.exactly || c.never != "" && strings.Contains(x.Next, c.never) {
+				t.Errorf("%s\n\tnext: %s", x.Summary, x.Next)
+			}
+		})
 	}
 }
 
@@ -315,24 +319,26 @@ func TestLikelyCausesAreTrue(t *testing.T) {
 		{name: "mended since", headers: []string{"X-Signature: " + digits("the new one", body)}, later: func(config map[string]any) { config["secret"] = "the new one" }, cause: "it is right by the present config", next: "blueprintTriggers.redeliver"},
 		{name: "the secret is gone", headers: []string{"X-Signature: " + digits("no", body)}, later: func(config map[string]any) { delete(config, "secret") }, cause: "no longer has a secret", next: "blueprintTriggers.fire"},
 	} {
-		config := map[string]any{"secret": explainedSecret}
-		for name, value := range c.config {
-			config[name] = value
-		}
-		story := refused(t, config, body, c.headers...)
-		if c.later != nil {
-			c.later(story.Trigger.Config)
-		}
-		x := Firing(story, asOf)
-		var causes []string
-		for _, detail := range x.Details {
-			if detail.Label == "likely cause" {
-				causes = append(causes, detail.Text)
+		t.Run(c.name, func(t *testing.T) {
+			config := map[string]any{"secret": explainedSecret}
+			for name, value := range c.config {
+				config[name] = value
 			}
-		}
-		if len(causes) != 1 || !strings.Contains(causes[0], c.cause) || !strings.Contains(x.Next, c.next) {
-			t.Errorf("%s: %q\n\tnext: %s", c.name, causes, x.Next)
-		}
-		unseen(t, x.Next+strings.Join(causes, ""), explainedSecret, right, "the new one")
+			story := refused(t, config, body, c.headers...)
+			if c.later != nil {
+				c.later(story.Trigger.Config)
+			}
+			x := Firing(story, asOf)
+			var causes []string
+			for _, detail := range x.Details {
+				if detail.Label == "likely cause" {
+					causes = append(causes, detail.Text)
+				}
+			}
+			if len(causes) != 1 || !strings.Contains(causes[0], c.cause) || !strings.Contains(x.Next, c.next) {
+				t.Errorf("%q\n\tnext: %s", causes, x.Next)
+			}
+			unseen(t, x.Next+strings.Join(causes, ""), explainedSecret, right, "the new one")
+		})
 	}
 }

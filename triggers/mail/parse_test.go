@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"blueprintd/blueprint"
 )
 
@@ -88,8 +90,9 @@ func TestFields(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if m.Subject != "Grüß e" || m.MessageID != "<x@y>" || !m.Date.Equal(time.Date(2026, 3, 3, 11, 5, 6, 0, time.UTC)) || m.Author != "Ada@example.org" || m.Headers["x-raw"][0] != "Grüße" || len(m.Headers["to"]) != 2 {
-		t.Errorf("%+v", m)
+	want := []any{"Grüß e", "<x@y>", time.Date(2026, 3, 3, 11, 5, 6, 0, time.UTC), "Ada@example.org", []string{"Grüße"}, 2}
+	if diff := cmp.Diff(want, []any{m.Subject, m.MessageID, m.Date, m.Author, m.Headers["x-raw"], len(m.Headers["to"])}); diff != "" {
+		t.Errorf("subject, id, date, author, x-raw and number of to (-want +got):\n%s", diff)
 	}
 	if got := fmt.Sprint(m.To); got != "[{a@example.org } {b@example.org Jürg} {c@example.org c d}]" {
 		t.Error(got)
@@ -97,14 +100,16 @@ func TestFields(t *testing.T) {
 	for value, want := range map[string]string{ // address of the author, all addresses
 		"a@b.c": "a@b.c [a@b.c]", "a@b.c, d@e.f": " [a@b.c d@e.f]", "broken <a@b.c": " [a@b.c]", "nobody": " []", "": " []", "\"a@b.c\" <d@e.f>": "d@e.f [d@e.f]", "<a@b@c.d>": " [a@b]", "a@b.c <d@e.f>": " [a@b.c d@e.f]",
 	} {
-		m, _ := Parse(crlf("From: " + value + "\n\n"))
-		var all []string
-		for _, one := range m.From {
-			all = append(all, one.Address)
-		}
-		if got := fmt.Sprintf("%s %v", m.Author, all); got != want {
-			t.Errorf("%q: %s, want %s", value, got, want)
-		}
+		t.Run(value, func(t *testing.T) {
+			m, _ := Parse(crlf("From: " + value + "\n\n"))
+			var all []string
+			for _, one := range m.From {
+				all = append(all, one.Address)
+			}
+			if got := fmt.Sprintf("%s %v", m.Author, all); got != want {
+				t.Errorf("%s, want %s", got, want)
+			}
+		})
 	}
 	if m, _ := Parse(crlf("Date: yesterday\nMessage-ID: " + strings.Repeat("x", 2000) + "\n\n")); !m.Date.IsZero() || m.MessageID != "" {
 		t.Errorf("%+v", m)
@@ -151,8 +156,11 @@ func TestLimits(t *testing.T) {
 		t.Errorf("%d bytes of text, %v", len(m.Text), err)
 	}
 	m, err = Parse(append(crlf("Content-Type: text/plain\n\n"), bytes.Repeat([]byte("x"), maxText+1)...))
-	if err != nil || m.Text != "" || len(m.Attachments) != 1 || m.Attachments[0].Name != "part-1.txt" || m.Attachments[0].Size != maxText+1 {
-		t.Errorf("%+v, %v", m.Attachments, err)
+	if err != nil || m.Text != "" || len(m.Attachments) != 1 {
+		t.Fatalf("%d bytes of text, %+v, %v; want one attachment and no text", len(m.Text), m.Attachments, err)
+	}
+	if a := m.Attachments[0]; a.Name != "part-1.txt" || a.Size != maxText+1 {
+		t.Errorf("attachment %+v, want part-1.txt of %d bytes", a, maxText+1)
 	}
 	if _, err := Open([]byte("\r\nx"), 1); blueprint.CodeOf(err) != blueprint.CodeNotFound {
 		t.Error(err)

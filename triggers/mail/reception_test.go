@@ -3,6 +3,7 @@ package mail
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"net/netip"
 	"strings"
@@ -28,7 +29,7 @@ func TestReservation(t *testing.T) {
 		}
 		return err
 	}
-	for i, c := range []struct {
+	for i, step := range []struct {
 		from netip.Prefix
 		size int
 		want error
@@ -36,8 +37,8 @@ func TestReservation(t *testing.T) {
 		{here, 1 << 10, nil}, {here, 3 << 19, nil}, {here, 3 << 19, nil}, {here, 3 << 19, errBusy}, // largeFrom
 		{there, 3 << 19, errBusy}, {there, 1 << 19, nil}, // free
 	} {
-		if err := take(c.from, c.size); !errors.Is(err, c.want) {
-			t.Errorf("message %d: got %v, want %v", i, err, c.want)
+		if err := take(step.from, step.size); !errors.Is(err, step.want) {
+			t.Errorf("message %d: got %v, want %v", i, err, step.want)
 		}
 	}
 	for _, l := range leases {
@@ -70,14 +71,16 @@ func TestNextDeadline(t *testing.T) {
 		{0, 0, 0, 30 * time.Second}, {0, 0, 10 * time.Second, 20 * time.Second}, {29 << 10, 1, 10 * time.Second, 20 * time.Second},
 		{30 << 10, 1, 25 * time.Second, 30 * time.Second}, {1 << 20, 1, 25 * time.Second, 30 * time.Second}, {1 << 20, 2, 0, crowdedTimeout}, {0, 2, 15 * time.Second, 15 * time.Second},
 	} {
-		m.recent, m.since = c.recent, after(-c.since)
-		clear(s.conns)
-		for range c.conns {
-			s.conns[&guardedConn{}] = struct{}{}
-		}
-		if got := m.nextDeadline(s).Sub(after(0)); got > c.want || got < c.want-5*time.Second {
-			t.Errorf("%+v: %s", c, got)
-		}
+		t.Run(fmt.Sprintf("%d bytes of %d since %s", c.recent, c.conns, c.since), func(t *testing.T) {
+			m.recent, m.since = c.recent, after(-c.since)
+			clear(s.conns)
+			for range c.conns {
+				s.conns[&guardedConn{}] = struct{}{}
+			}
+			if got := m.nextDeadline(s).Sub(after(0)); got > c.want || got < c.want-5*time.Second {
+				t.Errorf("%+v: %s", c, got)
+			}
+		})
 	}
 	m.deadline = began
 	if got := m.nextDeadline(s); !got.Equal(began) {

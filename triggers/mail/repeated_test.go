@@ -26,15 +26,20 @@ func TestRepeatedField(t *testing.T) {
 		"two content types": {"Content-Type: text/html\r\nContent-Type: text/plain\r\n" + good, "content-type"},
 		"a folded first":    {" Subject: x\r\nSubject: pay eve\r\n" + letter, "subject"},
 	} {
-		read, err := Parse([]byte(c.message))
-		if err != nil {
-			t.Fatal(err)
-		}
-		k := checker{resolver: &limitedResolver{Resolver: zone}, identity: "flows.example.org"}
-		got := k.check(t.Context(), netip.MustParseAddr("192.0.2.1"), &blueprint.Envelope{Hello: "x"}, []byte(c.message), read.Author)
-		if got.Repeated != c.repeated || got.Passed != (c.repeated == "") || got.Undecided || (got.Domain == "example.org") != got.Passed || !got.Passed && got.DMARC != permerror {
-			t.Errorf("%s: got %+v", name, got)
-		}
+		t.Run(name, func(t *testing.T) {
+			read, err := Parse([]byte(c.message))
+			if err != nil {
+				t.Fatal(err)
+			}
+			k := checker{resolver: &limitedResolver{Resolver: zone}, identity: "flows.example.org"}
+			got := k.check(t.Context(), netip.MustParseAddr("192.0.2.1"), &blueprint.Envelope{Hello: "x"}, []byte(c.message), read.Author)
+			if want := c.repeated == ""; got.Repeated != c.repeated || got.Passed != want || got.Undecided {
+				t.Errorf("got %+v, want repeated %q, passed %v, decided", got, c.repeated, want)
+			}
+			if (got.Domain == "example.org") != got.Passed || !got.Passed && got.DMARC != permerror {
+				t.Errorf("got %+v, want example.org if it passed, else %s", got, permerror)
+			}
+		})
 	}
 	m, _ := Parse([]byte("Subject: x\r\nno field\r\n and more\r\n\r\n"))
 	if m.Subject != "x" {

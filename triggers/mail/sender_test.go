@@ -119,9 +119,11 @@ func TestWalk(t *testing.T) {
 		"localhost": "localhost", "example.org": "example.org", "a.b.example.org": "a.b.example.org b.example.org example.org",
 		"a.b.c.d.e.f.g.h.example.org": "a.b.c.d.e.f.g.h.example.org d.e.f.g.h.example.org e.f.g.h.example.org f.g.h.example.org g.h.example.org h.example.org example.org",
 	} {
-		if got := strings.Join(walk(domain), " "); got != want {
-			t.Errorf("%s: %s", domain, got)
-		}
+		t.Run(domain, func(t *testing.T) {
+			if got := strings.Join(walk(domain), " "); got != want {
+				t.Error(got)
+			}
+		})
 	}
 }
 

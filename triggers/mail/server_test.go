@@ -71,19 +71,21 @@ func TestReplies(t *testing.T) {
 		{nil, nil, "250"}, {later, nil, "451 4.3.0"}, {nil, later, "451"}, {never, nil, "554 5.7.1 the message is refused: it has no nodes"}, {never, later, "451"},
 		{blueprint.Errorf(blueprint.CodeNotFound, "gone"), nil, "554"}, {blueprint.Errorf(blueprint.CodeInternal, "x"), nil, "451"}, {fmt.Errorf("plain"), nil, "451"},
 	} {
-		address, box := serve(t)
-		box.answers["abc"], box.answers["def"] = test.abc, test.def
-		c := dial(t, address).greet()
-		c.command("MAIL FROM:<ada@example.org>", "250")
-		c.command("RCPT TO:<abc@flows.example.org>", "250")
-		c.command("RCPT TO:<def@flows.example.org>", "250")
-		c.command("RCPT TO:<abc@flows.example.org>", "250") // has no effect
-		c.command("DATA", "354")
-		c.send("Subject: x\r\n\r\n")
-		c.command(".", test.want)
-		if n := len(box.mails()); n != 2 {
-			t.Errorf("got %d mails, want one for each recipient", n)
-		}
+		t.Run(fmt.Sprint(test.abc, ", ", test.def), func(t *testing.T) {
+			address, box := serve(t)
+			box.answers["abc"], box.answers["def"] = test.abc, test.def
+			c := dial(t, address).greet()
+			c.command("MAIL FROM:<ada@example.org>", "250")
+			c.command("RCPT TO:<abc@flows.example.org>", "250")
+			c.command("RCPT TO:<def@flows.example.org>", "250")
+			c.command("RCPT TO:<abc@flows.example.org>", "250") // has no effect
+			c.command("DATA", "354")
+			c.send("Subject: x\r\n\r\n")
+			c.command(".", test.want)
+			if n := len(box.mails()); n != 2 {
+				t.Errorf("got %d mails, want one for each recipient", n)
+			}
+		})
 	}
 	address, box := serve(t)
 	box.closed["abc"] = later
@@ -157,13 +159,15 @@ func TestSize(t *testing.T) {
 		t.Errorf("got the further refusals %q, want none", refused)
 	}
 	for text, want := range map[string]string{"a\nb\r\n": "the message has an LF without a CR", strings.Repeat("X: y\r\n", 300): "more than 200 fields"} {
-		c = dial(t, address).begin()
-		c.send(text)
-		c.command(".", "554")
-		refused := box.refusals()
-		if last := refused[len(refused)-1]; !strings.HasPrefix(last, "abc ") || !strings.Contains(last, want) {
-			t.Errorf("got the refusal %q, want one of abc with %q", last, want)
-		}
+		t.Run(text, func(t *testing.T) {
+			c = dial(t, address).begin()
+			c.send(text)
+			c.command(".", "554")
+			refused := box.refusals()
+			if last := refused[len(refused)-1]; !strings.HasPrefix(last, "abc ") || !strings.Contains(last, want) {
+				t.Errorf("got the refusal %q, want one of abc with %q", last, want)
+			}
+		})
 	}
 	c = dial(t, address).begin()
 	c.send(strings.Repeat(strings.Repeat("x", 998)+"\r\n", 200)) // beyond twice the limit the transfer is aborted

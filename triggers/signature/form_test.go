@@ -37,8 +37,10 @@ func TestSignatureForms(t *testing.T) {
 		{[]string{"my secret!"}, "2 characters of base64; 7 characters"},
 		{[]string{" "}, "blank"},
 	} {
-		if got := FormOf(c.values); got != c.want {
-			t.Errorf("%q: %q, want %q", c.values, got, c.want)
-		}
+		t.Run(c.want, func(t *testing.T) {
+			if got := FormOf(c.values); got != c.want {
+				t.Errorf("%q: %q, want %q", c.values, got, c.want)
+			}
+		})
 	}
 }

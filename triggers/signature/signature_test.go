@@ -157,9 +157,11 @@ func TestStandardKey(t *testing.T) {
 		"xwhsec_QUJD":  "xwhsec_QUJD",
 		"whsec_QUJD  ": "whsec_QUJD  ",
 	} {
-		if got := string(StandardKey(secret)); got != want {
-			t.Errorf("StandardKey(%q) = %q, want %q", secret, got, want)
-		}
+		t.Run(secret, func(t *testing.T) {
+			if got := string(StandardKey(secret)); got != want {
+				t.Errorf("StandardKey(%q) = %q, want %q", secret, got, want)
+			}
+		})
 	}
 }
 
@@ -284,8 +286,10 @@ func TestPresets(t *testing.T) {
 func TestHeader(t *testing.T) {
 	d := delivery("X-Request-Id", "7", "X-Signature", "proof")
 	for name, want := range map[string][]string{"X-REQUEST-ID": {"7"}, "x-signature": {"proof"}, "X-Signature": {"proof"}, "absent": nil} {
-		if diff := cmp.Diff(want, Header(d, name)); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
-		}
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(want, Header(d, name)); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", name, diff)
+			}
+		})
 	}
 }
