@@ -43,9 +43,10 @@ var layers = []struct {
 	{2, "foundation/outbound", "blueprint foundation/clock foundation/secret"},
 	{2, "foundation/recording", "blueprint blueprint/document foundation/fileio foundation/outbound foundation/secret foundation/smtpsink"},
 
-	{3, "store", "blueprint blueprint/* foundation/* store/dbfile"},
+	{3, "store", "blueprint blueprint/* foundation/* store/dbfile store/migrations"},
 	{3, "store/dbfile", "blueprint"},
 	{3, "store/masterkey", "blueprint foundation/fileio foundation/secret store store/dbfile"},
+	{3, "store/migrations", ""},
 	{3, "engine", "blueprint blueprint/* foundation/*"},
 	{3, "engine/script", "blueprint foundation/clock"},
 	{3, "engine/nodes", "blueprint blueprint/* foundation/* engine/nodes/* engine/script"},

@@ -40,6 +40,7 @@ func TestHistoryFlagsRefused(t *testing.T) {
 		{"--max-disk", "99999999TiB", "--max-disk 99999999TiB: is larger than any disk"},
 		{"--max-disk", "1MiB", "--max-disk 1MiB: must be at least 16MiB"},
 		{"--max-disk", "lots", "--max-disk lots: want a size"},
+		{"--keep-old", "maybe", "--keep-old maybe: choose auto, always or never"},
 	} {
 		t.Run(test[0]+" "+test[1], func(t *testing.T) {
 			var out bytes.Buffer

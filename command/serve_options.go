@@ -17,6 +17,7 @@ import (
 	"blueprintd/foundation/clock"
 	"blueprintd/foundation/fileio"
 	"blueprintd/server"
+	"blueprintd/store"
 )
 
 // serveOptions reads the flags of serve and checks them before anything is created.
@@ -28,7 +29,7 @@ func serveOptions(c *cli.Context) (server.Options, error) {
 		APIKey:   c.String("api-key"), ReadyFile: c.String("ready-file"), Version: programOf(c).Version, Out: c.App.Writer,
 	}
 	for _, read := range []func(*cli.Context, *server.Options) error{
-		readLog, readAddresses, readClock, readSizes, checkStorage, checkKey, checkOrigins, checkLimits, readHistory, readMail, readTLS, readSandbox, checkReadyFile, readInput, readSeedIDs, readSeed,
+		readLog, readAddresses, readClock, readSizes, readKeepOld, checkStorage, checkKey, checkOrigins, checkLimits, readHistory, readMail, readTLS, readSandbox, checkReadyFile, readInput, readSeedIDs, readSeed,
 	} {
 		if err := read(c, &o); err != nil {
 			return o, err
@@ -103,6 +104,14 @@ func readSizes(c *cli.Context, o *server.Options) (err error) {
 		}
 	}
 	return readMinFree(c, o)
+}
+
+func readKeepOld(c *cli.Context, o *server.Options) error {
+	switch o.KeepOld = store.KeepOld(c.String("keep-old")); o.KeepOld {
+	case store.KeepOldAuto, store.KeepOldAlways, store.KeepOldNever:
+		return nil
+	}
+	return usage("--keep-old always", "%s %s: choose auto, always or never", given(c, "keep-old"), o.KeepOld)
 }
 
 func readMinFree(c *cli.Context, o *server.Options) (err error) {

@@ -58,6 +58,7 @@ type Database struct {
 	AllowNetworkFS bool
 	MinFree        int64 // bytes; negative = no bound, 0 = the default
 	MaxDisk        int64 // bytes; 0 = no bound
+	KeepOld        store.KeepOld
 }
 
 // History limits how long history is stored.

@@ -92,7 +92,7 @@ func New(ctx context.Context, o Options) (_ *Server, err error) {
 		return store.Open(ctx, store.Options{
 			Path: o.DB, Ephemeral: o.Ephemeral, Server: true, Schema: o.Schema, Sealer: sealer, Clock: o.Clock, IDs: s.IDs.Stream("store"), Logger: o.Logger, MaxBlueprints: o.MaxBlueprints,
 			KeepExecutions: o.KeepExecutions, KeepFirings: o.KeepFirings, KeepAudit: o.KeepAudit, MaxDisk: o.MaxDisk,
-			AllowNetworkFS: o.AllowNetworkFS, MinFree: o.MinFree, MailDomain: o.MailDomain, OnEvents: s.notifyEvents, Sandbox: o.Sandbox != nil, VirtualClock: o.Virtual() != nil,
+			AllowNetworkFS: o.AllowNetworkFS, MinFree: o.MinFree, KeepOld: o.KeepOld, MailDomain: o.MailDomain, OnEvents: s.notifyEvents, Sandbox: o.Sandbox != nil, VirtualClock: o.Virtual() != nil,
 		})
 	})
 	if err != nil {

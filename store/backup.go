@@ -103,7 +103,7 @@ func (s *Store) Backup(ctx context.Context, path string, o BackupOptions) (r Bac
 	if r.Size, r.Digest, err = dbfile.AppendTrailer(file, r.Manifest, s.options.Sealer.Sign); err != nil {
 		return r, err
 	}
-	if _, _, err := dbfile.ReadBackup(file, nil, schemaVersion); err != nil {
+	if _, _, err := dbfile.ReadBackup(file, nil, r.Schema, r.Schema); err != nil {
 		return r, err
 	}
 	return r, dbfile.Publish(partial, path, o.Force)
@@ -111,7 +111,7 @@ func (s *Store) Backup(ctx context.Context, path string, o BackupOptions) (r Bac
 
 // copyTo copies the database and verifies the copy.
 func (s *Store) copyTo(ctx context.Context, file *os.File, partial string, o BackupOptions) (r BackupReport, err error) {
-	r.Manifest = dbfile.NewManifest(schemaVersion, o.Version, blueprint.TimeOf(s.options.Clock.Now()))
+	r.Manifest = dbfile.NewManifest(s.options.version(), o.Version, blueprint.TimeOf(s.options.Clock.Now()))
 	if err := s.copyPages(ctx, file, partial, &r, o.Progress); err != nil {
 		return r, err
 	}
@@ -119,7 +119,7 @@ func (s *Store) copyTo(ctx context.Context, file *os.File, partial string, o Bac
 		return r, err
 	}
 	o.Progress("checking the copy", 0, 0)
-	found, err := examine(ctx, partial, s.options.Schema)
+	found, err := examine(ctx, partial, &s.options)
 	if err != nil {
 		return r, err
 	}
@@ -161,8 +161,18 @@ func (s *Store) copyPages(ctx context.Context, file *os.File, partial string, r 
 	if err := mark(source, partial); err != nil {
 		return err
 	}
+	if err := copyDatabaseTo(ctx, source, file, partial, progress); err != nil {
+		return err
+	}
+	_, err = source.exec("COMMIT")
+	return err
+}
+
+// copyDatabaseTo copies the pages of a database to the file partial, which is open as
+// file.
+func copyDatabaseTo(ctx context.Context, source *session, file *os.File, partial string, progress func(string, int64, int64)) error {
 	target := fileURI(partial, []string{"_busy_timeout=5000", "_synchronous=OFF", "_pragma=journal_mode(OFF)", "_pragma=locking_mode(EXCLUSIVE)"})
-	err = source.conn.Raw(func(driverConn any) error {
+	return source.conn.Raw(func(driverConn any) error {
 		backup, err := driverConn.(interface {
 			NewBackup(string) (*sqlite.Backup, error)
 		}).NewBackup(target)
@@ -180,11 +190,6 @@ func (s *Store) copyPages(ctx context.Context, file *os.File, partial string, r 
 		}
 		return errors.Join(err, backup.Finish())
 	})
-	if err != nil {
-		return err
-	}
-	_, err = source.exec("COMMIT")
-	return err
 }
 
 // mark turns an empty file into an empty database of this program, so that a leftover of a

@@ -236,7 +236,7 @@ func (d *diagnosis) contentOnce() {
 		if !whole {
 			d.add("log", Dubious, "start the server once to recover the log", "the write-ahead log has no index, so its content was not checked")
 		}
-		blank, err := marks(q)
+		version, blank, err := readVersion(q)
 		if err != nil {
 			return err
 		}
@@ -244,10 +244,18 @@ func (d *diagnosis) contentOnce() {
 			d.add("form", Dubious, "start blueprintd serve, which turns it into a database", "it is an empty SQLite database")
 			return nil
 		}
+		if steps, err := d.options.stepsFrom(d.path, version); err != nil {
+			return err
+		} else if len(steps) > 0 {
+			err := d.options.outdated(version)
+			d.add("form", Dubious, err.Hint, "%s", err.Message)
+			d.integrity(q)
+			return nil
+		}
 		if err := compareSchema(d.ctx, q, d.options.Schema); err != nil {
 			return err
 		}
-		d.add("form", Fine, "", "a database of blueprintd, schema version %d", schemaVersion)
+		d.add("form", Fine, "", "a database of blueprintd, schema version %d", version)
 		if whole && size(d.path+"-wal") > 0 {
 			if err := sameOrigin(d.ctx, q, d.path); err != nil {
 				d.add("log", Broken, hintOf(err, ""), "%s", messageOf(err))
@@ -373,17 +381,17 @@ type examined struct {
 // examine reads a whole database that is not in WAL mode, and verifies that it is a
 // database of this program with the current schema version and that every page, index and
 // reference is intact. It writes nothing.
-func examine(ctx context.Context, path, schema string) (found examined, err error) {
+func examine(ctx context.Context, path string, o *Options) (found examined, err error) {
 	err = withDatabase(ctx, path, []string{"_query_only=1"}, func(q *session) error {
 		if err := sound(q); err != nil {
 			return err
 		}
-		if blank, err := marks(q); err != nil {
+		if blank, err := o.recognise(q, path); err != nil {
 			return err
 		} else if blank {
 			return foreign("it is empty")
 		}
-		if err := compareSchema(ctx, q, schema); err != nil {
+		if err := compareSchema(ctx, q, o.Schema); err != nil {
 			return err
 		}
 		if found.rows, err = countRows(q); err != nil {

@@ -94,6 +94,15 @@
 // complete files, so that a kill at any moment leaves either the old state or the new one.
 // No backup contains the master key.
 //
+// # Upgrades
+//
+// A server upgrades a database with an older schema version before it claims it,
+// with the steps of package migrations (upgrade.go). No other process can use the
+// database meanwhile. The pages and references are checked and a copy is written;
+// then all steps run in one transaction, which commits only if the schema, the
+// references, the numbers of rows and the checksums of runs are what they must be.
+// Tools refuse an older version; Restore upgrades what it restores before it checks it.
+//
 // # Bad files and bad disks
 //
 // Before anything is changed, inspect examines the files through connections that modify

@@ -14,6 +14,7 @@ import (
 
 	"blueprintd/blueprint"
 	"blueprintd/store/dbfile"
+	"blueprintd/store/migrations"
 )
 
 // inspect examines the file at a path before anything is changed, and refuses one that
@@ -156,7 +157,13 @@ func (s *Store) inspectContent(ctx context.Context, path string) error {
 		return nil // it is being created, or that was interrupted: SQLite waits or rolls back
 	}
 	err := probe(ctx, path, func(q *session, whole bool) error {
-		blank, err := marks(q)
+		version, blank, err := readVersion(q)
+		var steps []migrations.Step
+		if err == nil && !blank {
+			if steps, err = s.options.stepsFrom(path, version); len(steps) > 0 && !s.options.upgrades() {
+				err = s.options.outdated(version)
+			}
+		}
 		if !whole {
 			// The log exists and its index does not: the machine failed, perhaps while the
 			// log was being copied. The database file alone may be inconsistent; whether
@@ -169,13 +176,18 @@ func (s *Store) inspectContent(ctx context.Context, path string) error {
 		if err != nil || blank {
 			return err
 		}
-		if err := compareSchema(ctx, q, s.options.Schema); err != nil {
-			return err
+		if len(steps) == 0 {
+			if err := compareSchema(ctx, q, s.options.Schema); err != nil {
+				return err
+			}
 		}
 		if size(path+"-wal") > 0 {
 			if err := sameOrigin(ctx, q, path); err != nil {
 				return err
 			}
+		}
+		if len(steps) > 0 {
+			return s.options.keyFitsExactly(q)
 		}
 		_, err = s.options.keyFits(q)
 		return err

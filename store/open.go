@@ -102,24 +102,9 @@ func (s *Store) openFile(ctx context.Context) (err error) {
 	if err := dbfile.Create(path); err != nil {
 		return err
 	}
-	settings := writerSettings
-	if !s.options.Server {
-		settings = append(settings[:len(settings):len(settings)], toolPatience)
-	}
-	if mutant.Enabled {
-		settings = mutantSettings(settings)
-	}
-	if s.pool, err = sql.Open("sqlite", fileURI(path, settings)); err != nil {
+	if err := s.openWriter(ctx, path); err != nil {
 		return err
 	}
-	session, err := newSession(ctx, s.pool)
-	if resultCode(err)&0xff == sqliteNotADB {
-		return foreign("it is not an SQLite database")
-	}
-	if err != nil {
-		return err
-	}
-	s.writer = newWriter(session)
 	if err := s.recognise(ctx); err != nil {
 		return err
 	}
@@ -152,6 +137,28 @@ func (s *Store) openFile(ctx context.Context) (err error) {
 	s.checkSpace()
 	s.warnRescued()
 	return errors.Join(s.lock.MarkUsed(), s.watched.start(path))
+}
+
+// openWriter opens the connection that writes.
+func (s *Store) openWriter(ctx context.Context, path string) (err error) {
+	settings := writerSettings
+	if !s.options.Server {
+		settings = append(settings[:len(settings):len(settings)], toolPatience)
+	}
+	if mutant.Enabled {
+		settings = mutantSettings(settings)
+	}
+	if s.pool, err = sql.Open("sqlite", fileURI(path, settings)); err != nil {
+		return err
+	}
+	session, err := newSession(ctx, s.pool)
+	if resultCode(err)&0xff == sqliteNotADB {
+		return foreign("it is not an SQLite database")
+	}
+	if err == nil {
+		s.writer = newWriter(session)
+	}
+	return err
 }
 
 // keepNames syncs the directory entries of the database and its log: a file without a
@@ -224,7 +231,7 @@ func (s *Store) openToRead(ctx context.Context, path string) error {
 		return err
 	}
 	s.writer = newWriter(session) // any write fails
-	if blank, err := marks(session); err != nil {
+	if blank, err := s.options.recognise(session, path); err != nil {
 		return err
 	} else if blank {
 		return dbfile.Refusal("name another file with --db", "there is nothing in the database %s", path)
@@ -432,40 +439,57 @@ func (o *Options) settlePurpose(t *transaction) error {
 const schemaVersion = 8
 
 // recognise verifies that the file is a database of this program, or empty, in which case
-// it creates one. It writes to no other file.
+// it creates one. A server upgrades a database with an older schema version. It writes to
+// no other file.
 func (s *Store) recognise(ctx context.Context) error {
-	switch blank, err := marks(s.writer.session); {
+	version, blank, err := readVersion(s.writer.session)
+	if err != nil {
+		return err
+	}
+	if blank {
+		return s.create(ctx)
+	}
+	switch steps, err := s.options.stepsFrom(s.options.Path, version); {
 	case err != nil:
 		return err
-	case blank:
-		return s.create(ctx)
+	case len(steps) > 0 && !s.options.upgrades():
+		return s.options.outdated(version)
+	case len(steps) > 0:
+		return s.upgrade(ctx, version)
 	}
 	return compareSchema(ctx, s.writer.session, s.options.Schema)
 }
 
-// marks reads the application id and schema version of a file. blank reports whether it is
-// empty; any other file that is not a database of this program with the current schema
-// version is an error.
-func marks(q *session) (blank bool, err error) {
-	var application, version, objects int
+// readVersion returns the schema version of a database of this program. blank reports
+// whether the file is empty. Any other file is refused.
+func readVersion(q *session) (version int, blank bool, err error) {
+	var application, objects int
 	// One statement, so that no other process can create the database in between.
 	const query = "SELECT application_id, user_version, (SELECT count(*) FROM sqlite_schema) FROM pragma_application_id, pragma_user_version"
 	err = q.row(query, nil, &application, &version, &objects)
 	switch {
 	case err != nil:
-		return false, err
+		return 0, false, err
 	case application == 0 && version == 0 && objects == 0:
-		return true, nil
+		return 0, true, nil
 	case application != dbfile.ApplicationID:
-		return false, foreign("it belongs to another program")
-	case version > schemaVersion:
-		return false, dbfile.Refusal("use the newer blueprintd that wrote it",
-			"the database has schema version %d, and this program supports versions up to %d", version, schemaVersion)
-	case version < schemaVersion:
-		return false, dbfile.Refusal("export its blueprints with the blueprintd that wrote it and import them into a new database",
-			"the database has schema version %d, which this program cannot upgrade to version %d", version, schemaVersion)
+		return 0, false, foreign("it belongs to another program")
 	}
-	return false, nil
+	return version, false, nil
+}
+
+// recognise verifies that a file is empty or a database of this program with the
+// current schema version.
+func (o *Options) recognise(q *session, path string) (blank bool, err error) {
+	version, blank, err := readVersion(q)
+	if err != nil || blank {
+		return blank, err
+	}
+	steps, err := o.stepsFrom(path, version)
+	if len(steps) > 0 {
+		err = o.outdated(version)
+	}
+	return false, err
 }
 
 func foreign(reason string) error {
@@ -500,7 +524,7 @@ func (s *Store) create(ctx context.Context) error {
 	if _, err := conn.ExecContext(ctx, "INSERT INTO meta (id, epoch, generation, created_at) VALUES (1, 0, 0, ?)", now); err != nil {
 		return err
 	}
-	marks := fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d; COMMIT", dbfile.ApplicationID, schemaVersion)
+	marks := fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d; COMMIT", dbfile.ApplicationID, s.options.version())
 	_, err := conn.ExecContext(ctx, marks)
 	return err
 }

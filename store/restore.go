@@ -92,6 +92,9 @@ func Restore(ctx context.Context, from string, options Options, o RestoreOptions
 	if o.Progress == nil {
 		o.Progress = func(string, int64, int64) {}
 	}
+	if options.fileSystem == nil {
+		options.fileSystem = dbfile.Stat
+	}
 	file, err := os.Open(from)
 	if err != nil {
 		return r, err
@@ -102,7 +105,7 @@ func Restore(ctx context.Context, from string, options Options, o RestoreOptions
 	}
 	o.Progress("checking the backup", 0, 0)
 	var seal dbfile.Trailer
-	if r.Manifest, seal, err = dbfile.ReadBackup(file, nil, schemaVersion); err != nil {
+	if r.Manifest, seal, err = dbfile.ReadBackup(file, nil, options.oldest(), options.version()); err != nil {
 		return r, err
 	}
 	if r.Verified, err = o.verify(from, seal, options); err != nil {
@@ -196,17 +199,29 @@ func inUse(err error) error {
 // fill copies the database from the backup and checks the copy.
 func fill(ctx context.Context, file *os.File, temporary string, options Options, o RestoreOptions, r *RestoreReport) error {
 	o.Progress("copying", 0, 0)
-	if err := copyDatabase(file, temporary, r.Database, r.Digest); err != nil {
+	if err := copyDatabase(file, temporary, r.Database, r.Digest, r.Schema); err != nil {
 		return err
 	}
+	var before map[string]int64
+	if r.Schema < options.version() {
+		o.Progress("upgrading the database", 0, 0)
+		quiet, err := options, error(nil)
+		quiet.Logger = nil
+		if before, err = upgradeFile(ctx, temporary, &quiet, KeepOldNever); err != nil {
+			return notUpgraded(ctx, err, r.Schema, options.version())
+		}
+	}
 	o.Progress("checking the database", 0, 0)
-	found, err := examine(ctx, temporary, options.Schema)
+	found, err := examine(ctx, temporary, &options)
 	if err != nil {
 		return err
 	}
+	if before == nil {
+		before = found.rows
+	}
 	for table, rows := range r.Rows {
-		if found.rows[table] != rows {
-			return dbfile.Damaged(file.Name(), fmt.Sprintf("it has %d rows of %s, not %d", found.rows[table], table, rows))
+		if before[table] != rows {
+			return dbfile.Damaged(file.Name(), fmt.Sprintf("it has %d rows of %s, not %d", before[table], table, rows))
 		}
 	}
 	old, err := opens(options, o.keys(options), found)
@@ -248,12 +263,12 @@ func fill(ctx context.Context, file *os.File, temporary string, options Options,
 
 // copyDatabase writes the pages of a backup to a new file on the disk, with the owner of
 // the database at path. It verifies that the pages are still those that were checked.
-func copyDatabase(file *os.File, temporary, path, digest string) error {
+func copyDatabase(file *os.File, temporary, path, digest string, schema int) error {
 	to, err := os.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}
-	_, again, err := dbfile.ReadBackup(file, to, schemaVersion)
+	_, again, err := dbfile.ReadBackup(file, to, schema, schema)
 	if err == nil && again.Digest != digest {
 		err = dbfile.Damaged(file.Name(), "it changed while it was read")
 	}

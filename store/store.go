@@ -17,6 +17,7 @@ import (
 	"blueprintd/foundation/mutant"
 	"blueprintd/foundation/secret"
 	"blueprintd/store/dbfile"
+	"blueprintd/store/migrations"
 )
 
 // Options are the options of Open.
@@ -71,9 +72,16 @@ type Options struct {
 	// are answered. It must return immediately and not call the store. May be nil.
 	OnEvents func()
 
+	// KeepOld says whether an upgrade of the database leaves a copy of it as it was;
+	// "" = KeepOldAuto.
+	KeepOld KeepOld
+
 	// Tests replace these to simulate any file system.
 	fileSystem func(path string) (dbfile.FileSystem, error) // nil = Stat
 	syncFolder func(path string) error                      // nil = SyncFolder
+	// steps replaces the steps of package migrations in tests; the last leads to
+	// Schema.
+	steps []migrations.Step
 }
 
 // Store is an open database. It is safe for concurrent use.
@@ -114,9 +122,10 @@ type Store struct {
 	closing sync.Once
 }
 
-// Open opens a database, creating it if there is none. A database of another program or a
-// newer version, one in use by another server, and one that is sealed with another master
-// key are refused with a *blueprint.Error that has a hint, and left unchanged.
+// Open opens a database, creating it if there is none. A server upgrades one with an older
+// schema version. A database of another program or a newer version, one in use by another
+// server, and one that is sealed with another master key are refused with a
+// *blueprint.Error that has a hint, and left unchanged.
 func Open(ctx context.Context, options Options) (_ *Store, err error) {
 	defer wrap(&err, "open %s", options.name())
 	options.Logger = cmp.Or(options.Logger, slog.Default())

@@ -13,7 +13,8 @@
 // SQLite keeps FILE-wal, FILE-shm and FILE-journal beside a database. A backup is
 // written to NAME.partial and a restored database to FILE.restoring; each gets its
 // name only when it is complete and on the disk. What a restore replaces is kept
-// as FILE.before-restore-TIME.
+// as FILE.before-restore-TIME. The copy that an upgrade leaves is FILE.v8, where 8 is its
+// schema version; it is written to FILE.v8.partial.
 //
 // # Backups
 //

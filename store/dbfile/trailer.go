@@ -109,10 +109,10 @@ func AppendTrailer(file *os.File, m Manifest, sign func(digest []byte) []byte) (
 }
 
 // ReadBackup verifies every byte of a backup against its digest (not its signature), and
-// that its database has the given schema version. If pages is not nil, the pages are
-// written to it meanwhile; they are invalid if ReadBackup returns an error. An error caused
-// by the file is a *blueprint.Error with a hint.
-func ReadBackup(file *os.File, pages io.Writer, schema int) (m Manifest, sums Trailer, err error) {
+// that its database has a schema version from oldest to newest. If pages is not nil, the
+// pages are written to it meanwhile; they are invalid if ReadBackup returns an error. An
+// error caused by the file is a *blueprint.Error with a hint.
+func ReadBackup(file *os.File, pages io.Writer, oldest, newest int) (m Manifest, sums Trailer, err error) {
 	info, err := file.Stat()
 	if err != nil {
 		return m, sums, err
@@ -157,12 +157,12 @@ func ReadBackup(file *os.File, pages io.Writer, schema int) (m Manifest, sums Tr
 	switch {
 	case m.Kind != backupKind:
 		return m, sums, notBackup(name)
-	case m.Form > backupForm || m.Schema > schema:
+	case m.Form > backupForm || m.Schema > newest:
 		return m, sums, Refusal("restore it with blueprintd "+m.Version+" or newer",
-			"%s was written by the newer blueprintd %s: its database has schema version %d, and this program supports versions up to %d", name, m.Version, m.Schema, schema)
-	case m.Schema < schema:
+			"%s was written by the newer blueprintd %s: its database has schema version %d, and this program supports versions up to %d", name, m.Version, m.Schema, newest)
+	case m.Schema < oldest:
 		return m, sums, Refusal("restore it with that blueprintd, export its blueprints with it, and import them here",
-			"%s was written by the older blueprintd %s: its database has schema version %d, which this program cannot upgrade to version %d", name, m.Version, m.Schema, schema)
+			"%s was written by the older blueprintd %s: its database has schema version %d, which this program cannot upgrade to version %d", name, m.Version, m.Schema, newest)
 	case m.PageSize*m.Pages != body:
 		return m, sums, Damaged(name, "its size does not match its manifest")
 	}

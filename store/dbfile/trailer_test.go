@@ -32,7 +32,7 @@ func FuzzReadBackup(f *testing.F) {
 			t.Fatal(err)
 		}
 		defer file.Close()
-		if _, _, err := ReadBackup(file, nil, 7); err == nil {
+		if _, _, err := ReadBackup(file, nil, 7, 7); err == nil {
 			sum := sha256.Sum256(data[:len(data)-digestSize])
 			if !bytes.HasSuffix(data, []byte(DigestLine(sum[:]))) {
 				t.Error("a file without its checksum is taken for good")

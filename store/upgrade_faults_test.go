@@ -1,0 +1,253 @@
+//go:build unix
+
+package store
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"unsafe"
+
+	"modernc.org/libc"
+	sqlite3 "modernc.org/sqlite/lib"
+)
+
+// faultyDisk fails one write, truncation, sync or deletion of SQLite in a folder.
+type faultyDisk struct {
+	folder string
+	mode   faultMode
+	at     int    // the point that fails; 0 = none
+	left   string // where a kill copies the files to, as they are at that point
+
+	mu     sync.Mutex
+	points int
+	struck bool
+	broken error // of the test itself
+}
+
+type faultMode string
+
+const (
+	faultError faultMode = "error" // the one operation fails
+	faultShort faultMode = "short" // half of the write succeeds
+	faultFull  faultMode = "full"  // no later write succeeds
+	faultKill  faultMode = "kill"  // nothing later happens
+)
+
+// point counts an operation and decides what happens to it.
+func (d *faultyDisk) point(write bool) (fails bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.points++; d.at == 0 || d.points < d.at || d.struck && d.mode == faultError || d.struck && d.mode == faultShort {
+		return false
+	}
+	if (d.mode == faultShort || d.mode == faultFull) && !write {
+		return false
+	}
+	if !d.struck && d.mode == faultKill {
+		d.broken = copyFolder(d.folder, d.left)
+	}
+	d.struck = true
+	return true
+}
+
+func copyFolder(from, to string) error {
+	entries, err := os.ReadDir(from)
+	for _, entry := range entries {
+		var data []byte
+		if data, err = os.ReadFile(filepath.Join(from, entry.Name())); err == nil {
+			err = os.WriteFile(filepath.Join(to, entry.Name()), data, 0o600)
+		}
+		if err != nil {
+			break
+		}
+	}
+	return err
+}
+
+// faulty are the disks that fail, and what only pointers of C code refer to, which the
+// garbage collector does not follow.
+var faulty = struct {
+	sync.Mutex
+	disks map[*faultyDisk]bool
+	kept  []any
+}{disks: map[*faultyDisk]bool{}}
+
+// keep keeps a value until the tests end.
+func keep[V any](v V) V {
+	faulty.Lock()
+	defer faulty.Unlock()
+	faulty.kept = append(faulty.kept, v)
+	return v
+}
+
+// The functions of SQLite for files.
+type (
+	openFunc     = func(tls *libc.TLS, vfs, name, file uintptr, flags int32, outFlags uintptr) int32
+	deleteFunc   = func(tls *libc.TLS, vfs, name uintptr, syncFolder int32) int32
+	writeFunc    = func(tls *libc.TLS, file, data uintptr, size int32, offset int64) int32
+	truncateFunc = func(tls *libc.TLS, file uintptr, size int64) int32
+	syncFunc     = func(tls *libc.TLS, file uintptr, flags int32) int32
+)
+
+// pointerTo and funcAt convert between functions and pointers as the translated C code
+// does; structAt returns what a pointer of it points to.
+func pointerTo(f any) uintptr           { return (*[2]uintptr)(unsafe.Pointer(keep(&f)))[1] }
+func funcAt[F any](p uintptr) F         { return *(*F)(unsafe.Pointer(&p)) }
+func structAt[S any](p uintptr) *S      { return *(**S)(unsafe.Pointer(&p)) }
+func pointerOf[S any](s *S) (p uintptr) { return *(*uintptr)(unsafe.Pointer(&s)) }
+
+// init puts functions in front of those of SQLite for files. They only call these for
+// files that are on no faulty disk.
+func init() {
+	tls := libc.NewTLS()
+	defer tls.Close()
+	vfs := structAt[sqlite3.Tsqlite3_vfs](sqlite3.Xsqlite3_vfs_find(tls, 0))
+	open, remove := funcAt[openFunc](vfs.FxOpen), funcAt[deleteFunc](vfs.FxDelete)
+	vfs.FxOpen = pointerTo(openFunc(func(tls *libc.TLS, vfs, name, file uintptr, flags int32, outFlags uintptr) int32 {
+		result := open(tls, vfs, name, file, flags, outFlags)
+		if disk := diskOf(name); disk != nil && result == sqlite3.SQLITE_OK {
+			disk.serve(file)
+		}
+		return result
+	}))
+	vfs.FxDelete = pointerTo(deleteFunc(func(tls *libc.TLS, vfs, name uintptr, syncFolder int32) int32 {
+		if disk := diskOf(name); disk != nil && disk.point(false) {
+			return sqlite3.SQLITE_IOERR_DELETE
+		}
+		return remove(tls, vfs, name, syncFolder)
+	}))
+}
+
+// diskOf returns the faulty disk of a file, nil if there is none.
+func diskOf(name uintptr) *faultyDisk {
+	if name == 0 {
+		return nil
+	}
+	faulty.Lock()
+	defer faulty.Unlock()
+	for disk := range faulty.disks {
+		if strings.HasPrefix(libc.GoString(name), disk.folder+"/") {
+			return disk
+		}
+	}
+	return nil
+}
+
+// serve puts the functions of a faulty disk in front of those of an open file.
+func (d *faultyDisk) serve(file uintptr) {
+	header := structAt[sqlite3.Tsqlite3_file](file)
+	methods := structAt[sqlite3.Tsqlite3_io_methods](header.FpMethods)
+	instead := keep(new(*methods))
+	instead.FxWrite = pointerTo(writeFunc(func(tls *libc.TLS, file, data uintptr, size int32, offset int64) int32 {
+		write := funcAt[writeFunc](methods.FxWrite)
+		if !d.point(true) {
+			return write(tls, file, data, size, offset)
+		}
+		switch d.mode {
+		case faultFull:
+			return sqlite3.SQLITE_FULL
+		case faultShort:
+			write(tls, file, data, size/2, offset)
+		}
+		return sqlite3.SQLITE_IOERR_WRITE
+	}))
+	instead.FxTruncate = pointerTo(truncateFunc(func(tls *libc.TLS, file uintptr, size int64) int32 {
+		if d.point(false) {
+			return sqlite3.SQLITE_IOERR_TRUNCATE
+		}
+		return funcAt[truncateFunc](methods.FxTruncate)(tls, file, size)
+	}))
+	instead.FxSync = pointerTo(syncFunc(func(*libc.TLS, uintptr, int32) int32 {
+		if d.point(false) {
+			return sqlite3.SQLITE_IOERR_FSYNC
+		}
+		return sqlite3.SQLITE_OK // no test loses power
+	}))
+	header.FpMethods = pointerOf(instead)
+}
+
+// on calls f while the disk is in place.
+func (d *faultyDisk) on(f func()) {
+	faulty.Lock()
+	faulty.disks[d] = true
+	faulty.Unlock()
+	f()
+	faulty.Lock()
+	delete(faulty.disks, d)
+	faulty.Unlock()
+}
+
+// everyWrite makes TestUpgradeWithFaults try all faults at all points.
+var everyWrite = flag.Bool("every-write", false, "let an upgrade fail at every write in every way, not only by a kill")
+
+// An upgrade that is killed, or whose disk fails, at any write leaves the database as it
+// was or upgraded, and the next start goes on from there.
+func TestUpgradeWithFaults(t *testing.T) {
+	t.Parallel()
+	template := testOptions(t)
+	before := used(t, template)
+	for _, mode := range []faultMode{faultKill, faultError, faultShort, faultFull} {
+		t.Run(string(mode), func(t *testing.T) {
+			t.Parallel()
+			step := 5
+			if mode == faultKill || *everyWrite {
+				step = 1
+			}
+			points, old, upgraded := 0, 0, 0
+			for struck := true; struck && !t.Failed(); {
+				points += step
+				options := template
+				folder, left := t.TempDir(), t.TempDir()
+				options.Path = filepath.Join(folder, filepath.Base(template.Path))
+				check(t, copyFolder(filepath.Dir(template.Path), folder))
+				newer := nextForm(t, options)
+				newer.syncFolder = func(string) error { return nil }
+				disk := &faultyDisk{folder: folder, mode: mode, at: points, left: left}
+				disk.on(func() {
+					if s, err := Open(t.Context(), newer); err == nil {
+						_ = s.Close() // which may meet the fault
+					}
+				})
+				check(t, disk.broken)
+				if struck = disk.struck; !struck {
+					left = folder
+				}
+				if mode == faultKill && struck {
+					newer.Path = filepath.Join(left, filepath.Base(template.Path))
+				}
+				switch version := versionOf(t, newer.Path); version {
+				case schemaVersion:
+					old++
+				case next:
+					upgraded++
+					if version := versionOf(t, oldCopy(newer.Path, schemaVersion)); version != schemaVersion {
+						t.Errorf("point %d: the copy has version %d", points, version)
+					}
+				default:
+					t.Errorf("point %d: version %d", points, version)
+				}
+				wantContent(t, newer.Path, before)
+				s, err := Open(t.Context(), newer)
+				if err != nil {
+					t.Fatalf("point %d: %v", points, err)
+				}
+				check(t, s.Close())
+				if version := versionOf(t, newer.Path); version != next {
+					t.Errorf("point %d: version %d after the next start", points, version)
+				}
+				wantContent(t, newer.Path, before)
+				wantContent(t, oldCopy(newer.Path, schemaVersion), before)
+				if names := files(t, filepath.Dir(newer.Path)); len(names) != 3 {
+					t.Errorf("point %d: files are %v", points, names)
+				}
+			}
+			if old == 0 || upgraded < 2 {
+				t.Errorf("up to point %d %d trials leave the old version and %d the new one", points, old, upgraded)
+			}
+		})
+	}
+}
