@@ -13,7 +13,7 @@ help: ## list the targets
 	@grep -E '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
 build: ## build ./blueprintd, statically linked
-	go build -trimpath -ldflags='-s -w' -o blueprintd .
+	go build -trimpath -tags urfave_cli_no_docs -ldflags='-s -w' -o blueprintd .
 
 test: ## the tests that need Go alone
 	go test ./...

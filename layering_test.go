@@ -75,7 +75,6 @@ var layers = []struct {
 	{5, "server/sandbox", "blueprint blueprint/* foundation/*"},
 	{5, "server", "clients blueprint blueprint/* foundation/* store store/* engine engine/* engine/nodes/* triggers triggers/* rpc rpc/* connections web project server/* docs"},
 
-	{6, "command/cli", ""},
 	{6, "command/terminal", "blueprint"},
 	{6, "command/dev", "blueprint blueprint/* foundation/* engine project project/* server command/terminal"},
 	{6, "command", "blueprint blueprint/* foundation/* store store/* engine engine/* triggers/* rpc project project/* server server/* command/* docs"},
@@ -212,7 +211,7 @@ func TestTree(t *testing.T) {
 // TestFlagsAreReadInCommand keeps the command line out of what it calls.
 func TestFlagsAreReadInCommand(t *testing.T) {
 	sources(t, func(path string, data []byte) {
-		if !strings.HasPrefix(path, "command/") && path != "layering_test.go" && strings.Contains(string(data), `"blueprintd/command/cli"`) {
+		if !strings.HasPrefix(path, "command/") && path != "layering_test.go" && strings.Contains(string(data), `"github.com/urfave/cli`) {
 			t.Errorf("%s reads flags: only package command does", path)
 		}
 	})

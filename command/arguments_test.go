@@ -9,8 +9,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/urfave/cli/v2"
+
 	"blueprintd/blueprint"
-	"blueprintd/command/cli"
 )
 
 func TestEveryFlagHasItsEnvironmentVariable(t *testing.T) {
@@ -20,7 +21,7 @@ func TestEveryFlagHasItsEnvironmentVariable(t *testing.T) {
 		for _, command := range commands {
 			for _, flag := range command.Flags {
 				seen++
-				names, name := *flag.Variables(), flag.Names()[0]
+				names, name := flag.(cli.DocGenerationFlag).GetEnvVars(), flag.Names()[0]
 				want := []string{variableOf(name)}
 				if none := slices.Contains(lineOnly, name) || command.Name == "health" && name == "url" || command.Name == "dev" && name == "db"; none {
 					want = nil

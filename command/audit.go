@@ -5,8 +5,9 @@ import (
 	"context"
 	"strings"
 
+	"github.com/urfave/cli/v2"
+
 	"blueprintd/blueprint"
-	"blueprintd/command/cli"
 	"blueprintd/command/terminal"
 	"blueprintd/store"
 )

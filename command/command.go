@@ -17,8 +17,9 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/urfave/cli/v2"
+
 	"blueprintd/blueprint"
-	"blueprintd/command/cli"
 	"blueprintd/foundation/fileio"
 )
 
@@ -49,7 +50,7 @@ func runCommand(p Program, args []string, stdin io.Reader, stdout, stderr io.Wri
 		completeLine(app, args[1:len(args)-1], stdout)
 		return 0
 	}
-	if err := app.Run(context.Background(), flagsFirst(app, args)); err != nil {
+	if err := app.RunContext(context.Background(), flagsFirst(app, args)); err != nil {
 		return report(stderr, err)
 	}
 	return 0
@@ -67,10 +68,11 @@ func untilInterrupted(ctx context.Context) (context.Context, func()) {
 // application returns the table of commands.
 func application(p Program, stdin io.Reader, stdout, stderr io.Writer) *cli.App {
 	app := &cli.App{
-		Name: "blueprintd", Usage: "workflow automation in one executable",
+		Name: "blueprintd", Usage: "workflow automation in one executable", Version: p.Version, HideVersion: true,
 		Metadata: map[string]any{programKey: p},
 		Reader:   stdin, Writer: stdout, ErrWriter: stderr,
-		OnUsageError: flagError,
+		ExitErrHandler: func(*cli.Context, error) {}, // runCommand prints errors and chooses the code
+		OnUsageError:   flagError,
 		Commands: []*cli.Command{
 			commandServe(), commandUser(), commandKey(), commandRun(), commandTest(), commandReplay(), commandValidate(), commandExport(), commandExportRun(), commandOpen(), commandImport(), commandSync(), commandDev(), commandConvert(), commandDoctor(), commandWhy(), commandAudit(),
 			commandBackup(), commandRestore(), commandMasterKey(),
@@ -80,7 +82,7 @@ func application(p Program, stdin io.Reader, stdout, stderr io.Writer) *cli.App 
 			if name := c.Args().First(); name != "" {
 				return usage("run blueprintd help to list the commands", "unknown command %q%s", name, blueprint.DidYouMean(name, commandNames(c.App.Commands)))
 			}
-			if err := c.PrintHelp(); err != nil {
+			if err := cli.ShowAppHelp(c); err != nil {
 				return err
 			}
 			return usage("blueprintd serve", "name a command")
@@ -92,12 +94,13 @@ func application(p Program, stdin io.Reader, stdout, stderr io.Writer) *cli.App 
 	return app
 }
 
-// complete adds what all commands share: environment variables, help, and the check of
-// the number of arguments.
+// complete adds what all commands share: environment variables, help, errors about
+// flags, and the check of the number of arguments.
 func complete(command *cli.Command) {
+	command.OnUsageError = flagError
 	bindEnvironment(command.Flags)
 	if act := command.Action; command.Subcommands == nil {
-		command.Help = helpText
+		command.CustomHelpTemplate = helpTemplate(command)
 		command.Action = func(c *cli.Context) error {
 			if err := checkArguments(c); err != nil {
 				return err
@@ -129,28 +132,34 @@ func checkArguments(c *cli.Context) error {
 	return nil
 }
 
-// helpText returns the help of a command. UsageText holds its examples. Flags without a
-// category come first, then each category in the order of its first flag.
-func helpText(command *cli.Command) string {
-	text := fmt.Sprintf("NAME:\n   %s - %s\n\nUSAGE:\n   %s [options]", command.HelpName, command.Usage, command.HelpName)
-	if command.ArgsUsage != "" {
-		text += " " + command.ArgsUsage
-	}
-	if command.Description != "" {
-		text += "\n\nDESCRIPTION:\n   " + indented(command.Description)
-	}
-	text += "\n\nEXAMPLES:\n   " + indented(command.UsageText) + "\n"
+// helpTemplate returns the help of a command. UsageText holds its examples. Flags
+// without a category come first, then each category in the order of its first flag;
+// the library would sort both by name.
+func helpTemplate(command *cli.Command) string {
+	const head = `NAME:
+   {{.HelpName}} - {{.Usage}}
+
+USAGE:
+   {{.HelpName}} [options]{{if .ArgsUsage}} {{.ArgsUsage}}{{end}}{{if .Description}}
+
+DESCRIPTION:
+   {{wrap .Description 3}}{{end}}
+
+EXAMPLES:
+   {{wrap .UsageText 3}}
+`
 	categories, lines := []string{""}, map[string]string{}
 	for _, flag := range command.Flags {
-		if flag == cli.HelpFlag || !flag.IsVisible() {
-			continue
+		if _, category := settings(flag); flag.(cli.VisibleFlag).IsVisible() {
+			if !slices.Contains(categories, *category) {
+				categories = append(categories, *category)
+			}
+			names, usage, _ := strings.Cut(flag.String(), "\t")
+			names, _, _ = strings.Cut(names, " [ ") // the second mention of a flag that may be repeated
+			lines[*category] += "   " + names + "\t" + usage + "\n"
 		}
-		category := *flag.Section()
-		if !slices.Contains(categories, category) {
-			categories = append(categories, category)
-		}
-		lines[category] += "   " + flag.String() + "\n"
 	}
+	text := head
 	for _, category := range categories {
 		if lines[category] != "" {
 			text += "\n" + strings.ToUpper(cmp.Or(category, "options")) + ":\n" + lines[category]
@@ -159,24 +168,13 @@ func helpText(command *cli.Command) string {
 	return text
 }
 
-// indented indents the lines of a text after the first.
-func indented(text string) string {
-	lines := strings.Split(text, "\n")
-	for i, line := range lines {
-		if i > 0 && line != "" {
-			lines[i] = "   " + line
-		}
-	}
-	return strings.Join(lines, "\n")
-}
-
 // chooseSubcommand is the action of a command that only groups others.
 func chooseSubcommand(c *cli.Context) error {
 	hint := "run " + c.Command.HelpName + " --help to list its commands"
 	if name := c.Args().First(); name != "" {
 		return usage(hint, "unknown command %q%s", short(c)+" "+name, blueprint.DidYouMean(name, commandNames(c.Command.Subcommands)))
 	}
-	if err := c.PrintHelp(); err != nil {
+	if err := cli.ShowSubcommandHelp(c); err != nil {
 		return err
 	}
 	return usage(hint, "%s needs one of its commands", short(c))
@@ -184,7 +182,9 @@ func chooseSubcommand(c *cli.Context) error {
 
 func commandNames(commands []*cli.Command) (names []string) {
 	for _, command := range commands {
-		names = append(names, command.Name)
+		if !command.Hidden {
+			names = append(names, command.Name)
+		}
 	}
 	return names
 }
@@ -272,14 +272,14 @@ func report(out io.Writer, err error) int {
 func explained(err error) (code int, message, hint string) {
 	var end *exit
 	var input *blueprint.InputError
-	var noTopic *cli.NoTopicError
+	var library cli.ExitCoder
 	switch {
 	case errors.As(err, &end):
 		return end.code, end.message, end.hint
 	case errors.As(err, &input):
 		return ExitUsage, input.Message, input.Hint
-	case errors.As(err, &noTopic):
-		return ExitUsage, noTopic.Error(), "run blueprintd help to list the commands"
+	case errors.As(err, &library): // help of an unknown command
+		return ExitUsage, library.Error(), "run blueprintd help to list the commands"
 	}
 	message, hint = blueprint.DescribeError(err)
 	return ExitFailed, message, hint

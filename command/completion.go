@@ -1,12 +1,13 @@
 package command
 
 import (
+	"flag"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
 
-	"blueprintd/command/cli"
+	"github.com/urfave/cli/v2"
 )
 
 // bashCompletion asks the program for the words at the cursor; if there are none, bash
@@ -22,8 +23,8 @@ complete -o default -F _blueprintd blueprintd
 func commandCompletion() *cli.Command {
 	return &cli.Command{
 		Name: "completion", Usage: "print a script that completes commands and flags in bash", ArgsUsage: "bash",
-		UsageText: "source <(blueprintd completion bash)\nblueprintd completion bash > ~/.local/share/bash-completion/completions/blueprintd",
-		Complete:  func(c *cli.Context) { fmt.Fprintln(c.App.Writer, "bash") },
+		UsageText:    "source <(blueprintd completion bash)\nblueprintd completion bash > ~/.local/share/bash-completion/completions/blueprintd",
+		BashComplete: func(c *cli.Context) { fmt.Fprintln(c.App.Writer, "bash") },
 		Action: func(c *cli.Context) error {
 			if c.NArg() != 1 || c.Args().First() != "bash" {
 				return usage("run source <(blueprintd completion bash)", "completion supports only bash")
@@ -94,8 +95,8 @@ func completeLine(app *cli.App, words []string, out io.Writer) {
 		if len(words) == 0 || words[0] != "help" {
 			fmt.Fprintln(out, "help")
 		}
-	case called != nil && called.Complete != nil && words[0] != "help":
-		called.Complete(cli.NewContext(app, called))
+	case called != nil && called.BashComplete != nil && words[0] != "help":
+		called.BashComplete(cli.NewContext(app, flag.NewFlagSet(called.Name, flag.ContinueOnError), nil))
 	}
 }
 
@@ -105,7 +106,10 @@ func completeFlag(flags []cli.Flag, word string, given []string, out io.Writer) 
 	begun := strings.TrimLeft(word, "-")
 	for _, one := range append(slices.Clone(flags), cli.HelpFlag) {
 		names := one.Names()
-		if !one.IsVisible() || !one.Repeatable() && slices.ContainsFunc(names, func(name string) bool { return slices.Contains(given, name) }) {
+		if shown, is := one.(cli.VisibleFlag); is && !shown.IsVisible() {
+			continue
+		}
+		if !repeatable(one) && slices.ContainsFunc(names, func(name string) bool { return slices.Contains(given, name) }) {
 			continue
 		}
 		for _, name := range names {
@@ -114,4 +118,12 @@ func completeFlag(flags []cli.Flag, word string, given []string, out io.Writer) 
 			}
 		}
 	}
+}
+
+func repeatable(one cli.Flag) bool {
+	switch one.(type) {
+	case *cli.StringSliceFlag, *listFlag:
+		return true
+	}
+	return false
 }

@@ -15,7 +15,7 @@ import (
 	"blueprintd/store"
 	"blueprintd/store/masterkey"
 
-	"blueprintd/command/cli"
+	"github.com/urfave/cli/v2"
 )
 
 // checkDatabase refuses a --db that cannot name a database.

@@ -11,7 +11,7 @@ import (
 	"blueprintd/project/deploy"
 	"blueprintd/server"
 
-	"blueprintd/command/cli"
+	"github.com/urfave/cli/v2"
 )
 
 func commandDev() *cli.Command {

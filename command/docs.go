@@ -4,8 +4,9 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/urfave/cli/v2"
+
 	"blueprintd/blueprint"
-	"blueprintd/command/cli"
 	"blueprintd/docs"
 )
 
@@ -15,7 +16,7 @@ func commandDocs() *cli.Command {
 		Name: "docs", Usage: "print a page of the documentation", ArgsUsage: "[TOPIC]",
 		Description: "Lists the topics by default. A server shows the same pages at /docs.",
 		UsageText:   "blueprintd docs\nblueprintd docs triggers",
-		Complete: func(c *cli.Context) {
+		BashComplete: func(c *cli.Context) {
 			if c.NArg() == 0 {
 				fmt.Fprintln(c.App.Writer, strings.Join(docs.Topics(), "\n"))
 			}

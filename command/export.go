@@ -7,9 +7,10 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/urfave/cli/v2"
+
 	"blueprintd/blueprint"
 	"blueprintd/blueprint/document"
-	"blueprintd/command/cli"
 	"blueprintd/engine"
 	"blueprintd/foundation/clock"
 	"blueprintd/foundation/fileio"

@@ -1,16 +1,19 @@
 package command
 
 import (
-	"cmp"
 	"errors"
+	"flag"
+	"fmt"
 	"math"
 	"os"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/urfave/cli/v2"
+
 	"blueprintd/blueprint"
-	"blueprintd/command/cli"
 )
 
 // variableOf returns the environment variable of a flag: BLUEPRINTD_<FLAG>.
@@ -25,9 +28,32 @@ var noVariable = []string{}
 // command, and the same name means different things to different commands.
 var lineOnly = []string{"adopt", "apply", "bail", "blueprint", "exit-code", "force", "name", "no-run", "open", "prune", "replay", "run", "test", "update", "watch"}
 
+// settings returns the fields of a flag that the library exports by type alone: its
+// environment variables and the category of its help.
+func settings(flag cli.Flag) (variables *[]string, category *string) {
+	switch f := flag.(type) {
+	case *cli.StringFlag:
+		return &f.EnvVars, &f.Category
+	case *cli.BoolFlag:
+		return &f.EnvVars, &f.Category
+	case *cli.IntFlag:
+		return &f.EnvVars, &f.Category
+	case *cli.Float64Flag:
+		return &f.EnvVars, &f.Category
+	case *cli.DurationFlag:
+		return &f.EnvVars, &f.Category
+	case *cli.StringSliceFlag:
+		return &f.EnvVars, &f.Category
+	case *listFlag:
+		return &f.EnvVars, &f.Category
+	}
+	panic(fmt.Sprintf("flag %s is of an unknown type", flag.Names()[0]))
+}
+
 func under(category string, flags ...cli.Flag) []cli.Flag {
 	for _, flag := range flags {
-		*flag.Section() = category
+		_, field := settings(flag)
+		*field = category
 	}
 	return flags
 }
@@ -36,7 +62,10 @@ func under(category string, flags ...cli.Flag) []cli.Flag {
 // empty variable counts as unset.
 func bindEnvironment(flags []cli.Flag) {
 	for _, flag := range flags {
-		variables := flag.Variables()
+		if f, ok := flag.(*cli.BoolFlag); ok {
+			f.DisableDefaultText = true // it is always false
+		}
+		variables, _ := settings(flag)
 		if slices.Contains(lineOnly, flag.Names()[0]) || *variables != nil {
 			continue
 		}
@@ -73,32 +102,47 @@ func dashes(name string) string {
 	return "--" + name
 }
 
-// flagError turns a mistake in the use of a flag into a usage error.
-func flagError(c *cli.Context, err error) error {
+// The library's error messages about flags.
+var (
+	flagUnknown = regexp.MustCompile(`^flag provided but not defined: -+(.*)$`)
+	flagBare    = regexp.MustCompile(`^flag needs an argument: -+(.*)$`)
+	flagInvalid = regexp.MustCompile(`(?s)^invalid (?:boolean )?value (".*") for (?:flag )?-+([a-z0-9-]+): `)
+	flagFromEnv = regexp.MustCompile(`(?s)^could not parse (".*") as .* from environment variable "([A-Z0-9_]+)" for flag ([a-z0-9-]+): `)
+)
+
+// flagError translates the library's errors about flags into usage errors.
+func flagError(c *cli.Context, err error, _ bool) error {
 	hint := "run " + c.Command.HelpName + " --help to list the flags"
-	var wrong *cli.FlagError
-	switch {
-	case !errors.As(err, &wrong):
-		return usage(hint, "%s", err)
-	case errors.Is(err, cli.ErrUnknown):
+	text := err.Error()
+	if match := flagUnknown.FindStringSubmatch(text); match != nil {
 		if c.Command.HelpName == "blueprintd" {
 			hint = "write flags after the command; run blueprintd help to list the commands"
 		}
 		var names []string
 		for _, flag := range c.Command.Flags {
-			names = append(names, flag.Names()[0])
+			names = append(names, slices.DeleteFunc(flag.Names(), func(name string) bool { return len(name) == 1 })...)
 		}
 		meant := ""
-		if near := blueprint.Nearest(wrong.Name, names); near != "" {
+		if near := blueprint.Nearest(match[1], names); near != "" {
 			meant = "; did you mean " + dashes(near) + "?"
 		}
-		return usage(hint, "%s has no flag %s%s", c.Command.HelpName, dashes(wrong.Name), meant)
-	case errors.Is(err, cli.ErrBare):
-		return usage(hint, "%s needs a value", dashes(wrong.Name))
-	case errors.Is(err, cli.ErrValue):
-		return usage(hint, "%s %s: %s", cmp.Or(wrong.Variable, dashes(wrong.Name)), wrong.Value, wanted(cli.FindFlag(c.Command.Flags, wrong.Name)))
+		return usage(hint, "%s has no flag %s%s", c.Command.HelpName, dashes(match[1]), meant)
 	}
-	return usage(hint, "%s", err)
+	if match := flagBare.FindStringSubmatch(text); match != nil {
+		return usage(hint, "%s needs a value", dashes(match[1]))
+	}
+	value, name, where := "", "", ""
+	if match := flagInvalid.FindStringSubmatch(text); match != nil {
+		value, name, where = match[1], match[2], dashes(match[2])
+	} else if match := flagFromEnv.FindStringSubmatch(text); match != nil {
+		value, where, name = match[1], match[2], match[3]
+	} else {
+		return usage(hint, "%s", text)
+	}
+	if plain, err := strconv.Unquote(value); err == nil {
+		value = plain
+	}
+	return usage(hint, "%s %s: %s", where, value, wanted(findFlag(c.Command.Flags, name)))
 }
 
 func wanted(flag cli.Flag) string {
@@ -114,6 +158,36 @@ func wanted(flag cli.Flag) string {
 	}
 	return "cannot be read"
 }
+
+// listFlag may be repeated. Its values are never split, as they may contain commas. Its
+// environment variable, a comma-separated list, applies when it is not on the command
+// line.
+type listFlag struct{ cli.GenericFlag }
+
+func (f *listFlag) Apply(set *flag.FlagSet) error {
+	values := &list{}
+	if text := os.Getenv(f.EnvVars[0]); text != "" {
+		values.items, values.preset = strings.Split(text, ","), true
+		f.HasBeenSet = true
+	}
+	set.Var(values, f.Name, f.Usage)
+	return nil
+}
+
+type list struct {
+	items  []string
+	preset bool // the items are from the environment
+}
+
+func (l *list) Set(value string) error {
+	if l.preset {
+		l.items, l.preset = nil, false
+	}
+	l.items = append(l.items, value)
+	return nil
+}
+
+func (l *list) String() string { return strings.Join(l.items, ",") }
 
 // flagsFirst moves the flags of the called command before its arguments, as the library
 // stops reading flags at the first argument. It records the flags for onLine.
@@ -165,9 +239,17 @@ func find(commands []*cli.Command, name string) *cli.Command {
 	return nil
 }
 
+func findFlag(flags []cli.Flag, name string) cli.Flag {
+	if i := slices.IndexFunc(flags, func(f cli.Flag) bool { return slices.Contains(f.Names(), name) }); i >= 0 {
+		return flags[i]
+	}
+	return nil
+}
+
 func takesValue(flags []cli.Flag, name string) bool {
-	flag := cli.FindFlag(flags, name)
-	return flag != nil && flag.TakesValue()
+	flag := findFlag(flags, name)
+	_, isBool := flag.(*cli.BoolFlag)
+	return flag != nil && !isBool
 }
 
 // sizeFlag reads a flag whose value is a size of at least a number of bytes.

@@ -18,7 +18,7 @@ import (
 	"blueprintd/foundation/fileio"
 	"blueprintd/server"
 
-	"blueprintd/command/cli"
+	"github.com/urfave/cli/v2"
 )
 
 // healthTimeout bounds the whole check, in real time.

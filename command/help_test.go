@@ -9,8 +9,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"blueprintd/command/cli"
+	"github.com/urfave/cli/v2"
 )
 
 // TestHelp compares the help of every command with testdata/help, so that a change of a

@@ -11,7 +11,7 @@ import (
 	"blueprintd/server"
 	"blueprintd/store"
 
-	"blueprintd/command/cli"
+	"github.com/urfave/cli/v2"
 )
 
 func commandImport() *cli.Command {

@@ -4,8 +4,9 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/urfave/cli/v2"
+
 	"blueprintd/blueprint"
-	"blueprintd/command/cli"
 	"blueprintd/command/terminal"
 	"blueprintd/store"
 	"blueprintd/store/masterkey"

@@ -5,8 +5,9 @@ import (
 	"fmt"
 	"net/netip"
 
+	"github.com/urfave/cli/v2"
+
 	"blueprintd/blueprint"
-	"blueprintd/command/cli"
 	"blueprintd/command/terminal"
 	"blueprintd/foundation/fileio"
 	"blueprintd/foundation/recording"

@@ -6,8 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/urfave/cli/v2"
+
 	"blueprintd/blueprint"
-	"blueprintd/command/cli"
 	"blueprintd/command/terminal"
 	"blueprintd/store"
 )
@@ -16,7 +17,7 @@ import (
 func TestCommandsPrintNothingThatDisturbs(t *testing.T) {
 	const name = "Ada\x1b[2J \u009b31m \u202egnol\nroot\t愛 👩\u200d🚀"
 	var out bytes.Buffer
-	c := cli.NewContext(&cli.App{Writer: &out}, &cli.Command{})
+	c := cli.NewContext(&cli.App{Writer: &out}, nil, nil)
 	for kind, print := range map[string]func() error{
 		"table": func() error { return terminal.Table(c.App.Writer, [][]string{{"NAME", "ID"}, {name, "1"}}) },
 		"JSON":  func() error { return terminal.JSON(c.App.Writer, map[string]any{"name": name}) },

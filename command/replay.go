@@ -7,8 +7,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/urfave/cli/v2"
+
 	"blueprintd/blueprint"
-	"blueprintd/command/cli"
 	"blueprintd/engine/script"
 	"blueprintd/foundation/clock"
 	"blueprintd/foundation/ids"

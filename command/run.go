@@ -12,8 +12,9 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/urfave/cli/v2"
+
 	"blueprintd/blueprint"
-	"blueprintd/command/cli"
 	"blueprintd/command/terminal"
 	"blueprintd/engine"
 	"blueprintd/engine/script"
@@ -33,7 +34,7 @@ func commandRun() *cli.Command {
 			"A FILE of - is standard input.",
 		UsageText: "blueprintd run my.blueprint.yaml --var name=World\nblueprintd run my.blueprint.yaml --input @data.json --connections crm.seed.yaml",
 		Flags: slices.Concat([]cli.Flag{
-			&cli.StringSliceFlag{Name: "var", Usage: "set a variable: `NAME=VALUE`; may be repeated. Commas separate variables only in the environment variable", KeepCommas: true},
+			&listFlag{cli.GenericFlag{Name: "var", Usage: "set a variable: `NAME=VALUE`; may be repeated. Commas separate variables only in the environment variable"}},
 			&cli.StringFlag{Name: "input", Usage: "input data as `JSON`, @FILE, or - for standard input", Value: "{}"},
 			&cli.StringFlag{Name: "connections", Usage: "use the connections in this `FILE` (YAML or JSON), in the form of a seed file; ${NAME} is an environment variable"},
 			allowNetFlag(),
@@ -52,7 +53,7 @@ func runFile(c *cli.Context) error {
 		return err
 	}
 	declared, _ := blueprint.ParseVariables(b.Variables)
-	variables, err := parseVars(given(c, "var"), declared, c.StringSlice("var"))
+	variables, err := parseVars(given(c, "var"), declared, c.Generic("var").(*list).items)
 	if err != nil {
 		return err
 	}

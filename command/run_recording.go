@@ -6,9 +6,10 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/urfave/cli/v2"
+
 	"blueprintd/blueprint"
 	"blueprintd/blueprint/document"
-	"blueprintd/command/cli"
 	"blueprintd/foundation/fileio"
 	"blueprintd/foundation/recording"
 	"blueprintd/project"

@@ -6,8 +6,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/urfave/cli/v2"
+
 	"blueprintd/blueprint/document"
-	"blueprintd/command/cli"
 	"blueprintd/command/terminal"
 	"blueprintd/foundation/fileio"
 	"blueprintd/project"
@@ -20,7 +21,7 @@ func commandSchema() *cli.Command {
 			"Editors with yaml-language-server find the schema by the first line of a file:\n\n" +
 			"   # yaml-language-server: $schema=./blueprint.schema.json",
 		UsageText: "blueprintd schema > blueprint.schema.json\nblueprintd schema test > test.schema.json",
-		Complete: func(c *cli.Context) {
+		BashComplete: func(c *cli.Context) {
 			if c.NArg() == 0 {
 				fmt.Fprintln(c.App.Writer, strings.Join(project.SchemaNames, "\n"))
 			}

@@ -9,9 +9,9 @@ import (
 	"slices"
 	"time"
 
+	"github.com/urfave/cli/v2"
 	"golang.org/x/crypto/acme"
 
-	"blueprintd/command/cli"
 	"blueprintd/server"
 	"blueprintd/store"
 )

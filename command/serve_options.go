@@ -12,8 +12,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/urfave/cli/v2"
+
 	"blueprintd/blueprint"
-	"blueprintd/command/cli"
 	"blueprintd/foundation/clock"
 	"blueprintd/foundation/fileio"
 	"blueprintd/server"

@@ -6,9 +6,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/urfave/cli/v2"
+
 	"blueprintd/blueprint"
 	"blueprintd/blueprint/document"
-	"blueprintd/command/cli"
 	"blueprintd/foundation/clock"
 	"blueprintd/foundation/fileio"
 	"blueprintd/project"

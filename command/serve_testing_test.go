@@ -1,15 +1,19 @@
 package command
 
 import (
+	"flag"
 	"testing"
 
+	"github.com/urfave/cli/v2"
+
 	"blueprintd/blueprint"
-	"blueprintd/command/cli"
 )
 
 func TestParseClock(t *testing.T) {
 	parse := func(text string) (string, error) {
-		clock, err := parseClock(cli.NewContext(&cli.App{}, &cli.Command{Flags: []cli.Flag{&cli.StringFlag{Name: "clock", Value: text}}}))
+		set := flag.NewFlagSet("serve", flag.ContinueOnError)
+		set.String("clock", text, "")
+		clock, err := parseClock(cli.NewContext(&cli.App{}, set, nil))
 		if err != nil {
 			return "", err
 		}

@@ -7,10 +7,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/urfave/cli/v2"
 	"golang.org/x/crypto/acme"
 
 	"blueprintd/blueprint"
-	"blueprintd/command/cli"
 	"blueprintd/foundation/fileio"
 	"blueprintd/server"
 	"blueprintd/server/certificate"

@@ -9,8 +9,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/urfave/cli/v2"
+
 	"blueprintd/blueprint"
-	"blueprintd/command/cli"
 	"blueprintd/command/terminal"
 	"blueprintd/foundation/ids"
 	"blueprintd/project/deploy"

@@ -5,7 +5,8 @@ import (
 	"regexp"
 	"runtime"
 
-	"blueprintd/command/cli"
+	"github.com/urfave/cli/v2"
+
 	"blueprintd/command/terminal"
 	"blueprintd/engine/script"
 	"blueprintd/project/testsuite"

@@ -13,7 +13,7 @@ import (
 	"blueprintd/store"
 	"blueprintd/store/dbfile"
 
-	"blueprintd/command/cli"
+	"github.com/urfave/cli/v2"
 )
 
 func jsonFlag() cli.Flag { return &cli.BoolFlag{Name: "json", Usage: "print JSON"} }

@@ -10,9 +10,10 @@ import (
 	"slices"
 	"time"
 
+	"github.com/urfave/cli/v2"
+
 	"blueprintd/blueprint"
 	"blueprintd/blueprint/document"
-	"blueprintd/command/cli"
 	"blueprintd/command/terminal"
 	"blueprintd/engine/script"
 	"blueprintd/foundation/clock"

@@ -6,7 +6,8 @@ import (
 	"runtime/debug"
 	"strings"
 
-	"blueprintd/command/cli"
+	"github.com/urfave/cli/v2"
+
 	"blueprintd/command/terminal"
 	"blueprintd/store"
 )
@@ -43,7 +44,7 @@ func commandVersion() *cli.Command {
 		Name: "version", Usage: "print the version, as --version does", UsageText: "blueprintd version --json",
 		Flags: []cli.Flag{&cli.BoolFlag{Name: "json", Usage: "print version, commit, go, sqlite and platform as JSON"}},
 		Action: func(c *cli.Context) error {
-			b := thisBuild(programOf(c).Version)
+			b := thisBuild(c.App.Version)
 			if c.Bool("json") {
 				return terminal.JSON(c.App.Writer, b)
 			}

@@ -60,7 +60,7 @@ mkdir -p "$new/root/etc/ssl/certs" "$new/root/tmp" "$new/data"
 chmod 1777 "$new/root/tmp"
 chmod 700 "$new/data" # only the service reads the database
 if [ -z "$program" ]; then
-  (cd "$here/.." && CGO_ENABLED=0 GOOS=linux go build -trimpath -ldflags="-s -w${VERSION:+ -X main.version=$VERSION}" -o "$new/root/blueprintd" .)
+  (cd "$here/.." && CGO_ENABLED=0 GOOS=linux go build -trimpath -tags urfave_cli_no_docs -ldflags="-s -w${VERSION:+ -X main.version=$VERSION}" -o "$new/root/blueprintd" .)
 else
   install -m 755 "$program" "$new/root/blueprintd"
 fi

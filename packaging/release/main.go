@@ -86,7 +86,7 @@ func release(version, out string) error {
 }
 
 func build(p platform, version, program string) error {
-	command := exec.Command("go", "build", "-trimpath", buildvcs(), "-ldflags", "-s -w -buildid= -X main.version="+version, "-o", program, ".")
+	command := exec.Command("go", "build", "-trimpath", buildvcs(), "-tags", "urfave_cli_no_docs", "-ldflags", "-s -w -buildid= -X main.version="+version, "-o", program, ".")
 	command.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+p.system, "GOARCH="+p.processor, "GOAMD64=v1", "GOARM64=v8.0", "GOFLAGS=", "GOEXPERIMENT=")
 	if output, err := command.CombinedOutput(); err != nil {
 		return fmt.Errorf("%s/%s: %w\n%s", p.system, p.processor, err, output)

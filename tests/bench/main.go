@@ -129,7 +129,7 @@ func bench(ctx context.Context, o options) (err error) {
 		o.say("building the server")
 	}
 	// The settings of `make build`, but with the symbols, which profiles need.
-	o.binary, err = process.Program(ctx, o.binary, o.folder, "-trimpath")
+	o.binary, err = process.Program(ctx, o.binary, o.folder, "-trimpath", "-tags", "urfave_cli_no_docs")
 	switch {
 	case err != nil:
 		return err
