@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"cmp"
 	"embed"
+	"html/template"
 	"slices"
 	"strings"
 	"sync"
@@ -39,7 +40,7 @@ type Page struct {
 	Title    string // its first heading, as text
 	Summary  string // its first paragraph, as text
 	Markdown []byte
-	HTML     string
+	HTML     template.HTML
 	Headings []Heading
 }
 
@@ -170,7 +171,7 @@ func render(topic string, source []byte) *Page {
 	if err := markdown.Renderer().Render(&html, source, document); err != nil {
 		return page // only a writer's error, and this one has none
 	}
-	page.HTML = html.String()
+	page.HTML = template.HTML(html.String())
 	return page
 }
 
