@@ -216,13 +216,18 @@ func TestAdditions(t *testing.T) {
 		return
 	}
 	replaced := o.write(t)
-	test := exec.CommandContext(t.Context(), "go", "test", "-overlay", replaced, "-vet=off", "-run", "^(TestRun|TestCheck|TestCheckConnectionAccepts|TestTriggerEndpoints)$", "./engine/nodes", "./triggers", "./blueprint", "./tests/describe")
+	// Nearly every package is compiled for this test alone, so without optimization.
+	flags := []string{"-overlay", replaced, "-gcflags=blueprintd/...=-N -l -dwarf=0"}
+	test := exec.CommandContext(t.Context(), "go", slices.Concat([]string{"test", "-vet=off"}, flags, []string{
+		"-run", "^(TestRun|TestCheck|TestCheckConnectionAccepts|TestTriggerEndpoints)$",
+		"./engine/nodes", "./triggers", "./blueprint", "./tests/describe",
+	})...)
 	test.Dir, test.Env = o.root, append(os.Environ(), "CGO_ENABLED=0") // as BuildIn, so that both compile the packages once
 	if out, err := test.CombinedOutput(); err != nil {
 		t.Errorf("the test tables with the new rows: %v\n%s", err, out)
 	}
 	binary := filepath.Join(t.TempDir(), "blueprintd.exe") // a name that Windows runs too
-	if err := process.BuildIn(t.Context(), o.root, binary, "-overlay", replaced, "-buildvcs=false", "."); err != nil {
+	if err := process.BuildIn(t.Context(), o.root, binary, append(flags, "-ldflags=-s -w", "-buildvcs=false", ".")...); err != nil {
 		t.Fatal(err)
 	}
 	use(t, binary)
