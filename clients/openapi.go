@@ -1,5 +1,5 @@
-// Package clients holds the description of the interface from which clients in any
-// language are made.
+// Package clients contains the OpenAPI description from which clients in any language are
+// generated.
 package clients
 
 import (
@@ -13,9 +13,9 @@ import (
 //go:embed openapi.json.gz
 var packed []byte
 
-// OpenAPI returns openapi.json, which the server answers at GET /openapi.json. The tests
-// of tests/api compare it with the procedures and routes; make goldens writes it, and
-// openapi.json.gz, which is what the executable carries.
+// OpenAPI returns openapi.json, which the server serves at GET /openapi.json. Tests in
+// tests/api compare it with the procedures and routes; make goldens writes it and
+// openapi.json.gz, which the executable embeds.
 var OpenAPI = sync.OnceValue(func() []byte {
 	reader, err := gzip.NewReader(bytes.NewReader(packed))
 	if err != nil {

@@ -92,14 +92,14 @@ func (s *site) exposed() string {
 
 var exposedHint = blueprint.SeeDocs("use --tls-cert and --tls-key, or --acme-domain, or a proxy with TLS and --public-url https://...", "deploying")
 
-// loopbackOnly reports whether the server listens on loopback alone.
+// loopbackOnly reports whether the server listens only on loopback.
 func (s *site) loopbackOnly() bool {
 	address, err := netip.ParseAddrPort(s.Listener.Addr().String())
 	return err != nil || address.Addr().Unmap().IsLoopback()
 }
 
-// predictableKeys returns a warning if other machines can reach a server whose keys and links
-// follow from --seed-ids, "" otherwise.
+// predictableKeys returns a warning if other machines can reach a server whose keys and
+// links are derived from --seed-ids, "" otherwise.
 func (s *site) predictableKeys() string {
 	if s.Options.SeedIDs == nil || s.loopbackOnly() && s.Options.PublicURL == "" {
 		return ""

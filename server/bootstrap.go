@@ -22,7 +22,7 @@ var sample []byte
 
 type bootstrapped struct {
 	APIKey    string // created or given at this start
-	Made      bool   // the key was created, and is shown this once
+	Made      bool   // the key was created, and is shown only now
 	webhookID string // trigger of the sample blueprint
 	Fresh     bool   // there was no user before
 	keyless   bool   // the owner has no usable key
@@ -32,8 +32,8 @@ type bootstrapped struct {
 }
 
 // firstStart creates the server's owner, a key and the sample blueprint if there is no user
-// yet, stores a key from the command line, and creates the link for the owner's password
-// while no user has one. It is one transaction, so that an interrupted first start is
+// yet, stores a key from the command line, and creates the link for the owner's password as
+// long as no user has one. It is one transaction, so that an interrupted first start is
 // repeated. It writes no audit entries.
 func (s *Server) firstStart(ctx context.Context) (w bootstrapped, err error) {
 	err = s.Store.Transact(ctx, func() (err error) {

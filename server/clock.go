@@ -135,8 +135,8 @@ func (s *Server) serializer() func(func()) {
 	return nil
 }
 
-// settleTimeout bounds, in real time, how long a request waits for the work of earlier ones.
-// A request of a run itself would wait forever.
+// settleTimeout bounds, in real time, how long a request waits for the work of earlier
+// ones. A request made by a run would otherwise wait indefinitely.
 const settleTimeout = time.Second
 
 // reproducible makes answers reproducible under a virtual clock: their Date is that of the

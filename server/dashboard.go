@@ -73,8 +73,8 @@ func (s *site) newDashboard(service *rpc.Service, limiter *trpc.Limiter) *trpc.H
 	})
 }
 
-// serveDashboard answers a call of the dashboard. Answers must not be cached: they depend
-// on the session.
+// serveDashboard serves a call of the dashboard. Answers must not be cached, because they
+// depend on the session.
 func (s *site) serveDashboard(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", "private, no-store")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
@@ -96,8 +96,8 @@ func (s *site) overTLS(r *http.Request) bool {
 	return r.TLS != nil || strings.HasPrefix(s.APIHost(), "https://")
 }
 
-// fromDashboard returns a check that refuses requests of other sites, which browsers send
-// with the cookie too.
+// fromDashboard returns a check that refuses requests of other sites, because browsers send
+// the cookie with them too.
 func (s *site) fromDashboard() func(*http.Request) error {
 	protection := http.NewCrossOriginProtection()
 	if own, err := url.Parse(s.Options.PublicURL); err == nil && own.Host != "" {

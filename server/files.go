@@ -57,7 +57,7 @@ func (s *Server) fileOfRun(ctx context.Context, authority blueprint.Authority, e
 	})
 }
 
-// maxDecoding is the number of files that are decoded at once: each takes the memory of
+// maxDecoding is the maximum number of files decoded concurrently: each takes the memory of
 // its whole mail.
 const maxDecoding = 4
 

@@ -51,7 +51,7 @@ func (s *Server) logStopped(before engine.Stats) {
 	s.Options.Logger.Info("stopped", "ended", ended, "left", max(0, int64(before.Working+before.Queued)-ended), "connections", s.main.Open())
 }
 
-// At most httpLines messages of the HTTP server are logged in httpSpan, so that clients
+// At most httpLines messages of the HTTP server are logged per httpSpan, so that clients
 // cannot fill the log.
 const (
 	httpLines = 20

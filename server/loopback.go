@@ -62,7 +62,7 @@ func (s *Server) metrics(w http.ResponseWriter, r *http.Request) {
 	s.writeMetrics(w, r)
 }
 
-// maxScrapers is the maximal number of connections of the metrics listener.
+// maxScrapers is the maximum number of connections of the metrics listener.
 const maxScrapers = 64
 
 // watch opens the listener for metrics and health, if there is one. It needs no key.

@@ -29,8 +29,9 @@ func sharesOf(limit int64) memoryShares {
 // maxAnswers bounds memoryShares.Answers.
 const maxAnswers = 128 << 20
 
-// MemoryLimit returns how many bytes of memory the server may use: chosen unless it is 0,
-// else GOMEMLIMIT, else the lower of the cgroup's limit and the physical memory.
+// MemoryLimit returns the number of bytes of memory that the server may use: chosen unless
+// it is 0, otherwise GOMEMLIMIT, otherwise the lower of the cgroup's limit and the physical
+// memory.
 func MemoryLimit(chosen int64) int64 {
 	if chosen > 0 {
 		return chosen
@@ -110,13 +111,13 @@ const (
 	ballastPiece = 1 << 20
 )
 
-// Ballast returns BallastSize bytes that raise the live heap in the eyes of the collector;
-// nil if GOGC is set. With a few live megabytes it would otherwise run a hundred times a
-// second under load and take a fifth of the CPU. The memory is never touched, so it uses
-// address space alone. It is allocated in pieces because the runtime clears, and so
+// Ballast returns BallastSize bytes that raise the live heap as seen by the collector; nil
+// if GOGC is set. With a few live megabytes the collector would otherwise run a hundred
+// times a second under load and take a fifth of the CPU. The memory is never touched, so it
+// uses only address space. It is allocated in pieces because the runtime clears, and so
 // touches, an allocation that begins in used memory: that is at most one of them.
 //
-// The caller keeps it alive as long as it serves.
+// The caller must keep it alive while it serves.
 func Ballast() [][]byte {
 	if os.Getenv("GOGC") != "" {
 		return nil
@@ -131,8 +132,8 @@ func Ballast() [][]byte {
 // manyRecovered is the number of recovered runs from which tidyMemory frees memory.
 const manyRecovered = 1000
 
-// tidyMemory frees the garbage of recovery, which the collector would keep until as much
-// again is allocated.
+// tidyMemory frees the garbage of recovery, which the collector would keep until the same
+// amount is allocated again.
 func (s *Server) tidyMemory() {
 	if s.Engine.Stats().Recovered >= manyRecovered {
 		debug.FreeOSMemory()

@@ -18,7 +18,7 @@ import (
 	"blueprintd/triggers"
 )
 
-// writeMetrics writes all series. Labels never hold text of users.
+// writeMetrics writes all series. Labels never contain text of users.
 func (s *Server) writeMetrics(w http.ResponseWriter, r *http.Request) {
 	p := metrics.NewPage()
 	s.writeServer(p)
@@ -139,7 +139,7 @@ func writeStore(p *metrics.Page, stats store.Stats) {
 func writeProcess(p *metrics.Page) {
 	p.Gauge("go_goroutines", "Number of goroutines.").Value(float64(runtime.NumGoroutine()))
 	heap := []runtimemetrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
-	runtimemetrics.Read(heap) // without stopping the world
+	runtimemetrics.Read(heap) // does not stop the world
 	if heap[0].Value.Kind() == runtimemetrics.KindUint64 {
 		p.Gauge("go_memstats_heap_alloc_bytes", "Bytes of objects on the heap.").Value(float64(heap[0].Value.Uint64()))
 	}
@@ -150,7 +150,7 @@ func writeProcess(p *metrics.Page) {
 	user, ok := processField("/proc/self/stat", ") ", 11)
 	system, alsoOK := processField("/proc/self/stat", ") ", 12)
 	if ok && alsoOK {
-		const ticks = 100 // in a second, wherever Go runs on Linux
+		const ticks = 100 // per second, on every Linux platform of Go
 		p.Counter("process_cpu_seconds_total", "CPU time of the process, in seconds.").Value(float64(user+system) / ticks)
 	}
 	if folder, err := os.Open("/proc/self/fd"); err == nil {

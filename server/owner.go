@@ -16,9 +16,9 @@ func (o *Options) Virtual() *clock.Virtual {
 
 func (s *Server) isOwner(caller *trpc.Caller) bool { return caller.UserID == s.Bootstrap.Account.ID }
 
-// requireOwner refuses a caller who may not read or change what affects the runs of
-// all users: the answers of the sandbox and the virtual clock. On an ephemeral server
-// every caller may, on others only the owner.
+// requireOwner refuses a caller who may not read or change data that affects the runs of
+// all users: the answers of the sandbox and the virtual clock. On an ephemeral server every
+// caller may; on others, only the owner.
 func (s *Server) requireOwner(caller *trpc.Caller) error {
 	if s.Options.Ephemeral || s.isOwner(caller) {
 		return nil

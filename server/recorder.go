@@ -6,7 +6,7 @@ import (
 	"net/http"
 )
 
-// recorder records the status of an answer that it forwards, or a whole answer.
+// recorder records the status of an answer that it forwards, or a complete answer.
 type recorder struct {
 	to     http.ResponseWriter // nil = the answer is recorded
 	header http.Header
@@ -17,7 +17,7 @@ type recorder struct {
 // newForwarder returns a recorder that forwards to w.
 func newForwarder(w http.ResponseWriter) *recorder { return &recorder{to: w, header: w.Header()} }
 
-// newRecorder returns a recorder of a whole answer.
+// newRecorder returns a recorder of a complete answer.
 func newRecorder() *recorder { return &recorder{header: http.Header{}} }
 
 func (r *recorder) Header() http.Header { return r.header }

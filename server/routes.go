@@ -73,7 +73,7 @@ func (s *Server) Routes() http.Handler {
 }
 
 // serveRoute answers a path outside the procedures. Endpoints of triggers accept one
-// trailing slash, and refuse an encoded body in a form of their own.
+// trailing slash, and report encoded bodies in their own error format.
 func (s *Server) serveRoute(mux *http.ServeMux, w http.ResponseWriter, r *http.Request) {
 	path := r.URL.Path
 	if !isTriggerPath(path) {
@@ -89,7 +89,8 @@ func (s *Server) serveRoute(mux *http.ServeMux, w http.ResponseWriter, r *http.R
 	mux.ServeHTTP(w, r)
 }
 
-// isTriggerPath reports whether a path belongs to an endpoint of triggers, or nearly.
+// isTriggerPath reports whether a path belongs, or nearly belongs, to an endpoint of
+// triggers.
 func isTriggerPath(path string) bool {
 	return strings.HasPrefix(path, "/webhooks/") || strings.HasPrefix(path, "/v1/") || slices.ContainsFunc(triggers.Kinds(), func(kind *triggers.Kind) bool {
 		prefix, _, found := strings.Cut(kind.Path, "{triggerId}")

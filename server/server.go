@@ -159,8 +159,8 @@ func New(ctx context.Context, o Options) (_ *Server, err error) {
 	return s, nil
 }
 
-// notifyEvents notifies the triggers of events in the outbox. Events before that are found at
-// the start.
+// notifyEvents notifies the triggers about events in the outbox. Earlier events are found
+// at the start.
 func (s *Server) notifyEvents() {
 	if s.Triggers != nil {
 		s.Triggers.Published()
@@ -186,8 +186,8 @@ func (s *Server) masterKey() (masterkey.Key, error) {
 }
 
 // Run serves until ctx ends, then drains in reverse order: no new work starts, running
-// nodes finish or are journalled, the last commits are made. A failure of the disk ends it
-// at once.
+// nodes finish or are journalled, the last commits are made. A disk failure ends it
+// immediately.
 func (s *Server) Run(ctx context.Context) error {
 	// The database outlives everything that writes to it.
 	storeCtx, stopStore := context.WithCancel(context.WithoutCancel(ctx))
@@ -256,9 +256,9 @@ func (s *Server) Run(ctx context.Context) error {
 	return err
 }
 
-// ServeHTTP serves the main listener: health alone until recovery is done, when it
-// announces that the server is ready. While the engine drains it answers late requests
-// with 503.
+// ServeHTTP serves the main listener: only health checks until recovery is done, when it
+// announces that the server is ready. While the engine drains it answers late requests with
+// 503.
 func (s *Server) ServeHTTP(ctx context.Context, recovered, atRest <-chan struct{}) error {
 	failed := make(chan error, 1)
 	go func() { failed <- s.serveMain() }()

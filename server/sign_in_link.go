@@ -24,7 +24,7 @@ const (
 	maxUsed    = 100              // number of used tokens to remember
 )
 
-// openLink is a URL that signs a browser in to the dashboard: once, and only by a host
+// openLink is a URL that signs a browser in to the dashboard: once, and only through a host
 // name of this machine. It is safe for concurrent use.
 type openLink struct {
 	server *site
@@ -40,8 +40,8 @@ type openLink struct {
 	next  func(address string) // is called with each new link; nil = none
 }
 
-// newOpenLink returns a link for the owner of a developer's server in memory that listens
-// on loopback alone; nil for other servers, and if any user has a password.
+// newOpenLink returns a link for the owner of a developer's server that is in memory and
+// listens only on loopback; nil for other servers, and if any user has a password.
 func (s *Server) newOpenLink() *openLink {
 	if s.Bootstrap.Setup == "" || !s.Options.Dev || !s.Options.Ephemeral || !s.loopbackOnly() || s.Options.PublicURL != "" {
 		return nil
@@ -61,7 +61,7 @@ func (l *openLink) renew() {
 		l.used = l.used[max(0, len(l.used)-maxUsed):]
 	}
 	if l.Token = ""; l.life > 0 {
-		l.Token = ids.New(nil).Token(openLength) // random also where ids follow from a number
+		l.Token = ids.New(nil).Token(openLength) // random even if ids are seeded
 		l.Until = clock.Real{}.Now().Add(l.life)
 	}
 }
@@ -115,7 +115,7 @@ func (l *openLink) knows(token string) bool {
 	return token != "" && slices.ContainsFunc(append(l.used, l.Token), func(one string) bool { return subtle.ConstantTimeCompare([]byte(one), given) == 1 })
 }
 
-// mountLink registers the link; without one its path is unknown.
+// mountLink registers the link; without a link its path is unknown.
 func (s *site) mountLink(mux *http.ServeMux) {
 	mux.HandleFunc("GET /open/{token}", func(w http.ResponseWriter, r *http.Request) {
 		switch {

@@ -50,7 +50,7 @@ func (s *Server) secure() (err error) {
 	s.main.Secure(config)
 	s.main.http.TLSConfig = config
 	s.main.http.Handler = strict(s.main.http.Handler)
-	// Less than the defaults: streams of a client, and what is buffered of it.
+	// Less than the defaults, to limit concurrent streams and buffers of a client.
 	s.main.http.HTTP2 = &http.HTTP2Config{
 		MaxConcurrentStreams: 100, MaxReceiveBufferPerConnection: 256 << 10, MaxReceiveBufferPerStream: 128 << 10, WriteByteTimeout: 30 * time.Second,
 	}
@@ -83,7 +83,7 @@ func isOwnName(host string) bool {
 	return err != nil && blueprint.IsMailDomain(strings.ToLower(host)) && strings.Contains(host, ".") && !strings.HasSuffix(strings.ToLower(host), ".localhost")
 }
 
-// maxChallenges is the maximal number of connections of the challenge listener.
+// maxChallenges is the maximum number of connections of the challenge listener.
 const maxChallenges = 256
 
 // listenForChallenges opens the listener for ACME HTTP-01 challenges, if there is one.
@@ -101,7 +101,7 @@ func (s *Server) listenForChallenges() error {
 	s.challengeListener = &httpListener{limits.NewConnections(listener, maxChallenges), s.newHTTP(limits.NewAnswers(maxAnswers, s.Draining).Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		asked := *r
 		if host, _, err := net.SplitHostPort(r.Host); err == nil {
-			asked.Host = host // the challenge is for the name alone
+			asked.Host = host // the challenge is for the name without a port
 		}
 		proofs.ServeHTTP(w, &asked)
 	})))}

@@ -21,10 +21,10 @@ import (
 	"blueprintd/triggers/explain"
 )
 
-// viewer shows a run from a file in the dashboard, to this machine alone. It has a
-// database in memory, and neither an engine nor triggers.
+// viewer shows a run from a file in the dashboard, only to this machine. It has a database
+// in memory, and neither an engine nor triggers.
 type viewer struct {
-	*site // its link leads to the run
+	*site // its link opens the run
 }
 
 // ViewerEmail is the address of the viewer's user.
@@ -78,7 +78,7 @@ func NewViewer(ctx context.Context, version, schema, address string, f *recordin
 		},
 	})
 	s.Dashboard = s.newDashboard(service, trpc.NewLimiter(clock.Real{}, 50, 200))
-	s.RPC = s.Dashboard // for errors alone: there are no API keys
+	s.RPC = s.Dashboard // only for errors: there are no API keys
 	return v, nil
 }
 

@@ -20,18 +20,18 @@ const (
 	basePath     = "/api/trpc"
 )
 
-// Client calls the procedures of a server. Several goroutines may use it at once.
+// Client calls the procedures of a server. It is safe for concurrent use.
 type Client struct {
 	Address string // http://127.0.0.1:8787, with or without /api/trpc
-	Key     string // API key; "" sends none
+	Key     string // API key; "" = none
 
-	// HTTP sends the requests. Nil stands for a client that allows a minute for
-	// each request and follows no redirect, so that the key goes nowhere else.
+	// HTTP sends the requests. Nil means a client with a time limit of a minute that
+	// follows no redirects, so that the key is not sent to another host.
 	HTTP *http.Client
 
-	// Attempts is how often a call is made in all while the server answers that
-	// it is busy, with as much time between two as the server asks for, at most
-	// 30 s. Less than 2 stands for one attempt.
+	// Attempts is the maximum number of attempts of a call while the server answers that it
+	// is busy, with the delay that the server asks for, at most 30 s. Values below 2 mean
+	// one attempt.
 	Attempts int
 }
 
@@ -40,9 +40,9 @@ var defaultHTTP = &http.Client{
 	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 }
 
-// Query calls a procedure that reads. The input is encoded as JSON; nil sends
-// none. The answer is decoded into output, a pointer, as json.Unmarshal does;
-// nil ignores it, and a *json.RawMessage takes it as it is.
+// Query calls a procedure that reads. The input is encoded as JSON; nil sends none. The
+// result is decoded into output, a pointer, like json.Unmarshal; nil ignores it, and a
+// *json.RawMessage receives it unchanged.
 func (c *Client) Query(ctx context.Context, procedure string, input, output any) error {
 	path := procedure
 	if input != nil {
@@ -55,8 +55,8 @@ func (c *Client) Query(ctx context.Context, procedure string, input, output any)
 	return c.call(ctx, http.MethodGet, procedure, path, nil, output)
 }
 
-// Mutate calls a procedure that changes something. Input and output are those of
-// Query, but for a nil input, which stands for an empty object.
+// Mutate calls a procedure that changes something. Input and output are those of Query,
+// except that a nil input means an empty object.
 func (c *Client) Mutate(ctx context.Context, procedure string, input, output any) error {
 	if input == nil {
 		input = struct{}{}
@@ -68,12 +68,12 @@ func (c *Client) Mutate(ctx context.Context, procedure string, input, output any
 	return c.call(ctx, http.MethodPost, procedure, procedure, body, output)
 }
 
-// envelope is how inputs and answers are wrapped on the wire.
+// envelope wraps inputs and results on the wire.
 type envelope struct {
 	JSON any `json:"json"`
 }
 
-// call makes requests until the server is not busy or Attempts is used up.
+// call makes requests until the server is not busy or Attempts is reached.
 func (c *Client) call(ctx context.Context, method, procedure, path string, body []byte, output any) error {
 	for attempt := 1; ; attempt++ {
 		err := c.once(ctx, method, procedure, path, body, output)
@@ -127,7 +127,7 @@ func (c *Client) once(ctx context.Context, method, procedure, path string, body 
 	return nil
 }
 
-// cause is why a request failed, without its address, which may be long.
+// cause returns the reason why a request failed, without its address, which may be long.
 func cause(err error) error {
 	if wrapped, ok := err.(*url.Error); ok { //nolint:errorlint // only the outermost one names the address
 		return wrapped.Err

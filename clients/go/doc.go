@@ -8,6 +8,6 @@
 // which a server also serves at /openapi.json: those under GET are called with
 // Query, those under POST with Mutate.
 //
-// A call that the server refuses fails with an *[Error]. Package
-// blueprintdtest starts servers for tests. Both need the standard library alone.
+// A call that the server refuses returns an *[Error]. Package blueprintdtest starts servers
+// for tests. Both packages need only the standard library.
 package blueprintd

@@ -7,24 +7,24 @@ import (
 	"time"
 )
 
-// Error is a call that was answered with something other than a result. Errors
-// of a call without an answer, such as a connection that is refused, have other
-// types: whether the server made the call is unknown then.
+// Error is the error of a call whose response is not a result. Calls without a response,
+// for example because the connection was refused, return errors of other types; it is then
+// unknown whether the server executed the call.
 type Error struct {
 	Path       string        // the procedure
-	Code       string        // NOT_FOUND, TOO_MANY_REQUESTS, ...; "" for an answer that is not from a blueprintd
+	Code       string        // NOT_FOUND, TOO_MANY_REQUESTS, ...; "" if the response is not from a blueprintd server
 	HTTPStatus int           // 404, 429, ...
-	Message    string        // what is wrong, for people
-	Hint       string        // what to do about it, for people; may be ""
-	Issues     []Issue       // what is wrong with the input, field by field
-	RetryAfter time.Duration // how long the server asks to wait; 0 if it does not
-	Body       []byte        // the whole answer
+	Message    string        // what is wrong
+	Hint       string        // what to do about it; may be ""
+	Issues     []Issue       // the problems with the input, by field
+	RetryAfter time.Duration // the delay that the server asks for; 0 = none
+	Body       []byte        // the complete response body
 }
 
-// Issue is one fault of an input.
+// Issue is one problem with an input.
 type Issue struct {
 	Path    []any  `json:"path"`   // keys (string) and positions (float64), outermost first
-	NodeID  string `json:"nodeId"` // the node of a blueprint, if the fault is in one
+	NodeID  string `json:"nodeId"` // the node of a blueprint, if the problem is in one
 	Message string `json:"message"`
 }
 
@@ -36,13 +36,13 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s: %s (%s, %d)", e.Path, e.Message, e.Code, e.HTTPStatus)
 }
 
-// Busy reports whether the same call may succeed later: it was over a rate limit,
-// or the server is full or stopping. Nothing was done then.
+// Busy reports whether the same call may succeed later: it exceeded a rate limit, or the
+// server is full or stopping. The server has not executed it.
 func (e *Error) Busy() bool {
 	return e.HTTPStatus == http.StatusTooManyRequests || e.HTTPStatus == http.StatusServiceUnavailable
 }
 
-// open takes the payload of an answer out of its envelope.
+// open returns the payload of a response without its envelope.
 func open(procedure string, response *http.Response, body []byte) (json.RawMessage, error) {
 	var answer struct {
 		Result *struct {

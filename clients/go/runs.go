@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Run is the outcome of Execute.
+// Run is the result of Execute.
 type Run struct {
 	ID            string                     `json:"-"`
 	Status        string                     `json:"status"` // completed, failed, paused or running
@@ -17,14 +17,14 @@ type Run struct {
 	AwaitingInput *Awaiting                  `json:"awaitingInput"`
 }
 
-// RunError says which node failed a run and why.
+// RunError describes the node that failed a run, and the reason.
 type RunError struct {
 	NodeID  string `json:"nodeId"`
 	Message string `json:"message"`
 	Code    string `json:"code"`
 }
 
-// Awaiting says what a paused run waits for.
+// Awaiting describes what a paused run waits for.
 type Awaiting struct {
 	NodeID string `json:"nodeId"`
 	Kind   string `json:"kind"` // human, approval, oauth, unknown-outcome or budget
@@ -80,7 +80,7 @@ func (c *Client) Execute(ctx context.Context, blueprintID string, variables map[
 	return &answer.Result, nil
 }
 
-// Execution returns the present state of a run.
+// Execution returns the current state of a run.
 func (c *Client) Execution(ctx context.Context, executionID string) (*Execution, error) {
 	var e Execution
 	if err := c.Query(ctx, "execution.getExecutionStatus", map[string]any{"executionId": executionID}, &e); err != nil {

@@ -20,7 +20,7 @@ const (
 	hashSize   = 32
 )
 
-// The maximal cost of a stored hash.
+// The maximum cost of a stored hash.
 const (
 	maxMemory = 64 << 10 // KiB
 	maxPasses = 10
@@ -45,12 +45,12 @@ func (h *hasher) hash(ctx context.Context, network, password string, salt []byte
 	return phc{h.memory, hashPasses, hashLanes, salt, argon2.IDKey([]byte(password), salt, hashPasses, h.memory, hashLanes, hashSize)}.String(), nil
 }
 
-// none returns a hash that no password has and that takes as long to compare as others.
+// none returns a hash that matches no password and takes as long to compare as others.
 func (h *hasher) none() string {
 	return phc{h.memory, hashPasses, hashLanes, make([]byte, saltSize), make([]byte, hashSize)}.String()
 }
 
-// matches reports whether a password has a hash, for a caller of a network.
+// matches reports whether a password matches a hash, for a caller of a network.
 func (h *hasher) matches(ctx context.Context, network, password, hash string) (bool, error) {
 	want, err := parsePHC(hash)
 	if err != nil {

@@ -39,7 +39,7 @@ type Store interface {
 
 	SetupLink(ctx context.Context, token string) (blueprint.SetupLink, error)
 	CreateSetupLink(ctx context.Context, userID, token string) error
-	// TakeSetupLink uses up a link: it sets name, email and password, and creates a session.
+	// TakeSetupLink uses a link: it sets name, email and password, and creates a session.
 	TakeSetupLink(ctx context.Context, token string, link blueprint.SetupLink, hash, sessionToken, agent string) (blueprint.Session, error)
 }
 
@@ -70,11 +70,12 @@ func New(o Options) *Service {
 }
 
 // SignIn creates a session and returns its token. Errors: CodeUnauthorized for a wrong
-// email or password, CodeTooManyRequests after too many of them, CodeUnavailable if too many
-// sign in at once. The throttle comes first, so that guessing costs little.
+// email or password, CodeTooManyRequests after too many of them, CodeUnavailable if there
+// are too many simultaneous sign-ins. The throttle comes first, so that guessing costs
+// little.
 //
 // A known device has its own throttle and its own place in the queue: the right password
-// signs in there however often it is guessed elsewhere.
+// signs in there even while others guess passwords elsewhere.
 func (s *Service) SignIn(ctx context.Context, email, password string, from blueprint.SignInClient) (token string, session blueprint.Session, err error) {
 	account, address, network := "sign in "+blueprint.FoldEmail(email), from.Address, from.Network
 	if device := s.deviceOf(from.Device, email); device != "" {
@@ -146,9 +147,9 @@ func (s *Service) ChangePassword(ctx context.Context, principal blueprint.Princi
 	return s.Store.ChangePassword(ctx, principal, before, hash)
 }
 
-// SetPassword sets a password for the operator, without the previous one, and ends the
-// user's sessions. CodeBadRequest for an invalid password, CodeNotFound for an unknown
-// user.
+// SetPassword sets a user's password for the operator, without the previous password, and
+// ends the user's sessions. CodeBadRequest for an invalid password, CodeNotFound for an
+// unknown user.
 func (s *Service) SetPassword(ctx context.Context, userID, password string) error {
 	email, _, err := s.Store.PasswordOf(ctx, userID)
 	if err != nil {
@@ -181,12 +182,12 @@ func KeyCommand(email, db, masterKeyFile string) string {
 	return text
 }
 
-// setupPath is where the dashboard takes a link, below the root of the host.
+// setupPath is the path of the dashboard that accepts a link, relative to the root URL.
 const setupPath = "/setup?token="
 
-// NewLink makes a link with which a user sets a password, good once and for
-// blueprint.SetupLifetime, in the place of the one before; it gives what stands
-// behind the host. CodeNotFound for an unknown user.
+// NewLink creates a link for setting a user's password and returns its path and query. The
+// link is valid once, for blueprint.SetupLifetime, and replaces an earlier one.
+// CodeNotFound for an unknown user.
 func (s *Service) NewLink(ctx context.Context, userID string) (path string, err error) {
 	token := s.IDs.Token(tokenLength)
 	if err := s.Store.CreateSetupLink(ctx, userID, token); err != nil {
@@ -195,16 +196,16 @@ func (s *Service) NewLink(ctx context.Context, userID string) (path string, err 
 	return setupPath + token, nil
 }
 
-// Link returns the account whose password a link sets. CodeNotFound for one that is unknown,
-// used, replaced or too old.
+// Link returns the account whose password a link sets. CodeNotFound for a link that is
+// unknown, used, replaced or expired.
 func (s *Service) Link(ctx context.Context, token string) (blueprint.SetupLink, error) {
 	return s.Store.SetupLink(ctx, token)
 }
 
-// Setup takes a link: it sets the password and the name, and of the server's owner
-// the email too, ends the sessions of before, and signs in. CodeBadRequest names
-// the field that is wrong, CodeConflict says that the email is another one's,
-// CodeNotFound is as of Link. A refusal leaves the link as it was.
+// Setup uses a link: it sets the password and the name, and the server owner's email
+// address, ends existing sessions, and creates a session. CodeBadRequest names the invalid
+// field, CodeConflict means that another user has the email address, CodeNotFound is as for
+// Link. A refused link stays valid.
 func (s *Service) Setup(ctx context.Context, token, email, name, password string, from blueprint.SignInClient) (sessionToken string, session blueprint.Session, err error) {
 	link, err := s.Store.SetupLink(ctx, token)
 	if err != nil {

@@ -13,12 +13,12 @@ import (
 	"blueprintd/blueprint"
 )
 
-// Bodies bounds the memory of the bodies of all unanswered requests. A body without room
-// waits. It is safe for concurrent use.
+// Bodies bounds the memory of the bodies of all unanswered requests. A body that does not
+// fit waits. It is safe for concurrent use.
 //
 // A body waits at most twice: before its text is read, while it holds no memory, and once
-// the text has arrived and the size of its values is known. The second wait is only for
-// bodies that wait no more, so that there is no deadlock.
+// the text has arrived and the size of its values is known. Bodies in the second wait never
+// wait again, so there is no deadlock.
 type Bodies struct {
 	limits   BodyLimits
 	arriving *pool // for the text of bodies being read
@@ -31,8 +31,8 @@ type Bodies struct {
 type BodyLimits struct {
 	Arriving int64         // bytes for bodies being read
 	Decoded  int64         // bytes for bodies that have arrived, with their values
-	Largest  int64         // bytes that a handler reads of a body at most
-	MaxWait  time.Duration // of a body that waits for room
+	Largest  int64         // maximum number of bytes that a handler reads of a body
+	MaxWait  time.Duration // of a body for memory
 }
 
 // The memory of a body is estimated from its text: decoded JSON takes up to thirty times as
@@ -53,9 +53,9 @@ func (b *Bodies) Held() int64 { return b.held.Load() }
 // Waiting returns the number of waiting bodies.
 func (b *Bodies) Waiting() int64 { return b.waiting.Load() }
 
-// Handler counts the bodies that next reads. If there is no room within MaxWait, reading
-// returns a *blueprint.Error with CodeUnavailable. The room is released when next closes the
-// body or returns.
+// Handler counts the bodies that next reads. If there is not enough memory within MaxWait,
+// reading returns a *blueprint.Error with CodeUnavailable. The memory is released when next
+// closes the body or returns.
 //
 // Once a body has been read, Handler removes the read deadline: net/http would otherwise
 // apply it to the time of the answer too.
@@ -75,8 +75,7 @@ func (b *Bodies) Handler(next http.Handler) http.Handler {
 	})
 }
 
-// body counts the bytes of a request body. It is used by the goroutine of the request
-// alone.
+// body counts the bytes of a request body. It is used only by the goroutine of the request.
 type body struct {
 	io.ReadCloser
 	ctx     context.Context // of the request
@@ -90,7 +89,7 @@ type body struct {
 	held  int64 // its part of all.held
 }
 
-// Read implements io.Reader. It waits for room.
+// Read implements io.Reader. It waits for memory.
 func (b *body) Read(p []byte) (int, error) {
 	if b.length < smallBody {
 		p = p[:min(int64(len(p)), smallBody-b.length)]
@@ -110,7 +109,7 @@ func (b *body) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// arrive acquires room for the text of a body that is not small.
+// arrive acquires memory for the text of a body that is not small.
 func (b *body) arrive() error {
 	if b.grant.of != nil || b.arrived == nil || 0 <= b.claimed && b.claimed <= smallBody {
 		return nil
@@ -122,7 +121,7 @@ func (b *body) arrive() error {
 	return b.acquire(b.all.arriving, size)
 }
 
-// decode replaces the room for the text by room for text and values.
+// decode replaces the memory for the text by memory for text and values.
 func (b *body) decode() error {
 	size := b.length + valueSize*b.values
 	if size <= smallBody {
@@ -136,7 +135,7 @@ func (b *body) decode() error {
 	return nil
 }
 
-// acquire waits for room, then releases the previous one.
+// acquire waits for memory, then releases the previous grant.
 func (b *body) acquire(from *pool, size int64) error {
 	had := b.grant
 	grant, ok := from.try(size)

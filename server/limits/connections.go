@@ -1,8 +1,8 @@
 // Package limits bounds the connections, requests, request bodies and unread answers of an
 // HTTP server, so that clients cannot exhaust it. Beyond a limit it answers 503 with
-// Retry-After before memory grows. Only large bodies wait a while for room.
+// Retry-After before memory grows. Only large bodies wait a while for memory.
 //
-// All times are real, whatever the clock of the service.
+// All times are in real time, regardless of the clock of the service.
 package limits
 
 import (
@@ -19,8 +19,8 @@ import (
 	"blueprintd/foundation/clock"
 )
 
-// Connections is a listener with a limit on its open connections. Further ones are refused
-// with an HTTP answer and closed, without affecting the open ones.
+// Connections is a listener with a limit on its open connections. Additional ones are
+// refused with an HTTP answer and closed, without affecting the open ones.
 type Connections struct {
 	net.Listener
 	limit     int64
@@ -116,8 +116,8 @@ func (c *Connections) refuse(conn net.Conn) {
 	}
 }
 
-// writeLast writes the last answer of a connection. It reads what the client has sent:
-// closing a socket with unread data resets it and destroys the answer.
+// writeLast writes the last answer of a connection. It also reads what the client has sent,
+// because closing a socket with unread data resets the connection and destroys the answer.
 func writeLast(conn net.Conn, text string) {
 	if _, err := io.WriteString(conn, text); err != nil {
 		return
@@ -169,8 +169,8 @@ func (c *connection) Close() error {
 	return c.Conn.Close()
 }
 
-// CloseWrite closes the sending side alone, as net/http does before it closes the
-// connection of a client that is still sending.
+// CloseWrite closes only the sending side, as net/http does before it closes the connection
+// of a client that is still sending.
 func (c *connection) CloseWrite() error {
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()

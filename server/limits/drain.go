@@ -23,9 +23,9 @@ const (
 )
 
 // Drain accepts the queued connections, closes the listener, and closes each connection
-// once it has been idle for a while. Requests that arrive before are answered. Drain returns
-// when no connection is idle, or when ctx ends; it leaves connections with an active request
-// open.
+// once it has been idle for a while. Requests that arrive before that are answered. Drain
+// returns when no connection is idle, or when ctx ends; it leaves connections with an
+// active request open.
 func (c *Connections) Drain(ctx context.Context) {
 	c.draining.Store(true)
 	if listener, ok := c.Listener.(interface{ SetDeadline(time.Time) error }); ok {

@@ -14,9 +14,9 @@ import (
 // minGzip is the size of the smallest answer that is compressed, in bytes.
 const minGzip = 1 << 10
 
-// Gzip compresses answers of next over 1 KiB for clients that accept it. An answer that its
-// handler writes at once with its length is compressed as a whole; others are compressed as
-// they are written. Event streams, compressed media and answers with a Content-Encoding pass
+// Gzip compresses answers of next over 1 KiB for clients that accept it. An answer written
+// in one piece with its length is compressed as a whole; others are compressed as they are
+// written. Event streams, compressed media and answers with a Content-Encoding pass
 // unchanged.
 func Gzip(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -14,10 +14,11 @@ import (
 // Requests limits next to limit concurrent requests and refuses more with 503; 0 is
 // unlimited. A limit on connections is not enough, because HTTP/2 multiplexes them.
 //
-// A request counts once its body has arrived; if there is no room then, reading the body
-// fails. Slow senders therefore do not use up the limit. If more than limit requests are
-// arriving, further ones are refused on connections with connArrivals arriving requests, so
-// that few connections do not exclude others. The server's ConnContext must be ConnContext.
+// A request counts once its body has arrived; if the limit is reached then, reading the
+// body fails. Slow senders therefore do not use up the limit. If more than limit requests
+// are arriving, further ones are refused on connections with connArrivals arriving
+// requests, so that a few connections do not exclude others. The server's ConnContext must
+// be ConnContext.
 func Requests(limit int, next http.Handler) http.Handler {
 	if limit == 0 {
 		return next
@@ -44,7 +45,8 @@ func Requests(limit int, next http.Handler) http.Handler {
 	})
 }
 
-// connArrivals is the number of bodies that may always arrive concurrently on a connection.
+// connArrivals is the number of bodies that may always arrive concurrently on one
+// connection.
 const connArrivals = 10
 
 type arrivalsKey struct{}
@@ -61,14 +63,14 @@ type requests struct {
 	complete atomic.Int64 // requests that have arrived
 }
 
-// request is used by the goroutine that serves it alone.
+// request is used only by the goroutine that serves it.
 type request struct {
 	all  *requests
 	in   *atomic.Int64 // the counter of all in which it is counted; nil = none
 	here *atomic.Int64 // the arriving requests of its connection, nil once it has arrived
 }
 
-// arrives counts a request with a body, and reports whether there is room.
+// arrives counts a request with a body, and reports whether it is within the limits.
 func (o *request) arrives(ctx context.Context) bool {
 	o.move(&o.all.arriving)
 	if o.here, _ = ctx.Value(arrivalsKey{}).(*atomic.Int64); o.here == nil {
@@ -77,7 +79,7 @@ func (o *request) arrives(ctx context.Context) bool {
 	return o.here.Add(1) <= connArrivals || o.all.arriving.Load() <= o.all.limit
 }
 
-// arrived counts a complete request, and reports whether there is room.
+// arrived counts a complete request, and reports whether it is within the limit.
 func (o *request) arrived() bool {
 	o.end()
 	o.move(&o.all.complete)
@@ -106,7 +108,7 @@ type arriving struct {
 	of *request
 }
 
-// Read fails at the end of the body if there is no room for the request.
+// Read fails at the end of the body if the request exceeds the limit.
 func (b *arriving) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if err == io.EOF && b.of.here != nil && !b.of.arrived() {

@@ -138,7 +138,7 @@ func (w *writer) SetWriteDeadline(at time.Time) error {
 	return w.control.SetWriteDeadline(at)
 }
 
-// enter adds a large answer, and aborts others if there is no room.
+// enter adds a large answer, and aborts others if there is not enough memory.
 func (a *Answers) enter(w *writer, size int64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

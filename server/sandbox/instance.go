@@ -21,8 +21,9 @@ const (
 )
 
 // instanceOf returns a minimal value for a JSON Schema, with required members only. It
-// supports types, enum, const, default, lengths, bounds, formats, $ref within the schema and
-// simple patterns. problem describes why the value may not fit, "" if it does as far as known.
+// supports types, enum, const, default, lengths, bounds, formats, $ref within the schema
+// and simple patterns. problem describes why the value may not match, "" if no mismatch is
+// known.
 func instanceOf(schema any) (value any, problem string) {
 	i := &instance{root: schema}
 	value = i.of(schema, 0)
@@ -145,7 +146,7 @@ func merged(object map[string]any, list []any) map[string]any {
 	return out
 }
 
-// kind returns the type of a schema; of several the first that is not null.
+// kind returns the type of a schema; if there are several, the first that is not null.
 func kind(object map[string]any) string {
 	switch v := object["type"].(type) {
 	case string:

@@ -52,7 +52,7 @@ func (r *reader) object(value any, path []any, members ...string) map[string]any
 	return object
 }
 
-// list reads a list of at most so many.
+// list reads a list of at most maximum elements.
 func (r *reader) list(value any, maximum int, path ...any) []any {
 	list, isList := value.([]any)
 	switch {

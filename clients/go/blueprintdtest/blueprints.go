@@ -12,7 +12,7 @@ import (
 // object is a JSON object.
 type object = map[string]any
 
-// query and mutate are calls that must succeed.
+// query and mutate call a procedure and fail the test if the call fails.
 func (s *Server) query(procedure string, input, out any) {
 	s.t.Helper()
 	if err := s.Query(s.t.Context(), procedure, input, out); err != nil {
@@ -27,8 +27,8 @@ func (s *Server) mutate(procedure string, input, out any) {
 	}
 }
 
-// Create stores a blueprint, with the fields of blueprint.create: title,
-// blueprint_map and so on. It returns the id.
+// Create stores a blueprint and returns its id. The fields are those of blueprint.create:
+// title, blueprint_map and so on.
 func (s *Server) Create(blueprint map[string]any) string {
 	s.t.Helper()
 	var made struct {
@@ -38,12 +38,12 @@ func (s *Server) Create(blueprint map[string]any) string {
 	return made.ID
 }
 
-// CreateFile stores the blueprint of a file, YAML or JSON, with its triggers, and
-// gives the id. Triggers gives theirs.
+// CreateFile stores the blueprint of a YAML or JSON file with its triggers and returns its
+// id. Triggers returns the triggers' ids.
 func (s *Server) CreateFile(path string) string {
 	s.t.Helper()
 	blueprintd := s.program
-	if blueprintd == "" { // it runs elsewhere
+	if blueprintd == "" { // the server was not started here
 		var err error
 		if blueprintd, err = program.Find(""); err != nil {
 			s.t.Fatalf("blueprintdtest: %v", err)
@@ -123,8 +123,8 @@ func (s *Server) Triggers(blueprintID string) (triggers []Trigger) {
 	return triggers
 }
 
-// Webhook delivers a body, encoded as JSON unless it is []byte, to a webhook
-// trigger. Headers are names and values in turn, for a signature among others.
+// Webhook sends a delivery to a webhook trigger. The body is encoded as JSON unless it is a
+// []byte. Headers are alternating names and values, for example of a signature.
 func (s *Server) Webhook(triggerID string, body any, headers ...string) *Reply {
 	s.t.Helper()
 	data, raw := body.([]byte)

@@ -1,7 +1,7 @@
-// Package blueprintdtest gives the tests of a program a blueprintd server of
-// their own: a process on a free port of this machine that keeps everything in
-// memory, has a known API key, and whose clock stands still until the test moves
-// it. It starts in milliseconds, so each test can have one:
+// Package blueprintdtest starts a separate blueprintd server for each test: a process on a
+// free loopback port that keeps everything in memory, has a known API key, and whose clock
+// advances only when the test moves it. It starts in milliseconds, so each test can have
+// its own:
 //
 //	func TestGreeting(t *testing.T) {
 //		server := blueprintdtest.Start(t)
@@ -12,20 +12,20 @@
 //		}
 //	}
 //
-// The server ends with the test. It also ends when the test's process does,
-// however that goes: it lives only as long as a pipe that the process holds.
+// The server ends with the test. It also ends when the test's process ends for any reason,
+// because it runs only while a pipe from that process is open.
 //
-// The program is found in this order: option Binary, the environment variable
-// BLUEPRINTD_BINARY, blueprintd on the PATH. Where there is none it is built, once
-// for each process, from the module blueprintd that go.mod of the test names.
+// The program is searched for in this order: option Binary, the environment variable
+// BLUEPRINTD_BINARY, blueprintd on the PATH. If there is none, it is built, once per
+// process, from the module blueprintd that go.mod of the test names.
 //
-// The module has no address from which go get could fetch it: name its folder in
-// go.mod, and run go mod tidy.
+// The module cannot be downloaded with go get: name its folder in go.mod, and run go mod
+// tidy.
 //
 //	require blueprintd v0.0.0
 //	replace blueprintd => ../blueprintd
 //
-// Methods of Server that return no error end the test when something goes wrong,
-// as t.Fatal does, and so are for the test's own goroutine. Query and Mutate are
-// for every goroutine. The package needs the standard library alone.
+// Methods of Server that return no error end the test on failure, like t.Fatal, and must be
+// called from the test's goroutine. Query and Mutate may be called from any goroutine. The
+// package needs only the standard library.
 package blueprintdtest

@@ -8,7 +8,7 @@ import (
 // Key is the API key of the owner of every server.
 const Key = "blueprintdtest-key"
 
-// Option says how a server differs from others.
+// Option configures a server.
 type Option func(*settings)
 
 type settings struct {
@@ -18,8 +18,8 @@ type settings struct {
 	args   []string
 }
 
-// arguments are what the program is called with. What the test gave comes last:
-// it goes before what stands here.
+// arguments returns the arguments of the program. Arguments from the test come last and
+// therefore take precedence.
 func (s *settings) arguments() []string {
 	args := []string{"serve", "--ephemeral", "--addr", "127.0.0.1:0", "--api-key", Key, "--until-eof", "--ready-file", "-"}
 	switch {
@@ -32,26 +32,25 @@ func (s *settings) arguments() []string {
 	return append(args, s.args...)
 }
 
-// Binary names the program, before whatever else would be found.
+// Binary sets the path of the program; no other place is searched.
 func Binary(path string) Option { return func(s *settings) { s.binary = path } }
 
-// RealClock lets the server run on the time of the machine. Its rate limit is on
-// then: 50 calls a second, unless WithArgs says otherwise.
+// RealClock runs the server on real time. Its rate limit is then on: 50 calls a second,
+// unless WithArgs sets another one.
 func RealClock() Option { return func(s *settings) { s.real = true } }
 
-// ClockAt is where the clock stands at the start, whole seconds; without it, at
+// ClockAt sets the time at which the clock starts, in whole seconds. The default is
 // 2000-01-01T00:00:00Z.
 func ClockAt(at time.Time) Option { return func(s *settings) { s.at = at } }
 
-// WithSandbox lets the nodes of blueprints reach built-in fakes of other services
-// instead of the services; see Calls, Rules and Reset.
+// WithSandbox replaces other services by built-in fakes; see Calls, Rules and Reset.
 func WithSandbox() Option { return WithArgs("--sandbox") }
 
 // WithSeedIDs makes ids, keys and random numbers the same in every run of a test.
 func WithSeedIDs(n int64) Option { return WithArgs("--seed-ids", strconv.FormatInt(n, 10)) }
 
-// WithSeedFile names a file, YAML or JSON, of users, blueprints and triggers that
-// the server begins with.
+// WithSeedFile sets a YAML or JSON file with the users, blueprints and triggers that the
+// server starts with.
 func WithSeedFile(path string) Option { return WithArgs("--seed", path) }
 
 // WithArgs adds flags of `blueprintd serve`.

@@ -11,7 +11,7 @@ import (
 	blueprintd "blueprintd/clients/go"
 )
 
-// What runs are made of is described in package blueprintd.
+// The types of runs are described in package blueprintd.
 type (
 	Run       = blueprintd.Run
 	RunError  = blueprintd.RunError
@@ -44,8 +44,8 @@ func (s *Server) Execution(executionID string) *Execution {
 // waitPatience limits Wait, in real time.
 const waitPatience = 30 * time.Second
 
-// Wait waits until a run is completed, failed or paused, and returns its state. A
-// run that waits for a later time waits for Advance.
+// Wait waits until a run is completed, failed or paused, and returns its state. A run that
+// waits for a later time continues only after Advance.
 func (s *Server) Wait(executionID string) *Execution {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(s.t.Context(), waitPatience)
@@ -61,32 +61,32 @@ func (s *Server) Wait(executionID string) *Execution {
 	return e
 }
 
-// Error is the server's refusal of a call.
+// Error is returned for a call that the server refuses.
 type Error = blueprintd.Error
 
-// Issue is one fault of an input.
+// Issue is one problem with an input.
 type Issue = blueprintd.Issue
 
-// Query calls a procedure that reads, and decodes its answer into out, as
-// json.Unmarshal does, unless that is nil. A refusal is an *Error.
+// Query calls a procedure that reads, and decodes its result into out like json.Unmarshal;
+// nil ignores it. If the server refuses the call, the error is an *Error.
 func (s *Server) Query(ctx context.Context, procedure string, input, out any) error {
 	return s.Client.Query(ctx, procedure, input, out)
 }
 
-// Mutate calls a procedure that changes something, as Query does one that reads.
+// Mutate is Query for a procedure that changes something.
 func (s *Server) Mutate(ctx context.Context, procedure string, input, out any) error {
 	return s.Client.Mutate(ctx, procedure, input, out)
 }
 
-// Reply is the answer to a request.
+// Reply is the response to a request.
 type Reply struct {
 	Status int
 	Header http.Header
 	Body   []byte
 }
 
-// request sends a body of JSON; headers are names and values in turn, which go
-// before the content type.
+// request sends a JSON body. Headers are alternating names and values, and may replace the
+// content type.
 func (s *Server) request(ctx context.Context, method, address string, body []byte, headers ...string) (*Reply, error) {
 	request, err := http.NewRequestWithContext(ctx, method, address, bytes.NewReader(body))
 	if err != nil {
@@ -110,14 +110,14 @@ func (s *Server) request(ctx context.Context, method, address string, body []byt
 	return &Reply{response.StatusCode, response.Header, data}, nil
 }
 
-// Expectation says what has to be asked of the sandbox.
+// Expectation describes requests that the sandbox has to receive.
 type Expectation struct {
 	Match   Match    `json:"match"`
 	Times   *int     `json:"times,omitempty"`   // nil = at least once
-	Request *Request `json:"request,omitempty"` // what the request has to have, each as far as it is given
+	Request *Request `json:"request,omitempty"` // the members that the request must have; unset ones match anything
 }
 
-// Request is what an expectation looks at.
+// Request holds the members of a request that an expectation compares.
 type Request struct {
 	Method  string            `json:"method,omitempty"`
 	URL     string            `json:"url,omitempty"`
@@ -125,8 +125,8 @@ type Request struct {
 	Body    any               `json:"body,omitempty"`
 }
 
-// Expect says what has to be asked from now on (WithSandbox). What has not been
-// asked when the server stops fails the test; Unmet tells at any time.
+// Expect sets the requests that have to be made from now on (WithSandbox). An expectation
+// that is not met when the server stops fails the test; Unmet returns those not met so far.
 func (s *Server) Expect(expectations ...Expectation) {
 	s.t.Helper()
 	if expectations == nil {
@@ -135,7 +135,7 @@ func (s *Server) Expect(expectations ...Expectation) {
 	s.call(http.MethodPut, "/sandbox/expectations", object{"expect": expectations}, nil)
 }
 
-// Unmet returns a line for each expectation that is not met.
+// Unmet returns one line for each expectation that is not met.
 func (s *Server) Unmet() (problems []string) {
 	s.t.Helper()
 	var answer struct {
@@ -150,8 +150,8 @@ func (s *Server) Unmet() (problems []string) {
 	return problems
 }
 
-// Send sends a signed webhook to a trigger of the server, as the service of its
-// preset would (WithSandbox).
+// Send sends a webhook to a trigger of the server, signed like one of the service of the
+// trigger's preset (WithSandbox).
 func (s *Server) Send(triggerID string, body any) {
 	s.t.Helper()
 	s.call(http.MethodPost, "/sandbox/send", object{"webhook": triggerID, "body": body}, nil)

@@ -17,8 +17,8 @@ import (
 	"blueprintd/clients/go/program"
 )
 
-// How long, in real time, a server may take. Machines that run many tests at once
-// are slow; a server that is well is ready, and gone, within milliseconds.
+// The maximum real time that a server may take to start and to stop. It allows for machines
+// that run many tests at once; normally both take milliseconds.
 const (
 	startPatience = time.Minute
 	stopPatience  = 20 * time.Second
@@ -31,19 +31,19 @@ type Server struct {
 	APIHost string // http://127.0.0.1:port
 	APIKey  string // of the server's owner
 	PID     int    // of the server's process
-	Seed    Seed   // what the seed file made
+	Seed    Seed   // the content created from the seed file
 
 	// Client calls the procedures without failing the test.
 	Client *blueprintd.Client
 
 	t       testing.TB
-	process *program.Process // nil: it was not started here
+	process *program.Process // nil if it was not started here
 	log     *tail
 	program string
 }
 
-// Start starts a server and waits until it is ready. It ends when the test does,
-// and its log is shown when the test has failed.
+// Start starts a server and waits until it is ready. The server stops when the test ends.
+// Its log is shown if the test has failed.
 func Start(t testing.TB, options ...Option) *Server {
 	t.Helper()
 	var s settings
@@ -63,10 +63,10 @@ func Start(t testing.TB, options ...Option) *Server {
 	return server
 }
 
-// firstLine is where a server says how it can be reached.
+// firstLine matches the line in which a server prints its addresses.
 var firstLine = regexp.MustCompile(`^(.*)\n`)
 
-// launch starts the program and waits for the line that says where it is.
+// launch starts the program and waits for the line with its addresses.
 func launch(path string, args []string) (_ *Server, err error) {
 	s := &Server{APIKey: Key, program: path, log: &tail{}}
 	s.process, err = program.Start(program.Command{Path: path, Args: args, Env: environment(), Errors: s.log, Ready: firstLine})
@@ -92,15 +92,15 @@ func launch(path string, args []string) (_ *Server, err error) {
 	return s, nil
 }
 
-// newClient makes a client with connections of its own.
+// newClient returns a client with connections of its own.
 func newClient(address, key string) *blueprintd.Client {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.MaxIdleConnsPerHost = 16
 	return &blueprintd.Client{Address: address, Key: key, HTTP: &http.Client{Transport: transport, Timeout: callPatience}}
 }
 
-// environment is that of this process without settings of other servers: a
-// service container beside the tests is configured by the same names.
+// environment returns the environment of this process without the settings of servers,
+// because a service container used by the tests is configured with the same variables.
 func environment() []string {
 	return slices.DeleteFunc(os.Environ(), func(setting string) bool { return strings.HasPrefix(setting, "BLUEPRINTD_") })
 }
@@ -116,7 +116,7 @@ func (s *Server) end() {
 	}
 }
 
-// stop ends the server as the end of the test's process would, and waits for it.
+// stop ends the server in the same way as the end of the test's process, and waits for it.
 func (s *Server) stop() error {
 	s.Client.HTTP.CloseIdleConnections()
 	s.process.CloseInput()
@@ -127,10 +127,10 @@ func (s *Server) stop() error {
 	return s.process.Err
 }
 
-// Logs returns what the server has written to its log, the latest 256 KiB.
+// Logs returns the last 256 KiB of the server's log.
 func (s *Server) Logs() string { return s.log.String() }
 
-// Seed is what a seed file made (WithSeedFile), in the order of the file.
+// Seed is the content created from a seed file (WithSeedFile), in the order of the file.
 type Seed struct {
 	Users []struct {
 		Email string `json:"email"`
@@ -155,9 +155,9 @@ type Seed struct {
 	} `json:"blueprints"`
 }
 
-// Connect uses a server that runs already, such as a service container. It is not
-// stopped at the end of the test, and has no Logs, PID and Seed. CreateFile needs
-// the program on this machine, too.
+// Connect uses a running server, such as a service container. The server is not stopped at
+// the end of the test, and has no Logs, PID and Seed. CreateFile also needs the program on
+// this machine.
 func Connect(t testing.TB, url, apiKey string) *Server {
 	t.Helper()
 	host := strings.TrimSuffix(strings.TrimRight(url, "/"), "/api/trpc")
@@ -166,17 +166,16 @@ func Connect(t testing.TB, url, apiKey string) *Server {
 	return s
 }
 
-// mostLog is how many bytes of a log are kept, and twice that in memory.
+// mostLog is the number of bytes of a log that are kept. Twice as much may be in memory.
 const mostLog = 256 << 10
 
-// tail keeps the end of what is written to it. Several goroutines may use it at
-// once.
+// tail keeps the end of the data written to it. It is safe for concurrent use.
 type tail struct {
 	mu   sync.Mutex
 	text []byte
 }
 
-// Write keeps what it is given.
+// Write appends p and drops the oldest data.
 func (t *tail) Write(p []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -187,7 +186,7 @@ func (t *tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// String returns what is kept.
+// String returns the kept data.
 func (t *tail) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// Advance moves the virtual clock through everything that falls due, and returns the number
-// of runs that triggers started. When it returns, the work that fell due is done.
+// Advance moves the virtual clock forward, through everything that becomes due, and returns
+// the number of runs started by triggers. It returns once that work is done.
 func (s *Server) Advance(by time.Duration) (fired int) {
 	s.t.Helper()
 	return s.advance(object{"by": by.String()})
 }
 
-// AdvanceTo moves the clock to an instant, as Advance does.
+// AdvanceTo is Advance to an instant.
 func (s *Server) AdvanceTo(at time.Time) (fired int) {
 	s.t.Helper()
 	return s.advance(object{"to": at.UTC().Format(time.RFC3339Nano)})
@@ -39,7 +39,7 @@ func (s *Server) Now() time.Time {
 	return info.Now
 }
 
-// Call is one message of a node to another service, and what a sandbox answered.
+// Call is one request of a node to another service, with the answer of the sandbox.
 type Call struct {
 	At          time.Time `json:"at"`
 	ExecutionID string    `json:"executionId"`
@@ -48,17 +48,17 @@ type Call struct {
 	Request     struct {
 		Method  string            `json:"method"` // of HTTP; MAIL for a mail
 		URL     string            `json:"url"`
-		Headers map[string]string `json:"headers"` // names in small letters
-		Body    json.RawMessage   `json:"body"`    // JSON where it was, else a string
+		Headers map[string]string `json:"headers"` // names in lower case
+		Body    json.RawMessage   `json:"body"`    // the JSON body, or another body as a string
 	} `json:"request"`
 	Response struct {
 		Status int             `json:"status"` // 0 = there was no answer
 		Body   json.RawMessage `json:"body"`
 	} `json:"response"`
-	Error string `json:"error"` // why there was no answer
+	Error string `json:"error"` // the reason for a missing answer
 }
 
-// Calls returns the messages of all nodes so far, oldest first (WithSandbox).
+// Calls returns the requests of all nodes so far, oldest first (WithSandbox).
 func (s *Server) Calls() []Call {
 	s.t.Helper()
 	var answer struct {
@@ -68,19 +68,18 @@ func (s *Server) Calls() []Call {
 	return answer.Calls
 }
 
-// Rule says how a sandbox answers instead of its fakes, or a procedure instead of
-// doing anything.
+// Rule is an answer of the sandbox that replaces that of a fake or of a procedure.
 type Rule struct {
 	Match  Match  `json:"match"`
-	Times  int    `json:"times,omitempty"` // how often it answers; 0 = always
+	Times  int    `json:"times,omitempty"` // the number of answers; 0 = unlimited
 	Answer Answer `json:"answer"`
 }
 
-// Match says which messages a rule answers: those that fit all that is given. A *
-// stands for anything.
+// Match selects the requests that a rule answers. All set members must match. A * matches
+// any text.
 type Match struct {
 	Procedure   string `json:"procedure,omitempty"` // blueprint.execute: a call of this server's own procedures
-	Route       string `json:"route,omitempty"`     // webhooks, v1 or mcp: a call of those
+	Route       string `json:"route,omitempty"`     // webhooks, v1 or mcp: an inbound call of these routes
 	Host        string `json:"host,omitempty"`
 	NodeType    string `json:"nodeType,omitempty"`
 	Method      string `json:"method,omitempty"`
@@ -89,19 +88,18 @@ type Match struct {
 	ExecutionID string `json:"executionId,omitempty"`
 }
 
-// Answer is what a rule answers.
+// Answer is the answer of a rule.
 type Answer struct {
 	Status  int               `json:"status,omitempty"`
 	Headers map[string]string `json:"headers,omitempty"`
 	Body    any               `json:"body,omitempty"`
 	DelayMs int               `json:"delayMs,omitempty"`
-	Close   bool              `json:"close,omitempty"` // cut the connection
-	Whole   bool              `json:"whole,omitempty"` // of a procedure: refuse a batch before any of its calls is made
-	Error   string            `json:"error,omitempty"` // there is no connection
+	Close   bool              `json:"close,omitempty"` // close the connection halfway
+	Whole   bool              `json:"whole,omitempty"` // for a procedure: refuse a batch before any of its calls is made
+	Error   string            `json:"error,omitempty"` // fail to connect, with this reason
 }
 
-// Rules replaces the rules of the sandbox (WithSandbox). The first that matches
-// answers.
+// Rules replaces the rules of the sandbox (WithSandbox). The first matching rule answers.
 func (s *Server) Rules(rules ...Rule) {
 	s.t.Helper()
 	if rules == nil {
@@ -110,13 +108,13 @@ func (s *Server) Rules(rules ...Rule) {
 	s.call(http.MethodPut, "/sandbox/rules", object{"rules": rules}, nil)
 }
 
-// Reset forgets the calls and the rules of the sandbox (WithSandbox).
+// Reset removes the calls and the rules of the sandbox (WithSandbox).
 func (s *Server) Reset() {
 	s.t.Helper()
 	s.call(http.MethodDelete, "/sandbox", nil, nil)
 }
 
-// call makes a request to the server itself that must succeed.
+// call makes a request to the server itself, and fails the test if the request fails.
 func (s *Server) call(method, path string, body, out any) {
 	s.t.Helper()
 	fail := func(err error) { s.t.Helper(); s.t.Fatalf("blueprintdtest: %s %s: %v", method, path, err) }

@@ -15,11 +15,11 @@ import (
 	"sync"
 )
 
-// Variable is the environment variable that names the program.
+// Variable is the environment variable with the path of the program.
 const Variable = "BLUEPRINTD_BINARY"
 
-// Find returns the path of the program: the given one, else the one that the
-// environment variable names, else the one on the PATH, else one that it builds.
+// Find returns the path of the program: the given one, the one in the environment variable,
+// the one on the PATH, or else one that it builds.
 func Find(given string) (string, error) {
 	if given != "" {
 		return named(given, "option Binary")
@@ -44,13 +44,13 @@ func named(path, by string) (string, error) {
 	return filepath.Abs(path)
 }
 
-// Built returns the path of the program as the sources are now. It is built at
-// the first call of a process.
+// Built returns the path of a program built from the current sources. It is built at the
+// first call in a process.
 var Built = sync.OnceValues(build)
 
-// build compiles the module that go.mod of the working directory names. The
-// program lies in the user's cache, one for each folder of a module. It is put
-// there by a rename, because several processes may build it at once.
+// build compiles the module named by go.mod of the working directory. The program is kept
+// in the user's cache, one for each module folder. It is renamed into place, because
+// several processes may build it at the same time.
 func build() (string, error) {
 	module, err := run("go", "list", "-m", "-f", "{{.Dir}}", "blueprintd")
 	if err != nil {
@@ -80,7 +80,7 @@ func build() (string, error) {
 	if err := errors.Join(refill(own, path), own.Close()); err != nil {
 		return "", err
 	}
-	// A workspace or flags that the caller runs under are not the module's.
+	// A workspace or flags of the caller do not apply to the module.
 	command := exec.Command("go", "build", "-C", module, "-buildvcs=false", "-o", own.Name(), ".")
 	command.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=", "GOWORK=off")
 	if out, err := command.CombinedOutput(); err != nil {
@@ -90,13 +90,13 @@ func build() (string, error) {
 		return "", err
 	}
 	if err := os.Rename(own.Name(), path); err != nil && runtime.GOOS != "windows" {
-		return "", err // Windows refuses to replace a running program, which another process has just built
+		return "", err // Windows refuses to replace a running program, which another process may just have built
 	}
 	return path, nil
 }
 
-// refill copies the previous program to where the new one goes, because go build
-// does not link again what is up to date.
+// refill copies the previous program to the path of the new one, because go build does not
+// link again if the program is up to date.
 func refill(to io.Writer, from string) error {
 	before, err := os.Open(from)
 	if errors.Is(err, os.ErrNotExist) {

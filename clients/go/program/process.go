@@ -1,6 +1,6 @@
-// Package program finds the program blueprintd, or builds it, and runs it as a
-// process: it starts it, waits until it is ready, stops it or kills it. Package
-// blueprintdtest stands on it, and so do the tests of blueprintd itself.
+// Package program finds or builds the program blueprintd and runs it as a process: it
+// starts it, waits until it is ready, and stops or kills it. Package blueprintdtest and the
+// tests of blueprintd use it.
 package program
 
 import (
@@ -17,38 +17,38 @@ import (
 	"time"
 )
 
-// ServerReady finds the address, http://host:port, in what blueprintd serve
-// prints when it is ready.
+// ServerReady matches the address, http://host:port, in the output of blueprintd serve when
+// it is ready.
 var ServerReady = regexp.MustCompile(`is ready on (https?://\S+)`)
 
-// Command is how to start a process.
+// Command describes a process to start.
 type Command struct {
 	Path   string
 	Args   []string
-	Folder string    // working directory; "" is that of the caller
-	Env    []string  // environment; nil is that of the caller
+	Folder string    // working directory; "" = that of the caller
+	Env    []string  // environment; nil = that of the caller
 	Log    string    // file that the standard error is appended to
-	Errors io.Writer // takes the standard error if there is no Log
-	// Ready finds the address, as its first group, in the standard output so far;
-	// nil if the process prints none.
+	Errors io.Writer // receives the standard error if there is no Log
+	// Ready matches the address, as its first group, in the standard output; nil if the
+	// process prints none.
 	Ready *regexp.Regexp
 }
 
-// Process is a started process. Several goroutines may use it at once.
+// Process is a started process. It is safe for concurrent use.
 type Process struct {
 	Started time.Time
 	Found   []string  // the groups of Ready; set once Address has returned one
-	Err     error     // how the process ended; set once it has
+	Err     error     // the exit error of the process; set once it has ended
 	EndedAt time.Time // set once the process has ended
 
 	cmd   *exec.Cmd
 	input io.Closer
-	ready chan struct{} // closed when the process has printed its address, or has ended
+	ready chan struct{} // closed when the process has printed its address or has ended
 	ended chan struct{} // closed when the process has ended
 }
 
-// Start starts a process and does not wait until it is ready. The standard input
-// of the process ends when the caller's process does.
+// Start starts a process without waiting until it is ready. The standard input of the
+// process is closed when the caller's process ends.
 func Start(c Command) (*Process, error) {
 	p := &Process{cmd: exec.Command(c.Path, c.Args...), ready: make(chan struct{}), ended: make(chan struct{})}
 	p.cmd.Stderr, p.cmd.Dir, p.cmd.Env = c.Errors, c.Folder, c.Env
@@ -135,7 +135,7 @@ func (p *Process) Running() bool {
 // Ended is closed when the process has ended.
 func (p *Process) Ended() <-chan struct{} { return p.ended }
 
-// Gone waits for the end of the process and reports whether it came in time.
+// Gone waits for the process to end and reports whether it ended in time.
 func (p *Process) Gone(timeout time.Duration) bool {
 	late := time.NewTimer(timeout)
 	defer late.Stop()
@@ -150,12 +150,12 @@ func (p *Process) Gone(timeout time.Duration) bool {
 // Signal sends a signal and does not wait for its effect.
 func (p *Process) Signal(signal os.Signal) error { return p.cmd.Process.Signal(signal) }
 
-// CloseInput ends the standard input of the process, which ends a server that
-// was started with --until-eof.
+// CloseInput closes the standard input of the process, which stops a server started with
+// --until-eof.
 func (p *Process) CloseInput() { _ = p.input.Close() }
 
-// Kill ends the process as a power cut would and waits until it has ended. It
-// does nothing to a nil process and to one that has ended.
+// Kill kills the process and waits until it has ended. It does nothing for a nil process
+// and for one that has ended.
 func (p *Process) Kill() {
 	if p == nil {
 		return
@@ -164,8 +164,8 @@ func (p *Process) Kill() {
 	<-p.ended
 }
 
-// Stop asks the process to end, waits for that, and returns how it ended. It
-// kills a process that is late. One that had ended by itself is an error.
+// Stop asks the process to end, waits for that, and returns its exit error. It kills a
+// process that takes too long. A process that had ended by itself is an error.
 func (p *Process) Stop(timeout time.Duration) error {
 	if err := p.Signal(syscall.SIGTERM); errors.Is(err, os.ErrProcessDone) {
 		<-p.ended
