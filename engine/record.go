@@ -58,7 +58,7 @@ type step struct {
 	Masked    bool                 `json:"masked,omitempty"`
 	Dropped   bool                 `json:"dropped,omitempty"`
 
-	In    string `json:"in,omitempty"`   // the item that the node belongs to, such as "loop[3]" // the item that the node belongs to, such as "loop[3]"
+	In    string `json:"in,omitempty"`   // the item that the node belongs to, such as "loop[3]"
 	Item  bool   `json:"item,omitempty"` // it ended that item early
 	Last  bool   `json:"last,omitempty"` // of that item: its output is the item's
 	Each  bool   `json:"each,omitempty"` // a for-each node: its output is that of its items

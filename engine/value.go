@@ -178,8 +178,8 @@ const maxSize = 1 << 40
 type values struct {
 	input   sizedValue
 	steps   map[string]*step
-	items   map[string]sizedValue // by "loop[3]": what the for-each node gave it // by "loop[3]"
-	last    map[string][]string   // by "loop[3]": the nodes whose output is the item's // by "loop[3]": the nodes whose output is the item's
+	items   map[string]sizedValue // by "loop[3]"
+	last    map[string][]string   // by "loop[3]": the nodes whose output is the item's
 	outputs map[string]sizedValue // resolved so far
 	room    int
 	omitted map[string]bool // steps with a value that is not shown

@@ -13,10 +13,9 @@ import (
 	"blueprintd/blueprint"
 )
 
-// How long a run may go on before it and its firing must be durable.
+// How long a run may execute before it and its firing must be durable.
 const (
-	// atOnce is for keys that may be repeated: only one of two deliveries gets as far
-	// as running a node.
+	// atOnce is for keys that may be repeated: only one of two deliveries may run a node.
 	atOnce = 0
 	// soon is for callers that wait for the acknowledgement, and for ticks, which are
 	// decided again if the server stops before they are durable.
@@ -34,9 +33,9 @@ type activation struct {
 	hidden   []string // secrets that the input may contain
 	depth    int      // number of events that led to it
 	root     string   // key of the first of them
-	record   bool     // whether to record the run's exchanges, whatever the config says
+	record   bool     // whether to record the run's exchanges regardless of the config
 	resumed  bool     // whether it switched the trigger on again
-	keyed    bool     // whether the firing has a key from outside, which may be repeated
+	keyed    bool     // whether the firing has a key set by the sender, which may be repeated
 	bodyID   string   // delivery id from the body, set by Kind.judge
 	patience time.Duration
 	run      Run // set by fire
@@ -191,7 +190,7 @@ func (t *Service) failure(triggerID string, err error) *blueprint.Error {
 	answer := shown(err)
 	switch {
 	case answer.Code == blueprint.CodeInternal && errors.Is(err, context.Canceled):
-		return blueprint.Errorf(blueprint.CodeClientClosed, "the client went away")
+		return blueprint.Errorf(blueprint.CodeClientClosed, "the client disconnected")
 	case answer.Code == blueprint.CodeInternal:
 		t.Logger.Error("firing failed", "trigger", triggerID, "error", err)
 	case answer.Err != nil:
@@ -200,10 +199,10 @@ func (t *Service) failure(triggerID string, err error) *blueprint.Error {
 	return answer
 }
 
-// resume switches a trigger on again for a delivery if the server switched it off
-// and the pause is over, so that strangers cannot disable it for good. It returns
-// the current binding and whether it did. During the pause the error is
-// CodeUnavailable; it is CodeNotFound if the trigger was deleted.
+// resume switches a trigger on again for a delivery if the server switched it off and the
+// pause is over, so that strangers cannot disable it permanently. It returns the current
+// binding and whether it did. During the pause the error is CodeUnavailable; it is
+// CodeNotFound if the trigger was deleted.
 func (t *Service) resume(ctx context.Context, b *blueprint.Binding) (_ *blueprint.Binding, done bool, refused *blueprint.Error) {
 	if b.Trigger.IsActive || b.RetryAt == 0 || !b.CanManage {
 		return b, false, nil
@@ -225,9 +224,8 @@ func (t *Service) resume(ctx context.Context, b *blueprint.Binding) (_ *blueprin
 	return current, done, nil
 }
 
-// pause returns the response during the pause of a trigger that the server switched
-// off, nil when the pause is over. An end that is too far away comes from a clock
-// that was set back since.
+// pause returns the response during the pause of a trigger that the server switched off,
+// nil if the pause is over. An end too far in the future means that the clock was set back.
 func (t *Service) pause(b *blueprint.Binding) *blueprint.Error {
 	left := b.RetryAt.Time().Sub(t.Clock.Now())
 	if left <= 0 || left > blueprint.BreakerPause {
@@ -289,7 +287,7 @@ func (limits) check(c *checker, f *field) {
 
 func (limits) schema(*field) map[string]any {
 	onLimit := choiceSchema(onLimits)
-	onLimit["description"] = "what becomes of one more: it waits, is left out, or ends one that runs"
+	onLimit["description"] = "a run beyond the limit waits, is skipped, or cancels a running one"
 	return map[string]any{
 		"type": []any{"object", "null"}, "required": []any{"limit"}, "additionalProperties": false,
 		"properties": map[string]any{

@@ -19,7 +19,7 @@ import (
 	"blueprintd/triggers/signature"
 )
 
-// newDelivery returns what the ledger stores of a request, without the body.
+// newDelivery returns the parts of a request that the ledger stores, without the body.
 func newDelivery(r *http.Request) *blueprint.Delivery {
 	d := &blueprint.Delivery{From: r.RemoteAddr, Header: make(map[string][]string, len(r.Header)+1)}
 	for name, values := range r.Header {
@@ -90,9 +90,9 @@ func (t *Service) judge(a *activation, source blueprint.Source, at time.Time) *r
 	return nil
 }
 
-// readBody reads a body of at most MaxBody bytes. It discards the rest of a larger
-// one, within limits, because a client that is still sending when the connection
-// closes never sees the response.
+// readBody reads a body of at most MaxBody bytes. It discards the rest of a larger one,
+// within limits, because a client that is still sending when the connection closes never
+// receives the response.
 func (t *Service) readBody(r *http.Request) ([]byte, *blueprint.Error) {
 	tooLarge := blueprint.Errorf(blueprint.CodePayloadTooLarge, "the body is larger than %d bytes", t.MaxBody).WithReason(blueprint.ReasonTooLarge)
 	if r.ContentLength > t.MaxBody {
@@ -166,8 +166,8 @@ func parseBody(body []byte) (any, *blueprint.Error) {
 // maxKey is the maximum length of a delivery id, in bytes.
 const maxKey = 255
 
-// deliveryID returns the value of the first of the headers that is present, "" if
-// none is.
+// deliveryID returns the value of the first of the headers that is present, "" if there is
+// none.
 func deliveryID(d *blueprint.Delivery, names ...string) (string, *blueprint.Error) {
 	for _, name := range names {
 		switch values := signature.Header(d, name); {

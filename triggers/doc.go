@@ -1,5 +1,5 @@
-// Package triggers starts executions: by schedule, webhook, mail, Slack event, event
-// of the server, API call and manually.
+// Package triggers starts executions: by schedule, webhook, mail, Slack event, event of the
+// server, API call, and manually.
 //
 // # The ledger
 //
@@ -12,8 +12,8 @@
 //	coalesced  missed ticks that a later one covers
 //	refused    it was not allowed or not valid
 //
-// A key is unique among a trigger's started rows, so a delivery or a tick starts at
-// most one run. A refused delivery does not use up its key.
+// A key is unique among a trigger's started rows, so a delivery or a tick starts at most
+// one run. A refused delivery does not use its key.
 //
 // The delivery is stored with the row, and with the run if there is one, in one
 // transaction before the sender is answered. After a crash, a sender with a response
@@ -113,18 +113,18 @@
 // # Mail
 //
 // Mailbox, ReceiveMail and RefuseMail implement mail.Receiver. The key of a mail is its
-// Message-ID; a mail without one is never a duplicate. A mail with a known Message-ID
-// but another author or body, which the same domain did not authenticate, is not a
-// duplicate either; its key is "<id> sha256:0123456789abcdef". The checks, in order: an
-// unknown or inactive trigger, or one whose creator lost access, has no mailbox; a key
-// that has started a run is a duplicate; config.allowFrom and config.requireAuth skip
-// what does not match, without an error for the sender; beyond mailBurst the sender
-// must retry; a blueprint that cannot run refuses the mail for good.
+// Message-ID; a mail without one is never a duplicate. A mail with a known Message-ID but
+// another author or body, which the same domain did not authenticate, is not a duplicate
+// either; its key is "<id> sha256:0123456789abcdef". The checks, in order: an unknown or
+// inactive trigger, or one whose creator lost access, has no mailbox; a key that has
+// started a run is a duplicate; config.allowFrom and config.requireAuth skip mails that do
+// not match, without an error for the sender; beyond mailBurst the sender must retry; if
+// the blueprint cannot run, the mail is refused permanently.
 //
-// allowFrom compares the From header with addresses and @domains. As that can be
-// forged, only requireAuth keeps out others: the author's domain must pass DMARC or,
-// without a record, have an aligned SPF or DKIM result. A mail that repeats a header
-// such as Subject never passes. If the DNS fails, the sender must retry.
+// allowFrom compares the From header with addresses and @domains. Because that header can
+// be forged, only requireAuth excludes others: the author's domain must pass DMARC or,
+// without a record, have an aligned SPF or DKIM result. A mail that repeats a header such
+// as Subject never passes. If the DNS fails, the sender must retry.
 //
 // A run receives the mail as inputData. Absent fields are ""; without a valid Date it
 // is the time of receipt. The first value of headers["authentication-results"] is this
@@ -141,7 +141,7 @@
 // which is recorded once per trigger. A restart resets the number of runs, but not the
 // depth. Triggers that are inactive or subscribed to another event have no row.
 //
-// Service events are written to the outbox in the transaction that makes them true:
+// Service events are written to the outbox in the transaction that causes them:
 //
 //	execution.completed   data {"status", "triggerId"?, "output"}; an output of
 //	                      more than 64 KiB of JSON is null, and "outputTooLarge" true
@@ -151,14 +151,13 @@
 //	                      data {"title", "version", "status"}
 //	trigger.missed        a tick was due, and no run was started for it
 //
-// Runs that another run waits for publish none of the first three. Run delivers the
-// events of the outbox, oldest first, in turns between organizations. An event is
-// deleted once every subscribed trigger has a row. Temporary failures leave no row and
-// do not block other events; delivery is retried after five seconds at first, and every
-// five minutes at last. If a trigger itself is overloaded, 100 events of it and 1,000
-// of its organization wait for up to ten minutes; others are refused and can be
-// redelivered. If a server stops before an event is deleted, the next one delivers it
-// again, and the rows are duplicates.
+// Runs that another run waits for publish none of the first three. Run delivers the events
+// of the outbox, oldest first, in turns between organizations. An event is deleted once
+// every subscribed trigger has a row. Temporary failures leave no row and do not block
+// other events; delivery is retried, first after five seconds and later every five minutes.
+// If a trigger itself is overloaded, 100 events of it and 1,000 of its organization wait
+// for up to ten minutes; others are refused and can be redelivered. If a server stops
+// before an event is deleted, the next one delivers it again, and the rows are duplicates.
 //
 // Emit publishes a custom event, custom.<name>, immediately; the node that emits it
 // has a key of its own and is repeated.
@@ -174,10 +173,10 @@
 // this. Deliveries to a trigger that is off are refused with the reason.
 //
 // Strangers can cause failures of a webhook without a secret, and of a mailbox without
-// allowFrom and requireAuth. So that they cannot disable it for good, senders are asked
-// to retry (503, 451), and the first delivery after 15 minutes switches the trigger on:
-// one more failure switches it off again, a completed run resets the count. If a user
-// switched it off, it stays off.
+// allowFrom and requireAuth. So that they cannot disable it permanently, senders are asked
+// to retry (503, 451), and the first delivery after 15 minutes switches the trigger on: one
+// more failure switches it off again, a completed run resets the count. If a user switched
+// it off, it stays off.
 //
 // # Schedules
 //
@@ -186,10 +185,10 @@
 // that decides the next ticks, so none is lost or decided twice, whenever the server
 // stops and however the clock is set. The key of a tick is its instant.
 //
-// A tick was missed if the server was not up at its instant, if the clock jumped over
-// it, or if a minute has passed since. When a jump happened is known only to half a
-// minute, and ticks within that time count as on time. config.catchUp decides about
-// missed ticks:
+// A tick was missed if the server was not up at its instant, if the clock jumped over it,
+// or if a minute has passed since. The time of a jump is known only to within half a
+// minute, and ticks within that time count as on time. config.catchUp decides about missed
+// ticks:
 //
 //	latest  the last one runs; one coalesced row for the others, whose number is the
 //	        run's missedCount

@@ -87,8 +87,8 @@ type refusal struct {
 	reply  any              // JSON response to a skipped delivery; nil = skippedAnswer
 }
 
-// noWebhook is returned for unknown, deleted and inactive triggers alike, so that
-// it reveals nothing.
+// noWebhook is returned for unknown, deleted and inactive triggers alike, so that it
+// reveals nothing about them.
 func noWebhook() *blueprint.Error {
 	return blueprint.Errorf(blueprint.CodeNotFound, "no webhook here: the trigger does not exist, was deleted, or is not active")
 }
@@ -96,7 +96,7 @@ func noWebhook() *blueprint.Error {
 func (t *Service) serveDelivery(w http.ResponseWriter, r *http.Request, kind *Kind, status int) {
 	if r.Method != http.MethodPost {
 		w.Header().Set("Allow", http.MethodPost)
-		writeError(w, blueprint.Errorf(blueprint.CodeMethodNotSupported, "a webhook takes POST only"))
+		writeError(w, blueprint.Errorf(blueprint.CodeMethodNotSupported, "a webhook accepts only POST"))
 		return
 	}
 	id := strings.ToLower(r.PathValue("triggerId"))
@@ -113,7 +113,7 @@ func (t *Service) serveDelivery(w http.ResponseWriter, r *http.Request, kind *Ki
 	var duplicate *blueprint.DuplicateFiringError
 	a, run, rejected, err := t.deliver(c, binding, generation)
 	if generation != 0 && (rejected != nil || err != nil) {
-		// The binding may be out of date; a refusal must follow from the current one.
+		// The binding may be out of date; a refusal must be based on the current one.
 		current, refused := t.currentBinding(c)
 		switch {
 		case refused != nil:
@@ -145,9 +145,8 @@ func (t *Service) serveDelivery(w http.ResponseWriter, r *http.Request, kind *Ki
 	}
 }
 
-// notStarted returns the refusal of a delivery whose run cannot start. Only senders
-// that authenticated learn what is wrong with the blueprint; the ledger always has
-// it.
+// notStarted returns the refusal of a delivery whose run cannot start. Only authenticated
+// senders receive the reason, if it is the blueprint; the ledger always has it.
 func notStarted(trigger *blueprint.Trigger, answer *blueprint.Error) *refusal {
 	switch answer.Code {
 	case blueprint.CodeBadRequest, blueprint.CodeForbidden, blueprint.CodeConflict:
@@ -189,8 +188,8 @@ func (t *Service) reject(w http.ResponseWriter, r *http.Request, a *activation, 
 	writeJSON(w, http.StatusOK, refused.reply)
 }
 
-// isPermanent reports whether a delivery would be refused again whatever the
-// trigger's config.
+// isPermanent reports whether a delivery would be refused again regardless of the trigger's
+// config.
 func isPermanent(code blueprint.Code) bool {
 	return code == blueprint.CodeBadRequest || code == blueprint.CodePayloadTooLarge || code == blueprint.CodeUnsupportedMedia
 }
@@ -403,9 +402,9 @@ func (t *Service) await(ctx context.Context, run Run) {
 	}
 }
 
-// answerRun writes the response of the first respond node or, without one, the
-// outcome of the run. Only an authenticated sender learns why a run failed, because
-// error messages may contain addresses and data.
+// answerRun writes the response of the first respond node or, without one, the outcome of
+// the run. Only an authenticated sender receives the reason of a failure, because error
+// messages may contain addresses and data.
 func answerRun(w http.ResponseWriter, run Run, firing *blueprint.Firing, verified bool) {
 	var ending blueprint.Ending
 	select {

@@ -160,9 +160,9 @@ func read[C any](config map[string]any) (c C) {
 
 // commonConfig holds the keys of every kind.
 type commonConfig struct {
-	Concurrency limits  `key:"concurrency" doc:"how many runs of it go on at once"`
+	Concurrency limits  `key:"concurrency" doc:"the limit on concurrent runs of the trigger"`
 	Breaker     boolean `key:"breaker" doc:"whether it is switched off when its runs keep failing"`
-	Record      boolean `key:"record" doc:"whether what its runs exchange with other services is kept"`
+	Record      boolean `key:"record" doc:"whether the exchanges of its runs with other services are recorded"`
 }
 
 var commonFields = fieldsOf(reflect.TypeFor[commonConfig]())

@@ -15,8 +15,8 @@ import (
 )
 
 type apiConfig struct {
-	Label       line        `key:"label" doc:"its name for people, and that of its MCP tool"`
-	InputSchema inputSchema `key:"inputSchema" doc:"the JSON Schema that a body must fit"`
+	Label       line        `key:"label" doc:"its display name, which its MCP tool also has"`
+	InputSchema inputSchema `key:"inputSchema" doc:"the JSON Schema that the body must match"`
 }
 
 func apiKind() *Kind {
@@ -90,7 +90,7 @@ func (t *Service) serveAPI(w http.ResponseWriter, r *http.Request, principal blu
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	if r.Method != http.MethodPost {
 		w.Header().Set("Allow", http.MethodPost)
-		return blueprint.Errorf(blueprint.CodeMethodNotSupported, "firing a trigger takes POST")
+		return blueprint.Errorf(blueprint.CodeMethodNotSupported, "firing a trigger requires POST")
 	}
 	binding, err := t.apiTrigger(r.Context(), principal, strings.ToLower(r.PathValue("triggerId")))
 	if err != nil {

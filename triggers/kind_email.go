@@ -17,15 +17,15 @@ import (
 )
 
 type emailConfig struct {
-	AllowFrom   senderList `key:"allowFrom" doc:"who may send: addresses, and domains as @example.org"`
-	Attachments text       `key:"attachments" enum:"store|ignore" doc:"what becomes of attached files; store when left out"`
-	RequireAuth boolean    `key:"requireAuth" doc:"whether the sender's domain must vouch for the mail"`
-	Address     assigned   `key:"address" doc:"the address; the server chooses it"`
+	AllowFrom   senderList `key:"allowFrom" doc:"the allowed senders: addresses, and domains such as @example.org"`
+	Attachments text       `key:"attachments" enum:"store|ignore" doc:"whether attachments are stored (the default) or ignored"`
+	RequireAuth boolean    `key:"requireAuth" doc:"whether the sender's domain must authenticate the mail"`
+	Address     assigned   `key:"address" doc:"the address, which the server generates"`
 }
 
 func emailKind() *Kind {
 	return define[emailConfig](blueprint.TriggerEmail, Kind{
-		Description: "Fires when mail comes to its address.",
+		Description: "Fires when mail arrives at its address.",
 		NeverFired:  "see that the server listens for mail (--smtp-addr), and that mail is sent to the address in its config",
 		judge:       (*Service).judgeRawMail,
 		guard: func(key string) string {

@@ -12,8 +12,8 @@ import (
 )
 
 type eventConfig struct {
-	Event     eventName `key:"event" doc:"which one; custom.<name> is what an emit-event node raises; every event but custom ones when left out"`
-	Blueprint uuid      `key:"blueprintId" doc:"only about this blueprint"`
+	Event     eventName `key:"event" doc:"the event; an emit-event node publishes custom.<name>; by default every event except custom ones"`
+	Blueprint uuid      `key:"blueprintId" doc:"only events about this blueprint"`
 }
 
 func eventKind() *Kind {
@@ -48,10 +48,10 @@ func (eventName) schema(*field) map[string]any {
 	return map[string]any{"anyOf": append(events, map[string]any{"type": "null"}, map[string]any{"type": "string", "pattern": `^custom\.[A-Za-z0-9_.-]+$`})}
 }
 
-// Emit publishes a custom event: every active event trigger of the organization
-// that listens to its name starts its blueprint, once for each Key. It returns how
-// many runs were started, now or by an earlier call with the same Key. They are
-// durable when it returns, and each subscribed trigger has a row in the ledger.
+// Emit publishes a custom event: every active event trigger of the organization that
+// listens to its name starts its blueprint, once for each Key. It returns how many runs
+// were started, now or by an earlier call with the same Key. When it returns they are
+// durable, and each subscribed trigger has a row in the ledger.
 //
 // An error (CodeUnavailable, CodeInternal) means that some runs could not be
 // started for now. A call with the same Key then starts only these.
@@ -203,11 +203,11 @@ func (t *Service) notStartedReason(a *activation, err error) (blueprint.Decision
 // kept.
 const maxChains = 10_000
 
-// chains counts the runs of each chain of events, by the key of its first event,
-// and limits them: runs cause events, and events runs, so the number must be
-// bounded however many triggers are subscribed. A restart resets the counts; the
-// depth of a chain still bounds it. It is safe for concurrent use, and its zero
-// value is ready for use.
+// chains counts the runs of each chain of events, by the key of its first event, and limits
+// them: runs cause events, and events cause runs, so their number must be bounded
+// regardless of the number of subscribed triggers. A restart resets the counts; the depth
+// of a chain still bounds it. It is safe for concurrent use, and its zero value is ready
+// for use.
 type chains struct {
 	mu                sync.Mutex
 	current, previous map[string]*chain

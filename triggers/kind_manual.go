@@ -12,7 +12,7 @@ type manualConfig struct{}
 
 func manualKind() *Kind {
 	return define[manualConfig](blueprint.TriggerManual, Kind{
-		Description: "Fired by hand.",
+		Description: "Fires manually.",
 		NeverFired:  "fire it with blueprintTriggers.fire",
 	})
 }

@@ -12,8 +12,8 @@ import (
 
 type scheduledConfig struct {
 	Cron     cronText `key:"cron" required:"true" doc:"minute, hour, day of month, month, weekday: 0 9 * * 1-5; or @hourly, @daily, ..."`
-	Timezone zoneName `key:"timezone" doc:"the IANA name of the time zone, such as Europe/Zurich; UTC when left out"`
-	CatchUp  text     `key:"catchUp" enum:"latest|all|none" doc:"what becomes of ticks that were missed while the server was down; latest when left out"`
+	Timezone zoneName `key:"timezone" doc:"the IANA name of the time zone, such as Europe/Zurich; by default UTC"`
+	CatchUp  text     `key:"catchUp" enum:"latest|all|none" doc:"which ticks that were missed while the server was down run: the latest (the default), all or none"`
 }
 
 func scheduledKind() *Kind {
@@ -128,8 +128,8 @@ func preview(expression, timezone string, count int, now time.Time) ([]string, e
 // maxCatchUp is the maximum number of missed ticks that run with catchUpAll.
 const maxCatchUp = 100
 
-// onTime is how late a tick may be decided and still count as on time. As ticks are
-// at least that far apart, at most one of several is on time.
+// onTime is the maximum delay with which a decided tick counts as on time. Ticks are at
+// least that far apart, so at most one of several is on time.
 const onTime = time.Minute
 
 // step is a decision about due ticks of a schedule. It is one transaction, which
@@ -178,7 +178,7 @@ func (s *step) end() time.Time {
 	return s.at
 }
 
-// stale reports whether the tick was on time when decided, but is late by now.
+// stale reports whether the tick was on time when it was decided, but is late now.
 func (s *step) stale(now time.Time) bool {
 	return !s.at.IsZero() && !s.late && now.Sub(s.at) >= onTime
 }

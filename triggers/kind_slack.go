@@ -13,12 +13,12 @@ import (
 )
 
 type slackConfig struct {
-	Secret     secretText  `key:"signingSecret" doc:"the signing secret of the Slack app; null in a file that came without it"`
-	Previous   secretText  `key:"previousSigningSecret" doc:"the secret before this one"`
-	Until      secretEnd   `key:"previousSigningSecretUntil" doc:"how long the secret before this one still holds; the server writes it"`
+	Secret     secretText  `key:"signingSecret" doc:"the signing secret of the Slack app; null in an exported file"`
+	Previous   secretText  `key:"previousSigningSecret" doc:"the previous secret"`
+	Until      secretEnd   `key:"previousSigningSecretUntil" doc:"when the previous secret expires; set by the server"`
 	EventType  text        `key:"eventType" doc:"only events of this type, such as message or app_mention"`
-	Connection uuid        `key:"connectionId" doc:"the Slack connection that knows the names of channels"`
-	Channel    channelName `key:"channel" doc:"only in this channel: its id, or its name when connectionId is given"`
+	Connection uuid        `key:"connectionId" doc:"the Slack connection that looks up the names of channels"`
+	Channel    channelName `key:"channel" doc:"only in this channel: its id, or its name if connectionId is set"`
 }
 
 func slackKind() *Kind {
@@ -94,7 +94,7 @@ func (t *Service) judgeSlack(a *activation, at time.Time) *refusal {
 	case "url_verification":
 		return slackChallenge(body)
 	case "":
-		return &refusal{answer: blueprint.Errorf(blueprint.CodeBadRequest, "the body is none of Slack's: it must be an object with a type").WithReason(blueprint.ReasonBody)}
+		return &refusal{answer: blueprint.Errorf(blueprint.CodeBadRequest, "the body is not from Slack: it must be an object with a type").WithReason(blueprint.ReasonBody)}
 	case "app_rate_limited":
 		return &refusal{why: blueprint.NewReason(blueprint.ReasonSlackLimited)}
 	default:
@@ -105,7 +105,7 @@ func (t *Service) judgeSlack(a *activation, at time.Time) *refusal {
 func (t *Service) judgeSlackEvent(a *activation, envelope map[string]any) *refusal {
 	event, ok := envelope["event"].(map[string]any)
 	if !ok {
-		return &refusal{answer: blueprint.Errorf(blueprint.CodeBadRequest, "the body is none of Slack's: event must be an object").WithReason(blueprint.ReasonBody)}
+		return &refusal{answer: blueprint.Errorf(blueprint.CodeBadRequest, "the body is not from Slack: event must be an object").WithReason(blueprint.ReasonBody)}
 	}
 	var refused *blueprint.Error
 	if a.bodyID, refused = bodyID(envelope, "event_id"); refused != nil {
@@ -222,7 +222,7 @@ func (t *Service) filterChannel(a *activation, input map[string]any) *refusal {
 	name, err := t.channelName(a, id)
 	if err != nil {
 		return &refusal{
-			answer: &blueprint.Error{Code: blueprint.CodeUnavailable, Message: "the name of the event's channel cannot be known now", RetryAfter: channelRetry},
+			answer: &blueprint.Error{Code: blueprint.CodeUnavailable, Message: "the name of the event's channel cannot be looked up now", RetryAfter: channelRetry},
 			why:    t.channelUnknown(a, wanted, err),
 		}
 	}

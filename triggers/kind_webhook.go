@@ -10,16 +10,16 @@ import (
 )
 
 type webhookConfig struct {
-	Secret   webhookSecret `key:"secret" doc:"secret with which senders sign; without it anyone may post"`
-	Previous secretText    `key:"previousSecret" doc:"the secret before this one"`
-	Until    secretEnd     `key:"previousSecretUntil" doc:"how long the secret before this one still holds; the server writes it"`
-	Respond  text          `key:"respond" enum:"accept|wait" doc:"accept answers at once, wait with what the run gives; accept when left out"`
-	Preset   presetName    `key:"preset" doc:"whose signatures and delivery ids are understood"`
+	Secret   webhookSecret `key:"secret" doc:"the secret with which senders sign; without it, unsigned requests are accepted"`
+	Previous secretText    `key:"previousSecret" doc:"the previous secret"`
+	Until    secretEnd     `key:"previousSecretUntil" doc:"when the previous secret expires; set by the server"`
+	Respond  text          `key:"respond" enum:"accept|wait" doc:"accept (the default) responds immediately, wait responds with the result of the run"`
+	Preset   presetName    `key:"preset" doc:"the service whose signatures and delivery ids are expected"`
 }
 
 func webhookKind() *Kind {
 	return define[webhookConfig](blueprint.TriggerWebhook, Kind{
-		Description: "Fires when something is posted to its address.",
+		Description: "Fires on an HTTP POST to its address.",
 		NeverFired:  "see that the sender posts to the address that blueprintTriggers.getWebhookUrl gives, and that this server can be reached from there",
 		Endpoint:    webhookEndpoint(),
 		judge:       (*Service).judgeWebhook,

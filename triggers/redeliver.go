@@ -36,7 +36,7 @@ func (t *Service) Redeliver(ctx context.Context, principal blueprint.Principal, 
 	key := ownKey(first)
 	if key != "" {
 		if _, err := t.Store.StartedFiring(ctx, first.TriggerID, key); blueprint.CodeOf(err) != blueprint.CodeNotFound {
-			key = "" // it has run since, and is to run once more
+			key = "" // it has run since, and will run once more
 		}
 	}
 	a, err := t.redelivery(ctx, binding, first, key)
@@ -119,7 +119,7 @@ func (t *Service) redelivery(ctx context.Context, binding *blueprint.Binding, fi
 	case refused.answer == nil:
 		a.firing.Files = nil
 		t.recordSkipped(ctx, a.firing, again(first, refused.why))
-		return nil, &blueprint.Error{Code: blueprint.CodeBadRequest, Message: "the trigger leaves firing " + first.ID + " out: " + refused.why.String(), Hint: fireHint}
+		return nil, &blueprint.Error{Code: blueprint.CodeBadRequest, Message: "the trigger skips firing " + first.ID + ": " + refused.why.String(), Hint: fireHint}
 	}
 	a.firing.Files = nil
 	t.recordRefused(ctx, a.firing, again(first, refused.answer.FiringReason()))
@@ -237,7 +237,7 @@ func (t *Service) RedeliverSeveral(ctx context.Context, principal blueprint.Prin
 			return nil, err
 		}
 		if _, busy := t.bulks.LoadOrStore(request.TriggerID, true); busy {
-			return nil, &blueprint.Error{Code: blueprint.CodeConflict, Message: "firings of trigger " + request.TriggerID + " are being run again already", Hint: "wait until that request is answered"}
+			return nil, &blueprint.Error{Code: blueprint.CodeConflict, Message: "firings of trigger " + request.TriggerID + " are already being run again", Hint: "wait until that request is answered"}
 		}
 		defer t.bulks.Delete(request.TriggerID)
 	}

@@ -17,8 +17,8 @@ const (
 	firstRetry = 5 * time.Second
 	lastRetry  = 5 * time.Minute
 
-	outboxPage = 100  // events in memory at a time
-	maxBlocked = 1000 // events that wait for something all triggers need, such as the disk
+	outboxPage = 100  // maximum number of events in memory
+	maxBlocked = 1000 // events that wait for a shared resource, such as the disk
 
 	// Limits of the events that wait because a trigger itself is overloaded. Events
 	// beyond them are refused.
@@ -29,9 +29,9 @@ const (
 	maxPendingRowSize = 4 << 20
 )
 
-// Published notifies Run of events in the outbox. It returns at once; the clock
-// does not advance until Run has noticed. Without it, events are found within half
-// a minute of real time.
+// Published notifies Run about events in the outbox. It returns immediately; the clock does
+// not advance until Run has noticed. Without it, events are found within half a minute of
+// real time.
 func (t *Service) Published() { t.published.notify(t.Clock) }
 
 // relay delivers the events of the outbox. One goroutine owns it.
@@ -133,8 +133,8 @@ func (r *relay) pass(ctx context.Context) {
 	}
 }
 
-// positions returns the last sequence number known of each organization, and how
-// many events are blocked by something all triggers need.
+// positions returns the last known sequence number of each organization, and the number of
+// events that are blocked by a shared resource.
 func (r *relay) positions() (after map[string]int64, blocked int) {
 	after = map[string]int64{}
 	for seq, d := range r.retries {
@@ -296,9 +296,9 @@ func (r *relay) start(ctx context.Context, batch []subscriber) {
 	}
 }
 
-// postpone leaves a trigger for the next try. If the trigger itself is overloaded,
-// which must not block others, that is limited in number and time, and the firing
-// is refused beyond.
+// postpone leaves a trigger for the next try. If the trigger itself is overloaded, which
+// must not block others, waiting is limited in number and time, and beyond the limits the
+// firing is refused.
 func (r *relay) postpone(d *eventDelivery, firing *blueprint.Firing, err error) {
 	if blueprint.CodeOf(err) == blueprint.CodeUnavailable {
 		d.postpone(firing.TriggerID, err)

@@ -13,11 +13,11 @@ import (
 )
 
 const (
-	// pollInterval is how often, in real time, schedules and outbox are read for
-	// changes by other processes.
+	// pollInterval is the interval, in real time, at which schedules and outbox are read
+	// for changes by other processes.
 	pollInterval = 30 * time.Second
-	// maxDrift is how far the clock may run ahead of real time before that counts as
-	// an outage: the machine was suspended, or its clock set forward.
+	// maxDrift is how far the clock may run ahead of real time before that counts as an
+	// outage: the machine was suspended, or its clock was set forward.
 	maxDrift = 15 * time.Second
 )
 
@@ -35,9 +35,9 @@ type scheduler struct {
 	stale    bool       // a schedule differs from what was loaded
 }
 
-// Changed notifies Run of a new, changed, switched or deleted trigger. The clock does
-// not advance until Run has noticed. Without it, changes are found within half a
-// minute of real time.
+// Changed notifies Run about a new, changed, switched or deleted trigger. The clock does
+// not advance until Run has noticed. Without it, changes are found within half a minute of
+// real time.
 func (t *Service) Changed() { t.changed.notify(t.Clock) }
 
 // Run fires the schedules, beginning with ticks that were missed while no server ran,
@@ -115,7 +115,7 @@ func (s *scheduler) timerFired(release func()) {
 	s.releases = append(s.releases, release)
 }
 
-// end stops what the loop started.
+// end stops everything that the loop started.
 func (s *scheduler) end() {
 	s.timer.stop()
 	s.releases = append(s.releases, s.changed.end()...)
@@ -131,11 +131,11 @@ func (s *scheduler) release() {
 	s.releases = nil
 }
 
-// observe reads the clock. If it ran ahead of real time, the machine was suspended or
-// the clock set forward, and the server was down in between. As it is unknown when,
-// ticks within the real time since the last observation, at most pollInterval, still
-// count as on time. A virtual clock always runs ahead, but stops at every tick,
-// which then is not before up.
+// observe reads the clock. If it ran ahead of real time, the machine was suspended or the
+// clock was set forward, and the server was down in between. Because the exact time is
+// unknown, ticks within the real time since the last observation, at most pollInterval,
+// still count as on time. A virtual clock always runs ahead, but stops at every tick, which
+// then is not before up.
 //
 // If the clock is set back to before up, the server counts as up from there on.
 func (s *scheduler) observe() time.Time {

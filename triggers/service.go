@@ -107,7 +107,7 @@ type Options struct {
 	Logger *slog.Logger
 	// MaxBody is the maximum size of a body in bytes; 0 = 5 MiB.
 	MaxBody int64
-	// SyncTimeout is how long a caller waits for a run, in real time; 0 = 30 s.
+	// SyncTimeout is the maximum real time that a caller waits for a run; 0 = 30 s.
 	SyncTimeout time.Duration
 	// Relimit is called when config.concurrency may have changed, and twice a minute in
 	// case another process changed it; nil = never.
@@ -163,7 +163,7 @@ func (t *Service) Warnings(kind blueprint.TriggerType, config map[string]any) []
 	return Warnings(kind, config)
 }
 
-// Started returns how many runs were started since New.
+// Started returns the number of runs started since New.
 func (t *Service) Started() int64 { return t.started.Load() }
 
 // Stats are the metrics of a Service. Counts start at New.
@@ -177,15 +177,15 @@ type Stats struct {
 	// Looked is when the scheduler last checked for due ticks, and Next when it will
 	// at the latest, on the service's clock; 0 is never.
 	Looked, Next blueprint.Time
-	// Backwards is how often the clock was found to be set back.
+	// Backwards is the number of times that the clock was found to be set back.
 	Backwards int64
 	// Missed counts ticks without a run on time, including overdue ones.
 	Missed int64
 	// Overdue counts active schedules with an undecided tick that was due, or with an
 	// unreadable config, as found by the watchdog.
 	Overdue int64
-	// Watched is when the watchdog last checked all schedules, on the service's clock;
-	// 0 is never. WatchError is why the last check failed, "" if it did not.
+	// Watched is when the watchdog last checked all schedules, on the service's clock; 0 is
+	// never. WatchError is the error of the last check, "" if it succeeded.
 	Watched    blueprint.Time
 	WatchError string
 	// Undelivered counts the events that some triggers still have to receive.

@@ -9,12 +9,11 @@ import (
 	"blueprintd/foundation/clock"
 )
 
-// Anyone who knows an address can send deliveries that are refused or repeated, and
-// each leaves a row. A trigger may therefore use rowBurst rows, and rowRate more in
-// each countDelay. Deliveries beyond are counted, and one row per countDelay records
-// the count. That is at most 17,000 rows or 10 MB per day. The bodies stored with
-// these rows are limited to byteBurst bytes, and byteRate more in each countDelay,
-// which is 160 MB per day.
+// Any sender that knows an address can send deliveries that are refused or repeated, and
+// each leaves a row. A trigger may therefore use rowBurst rows, plus rowRate in each
+// countDelay. Further deliveries are counted, and one row per countDelay records the count.
+// That is at most 17,000 rows or 10 MB per day. The bodies stored with these rows are
+// limited to byteBurst bytes, plus byteRate in each countDelay, which is 160 MB per day.
 const (
 	rowBurst   = 1000
 	rowRate    = 10
@@ -135,9 +134,9 @@ func (t *Service) stopThrottle() {
 	t.throttle.pending.Wait()
 }
 
-// A mail that starts a run is stored twice, as received and as the run's input.
-// Each trigger may therefore use mailBurst bytes, and mailRate more in each
-// mailInterval, which is 8.5 GB per day. The last mail may exceed the allowance.
+// A mail that starts a run is stored twice, as received and as the run's input. Each
+// trigger may therefore use mailBurst bytes, plus mailRate in each mailInterval, which is
+// 8.5 GB per day. The last mail may exceed the allowance.
 const (
 	mailBurst    = 64 << 20
 	mailRate     = 1 << 20
@@ -156,8 +155,8 @@ type mailUsage struct {
 	at    time.Time
 }
 
-// take counts a mail for its trigger and reports whether the allowance is not used
-// up yet. Undo reverts that.
+// take counts a mail for its trigger and reports whether there is allowance left. Undo
+// reverts that.
 func (b *mailBudget) take(a *activation, now time.Time) (undo func(), ok bool) {
 	input, _ := blueprint.Encode(a.input) // an error is reported when the run starts
 	id, size := a.firing.TriggerID, float64(len(a.firing.Delivery.Body)+len(input))

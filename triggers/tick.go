@@ -10,7 +10,7 @@ import (
 	"blueprintd/blueprint"
 )
 
-// maxBatch is how many runs begin before the first of them is waited for, so that
+// maxBatch is the number of runs that begin before the first of them is waited for, so that
 // they share commits.
 const maxBatch = 200
 
@@ -21,7 +21,7 @@ const (
 	maxRetryDelay = 10 * time.Second
 )
 
-// farAhead is how far a cursor must be ahead of the clock to be logged.
+// farAhead is how far a cursor must be ahead of the clock before that is logged.
 const farAhead = time.Hour
 
 // newScheduled parses a schedule. An invalid one is never due.

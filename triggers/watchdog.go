@@ -132,7 +132,7 @@ func (w *watchdog) page(ctx context.Context, last int64) ([]blueprint.Schedule, 
 	return w.Store.SchedulesAfter(ctx, last, sweepPage)
 }
 
-// examine returns the silence of a schedule; nil if it is well or only a suspect.
+// examine returns the silence of a schedule; nil if there is no problem or only a suspect.
 func (w *watchdog) examine(row *blueprint.Schedule, now, real time.Time) *silence {
 	timing, issues := ReadSchedule(row.Trigger.Config)
 	if len(issues) > 0 {

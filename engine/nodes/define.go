@@ -20,7 +20,7 @@ type definition[C any] struct {
 	effect      blueprint.Effect           // default: pure
 	quick       bool                       // it only computes
 	passesInput bool                       // its output is its input
-	waits       string                     // what it spends its time waiting for: "time", "person" or "runs" // for "time", "person" or "runs"
+	waits       string                     // for "time", "person" or "runs"
 	connections []blueprint.ConnectionType // types that connectionId may name, the usual one first
 	answeredBy  blueprint.Answerer         // in tests; default: none for pure types, else a cassette
 	example     string                     // a valid config as JSON

@@ -42,7 +42,7 @@ type field struct {
 	doc          string
 	required     bool
 	enum         []string
-	defaultValue string // the default as JSON, "" for none // JSON
+	defaultValue string // the default as JSON; "" = none
 	minimum      json.Number
 	maximum      json.Number
 	elements     *shape // of a list

@@ -150,7 +150,7 @@ func (h *Handler) failure(r *request, path string, err error) *blueprint.Error {
 	case internal && r.Context().Err() != nil:
 		// The cause is that the caller disconnected.
 		h.options.Logger.Debug("call abandoned", attributes...)
-		return blueprint.Errorf(blueprint.CodeClientClosed, "the client went away")
+		return blueprint.Errorf(blueprint.CodeClientClosed, "the client disconnected")
 	case internal:
 		h.options.Logger.Error("call failed", attributes...)
 		return blueprint.Errorf(blueprint.CodeInternal, "internal error")

@@ -151,7 +151,7 @@ func TestCallersThatLeave(t *testing.T) {
 	request.Header = keyHeader()
 	recorder := httptest.NewRecorder()
 	s.handler.ServeHTTP(recorder, request)
-	if want := wireError("the client went away", blueprint.CodeClientClosed, "test.break"); recorder.Body.String() != want || strings.Contains(s.logs.String(), "level=ERROR") {
+	if want := wireError("the client disconnected", blueprint.CodeClientClosed, "test.break"); recorder.Body.String() != want || strings.Contains(s.logs.String(), "level=ERROR") {
 		t.Errorf("got %d %s, logged %s", recorder.Code, recorder.Body, s.logs)
 	}
 }

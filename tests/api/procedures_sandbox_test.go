@@ -134,7 +134,7 @@ func TestSandboxRules(t *testing.T) {
 		want        string // in the answer
 	}{
 		{"status and body", `{"rules":[{"match":{"host":"api.example.com"},"answer":{"status":201,"headers":{"X-A":"b"},"body":{"made":true}}}]}`, get(), `"made":true`},
-		{"body alone", `{"rules":[{"match":{"host":"*.example.com"},"answer":{"body":"text"}}]}`, get(), `"body":"text"`},
+		{"only the body", `{"rules":[{"match":{"host":"*.example.com"},"answer":{"body":"text"}}]}`, get(), `"body":"text"`},
 		{"another host", `{"rules":[{"match":{"host":"example.com"},"answer":{"status":500}}]}`, get(), `"method":"GET"`},
 		{"host and path", `{"rules":[{"match":{"host":"api.example.com","path":"/a/*","method":"get","nodeId":"it","nodeType":"http-request"},"answer":{"status":404}}]}`, get(), "answered 404"},
 		{"by the query", `{"rules":[{"match":{"host":"*","query":{"c":"d*"}},"answer":{"status":404}}]}`, get(), "answered 404"},

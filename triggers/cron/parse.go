@@ -7,15 +7,15 @@ import (
 	"unicode/utf8"
 )
 
-// maxLength bounds an expression, in bytes; one that lists every value of every
-// field is shorter.
+// maxLength is the maximum length of an expression in bytes; one that lists every value of
+// every field is shorter.
 const maxLength = 1000
 
 // field describes one of the five fields.
 type field struct {
 	name      string
 	low, high int
-	last      int      // where * and a/n end
+	last      int      // the end of * and a/n
 	names     []string // names[i] stands for low+i
 }
 
@@ -48,8 +48,7 @@ var macros = map[string]string{
 	"@annually": "0 0 1 1 *",
 }
 
-// Parse reads an expression as the package comment describes it. The error is a
-// *ParseError.
+// Parse parses an expression; see the package comment. The error is a *ParseError.
 func Parse(expression string) (*Schedule, error) {
 	if err := refuseWhole(expression); err != nil {
 		return nil, err
@@ -93,10 +92,9 @@ func Parse(expression string) (*Schedule, error) {
 // isBlank reports whether a character separates fields.
 func isBlank(r rune) bool { return r == ' ' || r == '\t' }
 
-// never reports whether no date can suit the expression. Every day that some
-// month has falls on every weekday sooner or later, so only days and months
-// that miss each other are to be found; and where either day field is enough,
-// there is always a weekday.
+// never reports whether no date can match the expression. Every day of a month falls on
+// every weekday at some time, so only days and months that exclude each other have to be
+// found; and if either day field is sufficient, some weekday always matches.
 func (s *Schedule) never() bool {
 	if !s.both {
 		return false
@@ -109,12 +107,12 @@ func (s *Schedule) never() bool {
 	return true
 }
 
-// parse reads one field and gives its values, a bit for each.
+// parse parses one field and returns its values, one bit each.
 func (f *field) parse(text string) (uint64, error) {
 	var set uint64
 	for item := range strings.SplitSeq(text, ",") {
 		if item == "*" && text != "*" {
-			return 0, f.refuse(item, "a bare * in a list makes the rest of the list idle; write * alone or leave it out")
+			return 0, f.refuse(item, "a bare * in a list makes the other items redundant; write * alone or remove it")
 		}
 		low, high, step, err := f.parseItem(item)
 		if err != nil {
@@ -127,10 +125,10 @@ func (f *field) parse(text string) (uint64, error) {
 	return set, nil
 }
 
-// parseItem reads one item of a list: from low to high, every step-th value.
+// parseItem parses one item of a list: every step-th value from low to high.
 func (f *field) parseItem(item string) (low, high, step int, err error) {
 	if item == "" {
-		return 0, 0, 0, f.refuse(item, "an item of the list is empty; look for a comma too many")
+		return 0, 0, 0, f.refuse(item, "an item of the list is empty; remove the extra comma")
 	}
 	base, stepText, stepped := strings.Cut(item, "/")
 	step = 1
@@ -172,7 +170,7 @@ func (f *field) parseStep(item, text string) (int, error) {
 	case !ok || step > width:
 		return 0, f.refuse(item, "the step %s is wider than the field, which has %d values", show(text), width)
 	case step == 0:
-		return 0, f.refuse(item, "a step of 0 never moves on; write 1 or more")
+		return 0, f.refuse(item, "a step of 0 is not allowed; write 1 or more")
 	default:
 		return step, nil
 	}
@@ -244,7 +242,7 @@ func number(text string) (int, bool) {
 	return value, err == nil
 }
 
-// span writes a range, or the one value that it holds.
+// span formats a range, or a single value if low equals high.
 func span(low, high int) string {
 	if low == high {
 		return strconv.Itoa(low)
@@ -252,21 +250,20 @@ func span(low, high int) string {
 	return strconv.Itoa(low) + "-" + strconv.Itoa(high)
 }
 
-// ParseError describes why an expression or the name of a time zone was refused, for its
-// author.
+// ParseError describes why an expression or the name of a time zone was refused.
 type ParseError struct {
-	// Field is minute, hour, day-of-month, month, weekday, expression (for
-	// what concerns it as a whole) or timezone.
+	// Field is minute, hour, day-of-month, month, weekday, expression (if the error
+	// concerns the whole expression) or timezone.
 	Field string
-	// Value is the part of the input that is at fault, as it was written.
+	// Value is the invalid part of the input, as it was written.
 	Value string
-	// Message says what is wrong with it and, where that helps, what to write
-	// instead. It quotes the input shortened, with control characters escaped.
+	// Message says what is wrong and, where possible, what to write instead. It quotes the
+	// input shortened, with control characters escaped.
 	Message string
 }
 
-// Error returns the field and the message, as in "hour: 25 is out of range 0-23",
-// and the message alone where it concerns the whole.
+// Error returns the field and the message, as in "hour: 25 is out of range 0-23", or only
+// the message if it concerns the whole expression.
 func (e *ParseError) Error() string {
 	if e.Field == whole {
 		return e.Message
@@ -274,7 +271,7 @@ func (e *ParseError) Error() string {
 	return e.Field + ": " + e.Message
 }
 
-// whole is the field of what concerns all of an expression.
+// whole is the Field of errors that concern the whole expression.
 const whole = "expression"
 
 // order names the five fields, for messages.
@@ -313,7 +310,7 @@ func refuseWhole(expression string) error {
 func refuseMacro(macro string) error {
 	const known = "use five fields or @hourly, @daily, @midnight, @weekly, @monthly, @yearly, @annually"
 	if strings.EqualFold(macro, "@reboot") {
-		return refuseExpression(macro, "@reboot names no time, and starting the server is no reason to run; %s", known)
+		return refuseExpression(macro, "@reboot is not supported: it does not name a time; %s", known)
 	}
 	return refuseExpression(macro, "%s is not known; %s", show(macro), known)
 }
@@ -364,13 +361,13 @@ func (f *field) refuseWord(text string) error {
 	case strings.Contains(text, "?"):
 		return f.refuse(text, "? is not known; write *")
 	case strings.Contains(text, "#"):
-		return f.refuse(text, "%s asks for one weekday of a month by #, which five fields cannot say; run on each and test the date in the blueprint", show(text))
+		return f.refuse(text, "%s names one weekday of a month with #, which is not supported; run on each such weekday and test the date in the blueprint", show(text))
 	case strings.Contains(text, "*"):
 		return f.refuse(text, "%s is not known; * stands alone or before a step, as in */5", show(text))
 	case isDigits(strings.TrimLeft(text, "+")):
 		return f.refuse(text, "%s has a sign; write %s", show(text), show(strings.TrimLeft(text, "+")))
 	case strings.Trim(upper, "0123456789LW") == "" && strings.Contains(upper, "W"):
-		return f.refuse(text, "%s asks for the nearest working day by W, which five fields cannot say; run on 1-5 and test the date in the blueprint", show(text))
+		return f.refuse(text, "%s names the nearest working day with W, which is not supported; run on 1-5 and test the date in the blueprint", show(text))
 	case strings.Trim(upper, "0123456789L") == "":
 		return f.refuse(text, "`%s` (last day) is not supported; run on the first of the month, or on 28-31 and test the date in the blueprint", show(text))
 	case f.names != nil:
@@ -391,8 +388,8 @@ func plural(count int, word string) string {
 	return strconv.Itoa(count) + " " + word + "s"
 }
 
-// show quotes a piece of input for a message: as it is when it is short and
-// plain, else shortened and in quotation marks.
+// show quotes a part of the input for a message: unchanged if it is short and plain,
+// otherwise shortened and in quotation marks.
 func show(text string) string {
 	const longest = 40
 	shown := text

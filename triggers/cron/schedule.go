@@ -11,9 +11,9 @@ import (
 // Schedule is one parsed expression. It is immutable and safe for concurrent
 // use. The zero value is never due.
 type Schedule struct {
-	text string // five fields with one blank between them
+	text string // five fields separated by single blanks
 
-	// One bit for each value, at the value's own position.
+	// One bit for each value, at the position of the value.
 	minutes  uint64
 	hours    uint32
 	days     uint32 // days of the month
@@ -24,8 +24,8 @@ type Schedule struct {
 	fixed bool // readings of the wall clock; see the package comment
 }
 
-// String returns the five fields as they were written, with one blank between
-// them and a macro written out. Parse reads it back into an equal Schedule.
+// String returns the five fields as they were written, separated by single blanks and with
+// a macro expanded. Parse parses it into an equal Schedule.
 func (s *Schedule) String() string { return s.text }
 
 // daysOf returns the matching days of a month, bit d for day d.
@@ -33,8 +33,8 @@ func (s *Schedule) daysOf(m month) uint32 {
 	if s.months>>m.number&1 == 0 {
 		return 0
 	}
-	// The weekdays, turned so that bit 0 is the weekday of the month's first
-	// day, then laid out over five weeks.
+	// The weekdays, rotated so that bit 0 is the weekday of the month's first day, then
+	// repeated over five weeks.
 	first := uint(floorMod(m.first+epochWeekday, 7))
 	week := uint64(s.weekdays>>first|s.weekdays<<(7-first)) & 0x7f
 	byWeekday := uint32(week * (1 | 1<<7 | 1<<14 | 1<<21 | 1<<28) << 1)
@@ -137,9 +137,9 @@ func (s *Schedule) countDays(low, high int64) int64 {
 	return count + int64(bits.OnesCount32(days&(2<<(high-m.first+1)-1)))
 }
 
-// Readings of the wall clock are counted in minutes since 1970-01-01 00:00 as
-// the clock itself reads, instants in minutes since 1970-01-01 00:00 UTC. The
-// difference of the two is the zone's offset.
+// Readings of the wall clock are counted in minutes since 1970-01-01 00:00 as shown by the
+// clock itself, instants in minutes since 1970-01-01 00:00 UTC. The difference is the
+// zone's offset.
 
 const (
 	minutesPerDay = 24 * 60
@@ -152,8 +152,8 @@ type month struct {
 	first                int64 // its first day, in days since 1970-01-01
 }
 
-// monthOf returns the month that a day (in days since 1970-01-01) lies in, and
-// its day of the month.
+// monthOf returns the month that contains a day (in days since 1970-01-01), and the day of
+// the month.
 func monthOf(day int64) (month, int) {
 	year, number, ofMonth := time.Unix(day*24*60*60, 0).UTC().Date()
 	return month{year, int(number), daysIn(year, int(number)), day - int64(ofMonth-1)}, ofMonth
@@ -189,14 +189,13 @@ func floorDiv(a, b int64) int64 {
 // floorMod is the remainder of floorDiv, which is never negative.
 func floorMod(a, b int64) int64 { return a - floorDiv(a, b)*b }
 
-// horizon is how far Next looks: 100 years. The longest wait of a date is 40
-// years, for a 29 February on a given weekday around a year such as 2100;
-// beyond it lie only schedules whose every reading falls into a gap.
+// horizon is how far Next searches: 100 years. The longest interval between two dates is 40
+// years, for a 29 February on a given weekday around a year such as 2100. Beyond the
+// horizon are only schedules whose every reading falls into a gap.
 const horizon = 36525 * minutesPerDay
 
-// Next returns the first due instant strictly after an instant, as UTC, and false
-// when there is none within 100 years or before the year 10000. A nil zone is
-// UTC.
+// Next returns the first due instant strictly after an instant, in UTC, and false if there
+// is none within 100 years or before the year 10000. A nil zone is UTC.
 func (s *Schedule) Next(after time.Time, zone *time.Location) (time.Time, bool) {
 	from := max(minuteOf(after)+1, firstMinute)
 	limit := min(from+horizon, lastMinute)
@@ -213,8 +212,7 @@ func (s *Schedule) Next(after time.Time, zone *time.Location) (time.Time, bool) 
 	}
 }
 
-// Due reports whether the minute that an instant lies in is a tick. A nil zone is
-// UTC.
+// Due reports whether the minute that contains an instant is a tick. A nil zone is UTC.
 func (s *Schedule) Due(at time.Time, zone *time.Location) bool {
 	minute := minuteOf(at)
 	if minute < firstMinute || minute > lastMinute {
@@ -232,14 +230,13 @@ func (s *Schedule) Due(at time.Time, zone *time.Location) bool {
 	return s.matches(part.low)
 }
 
-// Between returns the due instants after one instant and up to and including
-// another, as UTC, the earliest first: the last max of them, and how many there
-// are in all. A nil zone is UTC.
+// Between returns the due instants after one instant and up to and including another, in
+// UTC, earliest first: the last max of them, and their total number. A nil zone is UTC.
 //
-// The work grows with the months between the two and with max, never with the
-// number of ticks: a month of a tick a minute costs microseconds, a hundred
-// years in a zone with daylight saving less than a millisecond. What lies
-// outside the years 1 to 9999 is left out.
+// The cost grows with the number of months between the two and with max, never with the
+// number of ticks: a month with a tick per minute costs microseconds, a hundred years in a
+// zone with daylight saving less than a millisecond. Instants outside the years 1 to 9999
+// are omitted.
 func (s *Schedule) Between(after, until time.Time, zone *time.Location, max int) (ticks []time.Time, total int) {
 	from, last := minuteOf(after)+1, minuteOf(until)
 	if from < firstMinute {
@@ -249,7 +246,7 @@ func (s *Schedule) Between(after, until time.Time, zone *time.Location, max int)
 		last = lastMinute
 	}
 
-	// The groups that hold the last max ticks, and what they hold.
+	// The groups that contain the last max ticks, and the ticks in them.
 	var groups []group
 	held := 0
 	line := s.timeline(from, zone)
@@ -279,8 +276,8 @@ func (s *Schedule) Between(after, until time.Time, zone *time.Location, max int)
 	return ticks, total
 }
 
-// group is the ticks of one stretch: one at the minute first when gap is set,
-// and one for each reading from low to high that suits the schedule.
+// group is the ticks of one stretch: one at the minute first if gap is set, and one for
+// each reading from low to high that matches the schedule.
 type group struct {
 	gap              bool
 	first, low, high int64
@@ -288,7 +285,7 @@ type group struct {
 	count            int
 }
 
-// group gathers the ticks of a stretch, up to and including a minute of it.
+// group collects the ticks of a stretch, up to and including a minute of it.
 func (s *Schedule) group(part stretch, last int64) group {
 	g := group{first: part.first, low: part.low, high: min(part.end-1, last) + part.offset, offset: part.offset}
 	if wall := part.first + part.offset; wall > part.low {
@@ -308,7 +305,7 @@ func (s *Schedule) appendLast(ticks []time.Time, g group, want int) []time.Time 
 		ticks = append(ticks, instant(g.first))
 		want--
 	}
-	// The counts fall as readings rise, so the place to begin can be halved in on.
+	// The counts decrease as readings increase, so the start is found by binary search.
 	wall := g.low + int64(sort.Search(int(g.high-g.low+1), func(i int) bool {
 		return s.countWall(g.low+int64(i), g.high) <= int64(want)
 	}))
@@ -333,19 +330,19 @@ const (
 	memory = 2 * minutesPerDay
 )
 
-// minuteOf returns the minute that an instant lies in.
+// minuteOf returns the minute that contains an instant.
 func minuteOf(t time.Time) int64 { return floorDiv(t.Unix(), 60) }
 
 // instant returns the beginning of a minute, in UTC.
 func instant(minute int64) time.Time { return time.Unix(minute*60, 0).UTC() }
 
-// segment is a time of one offset: the minutes from first up to, not
-// including, end.
+// segment is a period with one offset: the minutes from first up to, but not including,
+// end.
 type segment struct{ first, end, offset int64 }
 
-// segmentAt returns the segment of a zone that a minute lies in, or a part of it
-// that begins no later and ends no earlier than the minute does. A change of
-// the offset within a minute counts from the next one on.
+// segmentAt returns the segment of a zone that contains a minute, or a part of it that
+// begins no later and ends no earlier than the minute. A change of the offset within a
+// minute takes effect with the next one.
 func segmentAt(minute int64, zone *time.Location) segment {
 	t := time.Unix(minute*60, 0).In(zone)
 	start, end := t.ZoneBounds()
@@ -357,8 +354,8 @@ func segmentAt(minute int64, zone *time.Location) segment {
 		s.end = floorDiv(end.Unix()+59, 60)
 	}
 	if s.end <= minute {
-		// The library takes every year that it computes from a rule to have
-		// 365 days, so on the 366th it gives an end that has passed.
+		// The library assumes 365 days for every year that it computes from a rule, so on
+		// the 366th day it returns an end in the past.
 		s.end = (floorDiv(minute, minutesPerDay) + 1) * minutesPerDay
 		if offsetAt(s.end-1, zone) != s.offset {
 			s.end = minute + 1
@@ -367,15 +364,14 @@ func segmentAt(minute int64, zone *time.Location) segment {
 	return s
 }
 
-// offsetAt returns what the wall clock of a zone is ahead of UTC in a minute.
+// offsetAt returns how far the wall clock of a zone is ahead of UTC in a minute.
 func offsetAt(minute int64, zone *time.Location) int64 {
 	_, seconds := time.Unix(minute*60, 0).In(zone).Zone()
 	return floorDiv(int64(seconds), 60)
 }
 
-// highWater returns the latest reading that the wall clock of a zone has shown
-// before a minute. It is the reading one minute ago, unless the clock was set
-// back lately.
+// highWater returns the latest reading that the wall clock of a zone has shown before a
+// minute. It is the reading one minute ago, unless the clock was set back recently.
 func highWater(minute int64, zone *time.Location) int64 {
 	at := minute - 1
 	s := segmentAt(at, zone)
@@ -388,22 +384,21 @@ func highWater(minute int64, zone *time.Location) int64 {
 	return mark
 }
 
-// stretch is a time of one offset in which a schedule may fire: the minutes
-// from first up to, not including, end. Each stands for its own reading of the
-// wall clock; the first stands also for the readings from low on, which the
-// clock has just been set forward over.
+// stretch is a period with one offset in which a schedule may fire: the minutes from first
+// up to, but not including, end. Each minute represents its own reading of the wall clock;
+// the first one also represents the readings from low on that the clock has just skipped.
 type stretch struct{ first, end, offset, low int64 }
 
 // timeline walks the stretches of a schedule in a zone.
 //
-// For a fixed schedule it keeps the latest reading that the wall clock has ever
-// shown. A reading fires when the clock first shows it or a later one: hence a
-// repeated hour is silent, since it shows nothing new, and a skipped one fires
-// when the clock passes it.
+// For a fixed schedule it keeps the latest reading that the wall clock has shown so far. A
+// reading fires when the clock first shows it or a later one: a repeated hour does not fire
+// again, because it shows nothing new, and a skipped reading fires when the clock passes
+// it.
 type timeline struct {
 	zone   *time.Location
 	fixed  bool
-	minute int64 // where the next stretch begins
+	minute int64 // the beginning of the next stretch
 	mark   int64 // the latest reading before it, for a fixed schedule
 }
 
@@ -416,8 +411,8 @@ func (s *Schedule) timeline(minute int64, zone *time.Location) timeline {
 	return t
 }
 
-// next returns the next stretch. One that begins after lastMinute is the end and
-// holds nothing.
+// next returns the next stretch. One that begins after lastMinute marks the end and
+// contains no ticks.
 func (t *timeline) next() stretch {
 	for {
 		at := t.minute
@@ -431,7 +426,7 @@ func (t *timeline) next() stretch {
 		}
 		low, high := t.mark+1, s.end-1+s.offset
 		if high < low {
-			continue // nothing but repeated readings
+			continue // only repeated readings
 		}
 		t.mark = high
 		return stretch{max(at, low-s.offset), s.end, s.offset, low}

@@ -12,10 +12,10 @@ import (
 	"github.com/hbollon/go-edlib"
 )
 
-// zoneText lists the names of the IANA time zone database, sorted, one on a
-// line. It serves to refuse what a machine happens to load besides (its own
-// zone, other letter cases) and to find what was meant; a zone newer than the
-// list is accepted all the same. It was made from the Go distribution by
+// zoneText lists the names of the IANA time zone database, sorted, one per line. It is used
+// to refuse names that a machine accepts in addition (its own zone, other letter cases) and
+// to suggest the intended name; a zone newer than the list is accepted. It was generated
+// from the Go distribution with
 //
 //	unzip -Z1 $(go env GOROOT)/lib/time/zoneinfo.zip | grep -v -e '/$' -e Factory | LC_ALL=C sort
 //
@@ -24,19 +24,18 @@ var zoneText string
 
 var zoneNames = sync.OnceValue(func() []string { return strings.Fields(zoneText) })
 
-// loaded keeps the zones that were asked for (string to *time.Location), so
-// that many schedules share one. There are no more than zone names.
+// loaded caches zones by name (string to *time.Location), so that many schedules share one.
+// There are at most as many entries as zone names.
 var loaded sync.Map
 
-// newZone is what the name of a zone that the list lacks may look like.
+// newZone matches possible names of zones that are not on the list.
 var newZone = regexp.MustCompile(`^[A-Z][A-Za-z]+(/[A-Z][A-Za-z0-9_+-]*){1,2}$`)
 
-// LoadZone returns the time zone of an IANA name such as "Europe/Berlin"; "" is
-// UTC. It refuses everything that depends on the machine, as "Local" does, and
-// offsets such as "+02:00". The error is a *ParseError with the field timezone.
+// LoadZone returns the time zone with an IANA name such as "Europe/Berlin"; "" is UTC. It
+// refuses all names that depend on the machine, such as "Local", and offsets such as
+// "+02:00". The error is a *ParseError with the field timezone.
 //
-// The rules come from the machine's time zone database, or from the one that
-// the program embeds.
+// The rules come from the machine's time zone database, or from the embedded one.
 func LoadZone(name string) (*time.Location, error) {
 	if name == "" || name == "UTC" {
 		return time.UTC, nil
@@ -62,17 +61,17 @@ func LoadZone(name string) (*time.Location, error) {
 	}
 }
 
-// offset finds what people write for a fixed offset.
+// offset matches common notations of a fixed offset.
 var offset = regexp.MustCompile(`^(?i:UTC|GMT|Z)?\s*([+-])?(\d{1,2})(?::?(\d\d))?$`)
 
-// refuseZone says why a name that is not on the list cannot be a zone, or "".
+// refuseZone returns the reason why a name that is not on the list cannot be a zone, or "".
 func refuseZone(name string) string {
 	if parts := offset.FindStringSubmatch(name); parts != nil {
-		message := show(name) + " is an offset, which knows no daylight saving; write a place such as Europe/Berlin"
+		message := show(name) + " is an offset, which has no daylight saving; write a place such as Europe/Berlin"
 		hours := strings.TrimPrefix(parts[2], "0")
 		fixed := "Etc/GMT" + map[string]string{"+": "-", "-": "+"}[parts[1]] + hours
 		if _, ok := slices.BinarySearch(zoneNames(), fixed); ok && parts[1] != "" && (parts[3] == "" || parts[3] == "00") {
-			message += ", or " + fixed + " (its sign is turned round)"
+			message += ", or " + fixed + " (its sign is inverted)"
 		}
 		return message
 	}
@@ -87,7 +86,7 @@ func refuseZone(name string) string {
 	return ""
 }
 
-// unknownZone says that there is no zone of a name, and which may be meant.
+// unknownZone returns the error message for an unknown zone, with suggestions.
 func unknownZone(name string) string {
 	message := show(name) + " is not a known time zone; "
 	switch near := nearest(name); len(near) {
@@ -100,8 +99,7 @@ func unknownZone(name string) string {
 	}
 }
 
-// abbreviations lists a place for each common abbreviation that is no zone name
-// of its own.
+// abbreviations lists a place for each common abbreviation that is not the name of a zone.
 var abbreviations = map[string]string{
 	"pst": "America/Los_Angeles", "pdt": "America/Los_Angeles", "mdt": "America/Denver",
 	"cst": "America/Chicago", "cdt": "America/Chicago", "edt": "America/New_York",
@@ -109,9 +107,9 @@ var abbreviations = map[string]string{
 	"ist": "Asia/Kolkata", "jst": "Asia/Tokyo", "aest": "Australia/Sydney",
 }
 
-// nearest returns up to three zone names that may be meant by another name: the
-// one that differs in letter case or separators only, else those of the same
-// city, else those a few letters away.
+// nearest returns up to three zone names that may be intended: the one that differs only in
+// letter case or separators, otherwise those of the same city, otherwise those that differ
+// in a few letters.
 func nearest(name string) []string {
 	wanted := plain(name)
 	if place, ok := abbreviations[wanted]; ok {

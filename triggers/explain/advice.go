@@ -17,8 +17,8 @@ import (
 	"blueprintd/triggers/signature"
 )
 
-// advice determines what to do about a firing. The reason of the row takes precedence
-// over the current state of the trigger.
+// advice determines what to do about a firing. The reason in the row takes precedence over
+// the current state of the trigger.
 type advice struct {
 	story  *blueprint.FiringStory
 	causes []cause
@@ -55,9 +55,9 @@ func (a *advice) next() string {
 	case firing.Decision == blueprint.DecisionStarted:
 		return a.ofRun()
 	case firing.Decision == blueprint.DecisionDuplicate:
-		return "nothing: this is how a sender that tries again is answered; blueprintTriggers.redeliver runs it again all the same"
+		return "nothing: a sender that repeats a delivery gets this response; blueprintTriggers.redeliver runs it again anyway"
 	case firing.Decision == blueprint.DecisionCoalesced:
-		return `nothing: a later tick stands for it; config.catchUp "all" runs each missed tick`
+		return `nothing: a later tick covers it; config.catchUp "all" runs each missed tick`
 	case first != "":
 		return "blueprintTriggers.explain says more of firing " + first + ", whose delivery it is"
 	case firing.Decision == blueprint.DecisionSkipped:
@@ -97,9 +97,9 @@ func (a *advice) ofRun() string {
 	case run == nil:
 		return ""
 	case run.Displaced:
-		return "nothing: a newer run took its place, as config.concurrency says"
+		return "nothing: a newer run replaced it, as config.concurrency says"
 	case run.Status == blueprint.StatusFailed:
-		return "execution.retry goes on where the run failed; blueprintTriggers.redeliver runs the same input again from the beginning"
+		return "execution.retry continues where the run failed; blueprintTriggers.redeliver runs the same input again from the beginning"
 	}
 	if _, next := a.words.blocked(a.story); next != "" {
 		return next
@@ -139,7 +139,7 @@ var filters = map[blueprint.ReasonCode]string{
 func (a *advice) ofSkipped() string {
 	why := a.story.Firing.Why
 	if key := filters[why.Code]; key != "" {
-		return "nothing: config." + key + " leaves this out (" + a.again() + " judges it again once that is changed)"
+		return "nothing: config." + key + " filters it out (after a change, " + a.again() + " evaluates it again)"
 	}
 	switch why.Code {
 	case blueprint.ReasonLimit:
@@ -151,13 +151,13 @@ func (a *advice) ofSkipped() string {
 	case blueprint.ReasonSlackCheck:
 		return "nothing: that was Slack's check of the address, and it was answered"
 	case blueprint.ReasonSlackLimited:
-		return "nothing brings those events back; have the app subscribe to fewer"
+		return "those events are lost; let the app subscribe to fewer"
 	case blueprint.ReasonSlackOther:
-		return "nothing: it is no event"
+		return "nothing: it is not an event"
 	case blueprint.ReasonOwnRun:
-		return "nothing: otherwise it would start itself forever"
+		return "nothing: otherwise it would start itself endlessly"
 	}
-	return "once what left it out is changed, " + a.again() + " judges it again"
+	return "once the filter is changed, " + a.again() + " evaluates it again"
 }
 
 const endChain = "find the blueprints that start each other and end the chain (config.blueprintId, or a condition)"
@@ -165,16 +165,16 @@ const endChain = "find the blueprints that start each other and end the chain (c
 // refusedAdvice is the advice for reasons of refusal. It replaces AGAIN with how to
 // redeliver the firing and SECRET with the config key of the secret.
 var refusedAdvice = map[blueprint.ReasonCode]string{
-	blueprint.ReasonKeyReused:      "have the caller use a new Idempotency-Key for each call; AGAIN runs this one all the same",
+	blueprint.ReasonKeyReused:      "have the caller use a new Idempotency-Key for each call; AGAIN runs this one anyway",
 	blueprint.ReasonSchemaUnusable: "fix config.inputSchema; then AGAIN runs this one",
-	blueprint.ReasonInput:          "have the caller send what config.inputSchema requires; or change that, then AGAIN judges this one again",
-	blueprint.ReasonSecretUnusable: "set config.SECRET; then AGAIN judges this one again",
-	blueprint.ReasonPresetUnknown:  "set another config.preset; then AGAIN judges this one again",
-	blueprint.ReasonBody:           "fix that at the sender and have it sent again: as it is, it is refused each time (blueprintTriggers.fire runs any input)",
+	blueprint.ReasonInput:          "have the caller send what config.inputSchema requires; or change that, then AGAIN evaluates this one again",
+	blueprint.ReasonSecretUnusable: "set config.SECRET; then AGAIN evaluates this one again",
+	blueprint.ReasonPresetUnknown:  "set another config.preset; then AGAIN evaluates this one again",
+	blueprint.ReasonBody:           "fix that at the sender and have it sent again: unchanged, it is refused each time (blueprintTriggers.fire runs any input)",
 	blueprint.ReasonEventDepth:     endChain + "; AGAIN runs this one",
 	blueprint.ReasonEventRuns:      endChain,
-	blueprint.ReasonMany:           "see the rows before it: they say why",
-	blueprint.ReasonNoConnection:   "set config.connectionId, or use the channel's id in config.channel; then AGAIN judges this one again",
+	blueprint.ReasonMany:           "see the rows before it for the reason",
+	blueprint.ReasonNoConnection:   "set config.connectionId, or use the channel's id in config.channel; then AGAIN evaluates this one again",
 	blueprint.ReasonQueueFull:      "AGAIN runs this one when others have ended; a higher config.concurrency.limit lets more run at once",
 }
 
@@ -204,7 +204,7 @@ func (a *advice) ofRefused() string {
 		}
 		return "have the sender post to the address of a trigger that has one: a trigger of this type has none"
 	case blueprint.ReasonTooLarge:
-		return "have the sender send less, or start the server with a larger --max-body; then have it sent again, for the body was not kept"
+		return "have the sender send less, or start the server with a larger --max-body; then have it sent again, because the body was not kept"
 	}
 	switch {
 	case !kept && lost:
@@ -229,7 +229,7 @@ func (a *advice) ofRefused() string {
 	case !kept:
 		return "have the sender send it again, or run any input with blueprintTriggers.fire"
 	}
-	return "once its cause is fixed, " + a.again() + " judges it again; blueprintTriggers.fire runs any input"
+	return "once its cause is fixed, " + a.again() + " evaluates it again; blueprintTriggers.fire runs any input"
 }
 
 // probe searches for the cause of a wrong signature.
@@ -240,9 +240,9 @@ type probe struct {
 	keys   []trialKey
 }
 
-// trialKey is a key to try, and the mistake that leads to it.
+// trialKey is a key to try, with the mistake that produces it.
 type trialKey struct {
-	words string // the cause if this key fits
+	words string // the cause if this key matches
 	key   []byte
 	fix   fix
 }
@@ -266,18 +266,18 @@ func keysOf(s *signature.Scheme, secret string) []trialKey {
 			out = append(out, trialKey{words, key, fix})
 		}
 	}
-	add("the sender takes the text of the secret for the key, where its base64 stands for it", []byte(secret), fixSender)
-	add("the secret in the config has blanks around it that the sender's has not: take them away", []byte(strings.TrimSpace(secret)), fixConfig)
+	add("the sender uses the text of the secret as the key, which is its decoded base64", []byte(secret), fixSender)
+	add("the secret in the config has surrounding blanks and the sender's has not: remove them", []byte(strings.TrimSpace(secret)), fixConfig)
 	add("the sender's secret ends in a line break: remove it there", []byte(secret+"\n"), fixSender)
 	add("the sender's secret ends in a line break: remove it there", []byte(secret+"\r\n"), fixSender)
 	add("the sender's secret ends in a blank: remove it there", []byte(secret+" "), fixSender)
 	add("the sender signs with the secret without the letters whsec_", []byte(strings.TrimPrefix(secret, "whsec_")), fixEither)
-	add("the sender signs with the key that whsec_ and base64 stand for, where the text itself is the key", signature.StandardKey(secret), fixSender)
+	add("the sender signs with the decoded base64 after whsec_, but the text itself is the key", signature.StandardKey(secret), fixSender)
 	if key, err := hex.DecodeString(secret); err == nil {
-		add("the sender signs with the bytes that the secret stands for in hexadecimal, where its text is the key", key, fixSender)
+		add("the sender decodes the secret from hexadecimal, but its text is the key", key, fixSender)
 	}
 	if key, err := base64.StdEncoding.DecodeString(secret); err == nil {
-		add("the sender signs with the bytes that the secret stands for in base64, where its text is the key", key, fixSender)
+		add("the sender decodes the secret from base64, but its text is the key", key, fixSender)
 	}
 	return out
 }
@@ -298,12 +298,12 @@ func variantsOf(body []byte) []variant {
 	}
 	add("the body without its last line break: sign the bytes that are sent", bytes.TrimRight(body, "\r\n"))
 	add("the body with a line break at its end: sign the bytes that are sent", append(bytes.Clone(body), '\n'))
-	add("the body with other line breaks: something changed them on the way", bytes.ReplaceAll(body, []byte("\r\n"), []byte("\n")))
-	add("the body with other line breaks: something changed them on the way", bytes.ReplaceAll(body, []byte("\n"), []byte("\r\n")))
+	add("the body with other line breaks: something changed them in transit", bytes.ReplaceAll(body, []byte("\r\n"), []byte("\n")))
+	add("the body with other line breaks: something changed them in transit", bytes.ReplaceAll(body, []byte("\n"), []byte("\r\n")))
 	add("the body without blanks around it: sign the bytes that are sent", bytes.TrimSpace(body))
 	add("the body without the byte order mark before it", bytes.TrimPrefix(body, []byte("\xef\xbb\xbf")))
 	add("an empty body: the sender signed before it had one", nil)
-	const rewritten = ": the sender signed other bytes than it sent, or something rewrote the JSON on the way"
+	const rewritten = ": the sender signed other bytes than it sent, or something rewrote the JSON in transit"
 	var compact, wide bytes.Buffer
 	if json.Compact(&compact, body) != nil {
 		return out

@@ -19,11 +19,11 @@ type Answer struct {
 	At blueprint.Time `json:"at"`
 	// Words are sentences, one fact each.
 	Words []string `json:"words"`
-	// Rows are the ledger rows that the sentences are about.
+	// Rows are the ledger rows that the sentences describe.
 	Rows []Row `json:"rows"`
-	// Ticks are the next of an active schedule.
+	// Ticks are the next ticks of an active schedule.
 	Ticks []blueprint.Time `json:"ticks,omitempty"`
-	// Next is what to do or to check, "" for none.
+	// Next is the next step, "" for none.
 	Next string `json:"next"`
 }
 
@@ -39,7 +39,7 @@ type About struct {
 	Zone           string                `json:"timezone"`
 }
 
-// Row is a row of the ledger in words.
+// Row is a row of the ledger, described in words.
 type Row struct {
 	blueprint.Firing
 	Status blueprint.Status `json:"executionStatus,omitempty"`
@@ -47,7 +47,7 @@ type Row struct {
 	Words  string           `json:"words"`
 }
 
-// Question holds what an Answer is made from.
+// Question holds the data from which an Answer is made.
 type Question struct {
 	Story *blueprint.TriggerStory
 	Rows  []blueprint.LedgerRow // the newest first
@@ -60,7 +60,7 @@ type Question struct {
 	Now    time.Time // on the caller's clock
 }
 
-// ticksAhead is how many of the next ticks an answer has.
+// ticksAhead is the number of future ticks in an answer.
 const ticksAhead = 3
 
 // zoneOf returns the time zone of a schedule, UTC for other triggers.
@@ -99,7 +99,7 @@ func (w *Answer) list(words phrase, rows []blueprint.LedgerRow) {
 	}
 }
 
-// Around is how far from an instant rows are relevant to it.
+// Around is the maximum distance of relevant rows from an instant.
 const Around = 10 * time.Minute
 
 // searched is how far to search for the nearest tick: leap years around a turn of the
@@ -127,7 +127,7 @@ func ReadInstant(text string, trigger *blueprint.Trigger) (blueprint.Time, error
 	return 0, &blueprint.Error{Code: blueprint.CodeBadRequest, Message: strconv.Quote(text) + " is not a time", Hint: `write it as RFC 3339, such as 2026-03-01T12:00:00Z, or as the time in the trigger's zone, such as "2026-03-01 12:00"`}
 }
 
-// At answers what happened to a trigger at an instant. The question's rows are those of
+// At describes what happened to a trigger at an instant. The question's rows are those of
 // TickRows for a schedule, otherwise those within Around of the instant.
 func (q *Question) At(at blueprint.Time) *Answer {
 	w, words := q.answer()
@@ -150,7 +150,7 @@ func (q *Question) At(at blueprint.Time) *Answer {
 	return w
 }
 
-// then says whether the trigger existed and was active, as far as known.
+// then says whether the trigger existed and was active at an instant, as far as known.
 func (q *Question) then(w *Answer, words phrase, at blueprint.Time) {
 	story := q.Story
 	now, _ := q.present()
@@ -174,7 +174,7 @@ func (q *Question) then(w *Answer, words phrase, at blueprint.Time) {
 	}
 }
 
-// tick says what was decided about the tick of an instant.
+// tick describes the decision about the tick of an instant.
 func (q *Question) tick(w *Answer, words phrase, at blueprint.Time) {
 	timing, issues := triggers.ReadSchedule(q.Story.Trigger.Config)
 	minute := at - at%60_000
@@ -186,7 +186,7 @@ func (q *Question) tick(w *Answer, words phrase, at blueprint.Time) {
 		return
 	}
 	if due := timing.Schedule.Due(minute.Time(), timing.Zone); !due {
-		w.say("No tick is due at %s by its present schedule, %q in the time zone %s.", words.time(minute), timing.Expression, words.zone)
+		w.say("No tick is due at %s by its current schedule, %q in the time zone %s.", words.time(minute), timing.Expression, words.zone)
 		if before, _ := timing.Schedule.Between(minute.Time().Add(-searched), minute.Time(), timing.Zone, 1); len(before) > 0 {
 			w.say("The one before was due %s.", words.time(blueprint.TimeOf(before[0])))
 		}
@@ -200,7 +200,7 @@ func (q *Question) tick(w *Answer, words phrase, at blueprint.Time) {
 		}
 		return
 	}
-	w.say("A tick is due at %s by its present schedule, %q in the time zone %s.", words.time(minute), timing.Expression, words.zone)
+	w.say("A tick is due at %s by its current schedule, %q in the time zone %s.", words.time(minute), timing.Expression, words.zone)
 	story := q.Story
 	now, _ := q.present()
 	switch {
@@ -250,7 +250,7 @@ func counted(n int, thing string) string {
 
 func minutes(d time.Duration) string { return counted(int(d/time.Minute), "minute") }
 
-// longAgo is the age of an active schedule's newest entry from which it is assumed to
+// longAgo is the minimum age of an active schedule's newest entry at which it is assumed to
 // follow another clock.
 const longAgo = 2 * 365 * Day
 
@@ -280,8 +280,8 @@ func (q *Question) clock(w *Answer, words phrase) {
 	}
 }
 
-// Present answers how a trigger is: whether it works, its latest firings, and what to
-// do about it.
+// Present describes the state of a trigger: whether it works, its latest firings, and what
+// to do about it.
 func (q *Question) Present() *Answer {
 	w, words := q.answer()
 	story := q.Story
@@ -411,7 +411,7 @@ func (q *Question) sums(w *Answer, words phrase) {
 	}
 }
 
-// Day is how far back Question.Counts reach.
+// Day is the period covered by Question.Counts.
 const Day = 24 * time.Hour
 
 // UnclearRow returns the id of the row that needs advice, "" for none: the newest

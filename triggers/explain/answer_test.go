@@ -53,7 +53,7 @@ func TestWhyPresent(t *testing.T) {
 		{"past due, a server", func(q *Question) { q.Now = asOf.Add(time.Hour + time.Minute) }, nil, "overdue"},
 		{"only skipped", func(q *Question) {
 			q.Rows = []blueprint.LedgerRow{tickRow(0, "skipped", (&blueprint.ConcurrencyLimitError{Limit: 1, Running: 1, Oldest: "exec_2_b"}).Reason())}
-		}, []string{"The tick of 2026-03-02 10:00 CET (09:00 UTC) was left out: config.concurrency.limit is 1 and exec_2_b was still running.", `next: blueprintTriggers.redeliver {firingId: "F"} runs this one when exec_2_b has ended`}, "catchUp"},
+		}, []string{"The tick of 2026-03-02 10:00 CET (09:00 UTC) was skipped: config.concurrency.limit is 1 and exec_2_b was still running.", `next: blueprintTriggers.redeliver {firingId: "F"} runs this one when exec_2_b has ended`}, "catchUp"},
 		{"others started", func(q *Question) {
 			q.Rows = []blueprint.LedgerRow{tickRow(0, "skipped", blueprint.MessageReason(blueprint.ReasonMessage, "x")), tickRow(1, "started", blueprint.NewReason(blueprint.ReasonOnTime))}
 		}, nil, "redeliver"},

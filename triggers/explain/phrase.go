@@ -39,19 +39,19 @@ func (t phrase) row(row *blueprint.LedgerRow) string {
 	case blueprint.DecisionStarted:
 		return subject + " started " + t.run(row) + "."
 	case blueprint.DecisionDuplicate:
-		text := subject + " came again and started nothing"
+		text := subject + " was repeated and started nothing"
 		if row.Run != nil {
 			text += ": its key had started " + t.run(row)
 		}
 		return text + "."
 	case blueprint.DecisionCoalesced, blueprint.DecisionSkipped:
 		if busy := f.Why.Text("executionId"); f.Source == blueprint.SourceSchedule && f.Why.Code == blueprint.ReasonLimit && busy != "" {
-			return fmt.Sprintf("%s was left out: config.concurrency.limit is %d and %s was still running.", subject, f.Why.Int("limit"), busy)
+			return fmt.Sprintf("%s was skipped: config.concurrency.limit is %d and %s was still running.", subject, f.Why.Int("limit"), busy)
 		}
 		if f.Source == blueprint.SourceSchedule {
 			return sentence(f.Reason)
 		}
-		return subject + " was left out: " + stopped(f.Reason)
+		return subject + " was skipped: " + stopped(f.Reason)
 	}
 	if f.Why.Code == blueprint.ReasonMany {
 		return sentence(f.Reason)
@@ -81,7 +81,7 @@ func (t phrase) subject(f *blueprint.Firing) string {
 	case blueprint.SourceRedelivery:
 		return "A redelivery"
 	case blueprint.SourceManual:
-		return "A firing by hand"
+		return "A manual firing"
 	}
 	return "A firing by " + string(f.Source) + id
 }
@@ -105,7 +105,7 @@ func (t phrase) run(row *blueprint.LedgerRow) string {
 		return text + ", which is paused and waits for an answer"
 	case blueprint.StatusRunning:
 		if t.waits {
-			return text + ", which waits for its turn"
+			return text + ", which waits for a slot"
 		}
 		return text + ", which has not ended"
 	}
@@ -169,7 +169,7 @@ func (t phrase) occupied(trigger *blueprint.Trigger, runs []blueprint.Unfinished
 		next = "answer " + first.ExecutionID + " (execution.resume) or cancel it (execution.cancel)"
 	} else {
 		text += first.ExecutionID + " has been running since " + t.time(first.CreatedAt)
-		next = "wait until " + first.ExecutionID + " has ended, or cancel it (execution.cancel); a higher config.concurrency.limit lets more go on at once"
+		next = "wait until " + first.ExecutionID + " has ended, or cancel it (execution.cancel); a higher config.concurrency.limit lets more run at once"
 	}
 	switch {
 	case waiting == 1:

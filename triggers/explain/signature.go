@@ -42,7 +42,7 @@ func diagnose(story *blueprint.FiringStory, now time.Time) []cause {
 	case !d.IsComplete():
 		return append(blanks(secret, keys.Secret), cause{"the body was not kept, so nothing more is known", fixSender})
 	case len(d.Body) > maxDiagnosed:
-		return append(blanks(secret, keys.Secret), cause{"the body is too large to try what may have happened to it", fixEither})
+		return append(blanks(secret, keys.Secret), cause{"the body is too large to diagnose", fixEither})
 	case len(values) != 1 && len(values) != 0:
 		return []cause{{name + " was sent " + numberOf(len(values)) + " times: it must be sent once", fixSender}}
 	case len(values) == 0:
@@ -58,7 +58,7 @@ func diagnose(story *blueprint.FiringStory, now time.Time) []cause {
 	}
 	p := &probe{before: c.Before, body: d.Body, macs: macsOf(values[0]), keys: keysOf(s, secret)}
 	if previous, _ := trigger.Config[keys.Previous].(string); strings.TrimSpace(previous) != "" {
-		p.keys = append(p.keys, trialKey{"the sender signs with the previous secret, whose time is over: give it the new one", keysOf(s, previous)[0].key, fixSender})
+		p.keys = append(p.keys, trialKey{"the sender signs with the previous secret, which has expired: give it the new one", keysOf(s, previous)[0].key, fixSender})
 	}
 	found := p.find(s)
 	switch {
@@ -69,7 +69,7 @@ func diagnose(story *blueprint.FiringStory, now time.Time) []cause {
 	case len(p.macs) == 0:
 		return append(blanks(secret, keys.Secret), cause{"what was sent is not a signature of a known form: send " + s.Form, fixSender})
 	}
-	return append(blanks(secret, keys.Secret), cause{"the sender signs with another secret, or the body was changed on its way: neither line breaks nor another layout of the JSON explain it", fixEither})
+	return append(blanks(secret, keys.Secret), cause{"the sender signs with another secret, or the body was changed in transit: neither line breaks nor another layout of the JSON explain it", fixEither})
 }
 
 // acceptance returns a cause if the signature would be accepted now, or if only one of
@@ -83,7 +83,7 @@ func acceptance(trigger *blueprint.Trigger, firing *blueprint.Firing, keys bluep
 			continue
 		}
 		if _, reason := signature.Verify(schemes, secret, d, at); reason == "" {
-			return &cause{"it is right by the present config, which was changed since", fixNothing}
+			return &cause{"it is valid for the current config, which has changed since", fixNothing}
 		}
 		var right, wrong []string
 		for _, s := range schemes {
@@ -167,7 +167,7 @@ func (p *probe) find(s *signature.Scheme) *cause {
 			}
 		}
 		if p.before != "" && p.keys[0].fits(m.sum, p.body) {
-			return &cause{"it signs the body alone: " + s.Header + " signs what stands before it, too" + otherwise(usual, name), fixSender}
+			return &cause{"it signs only the body: " + s.Header + " also signs a text before it" + otherwise(usual, name), fixSender}
 		}
 		for _, key := range p.keys[1:] {
 			if key.fits(m.sum, whole) {
@@ -185,15 +185,15 @@ func (p *probe) find(s *signature.Scheme) *cause {
 func formCause(s *signature.Scheme, m sentMAC) string {
 	switch wants := markOf(s); {
 	case m.base64 || s == signature.Standard:
-		return "it is the right HMAC-SHA256, written in another way: send " + s.Form
+		return "it is the correct HMAC-SHA256 in another encoding: send " + s.Form
 	case m.mark != wants && m.mark != "" && wants == "":
-		return "the digits are right; " + m.mark + " before them is not taken: send them bare or with sha256="
+		return "the digits are correct; " + m.mark + " before them is not accepted: send them without a prefix or with sha256="
 	case m.mark != wants && m.mark != "":
-		return "the digits are right; " + m.mark + " before them is not taken: send " + wants + " before them"
+		return "the digits are correct; " + m.mark + " before them is not accepted: send " + wants + " before them"
 	case m.mark != wants:
-		return "the digits are right; " + wants + " before them is missing"
+		return "the digits are correct; " + wants + " before them is missing"
 	}
-	return "the digits are right, written in another way: send " + s.Form + ", in lower case and nothing else"
+	return "the digits are correct in another notation: send " + s.Form + ", in lower case and nothing else"
 }
 
 // markOf returns the prefix of a scheme's signatures.
@@ -250,9 +250,9 @@ const (
 func (c *cause) next(a *advice) string {
 	switch c.fix {
 	case fixConfig:
-		return c.text + "; then " + a.again() + " judges this one again"
+		return c.text + "; then " + a.again() + " evaluates this one again"
 	case fixEither:
-		return c.text + "; fix that at the sender, or set config." + blueprint.KindOf(a.story.Trigger.Type).Secrets.Secret + " to its secret: then " + a.again() + " judges this one again"
+		return c.text + "; fix that at the sender, or set config." + blueprint.KindOf(a.story.Trigger.Type).Secrets.Secret + " to its secret: then " + a.again() + " evaluates this one again"
 	case fixTime:
 		return c.text + ". It cannot be redelivered; " + a.fire()
 	case fixNothing:
@@ -266,7 +266,7 @@ func blanks(secret, key string) []cause {
 	if strings.TrimSpace(secret) == secret {
 		return nil
 	}
-	return []cause{{"config." + key + " begins or ends with blanks: the sender's hardly does", fixEither}}
+	return []cause{{"config." + key + " begins or ends with blanks; the sender's probably does not", fixEither}}
 }
 
 // incomplete describes what is missing besides a signature.
@@ -286,7 +286,7 @@ func aside(c signature.Claim, at time.Time) string {
 	sent, err := strconv.ParseInt(c.Stamp, 10, 64)
 	switch away := at.Sub(time.Unix(sent, 0)); {
 	case err != nil:
-		return "only its time is none: " + c.Timer + " is not a number of seconds since 1970"
+		return "only its time is invalid: " + c.Timer + " is not a number of seconds since 1970"
 	case away < 0:
 		return "only its time is too far ahead: " + blueprint.InWords(away) + " (set the clocks right)"
 	default:
@@ -299,7 +299,7 @@ func missing(trigger *blueprint.Trigger, d *blueprint.Delivery) cause {
 	chosen, _ := trigger.Config["preset"].(string)
 	only := ""
 	if p := signature.Presets[chosen]; p != nil {
-		only = "config.preset is " + strconv.Quote(chosen) + ", which looks at " + p.Scheme.Header + " alone; "
+		only = "config.preset is " + strconv.Quote(chosen) + ", which checks only " + p.Scheme.Header + "; "
 	}
 	if trigger.Type == blueprint.TriggerWebhook {
 		for _, name := range signature.PresetNames() {
@@ -327,8 +327,8 @@ func missing(trigger *blueprint.Trigger, d *blueprint.Delivery) cause {
 		return cause{only + "X-Hub-Signature is SHA-1, which is not accepted: have it send X-Hub-Signature-256", fixSender}
 	}
 	if len(names) == 0 {
-		return cause{only + "the sender does not sign what it sends, or something took the header away", fixSender}
+		return cause{only + "the sender does not sign, or something removed the header", fixSender}
 	}
 	slices.Sort(names)
-	return cause{only + "the sender signs under a name that is not looked at: " + strings.Join(names[:min(len(names), maxMACs)], ", "), fixSender}
+	return cause{only + "the sender signs in a header that is not checked: " + strings.Join(names[:min(len(names), maxMACs)], ", "), fixSender}
 }

@@ -8,13 +8,12 @@
 // without regard to case. Source routes, quoted local parts, % and other domains
 // are not supported, so the server cannot be used as a relay.
 //
-// The reply to a message is 250 only once the decision of every recipient is
-// durable. It is 451 when one of them failed with an error that may pass (the
-// sender then retries, and recipients that have decided recognize the message),
-// and 554 when one of them refused for good. A message that is refused before its
-// recipients can decide, because it is too large or malformed, is reported to each
-// of them. For that reason an announced size (RFC 1870) that is too large is
-// refused at RCPT and not at MAIL.
+// The reply to a message is 250 only once the decision of every recipient is durable. It is
+// 451 if one of them failed with a temporary error (the sender then retries, and recipients
+// that have decided recognize the message), and 554 if one of them refused permanently. A
+// message that is refused before its recipients can decide, because it is too large or
+// malformed, is reported to each of them. For that reason an announced size (RFC 1870) that
+// is too large is refused at RCPT and not at MAIL.
 //
 // # Line endings
 //
@@ -37,8 +36,8 @@
 //
 // # Sender authentication
 //
-// SPF (RFC 7208), DKIM (RFC 6376) and DMARC (RFC 7489, with the DNS tree walk of
-// its successor in place of the public suffix list) are evaluated for every
-// message, within 10 seconds and 40 lookups of at most 2 seconds each. This
-// package reports the results; the trigger decides what follows from them.
+// SPF (RFC 7208), DKIM (RFC 6376) and DMARC (RFC 7489, with the DNS tree walk of its
+// successor in place of the public suffix list) are evaluated for every message, within 10
+// seconds and 40 lookups of at most 2 seconds each. This package reports the results; the
+// trigger decides about the consequences.
 package mail

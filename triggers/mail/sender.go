@@ -18,7 +18,7 @@ import (
 	"blueprintd/blueprint"
 )
 
-// maxSignatures is how many DKIM signatures of a message are verified.
+// maxSignatures is the maximum number of DKIM signatures verified per message.
 const maxSignatures = 5
 
 // Results of SPF, DKIM and DMARC (RFC 8601, section 2.7).
@@ -275,7 +275,7 @@ func (c *checker) dmarc(ctx context.Context, author string, bySPF authenticated,
 	return fail, false, false
 }
 
-// maxWalk is how many names are looked up for one domain.
+// maxWalk is the maximum number of names looked up for one domain.
 const maxWalk = 8
 
 type dmarcRecord struct {

@@ -23,9 +23,9 @@ import (
 	"blueprintd/foundation/clock"
 )
 
-// Receiver decides what happens to mail. It is safe for concurrent use. Errors
-// with CodeUnavailable, CodeInternal, CodeTimeout and CodeTooManyRequests are
-// temporary: the sender is asked to retry.
+// Receiver decides about mail. It is safe for concurrent use. Errors with CodeUnavailable,
+// CodeInternal, CodeTimeout and CodeTooManyRequests are temporary: the sender is asked to
+// retry.
 type Receiver interface {
 	// Mailbox returns nil if the local part, which is in lower case, accepts mail
 	// now, and CodeNotFound if it does not.
@@ -66,7 +66,7 @@ type Options struct {
 type Timeouts struct {
 	Command time.Duration // for the next command; 0 = 5 minutes
 	Block   time.Duration // for the next bytes of a message, and for a TLS handshake; 0 = 3 minutes
-	Slow    time.Duration // for as many KiB of a message as it has seconds; 0 = 30 seconds
+	Slow    time.Duration // for a number of KiB of a message equal to its seconds; 0 = 30 seconds
 	Message time.Duration // for a whole message; 0 = 15 minutes
 	Check   time.Duration // for authenticating a sender; 0 = 10 seconds
 	Stop    time.Duration // for transfers in progress when the server stops; 0 = 10 seconds
@@ -523,9 +523,9 @@ func isTimeout(err error) bool {
 	return errors.As(err, &network) && network.Timeout()
 }
 
-// startTLS passes the connection to a new guardedConn with TLS, which starts
-// without the state of this one (RFC 3207), and returns io.EOF. It returns nil if
-// STARTTLS was refused and this connection goes on.
+// startTLS passes the connection to a new guardedConn with TLS, which starts without the
+// state of this one (RFC 3207), and returns io.EOF. It returns nil if STARTTLS was refused
+// and this connection continues.
 func (g *guardedConn) startTLS(verb, argument string) error {
 	switch {
 	case verb != "STARTTLS" || argument != "":
@@ -538,7 +538,7 @@ func (g *guardedConn) startTLS(verb, argument string) error {
 		g.reply("502 5.5.1 STARTTLS is not supported")
 		return nil
 	case g.in.Buffered() > 0:
-		// It would be read as if it had been sent with TLS (CVE-2011-0411).
+		// It would be read as if it had been sent over TLS (CVE-2011-0411).
 		return g.end("554 5.5.1 no data may follow STARTTLS before its reply")
 	}
 	g.reply("220 2.0.0 ready to start TLS")

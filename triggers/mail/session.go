@@ -318,8 +318,8 @@ func (g *guardedConn) readMessage() error {
 		}
 		done := false
 		if g.pending, done = m.consume(c, g.pending); done {
-			// If line endings are ambiguous, so is the end of the message: what
-			// follows must not be read as commands.
+			// If line endings are ambiguous, so is the end of the message: the data after
+			// it must not be read as commands.
 			g.defect, g.message, g.ended = m.defect, nil, m.defect != ""
 			return nil
 		}

@@ -24,14 +24,15 @@ import (
 // Window is the maximum difference between a signed timestamp and the clock.
 const Window = 5 * time.Minute
 
-// Scheme is a way to authenticate a sender by a secret: a header with an HMAC-SHA256 of
-// the body and of what is signed before it.
+// Scheme is a way to authenticate a sender by a secret: a header with an HMAC-SHA256 of the
+// body and of a text before it.
 type Scheme struct {
 	Header string // in canonical spelling
 	Form   string // of the header, in words
 	// Key derives the key from a secret; nil = its bytes.
 	Key func(secret string) []byte
-	// Read parses the header, or returns what is wrong with it, to follow its name.
+	// Read parses the header, or returns what is wrong with it, as a text that follows its
+	// name.
 	Read func(value string, d *blueprint.Delivery) (Claim, string)
 	// write encodes a signature for the header.
 	write func(mac []byte) string
@@ -43,7 +44,7 @@ type Claim struct {
 	Stamp  string   // signed time, in seconds since 1970
 	Timer  string   // name of the header or field with Stamp; "" = the scheme has none
 	given  []string // signatures, one of which must match
-	Lacks  bool     // whether something is missing that must be sent with them
+	Lacks  bool     // whether another required header or field is missing
 }
 
 const mismatch = "does not match: the body or the secret differs from what the sender signed"
@@ -67,12 +68,13 @@ func Verify(schemes []*Scheme, secret string, d *blueprint.Delivery, at time.Tim
 	case seen:
 		return nil, ""
 	case len(schemes) == 1:
-		return schemes[0], "the signature is missing: " + schemes[0].Header + " must be there, with " + schemes[0].Form
+		return schemes[0], "the signature is missing: " + schemes[0].Header + " is required, with " + schemes[0].Form
 	}
 	return nil, "the signature is missing: send X-Webhook-Signature with the hexadecimal HMAC-SHA256 of the body, or the headers of Standard Webhooks"
 }
 
-// Verify verifies one header. It returns the reason of a failure, to follow its name.
+// Verify verifies one header. It returns the reason of a failure, as a text that follows
+// its name.
 func (s *Scheme) Verify(values []string, secret string, d *blueprint.Delivery, at time.Time) string {
 	if len(values) != 1 {
 		return "was sent more than once"
@@ -99,7 +101,7 @@ func (s *Scheme) Verify(values []string, secret string, d *blueprint.Delivery, a
 	return ""
 }
 
-// Stale returns why the signed time is not accepted, "" if it is.
+// Stale returns the reason why the signed time is not accepted, "" if it is accepted.
 func (c *Claim) Stale(at time.Time) string {
 	if c.Timer == "" {
 		return ""
@@ -350,7 +352,7 @@ func addFacts(d *blueprint.Delivery, failed *Scheme, tried string) {
 // marks are the prefixes of signatures in known schemes.
 var marks = []string{"sha1=", "sha256=", "sha384=", "sha512=", "v0=", "v1=", "v1,", "v1a,", "v2,", "t="}
 
-// maxEntries is how many entries of a list are described.
+// maxEntries is the maximum number of described entries of a list.
 const maxEntries = 4
 
 // FormOf describes the form of a signature header, without its value except for marks.
@@ -401,16 +403,16 @@ func entryForm(entry string) string {
 	return fmt.Sprintf("%s%d characters", prefix, len(entry))
 }
 
-// only reports whether a text consists of some characters.
+// only reports whether a text consists of the given characters.
 func only(text, characters string) bool { return strings.Trim(text, characters) == "" }
 
 // Confidential are the headers with credentials, which are not stored.
 var Confidential = map[string]bool{"authorization": true, "proxy-authorization": true, "cookie": true}
 
-// IsProof reports whether a header, its name in lower case, authenticates a sender here
-// or elsewhere, such as X-Hub-Signature-256, X-Gitlab-Token or X-Shopify-Hmac-Sha256. It
-// is stored for redelivery, but never shown, nor passed to runs, which more users see
-// than the trigger.
+// IsProof reports whether a header, its name in lower case, authenticates a sender here or
+// elsewhere, such as X-Hub-Signature-256, X-Gitlab-Token or X-Shopify-Hmac-Sha256. It is
+// stored for redelivery, but never shown, nor passed to runs, because more users can see
+// runs than the trigger.
 func IsProof(name string) bool {
 	return slices.ContainsFunc(proofWords, func(word string) bool { return strings.Contains(name, word) })
 }

@@ -73,7 +73,7 @@ func TestVerify(t *testing.T) {
 		{"the prefix alone", Usual, []string{"X-Webhook-Signature", "sha256="}, "64 hexadecimal digits"},
 		{"sent twice", Usual, []string{"X-Webhook-Signature", hexSum(testSecret, testBody), "X-Webhook-Signature", hexSum(testSecret, testBody)}, "more than once"},
 		{"none of several", Usual, nil, "the signature is missing: send X-Webhook-Signature"},
-		{"none of one", []*Scheme{Slack}, nil, "the signature is missing: X-Slack-Signature must be there, with v0="},
+		{"none of one", []*Scheme{Slack}, nil, "the signature is missing: X-Slack-Signature is required, with v0="},
 
 		{"standard", Usual, []string{StandardSignature, b64(testSecret, "msg_1", now), StandardID, "msg_1", StandardTimestamp, now}, ""},
 		{"standard, the second of two", Usual, []string{StandardSignature, b64("old", "msg_1", now) + " " + b64(testSecret, "msg_1", now), StandardID, "msg_1", StandardTimestamp, now}, ""},

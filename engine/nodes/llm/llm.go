@@ -15,7 +15,7 @@ const (
 // Request is a request to a model.
 type Request struct {
 	Model    string
-	System   string // "" for none // "" = none
+	System   string // "" = none
 	Messages []Message
 	Tools    []Tool
 	// Schema is the JSON Schema of the response, as a plain JSON value; nil = text.
@@ -23,7 +23,7 @@ type Request struct {
 	// MaxTokens bounds the response; 0 = the provider's default, or defaultMaxTokens
 	// where it is mandatory.
 	MaxTokens   int64
-	Temperature json.Number // "" leaves it to the provider // "" = the provider's default
+	Temperature json.Number // "" = the provider's default
 }
 
 // Role is the author of a message.

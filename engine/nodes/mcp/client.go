@@ -301,7 +301,7 @@ func (b *boundedBody) Close() error {
 // Result is the result of a tool in plain JSON values.
 type Result struct {
 	Structured any   // nil for none
-	Content    []any // as the protocol has it: [{"type":"text","text":...}, ...] // in the form of the protocol: [{"type":"text","text":...}, ...]
+	Content    []any // in the form of the protocol: [{"type":"text","text":...}, ...]
 	IsError    bool
 }
 

@@ -20,7 +20,7 @@ type Message struct {
 	ID              string // with < and >
 	Date            time.Time
 	Subject         string
-	Text, HTML      string // html "" = none // HTML "" = none
+	Text, HTML      string // HTML "" = none
 }
 
 // international reports whether an address needs UTF-8 in headers (RFC 6532).

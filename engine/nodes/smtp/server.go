@@ -19,7 +19,7 @@ import (
 type Server struct {
 	Host               string
 	Port               int64
-	username, password string // "" = none // "" = none
+	username, password string // "" = none
 	TLS                string
 	From               mail.Address
 	GreetingTimeout    time.Duration
