@@ -80,12 +80,14 @@ func TestStricterBudget(t *testing.T) {
 		})
 	}
 	for limits, budgets := range map[bool][]*blueprint.Budget{true: {budgetOf(0, -1, ""), budgetOf(-1, 0, ""), budgetOf(1, 1, "")}, false: {nil, {}, budgetOf(-1, -1, "pause")}} {
-		for _, b := range budgets {
-			if b.Limits() != limits {
-				encoded, _ := blueprint.Encode(b)
-				t.Errorf("%s limits: got %v, want %v", encoded, !limits, limits)
+		t.Run(fmt.Sprint(limits), func(t *testing.T) {
+			for _, b := range budgets {
+				if b.Limits() != limits {
+					encoded, _ := blueprint.Encode(b)
+					t.Errorf("%s limits: got %v, want %v", encoded, !limits, limits)
+				}
 			}
-		}
+		})
 	}
 }
 
@@ -140,13 +142,15 @@ func TestDelivery(t *testing.T) {
 
 func TestConcurrencyLimitError(t *testing.T) {
 	for running, want := range map[int]string{1: "config.concurrency.limit is 3, and 1 run has not ended", 2: "config.concurrency.limit is 3, and 2 runs have not ended"} {
-		err := &blueprint.ConcurrencyLimitError{Limit: 3, Running: running, Oldest: "E"}
-		if got := err.Error(); got != want {
-			t.Errorf("got %q, want %q", got, want)
-		}
-		if got := err.Reason().String(); got != want+": E" {
-			t.Errorf("with the oldest run: got %q, want %q", got, want+": E")
-		}
+		t.Run(fmt.Sprint(running), func(t *testing.T) {
+			err := &blueprint.ConcurrencyLimitError{Limit: 3, Running: running, Oldest: "E"}
+			if got := err.Error(); got != want {
+				t.Errorf("got %q, want %q", got, want)
+			}
+			if got := err.Reason().String(); got != want+": E" {
+				t.Errorf("with the oldest run: got %q, want %q", got, want+": E")
+			}
+		})
 	}
 }
 
@@ -177,18 +181,22 @@ func TestStatus(t *testing.T) {
 	for status, want := range map[blueprint.Status]bool{
 		blueprint.StatusCompleted: true, blueprint.StatusFailed: true, blueprint.StatusRunning: false, blueprint.StatusPaused: false, blueprint.StatusNotFound: false,
 	} {
-		if got := status.Terminal(); got != want {
-			t.Errorf("%s is terminal: got %v, want %v", status, got, want)
-		}
+		t.Run(fmt.Sprint(status), func(t *testing.T) {
+			if got := status.Terminal(); got != want {
+				t.Errorf("%s is terminal: got %v, want %v", status, got, want)
+			}
+		})
 	}
 	for want, x := range map[string]blueprint.Execution{
 		"completed":     {ExecutionStatus: blueprint.ExecutionStatus{Status: blueprint.StatusCompleted}},
 		"cancelled":     {Failure: &blueprint.RunError{Message: "cancelled"}},
 		`node "a": bad`: {Failure: &blueprint.RunError{NodeID: "a", Message: "bad"}},
 	} {
-		if got := x.FailureText(); got != want {
-			t.Errorf("got %q, want %q", got, want)
-		}
+		t.Run(want, func(t *testing.T) {
+			if got := x.FailureText(); got != want {
+				t.Errorf("got %q, want %q", got, want)
+			}
+		})
 	}
 }
 
@@ -274,8 +282,10 @@ func TestTriggerConfigSpelling(t *testing.T) {
 	for key, want := range map[string][]string{
 		"timezone": {"timezone", "timeZone", "time_zone", "tz"}, "catchUp": {"catchUp", "catch_up"}, "previousSecretUntil": {"previousSecretUntil", "previous_secret_until"}, "cron": {"cron"}, "Ab": {"Ab"}, "aZxA": {"aZxA", "a_zx_a"},
 	} {
-		if diff := cmp.Diff(want, blueprint.TriggerKeySpellings(key)); diff != "" {
-			t.Errorf("spellings of %s (-want +got):\n%s", key, diff)
-		}
+		t.Run(key, func(t *testing.T) {
+			if diff := cmp.Diff(want, blueprint.TriggerKeySpellings(key)); diff != "" {
+				t.Errorf("spellings of %s (-want +got):\n%s", key, diff)
+			}
+		})
 	}
 }

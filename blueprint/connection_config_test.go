@@ -1,6 +1,7 @@
 package blueprint_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -143,21 +144,23 @@ func TestCheckConnectionRefuses(t *testing.T) {
 		{"smtp", `{"host":"h:25","port":1,"tls":"tls","from":"a@b"}`, "host: a host consists"},
 		{"smtp", `{"host":"h","port":65536,"tls":"ssl","from":"a"}`, "port: must be a whole number | tls: must be one of | from: must be an email address"},
 	} {
-		issues := blueprint.CheckConnection(test.kind, configOf(t, test.config))
-		want := strings.Split(test.want, " | ")
-		got := make([]string, len(issues))
-		for i, issue := range issues {
-			got[i] = strings.NewReplacer("[", ".", "]", "").Replace(blueprint.PathText(issue.Path)) + ": " + issue.Message
-		}
-		if len(got) != len(want) {
-			t.Errorf("%s %.200s: %q, want %q", test.kind, test.config, got, want)
-			continue
-		}
-		for i := range want {
-			if !strings.HasPrefix(got[i], want[i]) {
-				t.Errorf("%s %.200s: %q, want %q", test.kind, test.config, got[i], want[i])
+		t.Run(fmt.Sprint(test.kind, " ", test.want), func(t *testing.T) {
+			issues := blueprint.CheckConnection(test.kind, configOf(t, test.config))
+			want := strings.Split(test.want, " | ")
+			got := make([]string, len(issues))
+			for i, issue := range issues {
+				got[i] = strings.NewReplacer("[", ".", "]", "").Replace(blueprint.PathText(issue.Path)) + ": " + issue.Message
 			}
-		}
+			if len(got) != len(want) {
+				t.Errorf("%s %.200s: %q, want %q", test.kind, test.config, got, want)
+				return
+			}
+			for i := range want {
+				if !strings.HasPrefix(got[i], want[i]) {
+					t.Errorf("%s %.200s: %q, want %q", test.kind, test.config, got[i], want[i])
+				}
+			}
+		})
 	}
 }
 
@@ -180,15 +183,17 @@ func TestRedactConnection(t *testing.T) {
 		{"smtp", `{"username":"u","password":"p"}`, `{"username":"u","password":null}`, []string{"p"}},
 		{"slack", `{"botToken":"t"}`, `{"botToken":null}`, []string{"t"}},
 	} {
-		config := configOf(t, test.config)
-		if diff := cmp.Diff(configOf(t, test.want), blueprint.RedactConnection(test.kind, config)); diff != "" {
-			t.Errorf("%s: %s", test.config, diff)
-		}
-		if got := blueprint.ConnectionSecrets(test.kind, config); !slices.Equal(got, test.secrets) {
-			t.Errorf("%s: secrets %q", test.config, got)
-		}
-		if diff := cmp.Diff(configOf(t, test.config), config); diff != "" {
-			t.Errorf("%s was changed: %s", test.config, diff)
-		}
+		t.Run(test.config, func(t *testing.T) {
+			config := configOf(t, test.config)
+			if diff := cmp.Diff(configOf(t, test.want), blueprint.RedactConnection(test.kind, config)); diff != "" {
+				t.Error(diff)
+			}
+			if got := blueprint.ConnectionSecrets(test.kind, config); !slices.Equal(got, test.secrets) {
+				t.Errorf("secrets %q", got)
+			}
+			if diff := cmp.Diff(configOf(t, test.config), config); diff != "" {
+				t.Errorf("%s was changed: %s", test.config, diff)
+			}
+		})
 	}
 }

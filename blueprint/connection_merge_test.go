@@ -95,21 +95,23 @@ func TestMergeConnection(t *testing.T) {
 		{"smtp", smtp, `{"host":"other"}`, "!password", true},
 		{"slack", `{"botToken":"old"}`, `{"baseUrl":"https://evil.example"}`, "!botToken", true},
 	} {
-		before, change := configOf(t, test.before), configOf(t, test.change)
-		got, moved, issues := blueprint.MergeConnection(test.kind, before, change)
-		if moved != test.moved {
-			t.Errorf("%s %s: moved %v", test.before, test.change, moved)
-		}
-		if path, again := strings.CutPrefix(test.want, "!"); again {
-			if len(issues) != 1 || blueprint.PathText(issues[0].Path) != path || !strings.HasPrefix(issues[0].Message, "must be given again") {
-				t.Errorf("%s %s: issues %v, want one about %s", test.before, test.change, issues, path)
+		t.Run(test.before+" "+test.change, func(t *testing.T) {
+			before, change := configOf(t, test.before), configOf(t, test.change)
+			got, moved, issues := blueprint.MergeConnection(test.kind, before, change)
+			if moved != test.moved {
+				t.Errorf("%s %s: moved %v", test.before, test.change, moved)
 			}
-		} else if diff := cmp.Diff(configOf(t, test.want), got); diff != "" || issues != nil {
-			t.Errorf("%s %s: %s %v", test.before, test.change, diff, issues)
-		}
-		if diff := cmp.Diff(configOf(t, test.before), before) + cmp.Diff(configOf(t, test.change), change); diff != "" {
-			t.Errorf("an argument was changed: %s", diff)
-		}
+			if path, again := strings.CutPrefix(test.want, "!"); again {
+				if len(issues) != 1 || blueprint.PathText(issues[0].Path) != path || !strings.HasPrefix(issues[0].Message, "must be given again") {
+					t.Errorf("%s %s: issues %v, want one about %s", test.before, test.change, issues, path)
+				}
+			} else if diff := cmp.Diff(configOf(t, test.want), got); diff != "" || issues != nil {
+				t.Errorf("%s %s: %s %v", test.before, test.change, diff, issues)
+			}
+			if diff := cmp.Diff(configOf(t, test.before), before) + cmp.Diff(configOf(t, test.change), change); diff != "" {
+				t.Errorf("an argument was changed: %s", diff)
+			}
+		})
 	}
 }
 
@@ -123,9 +125,11 @@ func TestOAuthHosts(t *testing.T) {
 		`{"tokenUrl":"https://[2001:db8::1]/t"}`:                                                        "[2001:db8::1]",
 		`{"tokenUrl":5,"authorizationUrl":"mailto:x"}`:                                                  "",
 	} {
-		if got := strings.Join(blueprint.OAuthHosts(configOf(t, config)), " "); got != want {
-			t.Errorf("%s: %s, want %s", config, got, want)
-		}
+		t.Run(config, func(t *testing.T) {
+			if got := strings.Join(blueprint.OAuthHosts(configOf(t, config)), " "); got != want {
+				t.Errorf("%s, want %s", got, want)
+			}
+		})
 	}
 }
 
@@ -141,11 +145,13 @@ func TestWholeConnection(t *testing.T) {
 		{named, `{"auth":{"type":"none"}}`, false}, {named, `{"auth":{"type":"none"},"hosts":["b.example"]}`, true},
 		{bearer, bearer, true}, {bearer, `{"auth":{"type":"bearer"},"hosts":["a.example"]}`, false},
 	} {
-		change := configOf(t, test.change)
-		config, _, _ := blueprint.MergeConnection(blueprint.ConnectionHTTP, configOf(t, test.before), change)
-		if got := blueprint.WholeConnection(blueprint.ConnectionHTTP, config, change); got != test.want {
-			t.Errorf("%s %s: %v", test.before, test.change, got)
-		}
+		t.Run(test.change, func(t *testing.T) {
+			change := configOf(t, test.change)
+			config, _, _ := blueprint.MergeConnection(blueprint.ConnectionHTTP, configOf(t, test.before), change)
+			if got := blueprint.WholeConnection(blueprint.ConnectionHTTP, config, change); got != test.want {
+				t.Errorf("%s %s: %v", test.before, test.change, got)
+			}
+		})
 	}
 }
 
@@ -174,9 +180,11 @@ func TestHostsCover(t *testing.T) {
 		{"a.example", "", false},
 		{"", "a.example", false},
 	} {
-		if got := blueprint.HostsCover(strings.Fields(test.hosts), test.host); got != test.want {
-			t.Errorf("%q covers %q: %v", test.hosts, test.host, got)
-		}
+		t.Run(test.hosts+" "+test.host, func(t *testing.T) {
+			if got := blueprint.HostsCover(strings.Fields(test.hosts), test.host); got != test.want {
+				t.Errorf("%q covers %q: %v", test.hosts, test.host, got)
+			}
+		})
 	}
 }
 

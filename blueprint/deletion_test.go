@@ -31,23 +31,25 @@ func TestDeletion(t *testing.T) {
 		{"mine", errors.New("full"), "[cancel [run] changed] full"},
 		{"other", nil, "[] no blueprint"},
 	} {
-		ctx, hangUp := context.WithCancel(t.Context())
-		did := []string{}
-		err := blueprint.Deletion{
-			Store: deletions{},
-			CancelRuns: func(ctx context.Context, runs []string, reason string) error {
-				hangUp()
-				if ctx.Err() != nil || reason == "" {
-					t.Errorf("cancelled with %v because %q", ctx.Err(), reason)
-				}
-				did = append(did, fmt.Sprint("cancel ", runs))
-				return test.fail
-			},
-			TriggersChanged: func() { did = append(did, "changed") },
-		}.Delete(ctx, blueprint.Principal{UserID: "u"}, test.id)
-		hangUp()
-		if got := fmt.Sprint(did, " ", err); got != test.want {
-			t.Errorf("%s: %s, want %s", test.id, got, test.want)
-		}
+		t.Run(test.want, func(t *testing.T) {
+			ctx, hangUp := context.WithCancel(t.Context())
+			did := []string{}
+			err := blueprint.Deletion{
+				Store: deletions{},
+				CancelRuns: func(ctx context.Context, runs []string, reason string) error {
+					hangUp()
+					if ctx.Err() != nil || reason == "" {
+						t.Errorf("cancelled with %v because %q", ctx.Err(), reason)
+					}
+					did = append(did, fmt.Sprint("cancel ", runs))
+					return test.fail
+				},
+				TriggersChanged: func() { did = append(did, "changed") },
+			}.Delete(ctx, blueprint.Principal{UserID: "u"}, test.id)
+			hangUp()
+			if got := fmt.Sprint(did, " ", err); got != test.want {
+				t.Errorf("%s: %s, want %s", test.id, got, test.want)
+			}
+		})
 	}
 }

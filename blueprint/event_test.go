@@ -11,8 +11,10 @@ func TestIsCustomEvent(t *testing.T) {
 		"": false, "custom": false, "custom.": false, "Custom.a": false, "execution.completed": false, "custom.a b": false, "custom.é": false,
 		"custom.a\n": false, "custom.a/b": false, "custom.{{x}}": false, "custom." + strings.Repeat("x", MaxEventName-6): false,
 	} {
-		if got := IsCustomEvent(name); got != want {
-			t.Errorf("%q: %t", name, got)
-		}
+		t.Run(name, func(t *testing.T) {
+			if got := IsCustomEvent(name); got != want {
+				t.Errorf("%t", got)
+			}
+		})
 	}
 }

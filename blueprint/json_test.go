@@ -96,15 +96,17 @@ func TestTime(t *testing.T) {
 		{time.Date(9999, 12, 31, 23, 59, 59, 0, time.FixedZone("", -3600)), `"9999-12-31T23:59:59.999Z"`},
 		{time.Date(300_000_000, 1, 1, 0, 0, 0, 0, time.UTC), `"9999-12-31T23:59:59.999Z"`},
 	} {
-		given := blueprint.TimeOf(test.given)
-		data, err := given.MarshalJSON()
-		if err != nil || string(data) != test.want {
-			t.Errorf("%v encodes as %s, %v; want %s", test.given, data, err, test.want)
-		}
-		var back blueprint.Time
-		if err := back.UnmarshalJSON(data); err != nil || back != given {
-			t.Errorf("%s decodes as %v, %v", data, back, err)
-		}
+		t.Run(test.want, func(t *testing.T) {
+			given := blueprint.TimeOf(test.given)
+			data, err := given.MarshalJSON()
+			if err != nil || string(data) != test.want {
+				t.Errorf("%v encodes as %s, %v; want %s", test.given, data, err, test.want)
+			}
+			var back blueprint.Time
+			if err := back.UnmarshalJSON(data); err != nil || back != given {
+				t.Errorf("%s decodes as %v, %v", data, back, err)
+			}
+		})
 	}
 	for _, bad := range []string{`1`, `"tomorrow"`, `"2024-13-01T00:00:00Z"`} {
 		if err := new(blueprint.Time).UnmarshalJSON([]byte(bad)); blueprint.CodeOf(err) != blueprint.CodeBadRequest {

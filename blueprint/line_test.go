@@ -19,12 +19,14 @@ func TestOneLine(t *testing.T) {
 		"\ufeffa\u200bb\u2060":               "\ufffda\ufffdb\ufffd",
 		"broken \xff":                        "broken \ufffd",
 	} {
-		if want == "" {
-			want = text
-		}
-		if got := blueprint.OneLine(text); got != want {
-			t.Errorf("%q is shown as %q, want %q", text, got, want)
-		}
+		t.Run(text, func(t *testing.T) {
+			if want == "" {
+				want = text
+			}
+			if got := blueprint.OneLine(text); got != want {
+				t.Errorf("%q is shown as %q, want %q", text, got, want)
+			}
+		})
 	}
 }
 
@@ -39,11 +41,13 @@ func TestShorten(t *testing.T) {
 		{"äöü", "…", "ä", 3},
 		{"ab", "…", "", 0},
 	} {
-		if got := blueprint.Shorten(test.text, test.most); got != test.want {
-			t.Errorf("%q shortened to %d: %q", test.text, test.most, got)
-		}
-		if got := blueprint.Prefix(test.text, test.most); got != test.prefix {
-			t.Errorf("%q cut to %d: %q", test.text, test.most, got)
-		}
+		t.Run(test.prefix, func(t *testing.T) {
+			if got := blueprint.Shorten(test.text, test.most); got != test.want {
+				t.Errorf("%q shortened to %d: %q", test.text, test.most, got)
+			}
+			if got := blueprint.Prefix(test.text, test.most); got != test.prefix {
+				t.Errorf("%q cut to %d: %q", test.text, test.most, got)
+			}
+		})
 	}
 }

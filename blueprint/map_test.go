@@ -147,9 +147,11 @@ func TestStripUnknownConfig(t *testing.T) {
 		})
 	}
 	for text, want := range map[string]string{`5`: `5`, `null`: `null`, `{"nodes":5}`: `{"nodes":5}`, `{"nodes":[5]}`: `{"nodes":[null]}`} {
-		if diff := cmp.Diff(decode(t, want), catalogue.StripUnknownConfig(decode(t, text))); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", text, diff)
-		}
+		t.Run(text, func(t *testing.T) {
+			if diff := cmp.Diff(decode(t, want), catalogue.StripUnknownConfig(decode(t, text))); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", text, diff)
+			}
+		})
 	}
 }
 
@@ -160,22 +162,26 @@ func TestParseMapAtTheBounds(t *testing.T) {
 		`"retry":{"maxAttempts":2,"delayMs":86400000}`: true, `"retry":{"maxAttempts":2,"delayMs":86400001}`: false, `"retry":{"maxAttempts":2,"delayMs":0}`: true, `"retry":{"maxAttempts":2,"delayMs":-1}`: false,
 		`"retry":{"maxAttempts":2,"backoff":100}`: true, `"retry":{"maxAttempts":2,"backoff":1}`: true, `"retry":{"maxAttempts":2,"backoff":0.9}`: false,
 	} {
-		m, issues := blueprint.ParseMap(decode(t, nodes(node("a", "note", "", member))))
-		if issues != nil {
-			t.Fatalf("%s: %s", member, issueTexts(issues))
-		}
-		if got := m.Nodes[0].Invalid == nil; got != valid {
-			t.Errorf("%s: valid: got %v, want %v: %s", member, got, valid, issueTexts(m.Nodes[0].Invalid))
-		}
+		t.Run(member, func(t *testing.T) {
+			m, issues := blueprint.ParseMap(decode(t, nodes(node("a", "note", "", member))))
+			if issues != nil {
+				t.Fatal(issueTexts(issues))
+			}
+			if got := m.Nodes[0].Invalid == nil; got != valid {
+				t.Errorf("valid: got %v, want %v: %s", got, valid, issueTexts(m.Nodes[0].Invalid))
+			}
+		})
 	}
 	for text, want := range map[string]string{
 		`{"nodes":[{"id":null,"type":5,"title":"","config":null}]}`:                                                     "nodes[0].id: must be a string\nnodes[0].type: must be a string\nnodes[0].config: must be an object",
 		`{"nodes":[` + node("a", "note", "") + `],"edges":[{"id":null,"source":"a","target":"a","sourceHandle":null}]}`: "",
 		`{"nodes":[` + node("a", "note", "") + `],"edges":[{"id":5,"source":"a","target":"a","sourceHandle":5}]}`:       "edges[0].id: must be a string\nedges[0].sourceHandle: must be a string",
 	} {
-		if _, issues := blueprint.ParseMap(decode(t, text)); issueTexts(issues) != want {
-			t.Errorf("%s: got %q, want %q", text, issueTexts(issues), want)
-		}
+		t.Run(text, func(t *testing.T) {
+			if _, issues := blueprint.ParseMap(decode(t, text)); issueTexts(issues) != want {
+				t.Errorf("got %q, want %q", issueTexts(issues), want)
+			}
+		})
 	}
 }
 
@@ -233,13 +239,15 @@ func TestCheckConnectionAtTheBounds(t *testing.T) {
 // Unknown keys are reported one by one, up to the limit.
 func TestCheckConnectionIsBounded(t *testing.T) {
 	for keys, want := range map[int]int{999: 999, 1000: 1000, 1001: 1000} {
-		config := object(t, `{"botToken":"xoxb-1"}`)
-		for i := range keys {
-			config[fmt.Sprint("k", i)] = true
-		}
-		if got := len(blueprint.CheckConnection("slack", config)); got != want {
-			t.Errorf("%d unknown keys: got %d issues, want %d", keys, got, want)
-		}
+		t.Run(fmt.Sprint(keys), func(t *testing.T) {
+			config := object(t, `{"botToken":"xoxb-1"}`)
+			for i := range keys {
+				config[fmt.Sprint("k", i)] = true
+			}
+			if got := len(blueprint.CheckConnection("slack", config)); got != want {
+				t.Errorf("%d unknown keys: got %d issues, want %d", keys, got, want)
+			}
+		})
 	}
 }
 
@@ -274,9 +282,11 @@ func TestPrecedesOfAnUnknownNode(t *testing.T) {
 		}
 	}
 	for from, want := range map[int]bool{0: true, 1: false, 2: false, 63: false, 64: false, 1000: false} {
-		if got := plan.Precedes(from, 1); got != want {
-			t.Errorf("node %d precedes node 1: got %v, want %v", from, got, want)
-		}
+		t.Run(fmt.Sprint(from), func(t *testing.T) {
+			if got := plan.Precedes(from, 1); got != want {
+				t.Errorf("node %d precedes node 1: got %v, want %v", from, got, want)
+			}
+		})
 	}
 }
 

@@ -7,8 +7,10 @@ func TestDidYouMean(t *testing.T) {
 	for name, want := range map[string]string{
 		"secrt": "secret", "SECRET": "secret", "timeoutms": "timeoutMs", "onEror": "onError", "timeOut": "timeoutMs", "xd": "id", "else": "", "": "", "secrets_": "secret",
 	} {
-		if got := Nearest(name, known); got != want {
-			t.Errorf("%q: %q, want %q", name, got, want)
-		}
+		t.Run(name, func(t *testing.T) {
+			if got := Nearest(name, known); got != want {
+				t.Errorf("%q, want %q", got, want)
+			}
+		})
 	}
 }

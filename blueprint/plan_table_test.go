@@ -168,9 +168,11 @@ func TestInputsOfAWideJoin(t *testing.T) {
 func TestDownstream(t *testing.T) {
 	graph := graphOf(t, "a; b; c; d; a -> b; b -> c; a -> d")
 	for from, want := range map[string]string{"a": "[true true true true]", "b": "[false true true false]", "d": "[false false false true]"} {
-		if got := fmt.Sprint(graph.Downstream(graph.Index(from))); got != want {
-			t.Errorf("downstream of %s: %s, want %s", from, got, want)
-		}
+		t.Run(from, func(t *testing.T) {
+			if got := fmt.Sprint(graph.Downstream(graph.Index(from))); got != want {
+				t.Errorf("downstream of %s: %s, want %s", from, got, want)
+			}
+		})
 	}
 	if graph.Index("nobody") != -1 {
 		t.Error("an unknown id has an index")
@@ -185,9 +187,11 @@ func TestWritersOfALongSequence(t *testing.T) {
 		seen = graph.MergeWriters(seen.Write(i, map[string]any{fmt.Sprintf("v%d", i): nil, "all": nil}))
 	}
 	for name, want := range map[string]int{"v0": 0, "v7": 7, "all": blueprint.MaxNodes - 1} {
-		if got, ok := seen.Of(name); !ok || got != want {
-			t.Errorf("%s was written by %d, want %d", name, got, want)
-		}
+		t.Run(name, func(t *testing.T) {
+			if got, ok := seen.Of(name); !ok || got != want {
+				t.Errorf("%s was written by %d, want %d", name, got, want)
+			}
+		})
 	}
 	if _, ok := seen.Of("nobody"); ok {
 		t.Error("an unset variable has a writer")

@@ -72,12 +72,14 @@ func TestManyMistakes(t *testing.T) {
 		"templates":     func() []Issue { return Validate(map[string]any{"nodes": templates}, nil, catalogue, check) },
 		"unknown types": func() []Issue { return Validate(map[string]any{"nodes": templates}, nil, Catalogue{}, check) },
 	} {
-		issues := find()
-		if len(issues) < MaxIssues || len(issues) > MaxIssues+1 {
-			t.Errorf("%s: %d issues", name, len(issues))
-		}
-		if last := issues[len(issues)-1]; len(issues) > MaxIssues && (last.Severity != SeverityError || !strings.Contains(last.Message, "there are more issues")) {
-			t.Errorf("%s: the last is %+v", name, last)
-		}
+		t.Run(name, func(t *testing.T) {
+			issues := find()
+			if len(issues) < MaxIssues || len(issues) > MaxIssues+1 {
+				t.Errorf("%d issues", len(issues))
+			}
+			if last := issues[len(issues)-1]; len(issues) > MaxIssues && (last.Severity != SeverityError || !strings.Contains(last.Message, "there are more issues")) {
+				t.Errorf("the last is %+v", last)
+			}
+		})
 	}
 }

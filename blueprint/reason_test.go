@@ -40,21 +40,23 @@ func TestReasonSentences(t *testing.T) {
 		{blueprint.NewReason(blueprint.ReasonChannel, "got", "", "wanted", "x"), `the event has no channel; the trigger listens to "x"`},
 		{blueprint.MessageReason(blueprint.ReasonInput, "inputData.n: must be a number"), "inputData.n: must be a number"},
 	} {
-		stored := blueprint.Reason{Code: c.why.Code}
-		if len(c.why.Params) > 0 {
-			data, err := blueprint.Encode(c.why.Params)
-			if err != nil {
-				t.Fatal(err)
+		t.Run(c.want, func(t *testing.T) {
+			stored := blueprint.Reason{Code: c.why.Code}
+			if len(c.why.Params) > 0 {
+				data, err := blueprint.Encode(c.why.Params)
+				if err != nil {
+					t.Fatal(err)
+				}
+				value, err := blueprint.Decode(data)
+				if err != nil {
+					t.Fatal(err)
+				}
+				stored.Params = value.(map[string]any)
 			}
-			value, err := blueprint.Decode(data)
-			if err != nil {
-				t.Fatal(err)
+			if got := c.why.String(); got != c.want || stored.String() != c.want {
+				t.Errorf("%s: %q, stored %q; want %q", c.why.Code, got, stored.String(), c.want)
 			}
-			stored.Params = value.(map[string]any)
-		}
-		if got := c.why.String(); got != c.want || stored.String() != c.want {
-			t.Errorf("%s: %q, stored %q; want %q", c.why.Code, got, stored.String(), c.want)
-		}
+		})
 	}
 	if got := blueprint.MessageReason(blueprint.ReasonMessage, strings.Repeat("é", 200)).String(); len(got) > 300 || !strings.HasSuffix(got, "é…") {
 		t.Errorf("a long sentence is %q", got)
@@ -63,9 +65,11 @@ func TestReasonSentences(t *testing.T) {
 
 func TestInWords(t *testing.T) {
 	for text, want := range map[string]string{"1m": "1 minute", "6m40s": "6 min 40 s", "40s": "40 seconds", "1h": "1 hour", "1h5m": "1 h 5 min", "48h": "2 days", "49h": "2 days 1 h", "-5m": "5 minutes"} {
-		d, err := time.ParseDuration(text)
-		if got := blueprint.InWords(d); err != nil || got != want {
-			t.Errorf("%s: %q", text, got)
-		}
+		t.Run(text, func(t *testing.T) {
+			d, err := time.ParseDuration(text)
+			if got := blueprint.InWords(d); err != nil || got != want {
+				t.Errorf("%q", got)
+			}
+		})
 	}
 }

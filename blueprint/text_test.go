@@ -20,26 +20,32 @@ func TestIsUnprintable(t *testing.T) {
 		'a': false, ' ': false, '\u00a0': false, '\u200c': false, '\u200d': false, 0xe0020: false, 0xe007f: false, 0x0600: false, // an Arabic number sign precedes digits
 		'\n': true, 0x7f: true, '\u200b': true, '\u202e': true, '\u2028': true, '\u2029': true, '\ufeff': true, 0xe0001: true, 0xe0080: false, // unassigned
 	} {
-		if got := blueprint.IsUnprintable(r); got != want {
-			t.Errorf("%U: got %v, want %v", r, got, want)
-		}
+		t.Run(fmt.Sprint(r), func(t *testing.T) {
+			if got := blueprint.IsUnprintable(r); got != want {
+				t.Errorf("%U: got %v, want %v", r, got, want)
+			}
+		})
 	}
 }
 
 func TestIsOneLine(t *testing.T) {
 	for text, want := range map[string]bool{"": true, "a ä 👩\u200d🚀": true, "a\nb": false, "a\tb": false, "a\u0085": false, "a\u2028b": false, "a\u2029b": false, "\xff": false} {
-		if got := blueprint.IsOneLine(text); got != want {
-			t.Errorf("%q: got %v, want %v", text, got, want)
-		}
+		t.Run(text, func(t *testing.T) {
+			if got := blueprint.IsOneLine(text); got != want {
+				t.Errorf("got %v, want %v", got, want)
+			}
+		})
 	}
 }
 
 // A text that is no UTF-8 has no character to end at.
 func TestPrefixOfBrokenText(t *testing.T) {
 	for text, want := range map[string]string{"\x80\x80\x80": "", "a\x80\x80": ""} {
-		if got := blueprint.Prefix(text, 2); got != want {
-			t.Errorf("%q: got %q, want %q", text, got, want)
-		}
+		t.Run(text, func(t *testing.T) {
+			if got := blueprint.Prefix(text, 2); got != want {
+				t.Errorf("got %q, want %q", got, want)
+			}
+		})
 	}
 }
 
@@ -47,17 +53,21 @@ func TestShellWord(t *testing.T) {
 	for word, want := range map[string]string{
 		"azAZ09@%+=:,./_-": "azAZ09@%+=:,./_-", "": "''", "a b": "'a b'", "it's": `'it'\''s'`, "$x": "'$x'", "`": "'`'", "{": "'{'", "[": "'['", ";": "';'", "é": "'é'", "~": "'~'",
 	} {
-		if got := blueprint.ShellWord(word); got != want {
-			t.Errorf("%q: got %s, want %s", word, got, want)
-		}
+		t.Run(word, func(t *testing.T) {
+			if got := blueprint.ShellWord(word); got != want {
+				t.Errorf("got %s, want %s", got, want)
+			}
+		})
 	}
 }
 
 func TestSlug(t *testing.T) {
 	for text, want := range map[string]string{"az AZ 09": "az-az-09", "a/b:c": "a-b-c", "`a{z@": "a-z", " -- ": "", "Äa": "a", "": ""} {
-		if got := blueprint.Slug(text); got != want {
-			t.Errorf("%q: got %q, want %q", text, got, want)
-		}
+		t.Run(text, func(t *testing.T) {
+			if got := blueprint.Slug(text); got != want {
+				t.Errorf("got %q, want %q", got, want)
+			}
+		})
 	}
 }
 
@@ -100,17 +110,21 @@ func TestIsMailDomain(t *testing.T) {
 		"example.org": true, "a": true, "xn--bcher-kva.example": true, "1.2": true, label + ".org": true, long: true,
 		"": false, ".": false, "a.": false, ".a": false, "a..b": false, "Example.org": false, "a_b.org": false, "a b": false, "-a.org": false, "a-.org": false, label + "a.org": false, long + "a": false, "ä.org": false,
 	} {
-		if got := blueprint.IsMailDomain(text); got != want {
-			t.Errorf("%q: got %v, want %v", text, got, want)
-		}
+		t.Run(text, func(t *testing.T) {
+			if got := blueprint.IsMailDomain(text); got != want {
+				t.Errorf("got %v, want %v", got, want)
+			}
+		})
 	}
 }
 
 func TestWithArticle(t *testing.T) {
 	for word, want := range map[string]string{"event": "an event", "node": "a node", "": "a "} {
-		if got := blueprint.WithArticle(word); got != want {
-			t.Errorf("%q: got %q, want %q", word, got, want)
-		}
+		t.Run(word, func(t *testing.T) {
+			if got := blueprint.WithArticle(word); got != want {
+				t.Errorf("got %q, want %q", got, want)
+			}
+		})
 	}
 }
 
@@ -120,9 +134,11 @@ func TestInWordsOfEveryLength(t *testing.T) {
 		0: "0 seconds", time.Second: "1 second", 59 * time.Second: "59 seconds", time.Minute: "1 minute", 61 * time.Second: "1 min 1 s", 59 * time.Minute: "59 minutes", time.Hour: "1 hour", time.Hour + time.Second: "1 h 0 min",
 		time.Hour + time.Minute: "1 h 1 min", 2 * time.Hour: "2 hours", 23*time.Hour + 59*time.Minute: "23 h 59 min", day: "1 day", day + time.Minute: "1 day 0 h", day + time.Second: "1 day 0 h", 25 * time.Hour: "1 day 1 h", 48 * time.Hour: "2 days", 50 * time.Hour: "2 days 2 h", -time.Minute: "1 minute", 1400 * time.Millisecond: "1 second",
 	} {
-		if got := blueprint.InWords(d); got != want {
-			t.Errorf("%s: got %q, want %q", d, got, want)
-		}
+		t.Run(fmt.Sprint(d), func(t *testing.T) {
+			if got := blueprint.InWords(d); got != want {
+				t.Errorf("got %q, want %q", got, want)
+			}
+		})
 	}
 }
 
@@ -183,9 +199,11 @@ func TestNameConnections(t *testing.T) {
 		{"open", (&blueprint.OpenConnection{ID: one, Name: "CRM"}).Text(), `connection "CRM"`},
 		{"open, personal", (&blueprint.OpenConnection{ID: one, Name: "CRM", Personal: true}).Text(), "connection (" + one + ")"},
 	} {
-		if test.got != test.want {
-			t.Errorf("%s: got %s, want %s", test.name, test.got, test.want)
-		}
+		t.Run(test.name, func(t *testing.T) {
+			if test.got != test.want {
+				t.Errorf("got %s, want %s", test.got, test.want)
+			}
+		})
 	}
 }
 
@@ -303,14 +321,18 @@ func TestErrorReasons(t *testing.T) {
 	for err, want := range map[error]blueprint.Code{
 		nil: "", errors.New("x"): blueprint.CodeInternal, fmt.Errorf("x: %w", plain): blueprint.CodeForbidden,
 	} {
-		if got := blueprint.CodeOf(err); got != want {
-			t.Errorf("%v: got the code %q, want %q", err, got, want)
-		}
+		t.Run(fmt.Sprint(err), func(t *testing.T) {
+			if got := blueprint.CodeOf(err); got != want {
+				t.Errorf("got the code %q, want %q", got, want)
+			}
+		})
 	}
 	for status, want := range map[int]blueprint.Code{400: blueprint.CodeBadRequest, 403: blueprint.CodeForbidden, 503: blueprint.CodeUnavailable, 200: "", 418: ""} {
-		if got := blueprint.CodeForStatus(status); got != want {
-			t.Errorf("%d: got the code %q, want %q", status, got, want)
-		}
+		t.Run(fmt.Sprint(status), func(t *testing.T) {
+			if got := blueprint.CodeForStatus(status); got != want {
+				t.Errorf("got the code %q, want %q", got, want)
+			}
+		})
 	}
 	for _, code := range []blueprint.Code{blueprint.CodeForbidden, "ODD"} {
 		want := map[bool][2]int{true: {-32003, 403}, false: {-32603, 500}}[code == blueprint.CodeForbidden]
@@ -360,13 +382,15 @@ func TestWholeNumber(t *testing.T) {
 		"0": int64(0), "-7": int64(-7), "1e3": int64(1000), "100.0": int64(100), "9223372036854775807": int64(1<<63 - 1), "9007199254740992.0": int64(1 << 53), "-9007199254740992.0": int64(-1 << 53),
 		"9007199254740994.0": nil, "-9007199254740994.0": nil, "1.5": nil, "1e400": nil, `"1"`: nil, "null": nil,
 	} {
-		var got any
-		if n, ok := blueprint.WholeNumber(decode(t, text)); ok {
-			got = n
-		}
-		if got != want {
-			t.Errorf("%s: got %v, want %v", text, got, want)
-		}
+		t.Run(text, func(t *testing.T) {
+			var got any
+			if n, ok := blueprint.WholeNumber(decode(t, text)); ok {
+				got = n
+			}
+			if got != want {
+				t.Errorf("got %v, want %v", got, want)
+			}
+		})
 	}
 }
 
@@ -395,17 +419,21 @@ func TestEncodings(t *testing.T) {
 		t.Errorf("a value that is no JSON became %s, want an error", got)
 	}
 	for text, want := range map[string]int{"1": 0, "{}": 1, `[{"a":[1]},[]]`: 3, `"[[[\"[["`: 0, `["\\",[]]`: 2, `[[],[],[[]]]`: 3} {
-		if got := blueprint.Depth([]byte(text)); got != want {
-			t.Errorf("%s: got the depth %d, want %d", text, got, want)
-		}
+		t.Run(text, func(t *testing.T) {
+			if got := blueprint.Depth([]byte(text)); got != want {
+				t.Errorf("got the depth %d, want %d", got, want)
+			}
+		})
 	}
 }
 
 func TestNeedsStub(t *testing.T) {
 	for by, want := range map[blueprint.Answerer]string{blueprint.AnsweredByItself: "false false", blueprint.AnsweredByCassette: "false true", blueprint.AnsweredByStub: "true true"} {
-		kind := &blueprint.NodeType{AnsweredBy: by}
-		if got := fmt.Sprint(kind.NeedsStub(true), kind.NeedsStub(false)); got != want {
-			t.Errorf("answered by %q, with and without a cassette: got %s, want %s", by, got, want)
-		}
+		t.Run(fmt.Sprint(by), func(t *testing.T) {
+			kind := &blueprint.NodeType{AnsweredBy: by}
+			if got := fmt.Sprint(kind.NeedsStub(true), kind.NeedsStub(false)); got != want {
+				t.Errorf("answered by %q, with and without a cassette: got %s, want %s", by, got, want)
+			}
+		})
 	}
 }

@@ -21,8 +21,10 @@ func TestToolName(t *testing.T) {
 		{long, "", "", strings.TrimRight(strings.Repeat("long-", 13)[:64], "-")},
 		{long, "", owner, strings.TrimRight(strings.Repeat("long-", 13)[:52], "-") + "_by_12345678"},
 	} {
-		if got := blueprint.ToolName(c.label, c.title, c.owner); got != c.want || len(got) > blueprint.MaxToolName {
-			t.Errorf("%q, %q, %q: %q, want %q", c.label, c.title, c.owner, got, c.want)
-		}
+		t.Run(c.want, func(t *testing.T) {
+			if got := blueprint.ToolName(c.label, c.title, c.owner); got != c.want || len(got) > blueprint.MaxToolName {
+				t.Errorf("%q, %q, %q: %q, want %q", c.label, c.title, c.owner, got, c.want)
+			}
+		})
 	}
 }

@@ -1,6 +1,7 @@
 package blueprint_test
 
 import (
+	"fmt"
 	"testing"
 
 	"blueprintd/blueprint"
@@ -22,9 +23,11 @@ func TestTriggerIsOpen(t *testing.T) {
 		{"slack", `{}`, false},
 		{"api", `{}`, false},
 	} {
-		trigger := blueprint.Trigger{Type: c.kind, Config: object(t, c.config)}
-		if got := trigger.IsOpen(); got != c.want {
-			t.Errorf("%s %s: %v", c.kind, c.config, got)
-		}
+		t.Run(fmt.Sprint(c.kind, " ", c.config), func(t *testing.T) {
+			trigger := blueprint.Trigger{Type: c.kind, Config: object(t, c.config)}
+			if got := trigger.IsOpen(); got != c.want {
+				t.Errorf("%s %s: %v", c.kind, c.config, got)
+			}
+		})
 	}
 }

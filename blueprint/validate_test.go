@@ -174,17 +174,21 @@ func TestValidateReferences(t *testing.T) {
 func TestValidateHintsAreBounded(t *testing.T) {
 	// The 50th search is made, the next one is not.
 	for _, test := range []struct{ use, hint string }{{"color%s", "color1"}, {"nodes.node%s.output", "node1"}} {
-		for before, want := range map[int]bool{49: true, 50: false} {
-			var uses []string
-			for i := range before {
-				uses = append(uses, fmt.Sprintf(`"`+test.use+`"`, fmt.Sprint("xyzxyz", i)))
+		t.Run(test.use, func(t *testing.T) {
+			for before, want := range map[int]bool{49: true, 50: false} {
+				t.Run(fmt.Sprint(before), func(t *testing.T) {
+					var uses []string
+					for i := range before {
+						uses = append(uses, fmt.Sprintf(`"`+test.use+`"`, fmt.Sprint("xyzxyz", i)))
+					}
+					uses = append(uses, fmt.Sprintf(`"`+test.use+`"`, "11"))
+					got := findings(t, nodes(node("node1", "note", `"uses":[`+strings.Join(uses, ",")+`]`)), `[{"name":"color1"}]`)
+					if last := got[before]; strings.Contains(last, `did you mean "`+test.hint) != want {
+						t.Errorf("after %d searches: %q; want a hint: %v", before, last, want)
+					}
+				})
 			}
-			uses = append(uses, fmt.Sprintf(`"`+test.use+`"`, "11"))
-			got := findings(t, nodes(node("node1", "note", `"uses":[`+strings.Join(uses, ",")+`]`)), `[{"name":"color1"}]`)
-			if last := got[before]; strings.Contains(last, `did you mean "`+test.hint) != want {
-				t.Errorf("after %d searches: %q; want a hint: %v", before, last, want)
-			}
-		}
+		})
 	}
 }
 

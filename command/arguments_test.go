@@ -56,10 +56,12 @@ func TestFlagsFirst(t *testing.T) {
 		{"help serve", "help serve"},
 		{"", ""},
 	} {
-		args := append([]string{"blueprintd"}, strings.Fields(c.given)...)
-		if got := strings.Join(flagsFirst(application(Program{}, nil, io.Discard, io.Discard), args)[1:], " "); got != c.want {
-			t.Errorf("flagsFirst(%s) = %s, want %s", c.given, got, c.want)
-		}
+		t.Run(c.given, func(t *testing.T) {
+			args := append([]string{"blueprintd"}, strings.Fields(c.given)...)
+			if got := strings.Join(flagsFirst(application(Program{}, nil, io.Discard, io.Discard), args)[1:], " "); got != c.want {
+				t.Errorf("flagsFirst(%s) = %s, want %s", c.given, got, c.want)
+			}
+		})
 	}
 }
 
@@ -80,9 +82,11 @@ func TestExplain(t *testing.T) {
 		{"without a hint", blueprint.WithHint(fmt.Errorf("store: x: %w", blueprint.Errorf(blueprint.CodeNotFound, "gone")), "look"), 1, "gone", "look"},
 		{"with its own hint", blueprint.WithHint(known, "look"), 1, "it is taken", "take another"},
 	} {
-		if code, message, hint := explained(c.err); code != c.code || message != c.message || hint != c.hint {
-			t.Errorf("%s: explain = %d %q %q, want %d %q %q", c.name, code, message, hint, c.code, c.message, c.hint)
-		}
+		t.Run(c.name, func(t *testing.T) {
+			if code, message, hint := explained(c.err); code != c.code || message != c.message || hint != c.hint {
+				t.Errorf("explain = %d %q %q, want %d %q %q", code, message, hint, c.code, c.message, c.hint)
+			}
+		})
 	}
 	var out strings.Builder
 	report(&out, errors.New("one\ntwo\n"))
@@ -93,8 +97,10 @@ func TestExplain(t *testing.T) {
 
 func TestQuoted(t *testing.T) {
 	for given, want := range map[string]string{"my.db": "my.db", "": "''", "my data/x.db": "'my data/x.db'", "it's": `'it'\''s'`, "$HOME": "'$HOME'", "a;b": "'a;b'"} {
-		if got := blueprint.ShellWord(given); got != want {
-			t.Errorf("blueprint.ShellWord(%q) = %s, want %s", given, got, want)
-		}
+		t.Run(given, func(t *testing.T) {
+			if got := blueprint.ShellWord(given); got != want {
+				t.Errorf("blueprint.ShellWord(%q) = %s, want %s", given, got, want)
+			}
+		})
 	}
 }

@@ -45,24 +45,26 @@ func TestCompletion(t *testing.T) {
 		{"sync flows --db x.db --a", []string{"--apply", "--adopt"}, nil},
 		{"nonsense --", []string{"--help"}, nil},
 	} {
-		var out, bad bytes.Buffer
-		args := append(append([]string{"blueprintd"}, strings.Fields(test.line)...), completionAsked)
-		if code := run(t, args, strings.NewReader(""), &out, &bad); code != 0 || bad.Len() > 0 {
-			t.Errorf("%s: %d %s", test.line, code, &bad)
-		}
-		got := strings.Fields(out.String())
-		for _, want := range test.want {
-			if !slices.Contains(got, want) {
-				t.Errorf("%s: %s is not offered, but %v", test.line, want, got)
+		t.Run(test.line, func(t *testing.T) {
+			var out, bad bytes.Buffer
+			args := append(append([]string{"blueprintd"}, strings.Fields(test.line)...), completionAsked)
+			if code := run(t, args, strings.NewReader(""), &out, &bad); code != 0 || bad.Len() > 0 {
+				t.Errorf("%d %s", code, &bad)
 			}
-		}
-		for _, not := range test.not {
-			if slices.Contains(got, not) {
-				t.Errorf("%s: %s is offered", test.line, not)
+			got := strings.Fields(out.String())
+			for _, want := range test.want {
+				if !slices.Contains(got, want) {
+					t.Errorf("%s is not offered, but %v", want, got)
+				}
 			}
-		}
-		if len(test.want) == 0 && len(got) > 0 {
-			t.Errorf("%s: %v is offered", test.line, got)
-		}
+			for _, not := range test.not {
+				if slices.Contains(got, not) {
+					t.Errorf("%s is offered", not)
+				}
+			}
+			if len(test.want) == 0 && len(got) > 0 {
+				t.Errorf("%v is offered", got)
+			}
+		})
 	}
 }

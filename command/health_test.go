@@ -39,23 +39,26 @@ func TestHealth(t *testing.T) {
 	t.Cleanup(other.Close)
 	t.Setenv("HTTP_PROXY", other.URL) // which is not asked
 	for _, c := range []struct {
+		name string
 		args []string
 		code int
 		want string
 	}{
-		{[]string{"--addr", address}, 0, s.Host + " is ready\n"},
-		{[]string{"--addr", "0.0.0.0:" + port}, 0, s.Host + " is ready\n"},
-		{[]string{"--addr", ":" + port}, 0, s.Host + " is ready\n"},
-		{[]string{"--url", s.Host + "/anything"}, 0, s.Host + " is ready\n"},
-		{[]string{"--addr", secureAddress}, 0, "is ready\n"},
-		{[]string{"--url", "https://" + secureAddress}, 0, "https://" + secureAddress + " is ready\n"},
-		{[]string{"--url", starting.URL}, 1, "blueprintd: " + starting.URL + " is not ready\nhint: wait for it to start or stop\n"},
-		{[]string{"--url", other.URL}, 1, "does not answer: HTTP 404, which is not a response of blueprintd"},
+		{"address", []string{"--addr", address}, 0, s.Host + " is ready\n"},
+		{"any address", []string{"--addr", "0.0.0.0:" + port}, 0, s.Host + " is ready\n"},
+		{"port", []string{"--addr", ":" + port}, 0, s.Host + " is ready\n"},
+		{"URL", []string{"--url", s.Host + "/anything"}, 0, s.Host + " is ready\n"},
+		{"TLS address", []string{"--addr", secureAddress}, 0, "is ready\n"},
+		{"TLS URL", []string{"--url", "https://" + secureAddress}, 0, "https://" + secureAddress + " is ready\n"},
+		{"server that starts", []string{"--url", starting.URL}, 1, "blueprintd: " + starting.URL + " is not ready\nhint: wait for it to start or stop\n"},
+		{"other program", []string{"--url", other.URL}, 1, "does not answer: HTTP 404, which is not a response of blueprintd"},
 	} {
-		var out, errs bytes.Buffer
-		code := run(t, append([]string{"blueprintd", "health"}, c.args...), nil, &out, &errs)
-		if code != c.code || !strings.Contains(out.String()+errs.String(), c.want) {
-			t.Errorf("health %q: %d %s%s, want %d %s", c.args, code, out.String(), errs.String(), c.code, c.want)
-		}
+		t.Run(c.name, func(t *testing.T) {
+			var out, errs bytes.Buffer
+			code := run(t, append([]string{"blueprintd", "health"}, c.args...), nil, &out, &errs)
+			if code != c.code || !strings.Contains(out.String()+errs.String(), c.want) {
+				t.Errorf("health %q: %d %s%s, want %d %s", c.args, code, out.String(), errs.String(), c.code, c.want)
+			}
+		})
 	}
 }

@@ -29,18 +29,20 @@ func TestCommandsPrintNothingThatDisturbs(t *testing.T) {
 			return nil
 		},
 	} {
-		out.Reset()
-		if err := print(); err != nil {
-			t.Fatal(err)
-		}
-		if text := out.String(); strings.ContainsFunc(strings.ReplaceAll(text, "\n", ""), blueprint.IsUnprintable) || !strings.Contains(text, "愛") || kind != "JSON" && strings.Contains(text, "\nroot") {
-			t.Errorf("%s: %q", kind, text)
-		}
-		if kind == "JSON" {
-			var back struct{ Name string }
-			if err := json.Unmarshal(out.Bytes(), &back); err != nil || back.Name != name {
-				t.Errorf("read back: %q, %v", back.Name, err)
+		t.Run(kind, func(t *testing.T) {
+			out.Reset()
+			if err := print(); err != nil {
+				t.Fatal(err)
 			}
-		}
+			if text := out.String(); strings.ContainsFunc(strings.ReplaceAll(text, "\n", ""), blueprint.IsUnprintable) || !strings.Contains(text, "愛") || kind != "JSON" && strings.Contains(text, "\nroot") {
+				t.Errorf("%q", text)
+			}
+			if kind == "JSON" {
+				var back struct{ Name string }
+				if err := json.Unmarshal(out.Bytes(), &back); err != nil || back.Name != name {
+					t.Errorf("read back: %q, %v", back.Name, err)
+				}
+			}
+		})
 	}
 }

@@ -15,14 +15,18 @@ func TestParseKeep(t *testing.T) {
 		"all": {}, "0": {}, "100000": {Rows: 100_000}, "1000": {Rows: 1000}, "90d": {Age: 90 * 24 * time.Hour}, "36h": {Age: 36 * time.Hour},
 		"1.5d": {Age: 36 * time.Hour}, "1h30m": {Age: 90 * time.Minute}, "1m": {Age: time.Minute},
 	} {
-		if got, err := parseKeep(text, "runs"); err != nil || got != want {
-			t.Errorf("parseKeep(%q) = %+v, %v, want %+v", text, got, err, want)
-		}
+		t.Run(text, func(t *testing.T) {
+			if got, err := parseKeep(text, "runs"); err != nil || got != want {
+				t.Errorf("parseKeep(%q) = %+v, %v, want %+v", text, got, err, want)
+			}
+		})
 	}
 	for text, says := range map[string]string{"90": "90 runs, or 90d?", "1": "1 runs, or 1d?", "999": "999 runs, or 999d?", "": "want an age", "none": "want an age"} {
-		if got, err := parseKeep(text, "runs"); err == nil || !strings.Contains(err.Error(), says) {
-			t.Errorf("parseKeep(%q) = %+v, %v, want an error with %q", text, got, err, says)
-		}
+		t.Run(text, func(t *testing.T) {
+			if got, err := parseKeep(text, "runs"); err == nil || !strings.Contains(err.Error(), says) {
+				t.Errorf("parseKeep(%q) = %+v, %v, want an error with %q", text, got, err, says)
+			}
+		})
 	}
 	for _, text := range []string{"", "-1", "-1d", "59s", "90 d", "d", "NaNd", "1e9d", "1e99d", "Infd", "none", "9999999999999999999"} {
 		if got, err := parseKeep(text, "runs"); err == nil {

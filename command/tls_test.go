@@ -3,6 +3,7 @@ package command
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -17,6 +18,7 @@ func TestFlagsOfTLS(t *testing.T) {
 	if err := os.WriteFile(junk, []byte("junk"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	short := strings.NewReplacer(one.Cert, "cert.pem", one.Key, "key.pem", other.Key, "other.pem", folder, "folder")
 	const domain = "--acme-domain=flows.example.org"
 	for _, c := range []struct {
 		flags []string
@@ -41,10 +43,12 @@ func TestFlagsOfTLS(t *testing.T) {
 		{[]string{domain, "--acme-directory", "http://ca.example.org/dir"}, "write an https address"},
 		{[]string{domain, "--acme-http-addr", "80"}, "write HOST:PORT"},
 	} {
-		stdout, stderr := &process.Output{}, &process.Output{}
-		code := run(t, append([]string{"blueprintd", "serve", "--addr", "127.0.0.1:0"}, c.flags...), nil, stdout, stderr)
-		if text := stderr.String(); code != ExitUsage || !process.ContainsAll(text, c.want, "\nhint: ") {
-			t.Errorf("%v: exit code %d, want %q in\n%s", c.flags, code, c.want, text)
-		}
+		t.Run(short.Replace(c.want), func(t *testing.T) {
+			stdout, stderr := &process.Output{}, &process.Output{}
+			code := run(t, append([]string{"blueprintd", "serve", "--addr", "127.0.0.1:0"}, c.flags...), nil, stdout, stderr)
+			if text := stderr.String(); code != ExitUsage || !process.ContainsAll(text, c.want, "\nhint: ") {
+				t.Errorf("%v: exit code %d, want %q in\n%s", c.flags, code, c.want, text)
+			}
+		})
 	}
 }

@@ -29,12 +29,14 @@ func TestWhatARunRefusesIsAnError(t *testing.T) {
 		{each("len(item)"), "this always gives a number", each("len(item) > 1")},
 		{node("switch", "cases: [{when: 'true', handle: a}, {when: '[]', handle: b}]"), "config.cases[1].when: a condition must give true or false, this always gives an array", node("switch", "cases: [{when: 'input.a', handle: a}]")},
 	} {
-		if told := lines(checked(t, c.bad)); !strings.Contains(told, c.want) || !strings.HasPrefix(told, "error ") || strings.Count(told, "\n") != 1 {
-			t.Errorf("%s: %s", c.bad, told)
-		}
-		if told := lines(checked(t, c.good)); told != "" {
-			t.Errorf("%s: %s", c.good, told)
-		}
+		t.Run(c.want, func(t *testing.T) {
+			if told := lines(checked(t, c.bad)); !strings.Contains(told, c.want) || !strings.HasPrefix(told, "error ") || strings.Count(told, "\n") != 1 {
+				t.Error(told)
+			}
+			if told := lines(checked(t, c.good)); told != "" {
+				t.Errorf("%s: %s", c.good, told)
+			}
+		})
 	}
 }
 

@@ -75,12 +75,14 @@ func TestWarnings(t *testing.T) {
 		{"slack without a secret", file(a) + "triggers: [{triggerType: slack}]\n", "has no signingSecret, so it refuses every delivery", file(a) + "triggers: [{triggerType: slack, config: {signing_secret: shared-with-them}}]\n"},
 		{"open webhook, off", file(a) + "triggers: [{triggerType: webhook, config: {respond: wait}}]\n", "has no secret", file(a) + "triggers: [{triggerType: webhook, isActive: false}]\n"},
 	} {
-		if told := lines(checked(t, c.bad)); !strings.Contains(told, c.want) || strings.Contains(told, "error ") && c.name != "near node" && c.name != "file member" {
-			t.Errorf("%s: %s", c.name, told)
-		}
-		if told := lines(checked(t, c.good)); told != "" && (!strings.Contains(told, "never") || strings.Contains(told, c.want)) {
-			t.Errorf("%s, when all is well: %s", c.name, told)
-		}
+		t.Run(c.name, func(t *testing.T) {
+			if told := lines(checked(t, c.bad)); !strings.Contains(told, c.want) || strings.Contains(told, "error ") && c.name != "near node" && c.name != "file member" {
+				t.Error(told)
+			}
+			if told := lines(checked(t, c.good)); told != "" && (!strings.Contains(told, "never") || strings.Contains(told, c.want)) {
+				t.Errorf("%s, when all is well: %s", c.name, told)
+			}
+		})
 	}
 }
 
@@ -132,29 +134,31 @@ func TestSecretsInPlainText(t *testing.T) {
 		{"x", "https://example.com:8080/@me", ""},
 		{"x", "ghp_short and AKIA and eyJ.eyJ", ""},
 	} {
-		value, err := json.Marshal(c.value)
-		if err != nil {
-			t.Fatal(err)
-		}
-		text := `{"title": "T", "blueprint_map": {"nodes": [{"id": "a", "type": "set", "title": "A", "config": {"values": {"` + c.key + `": ` + string(value) + `}}}]}}`
-		doc, err := document.Parse("x.json", []byte(text))
-		if err != nil {
-			t.Fatal(err)
-		}
-		r := &project.Reader{Blueprint: &project.Blueprint{Document: doc}}
-		r.Read()
-		told, secret := "", false
-		for _, issue := range r.Issues {
-			if strings.Contains(issue.Message, "looks like ") {
-				told, secret = issue.Message, true
-				if shown := doc.ExcerptOf(issue) + doc.Point(issue); strings.Contains(shown, c.value) || strings.Contains(shown, "0123456789") || strings.Contains(shown, "012345") || !strings.Contains(shown, "****") {
-					t.Errorf("%s is shown: %s", c.want, shown)
+		t.Run(c.key+" "+c.value, func(t *testing.T) {
+			value, err := json.Marshal(c.value)
+			if err != nil {
+				t.Fatal(err)
+			}
+			text := `{"title": "T", "blueprint_map": {"nodes": [{"id": "a", "type": "set", "title": "A", "config": {"values": {"` + c.key + `": ` + string(value) + `}}}]}}`
+			doc, err := document.Parse("x.json", []byte(text))
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := &project.Reader{Blueprint: &project.Blueprint{Document: doc}}
+			r.Read()
+			told, secret := "", false
+			for _, issue := range r.Issues {
+				if strings.Contains(issue.Message, "looks like ") {
+					told, secret = issue.Message, true
+					if shown := doc.ExcerptOf(issue) + doc.Point(issue); strings.Contains(shown, c.value) || strings.Contains(shown, "0123456789") || strings.Contains(shown, "012345") || !strings.Contains(shown, "****") {
+						t.Errorf("%s is shown: %s", c.want, shown)
+					}
 				}
 			}
-		}
-		if secret != (c.want != "") || !strings.Contains(told, c.want+" in plain text") && secret {
-			t.Errorf("%s: %.12s...: %q, want %q", c.key, c.value, told, c.want)
-		}
+			if secret != (c.want != "") || !strings.Contains(told, c.want+" in plain text") && secret {
+				t.Errorf("%s: %.12s...: %q, want %q", c.key, c.value, told, c.want)
+			}
+		})
 	}
 }
 

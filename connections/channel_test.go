@@ -97,12 +97,14 @@ func TestChannelNameRefused(t *testing.T) {
 			http.Redirect(w, r, "http://127.0.0.2:1/", http.StatusFound)
 		}, "127.0.0.2"},
 	} {
-		slack.respondWith(c.answer)
-		name, err := w.service.ChannelName(t.Context(), ann, id, "C1")
-		var failure *blueprint.Failure
-		if name != "" || !errors.As(err, &failure) || !strings.Contains(failure.Message, c.want) || strings.Contains(err.Error(), "s3cret") {
-			t.Errorf("%q %v, want %q", name, err, c.want)
-		}
+		t.Run(c.want, func(t *testing.T) {
+			slack.respondWith(c.answer)
+			name, err := w.service.ChannelName(t.Context(), ann, id, "C1")
+			var failure *blueprint.Failure
+			if name != "" || !errors.As(err, &failure) || !strings.Contains(failure.Message, c.want) || strings.Contains(err.Error(), "s3cret") {
+				t.Errorf("%q %v, want %q", name, err, c.want)
+			}
+		})
 	}
 	// Failures are not cached.
 	slack.respondWith(text(`{"ok": true, "channel": {"name": "general"}}`))

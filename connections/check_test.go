@@ -153,13 +153,15 @@ func TestConnectionTestOAuth(t *testing.T) {
 		t.Errorf("%d requests, want one for each test", p.requests())
 	}
 	for age, requests := range map[time.Duration]int{time.Second - time.Millisecond: 0, time.Second: 1} {
-		w.testConnection(ann, own)
-		before := p.requests()
-		w.pass(age)
-		if ok, message := w.testConnection(ann, own); !ok || p.requests()-before != requests {
-			t.Errorf("with a token of %s: %v %s after %d requests, want %d", age, ok, message, p.requests()-before, requests)
-		}
-		w.pass(time.Minute)
+		t.Run(fmt.Sprint(age), func(t *testing.T) {
+			w.testConnection(ann, own)
+			before := p.requests()
+			w.pass(age)
+			if ok, message := w.testConnection(ann, own); !ok || p.requests()-before != requests {
+				t.Errorf("with a token of %s: %v %s after %d requests, want %d", age, ok, message, p.requests()-before, requests)
+			}
+			w.pass(time.Minute)
+		})
 	}
 	id := w.login(p, "")
 	ok, message := w.testConnection(ann, id)

@@ -190,27 +190,29 @@ func TestRefreshOutlivesItsCaller(t *testing.T) {
 // Another process may refresh or replace the token at the same time.
 func TestTokenChangedConcurrently(t *testing.T) {
 	for name, invalid := range map[string]bool{"while it is saved": false, "while the service revokes the old one": true} {
-		w, p := newEnv(t), newProvider(t)
-		id := w.signedIn(p, "")
-		old := w.store.tokens[id+ann]
-		w.pass(2 * time.Hour)
-		p.answer = func(w2 http.ResponseWriter, _ *http.Request) bool {
-			p.answer = nil
-			p.serial++
-			fresh := strings.NewReplacer("access-token-2", "access-token-elsewhere", "2026-03-01T13", "2026-03-01T20", "refresh-token-2", "refresh-token-elsewhere").Replace(string(old))
-			p.access["access-token-elsewhere"] = true
-			w.store.mu.Lock()
-			w.store.tokens[id+ann] = []byte(fresh)
-			w.store.mu.Unlock()
-			if invalid {
-				clear(p.refresh)
+		t.Run(name, func(t *testing.T) {
+			w, p := newEnv(t), newProvider(t)
+			id := w.signedIn(p, "")
+			old := w.store.tokens[id+ann]
+			w.pass(2 * time.Hour)
+			p.answer = func(w2 http.ResponseWriter, _ *http.Request) bool {
+				p.answer = nil
+				p.serial++
+				fresh := strings.NewReplacer("access-token-2", "access-token-elsewhere", "2026-03-01T13", "2026-03-01T20", "refresh-token-2", "refresh-token-elsewhere").Replace(string(old))
+				p.access["access-token-elsewhere"] = true
+				w.store.mu.Lock()
+				w.store.tokens[id+ann] = []byte(fresh)
+				w.store.mu.Unlock()
+				if invalid {
+					clear(p.refresh)
+				}
+				return false
 			}
-			return false
-		}
-		open, err := w.open(ann, id)
-		if err != nil || !slices.Contains(open.Secrets, "access-token-elsewhere") || !bytes.Contains(w.store.tokens[id+ann], []byte("elsewhere")) {
-			t.Errorf("%s: %v %+v", name, err, open)
-		}
+			open, err := w.open(ann, id)
+			if err != nil || !slices.Contains(open.Secrets, "access-token-elsewhere") || !bytes.Contains(w.store.tokens[id+ann], []byte("elsewhere")) {
+				t.Errorf("%v %+v", err, open)
+			}
+		})
 	}
 }
 
@@ -313,19 +315,21 @@ func TestClientAuthentication(t *testing.T) {
 		inBody       bool
 		requests     int // for two tokens
 	}{{"in the header", "s3cret", false, 2}, {"in the body", "s3cret!", true, 3}, {"public", "", true, 2}} {
-		w, p := newEnv(t), newProvider(t)
-		p.secret, p.inBody, p.expire = test.secret, test.inBody, 60
-		config := `{"flow": "client_credentials", "tokenUrl": "` + p.URL + `/token", "clientId": "the-client"`
-		if test.secret != "" {
-			config += `, "clientSecret": "` + test.secret + `"`
-		}
-		id := w.add(ann, blueprint.ConnectionOAuth2, config+"}")
-		w.mustOpen(ann, id)
-		w.pass(time.Minute)
-		w.mustOpen(ann, id)
-		if p.requests() != test.requests {
-			t.Errorf("%s: %d requests", test.name, p.requests())
-		}
+		t.Run(test.name, func(t *testing.T) {
+			w, p := newEnv(t), newProvider(t)
+			p.secret, p.inBody, p.expire = test.secret, test.inBody, 60
+			config := `{"flow": "client_credentials", "tokenUrl": "` + p.URL + `/token", "clientId": "the-client"`
+			if test.secret != "" {
+				config += `, "clientSecret": "` + test.secret + `"`
+			}
+			id := w.add(ann, blueprint.ConnectionOAuth2, config+"}")
+			w.mustOpen(ann, id)
+			w.pass(time.Minute)
+			w.mustOpen(ann, id)
+			if p.requests() != test.requests {
+				t.Errorf("%d requests", p.requests())
+			}
+		})
 	}
 }
 
@@ -366,25 +370,27 @@ func TestTokenHosts(t *testing.T) {
 		{"ann's token for the organization's, used by bob's", "org:" + bob, "org:" + ann, "authorization_code", "", "host_not_allowed"},
 		{"ann's connection for another organization", "org2:" + ann, "org:" + ann, "client_credentials", "", "host_not_allowed"},
 	} {
-		w, p := newEnv(t), newProvider(t)
-		login := w.add(test.loginOwner, blueprint.ConnectionOAuth2, `{"flow": "`+test.flow+`", "authorizationUrl": "`+p.URL+`/authorize", "tokenUrl": "`+p.URL+`/token", "clientId": "the-client", "clientSecret": "the-client-secret"`+test.hosts+`}`)
-		id := w.add(test.owner, blueprint.ConnectionHTTP, `{"auth": {"type": "oauth2", "connectionId": "`+login+`"}, "hosts": ["localhost", "127.0.0.1"]}`)
-		if test.flow == "authorization_code" {
-			if status, text, _ := newPerson("node").visit(t, w.paused(ann, id)); status != 200 {
-				t.Fatalf("%s: %d %s", test.name, status, text)
+		t.Run(test.name, func(t *testing.T) {
+			w, p := newEnv(t), newProvider(t)
+			login := w.add(test.loginOwner, blueprint.ConnectionOAuth2, `{"flow": "`+test.flow+`", "authorizationUrl": "`+p.URL+`/authorize", "tokenUrl": "`+p.URL+`/token", "clientId": "the-client", "clientSecret": "the-client-secret"`+test.hosts+`}`)
+			id := w.add(test.owner, blueprint.ConnectionHTTP, `{"auth": {"type": "oauth2", "connectionId": "`+login+`"}, "hosts": ["localhost", "127.0.0.1"]}`)
+			if test.flow == "authorization_code" {
+				if status, text, _ := newPerson("node").visit(t, w.paused(ann, id)); status != 200 {
+					t.Fatalf("%d %s", status, text)
+				}
 			}
-		}
-		open := w.mustOpen(ann, id)
-		request, _ := http.NewRequest(http.MethodGet, elsewhere, nil)
-		if got := failure(open.Authorize(t.Context(), request)); got != test.want || (got == "") != strings.HasPrefix(request.Header.Get("Authorization"), "Bearer access-token-") {
-			t.Errorf("%s: %q %v, want %q", test.name, got, request.Header, test.want)
-		}
-		if !slices.Contains(open.Secrets, "the-client-secret") || open.Type != blueprint.ConnectionHTTP {
-			t.Errorf("%s: %+v", test.name, open)
-		}
-		request, _ = http.NewRequest(http.MethodGet, "https://else.example/", nil)
-		if got := failure(open.Authorize(t.Context(), request)); got != "host_not_allowed" {
-			t.Errorf("%s: elsewhere %q", test.name, got)
-		}
+			open := w.mustOpen(ann, id)
+			request, _ := http.NewRequest(http.MethodGet, elsewhere, nil)
+			if got := failure(open.Authorize(t.Context(), request)); got != test.want || (got == "") != strings.HasPrefix(request.Header.Get("Authorization"), "Bearer access-token-") {
+				t.Errorf("%q %v, want %q", got, request.Header, test.want)
+			}
+			if !slices.Contains(open.Secrets, "the-client-secret") || open.Type != blueprint.ConnectionHTTP {
+				t.Errorf("%+v", open)
+			}
+			request, _ = http.NewRequest(http.MethodGet, "https://else.example/", nil)
+			if got := failure(open.Authorize(t.Context(), request)); got != "host_not_allowed" {
+				t.Errorf("elsewhere %q", got)
+			}
+		})
 	}
 }

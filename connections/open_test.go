@@ -48,36 +48,38 @@ func TestOpen(t *testing.T) {
 		{"mcp-server", `{"url": "https://[2001:db8::1]/mcp"}`, "https://[2001:db8:0::1]/mcp", "/mcp", "", ""},
 		{"smtp", `{"host": "mail.example", "port": 587, "username": "me", "password": "pw", "tls": "starttls", "from": "me@mail.example"}`, "", "", "basic", "pw"},
 	} {
-		w := newEnv(t)
-		open := w.mustOpen(ann, w.add(ann, test.kind, test.config))
-		if open.Auth != test.auth || strings.Join(open.Secrets, " ") != test.secrets || open.SignIn || open.Renew != nil {
-			t.Errorf("%s: auth %q, secrets %q", test.config, open.Auth, open.Secrets)
-		}
-		if test.address == "" {
-			if open.Authorize != nil || len(open.Hosts) > 0 {
-				t.Errorf("%s: it has credentials for HTTP", test.config)
+		t.Run(test.config+" "+test.address, func(t *testing.T) {
+			w := newEnv(t)
+			open := w.mustOpen(ann, w.add(ann, test.kind, test.config))
+			if open.Auth != test.auth || strings.Join(open.Secrets, " ") != test.secrets || open.SignIn || open.Renew != nil {
+				t.Errorf("%s: auth %q, secrets %q", test.config, open.Auth, open.Secrets)
 			}
-			continue
-		}
-		request, err := http.NewRequest(http.MethodGet, test.address, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		request.Header.Set("Authorization", "from the config")
-		request.Header.Del("Authorization")
-		got := failure(open.Authorize(context.Background(), request))
-		if got == "" {
-			got = request.URL.RequestURI()
-			var headers []string
-			for name := range request.Header {
-				headers = append(headers, " "+name+"="+request.Header.Get(name))
+			if test.address == "" {
+				if open.Authorize != nil || len(open.Hosts) > 0 {
+					t.Errorf("%s: it has credentials for HTTP", test.config)
+				}
+				return
 			}
-			slices.Sort(headers)
-			got += strings.Join(headers, "")
-		}
-		if got != test.want {
-			t.Errorf("%s at %s: %s, want %s", test.config, test.address, got, test.want)
-		}
+			request, err := http.NewRequest(http.MethodGet, test.address, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			request.Header.Set("Authorization", "from the config")
+			request.Header.Del("Authorization")
+			got := failure(open.Authorize(context.Background(), request))
+			if got == "" {
+				got = request.URL.RequestURI()
+				var headers []string
+				for name := range request.Header {
+					headers = append(headers, " "+name+"="+request.Header.Get(name))
+				}
+				slices.Sort(headers)
+				got += strings.Join(headers, "")
+			}
+			if got != test.want {
+				t.Errorf("%s at %s: %s, want %s", test.config, test.address, got, test.want)
+			}
+		})
 	}
 }
 
@@ -116,10 +118,12 @@ func TestUnusableConnections(t *testing.T) {
 		"a plain token address": {broken("oauth2", map[string]any{"flow": "client_credentials", "tokenUrl": "http://login.example/"}), "connection_unavailable"},
 		"an unknown flow":       {broken("oauth2", map[string]any{"flow": "implicit", "tokenUrl": "https://login.example/"}), "connection_unavailable"},
 	} {
-		open, err := w.open(ann, test.id)
-		if got := failure(err); got != test.want || open != nil {
-			t.Errorf("%s: %v, want %s", name, err, test.want)
-		}
+		t.Run(name, func(t *testing.T) {
+			open, err := w.open(ann, test.id)
+			if got := failure(err); got != test.want || open != nil {
+				t.Errorf("%v, want %s", err, test.want)
+			}
+		})
 	}
 	if p.requests() != 0 {
 		t.Error("a token was requested")

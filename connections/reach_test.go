@@ -26,17 +26,19 @@ func TestTokenHostsAfterConfigChange(t *testing.T) {
 		{"ann sent all of one that bob made", ann, ann, bob, ann, ""},
 		{"bob's own, as ann sent it", ann, ann, ann, bob, "host_not_allowed"},
 	} {
-		for _, kind := range []blueprint.ConnectionType{blueprint.ConnectionHTTP, blueprint.ConnectionMCPServer} {
-			w, p := newEnv(t), newProvider(t)
-			login := w.add("org:"+test.loginCreator, blueprint.ConnectionOAuth2, `{"flow": "client_credentials", "tokenUrl": "`+p.URL+`/token", "clientId": "the-client", "clientSecret": "the-client-secret"}`)
-			where := map[blueprint.ConnectionType]string{blueprint.ConnectionHTTP: `"hosts": ["localhost"]`, blueprint.ConnectionMCPServer: `"url": "http://localhost:1/"`}[kind]
-			id := w.add("org:"+test.namingCreator, kind, `{"auth": {"type": "oauth2", "connectionId": "`+login+`"}, `+where+`}`)
-			w.store.connections[id].ConfiguredBy, w.store.connections[login].ConfiguredBy = test.naming, test.login
-			request, _ := http.NewRequest(http.MethodGet, "http://localhost:1/", nil)
-			if got := failure(w.mustOpen(bob, id).Authorize(t.Context(), request)); got != test.want || (got == "") != (request.Header.Get("Authorization") != "") {
-				t.Errorf("%s, %s: %q, want %q", test.name, kind, got, test.want)
+		t.Run(test.name, func(t *testing.T) {
+			for _, kind := range []blueprint.ConnectionType{blueprint.ConnectionHTTP, blueprint.ConnectionMCPServer} {
+				w, p := newEnv(t), newProvider(t)
+				login := w.add("org:"+test.loginCreator, blueprint.ConnectionOAuth2, `{"flow": "client_credentials", "tokenUrl": "`+p.URL+`/token", "clientId": "the-client", "clientSecret": "the-client-secret"}`)
+				where := map[blueprint.ConnectionType]string{blueprint.ConnectionHTTP: `"hosts": ["localhost"]`, blueprint.ConnectionMCPServer: `"url": "http://localhost:1/"`}[kind]
+				id := w.add("org:"+test.namingCreator, kind, `{"auth": {"type": "oauth2", "connectionId": "`+login+`"}, `+where+`}`)
+				w.store.connections[id].ConfiguredBy, w.store.connections[login].ConfiguredBy = test.naming, test.login
+				request, _ := http.NewRequest(http.MethodGet, "http://localhost:1/", nil)
+				if got := failure(w.mustOpen(bob, id).Authorize(t.Context(), request)); got != test.want || (got == "") != (request.Header.Get("Authorization") != "") {
+					t.Errorf("%s, %s: %q, want %q", test.name, kind, got, test.want)
+				}
 			}
-		}
+		})
 	}
 }
 
@@ -55,9 +57,11 @@ func TestLoopbackPortsAndNames(t *testing.T) {
 		{local, "http://b.localhost/", "host_not_allowed"},
 		{local, "https://b.localhost/", ""},
 	} {
-		request, _ := http.NewRequest(http.MethodGet, test.address, nil)
-		if got := failure(w.mustOpen(ann, test.id).Authorize(t.Context(), request)); got != test.want {
-			t.Errorf("%s: %q, want %q", test.address, got, test.want)
-		}
+		t.Run(strings.Replace(test.address, strings.TrimPrefix(p.URL, "http:"), "//provider", 1), func(t *testing.T) {
+			request, _ := http.NewRequest(http.MethodGet, test.address, nil)
+			if got := failure(w.mustOpen(ann, test.id).Authorize(t.Context(), request)); got != test.want {
+				t.Errorf("%q, want %q", got, test.want)
+			}
+		})
 	}
 }

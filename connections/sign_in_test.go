@@ -29,41 +29,46 @@ func TestSignIn(t *testing.T) {
 		"names the issuer":   func(p *provider) { p.iss = p.URL },
 		"tokens for a bot":   func(p *provider) { p.kind = "bot" },
 	} {
-		for _, agent := range []string{"node", browser} {
-			w, p := newEnv(t), newProvider(t)
-			change(p)
-			id := w.login(p, "")
-			person := newPerson(agent)
-			address := w.paused(ann, id)
-			status, text, _ := person.visit(t, address)
-			if agent == browser {
-				if status != 200 || !strings.Contains(text, "Sign in at 127.0.0.1") || !strings.Contains(text, "read, write") || strings.Contains(text, "<b>") || p.serial > 0 {
-					t.Fatalf("%s: %d %s", name, status, text)
+		t.Run(name, func(t *testing.T) {
+			for _, agent := range []string{"node", browser} {
+				w, p := newEnv(t), newProvider(t)
+				change(p)
+				id := w.login(p, "")
+				person := newPerson(agent)
+				address := w.paused(ann, id)
+				status, text, _ := person.visit(t, address)
+				if agent == browser {
+					if status != 200 || !strings.Contains(text, "Sign in at 127.0.0.1") || !strings.Contains(text, "read, write") || strings.Contains(text, "<b>") {
+						t.Fatalf("%d %s, want 200 with the address and the scopes read, write", status, text)
+					}
+					if p.serial > 0 {
+						t.Fatalf("the provider was asked %d times, want none", p.serial)
+					}
+					status, text, _ = person.visit(t, w.web.URL+linkIn(t, text))
 				}
-				status, text, _ = person.visit(t, w.web.URL+linkIn(t, text))
+				if status != 200 || !strings.Contains(text, "You are signed in") || strings.Contains(text, "<b>") {
+					t.Fatalf("%s, %s: %d %s", name, agent, status, text)
+				}
+				if !slices.Equal(w.resumed, []string{"exec_1/node"}) {
+					t.Errorf("resumed %q", w.resumed)
+				}
+				open := w.mustOpen(ann, id)
+				if status, body := w.get(open, p.URL+"/api"); status != 200 || body != "welcome" {
+					t.Errorf("%d %s", status, body)
+				}
+				if !open.SignIn || open.Auth != "oauth2" || len(open.Secrets) != 3 || !slices.Equal(open.Hosts, []string{strings.TrimPrefix(p.URL, "http://")}) {
+					t.Errorf("%+v", open)
+				}
+				if status, text, _ := person.visit(t, address); status != 200 || !strings.Contains(text, "You are signed in") {
+					t.Errorf("the address afterwards: %d %s", status, text)
+				}
+				request := p.received[len(p.received)-1]
+				if request.Get("code_verifier") == "" || request.Get("redirect_uri") != w.web.URL+"/oauth/callback" {
+					t.Errorf("requested with %v", request)
+				}
+				w.noSecrets(p)
 			}
-			if status != 200 || !strings.Contains(text, "You are signed in") || strings.Contains(text, "<b>") {
-				t.Fatalf("%s, %s: %d %s", name, agent, status, text)
-			}
-			if !slices.Equal(w.resumed, []string{"exec_1/node"}) {
-				t.Errorf("%s: resumed %q", name, w.resumed)
-			}
-			open := w.mustOpen(ann, id)
-			if status, body := w.get(open, p.URL+"/api"); status != 200 || body != "welcome" {
-				t.Errorf("%s: %d %s", name, status, body)
-			}
-			if !open.SignIn || open.Auth != "oauth2" || len(open.Secrets) != 3 || !slices.Equal(open.Hosts, []string{strings.TrimPrefix(p.URL, "http://")}) {
-				t.Errorf("%s: %+v", name, open)
-			}
-			if status, text, _ := person.visit(t, address); status != 200 || !strings.Contains(text, "You are signed in") {
-				t.Errorf("%s: the address afterwards: %d %s", name, status, text)
-			}
-			request := p.received[len(p.received)-1]
-			if request.Get("code_verifier") == "" || request.Get("redirect_uri") != w.web.URL+"/oauth/callback" {
-				t.Errorf("%s: requested with %v", name, request)
-			}
-			w.noSecrets(p)
-		}
+		})
 	}
 }
 
@@ -99,9 +104,11 @@ func TestPageHeaders(t *testing.T) {
 			"Content-Security-Policy": "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(hash[:]) + "'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
 			"Referrer-Policy":         "no-referrer", "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff", "Content-Type": "text/html; charset=utf-8",
 		} {
-			if header.Get(name) != want {
-				t.Errorf("%s: %s is %q", address, name, header.Get(name))
-			}
+			t.Run(name, func(t *testing.T) {
+				if header.Get(name) != want {
+					t.Errorf("%s: %s is %q", address, name, header.Get(name))
+				}
+			})
 		}
 		if strings.Contains(text, "<script") || !strings.HasPrefix(text, "<!doctype html>") {
 			t.Errorf("%s: %s", address, text)
@@ -439,9 +446,11 @@ func TestInvalidTickets(t *testing.T) {
 		"far too long": "ticket=" + strings.Repeat("A", 20<<10),
 		"not a query":  "%zz",
 	} {
-		if status, text, _ := newPerson("node").visit(t, w.web.URL+"/oauth/start?"+query); status != 400 || !strings.Contains(text, "no longer valid") {
-			t.Errorf("%s: %d %s", name, status, text)
-		}
+		t.Run(name, func(t *testing.T) {
+			if status, text, _ := newPerson("node").visit(t, w.web.URL+"/oauth/start?"+query); status != 400 || !strings.Contains(text, "no longer valid") {
+				t.Errorf("%d %s", status, text)
+			}
+		})
 	}
 	w.pass(31 * 24 * time.Hour)
 	if status, _, _ := newPerson("node").visit(t, address); status != 400 {

@@ -61,10 +61,15 @@ func TestRepeatedTicketStaysValid(t *testing.T) {
 	if status, text, _ := newPerson("node").visit(t, other); status != 200 {
 		t.Fatalf("%d %s", status, text)
 	}
-	for visited, want := range map[string]int{address: 200, other: 400} {
-		if status, _, _ := newPerson("node").visit(t, visited); status != want {
-			t.Errorf("%s afterwards: %d, want %d", visited, status, want)
-		}
+	for name, c := range map[string]struct {
+		visited string
+		want    int
+	}{"repeated": {address, 200}, "other": {other, 400}} {
+		t.Run(name, func(t *testing.T) {
+			if status, _, _ := newPerson("node").visit(t, c.visited); status != c.want {
+				t.Errorf("afterwards: %d, want %d", status, c.want)
+			}
+		})
 	}
 }
 
@@ -100,14 +105,19 @@ func TestTooManyTickets(t *testing.T) {
 func TestVisitReadsOneTicket(t *testing.T) {
 	w, p := newEnv(t), newProvider(t)
 	address := w.paused(ann, w.login(p, ""))
-	for visited, want := range map[string][]string{
-		w.web.URL + "/oauth/start?ticket=" + strings.Repeat("A", 43): {"find"},
-		address: {"find", "connection", "token", "begin"},
+	for name, c := range map[string]struct {
+		visited string
+		want    []string
+	}{
+		"unknown ticket": {w.web.URL + "/oauth/start?ticket=" + strings.Repeat("A", 43), []string{"find"}},
+		"ticket":         {address, []string{"find", "connection", "token", "begin"}},
 	} {
-		w.store.calls = nil
-		newPerson("node").stop().visit(t, visited)
-		if !slices.Equal(w.store.calls, want) {
-			t.Errorf("%s: %q", visited, w.store.calls)
-		}
+		t.Run(name, func(t *testing.T) {
+			w.store.calls = nil
+			newPerson("node").stop().visit(t, c.visited)
+			if !slices.Equal(w.store.calls, c.want) {
+				t.Errorf("calls %q, want %q", w.store.calls, c.want)
+			}
+		})
 	}
 }

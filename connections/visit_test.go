@@ -37,8 +37,10 @@ func TestVisit(t *testing.T) {
 		{ann, w.add(ann, blueprint.ConnectionSlack, `{"botToken": "x"}`), blueprint.CodeBadRequest},
 		{ann, w.add(ann, blueprint.ConnectionOAuth2, `{"flow": "client_credentials", "tokenUrl": "`+p.URL+`/token", "clientId": "c", "clientSecret": "s"}`), blueprint.CodeBadRequest},
 	} {
-		if _, err := w.service.SignIn(context.Background(), test.who, test.id); blueprint.CodeOf(err) != test.want {
-			t.Errorf("%s: %v, want %s", test.id, err, test.want)
-		}
+		t.Run(test.id, func(t *testing.T) {
+			if _, err := w.service.SignIn(context.Background(), test.who, test.id); blueprint.CodeOf(err) != test.want {
+				t.Errorf("%v, want %s", err, test.want)
+			}
+		})
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"blueprintd/blueprint"
 	"blueprintd/engine"
 )
@@ -66,8 +68,11 @@ func TestEvents(t *testing.T) {
 				if c.want == "" {
 					return
 				}
-				if e := all[1]; e.OrganizationID != "org" || e.BlueprintID != r.Definition.BlueprintID || e.ExecutionID != h.ID || e.Depth != 3 || e.Root != "first" || e.At != blueprint.TimeOf(epoch) {
-					t.Errorf("%+v", e)
+				want := all[1]
+				want.OrganizationID, want.BlueprintID, want.ExecutionID = "org", r.Definition.BlueprintID, h.ID
+				want.Depth, want.Root, want.At = 3, "first", blueprint.TimeOf(epoch)
+				if diff := cmp.Diff(want, all[1]); diff != "" {
+					t.Errorf("second event (-want +got):\n%s", diff)
 				}
 			})
 		})
@@ -79,27 +84,29 @@ func TestEvents(t *testing.T) {
 func TestEventsAreNotTooDeep(t *testing.T) {
 	test(t, func(w *fixture) {
 		for levels, want := range map[int]bool{125: false, 126: false, 127: true, 200: true} {
-			var input any
-			for range levels {
-				input = []any{input}
-			}
-			var tooLarge bool
-			w.journal.setFault(func(_ int, c *blueprint.JournalCommit) error {
-				for _, e := range c.Events {
-					text := encode(map[string]any{"data": e.Data})
-					_, err := blueprint.Decode([]byte(text))
-					if tooLarge = strings.Contains(text, "outputTooLarge"); err != nil {
-						t.Errorf("%d levels: %v", levels, err)
-					}
+			t.Run(fmt.Sprint(levels), func(t *testing.T) {
+				var input any
+				for range levels {
+					input = []any{input}
 				}
-				return nil
+				var tooLarge bool
+				w.journal.setFault(func(_ int, c *blueprint.JournalCommit) error {
+					for _, e := range c.Events {
+						text := encode(map[string]any{"data": e.Data})
+						_, err := blueprint.Decode([]byte(text))
+						if tooLarge = strings.Contains(text, "outputTooLarge"); err != nil {
+							t.Errorf("%d levels: %v", levels, err)
+						}
+					}
+					return nil
+				})
+				r := request(w.define(`a pass`))
+				r.InputData = input
+				w.settle(w.startWith(r, engine.Soon).ID)
+				if tooLarge != want {
+					t.Errorf("%d levels: too large %v", levels, tooLarge)
+				}
 			})
-			r := request(w.define(`a pass`))
-			r.InputData = input
-			w.settle(w.startWith(r, engine.Soon).ID)
-			if tooLarge != want {
-				t.Errorf("%d levels: too large %v", levels, tooLarge)
-			}
 		}
 	})
 }
@@ -239,8 +246,11 @@ func TestEmit(t *testing.T) {
 		if encode(e.Data) != `{"secret":"`+token+`"}` || !slices.Equal(e.Hidden, []string{token}) {
 			t.Errorf("its data is %s, its secrets %q", encode(e.Data), e.Hidden)
 		}
-		if e.Name != "custom.x" || e.Depth != 3 || e.Key != x.ID+"/a" || e.ExecutionID != x.ID || e.BlueprintID != r.Definition.BlueprintID || e.OrganizationID != "org" {
-			t.Errorf("raised %+v", e)
+		want := e
+		want.Name, want.Depth, want.Key, want.ExecutionID = "custom.x", 3, x.ID+"/a", x.ID
+		want.BlueprintID, want.OrganizationID = r.Definition.BlueprintID, "org"
+		if diff := cmp.Diff(want, e); diff != "" {
+			t.Errorf("event (-want +got):\n%s", diff)
 		}
 	})
 }

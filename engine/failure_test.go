@@ -161,8 +161,11 @@ func testOnError(t *testing.T, lines, want, wantOutputs string) {
 			t.Errorf("outputs %s, want %s", got, wantOutputs)
 		}
 		failed := x.Status == blueprint.StatusFailed
-		if x.FailedSteps != 1 || x.Telemetry.ErrorCount != 1 || !x.Telemetry.HasErrors || x.Telemetry.CriticalErrors != failed || x.Telemetry.ErrorSummary == "" {
-			t.Errorf("%d failed steps, telemetry %+v", x.FailedSteps, x.Telemetry)
+		if x.FailedSteps != 1 || x.Telemetry.ErrorCount != 1 {
+			t.Errorf("%d failed steps and %d errors, want one", x.FailedSteps, x.Telemetry.ErrorCount)
+		}
+		if !x.Telemetry.HasErrors || x.Telemetry.CriticalErrors != failed || x.Telemetry.ErrorSummary == "" {
+			t.Errorf("telemetry %+v, want a summary of errors, critical: %v", x.Telemetry, failed)
 		}
 		if !failed && x.Progress != 100 {
 			t.Errorf("progress %d", x.Progress)

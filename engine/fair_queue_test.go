@@ -149,28 +149,30 @@ func TestFlowsRoundRobin(t *testing.T) {
 // seventeenth; of a few they leave none.
 func TestFlowsLeaveRoom(t *testing.T) {
 	for _, test := range []struct{ most, alone, group int }{{1, 1, 1}, {2, 2, 2}, {4, 4, 4}, {8, 8, 8}, {10, 9, 10}, {1000, 889, 942}} {
-		alone, group := newLoad(test.most, test.most), newLoad(test.most, test.most)
-		queue := newLoad(test.most, test.most)
-		queued := func(l *load, name string) bool {
-			f := l.flow("A", name)
-			defer l.update(f)
-			if may, _ := l.hasPlaceFor(f); !may {
-				return false
+		t.Run(fmt.Sprint(test.most), func(t *testing.T) {
+			alone, group := newLoad(test.most, test.most), newLoad(test.most, test.most)
+			queue := newLoad(test.most, test.most)
+			queued := func(l *load, name string) bool {
+				f := l.flow("A", name)
+				defer l.update(f)
+				if may, _ := l.hasPlaceFor(f); !may {
+					return false
+				}
+				l.push(f, &element[*run]{})
+				return true
 			}
-			l.push(f, &element[*run]{})
-			return true
-		}
-		waiting := 0
-		for i := range 2 * test.most {
-			alone.request("A", "1")
-			group.request("A", fmt.Sprint(i%7))
-			if queued(queue, "1") {
-				waiting++
+			waiting := 0
+			for i := range 2 * test.most {
+				alone.request("A", "1")
+				group.request("A", fmt.Sprint(i%7))
+				if queued(queue, "1") {
+					waiting++
+				}
 			}
-		}
-		if len(alone.working) != test.alone || waiting != test.alone || len(group.working) > test.group || len(group.working) < test.group-1 {
-			t.Errorf("of %d a flow alone has %d slots and %d places, a group %d slots", test.most, len(alone.working), waiting, len(group.working))
-		}
+			if len(alone.working) != test.alone || waiting != test.alone || len(group.working) > test.group || len(group.working) < test.group-1 {
+				t.Errorf("of %d a flow alone has %d slots and %d places, a group %d slots", test.most, len(alone.working), waiting, len(group.working))
+			}
+		})
 	}
 }
 

@@ -460,12 +460,14 @@ func TestStartRefuses(t *testing.T) {
 			"wrong variables": {w.defineWith(`a pass`, `[{"name": "v", "type": "number"}]`), map[string]any{"v": "1", "now": 1},
 				"variables.v: must be a number; variables.now: is a name that the service fills itself"},
 		} {
-			r := request(test.definition)
-			r.Variables = test.given
-			_, err := w.Start(r, engine.Soon)
-			if blueprint.CodeOf(err) != blueprint.CodeBadRequest || err.Error() != test.want {
-				t.Errorf("%s: got %v, want %s", name, err, test.want)
-			}
+			t.Run(name, func(t *testing.T) {
+				r := request(test.definition)
+				r.Variables = test.given
+				_, err := w.Start(r, engine.Soon)
+				if blueprint.CodeOf(err) != blueprint.CodeBadRequest || err.Error() != test.want {
+					t.Errorf("got %v, want %s", err, test.want)
+				}
+			})
 		}
 		r := request(w.define(`a pass`))
 		r.InputData = map[string]any{"x": make(chan int)}

@@ -199,11 +199,13 @@ func TestInputDataIsChecked(t *testing.T) {
 			"inputData: holds a Go value of type chan int, which is not JSON":       map[string]any{"a": make(chan int)},
 			"inputData: holds a Go value of type map[string]int, which is not JSON": map[string]int{},
 		} {
-			r := request(w.define(`a pass`))
-			r.InputData = value
-			if _, err := w.Start(r, engine.Soon); blueprint.CodeOf(err) != blueprint.CodeBadRequest || err.Error() != want {
-				t.Errorf("got %v, want %s", err, want)
-			}
+			t.Run(want, func(t *testing.T) {
+				r := request(w.define(`a pass`))
+				r.InputData = value
+				if _, err := w.Start(r, engine.Soon); blueprint.CodeOf(err) != blueprint.CodeBadRequest || err.Error() != want {
+					t.Errorf("got %v, want %s", err, want)
+				}
+			})
 		}
 	})
 }

@@ -11,6 +11,8 @@ import (
 	"time"
 	"weak"
 
+	"github.com/google/go-cmp/cmp"
+
 	"blueprintd/blueprint"
 	"blueprintd/engine"
 )
@@ -47,8 +49,11 @@ func TestPauseAndResume(t *testing.T) {
 		w.expect(x, `paused: a=completed b=paused c=pending`)
 		w.expect(w.view(h.ID), `paused: a=completed b=paused c=pending`)
 		a := x.AwaitingInput
-		if a == nil || len(x.AwaitingInputs) != 1 || a.NodeID != "b" || a.Kind != blueprint.AwaitHuman || a.Prompt != "Who is 1?" || a.RequestedAt != blueprint.TimeOf(epoch) || a.ExpiresAt != 0 {
-			t.Errorf("asked %+v", a)
+		if a == nil || len(x.AwaitingInputs) != 1 {
+			t.Fatalf("asked %+v and %d in all, want one", a, len(x.AwaitingInputs))
+		}
+		if diff := cmp.Diff([]any{"b", blueprint.AwaitHuman, "Who is 1?", blueprint.TimeOf(epoch), blueprint.Time(0)}, []any{a.NodeID, a.Kind, a.Prompt, a.RequestedAt, a.ExpiresAt}); diff != "" {
+			t.Errorf("node, kind, prompt, when and until when (-want +got):\n%s", diff)
 		}
 		if row := w.journal.stored(h.ID).Row; row.Status != blueprint.StatusPaused || row.EndTime != 0 {
 			t.Errorf("stored as %s", row.Status)

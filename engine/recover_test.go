@@ -192,29 +192,31 @@ func TestUnknownOutcome(t *testing.T) {
 		{"abort", map[string]any{"action": "abort"},
 			`failed: a=completed b=failed(aborted: whether the node took effect is unknown) c=pending !b:aborted: whether the node took effect is unknown`, 0, 1},
 	} {
-		disk, id := inFlight(t, key, lines, "b")
-		synctest.Test(t, func(t *testing.T) {
-			w := newFixture(t, disk, newLab(), key, nil)
-			defer w.stop()
-			x := w.settle(id)
-			w.expect(x, `paused: a=completed b=paused c=pending`)
-			a := x.AwaitingInput
-			if a.Kind != blueprint.AwaitUnknownOutcome || strings.Join(a.Options, " ") != "retry mark-done abort" || a.Prompt == "" {
-				t.Errorf("asked %+v", a)
-			}
-			// The question itself survives, and is asked once.
-			w.reboot()
-			w.expect(w.settle(id), `paused: a=completed b=paused c=pending`)
-			for _, bad := range []any{nil, "retry", map[string]any{"action": "forget"}} {
-				w.code(w.answer(id, "", bad), blueprint.CodeBadRequest)
-			}
-			w.answerOK(id, "b", test.input)
-			w.code(w.answer(id, "b", test.input), blueprint.CodeConflict)
-			x = w.settle(id)
-			w.expect(x, test.want)
-			if n := len(w.actions()); n != test.actions || step(x, "b").Attempt != test.try {
-				t.Errorf("%s: %d actions, attempt %d", test.name, n, step(x, "b").Attempt)
-			}
+		t.Run(test.name, func(t *testing.T) {
+			disk, id := inFlight(t, key, lines, "b")
+			synctest.Test(t, func(t *testing.T) {
+				w := newFixture(t, disk, newLab(), key, nil)
+				defer w.stop()
+				x := w.settle(id)
+				w.expect(x, `paused: a=completed b=paused c=pending`)
+				a := x.AwaitingInput
+				if a.Kind != blueprint.AwaitUnknownOutcome || strings.Join(a.Options, " ") != "retry mark-done abort" || a.Prompt == "" {
+					t.Errorf("asked %+v", a)
+				}
+				// The question itself survives, and is asked once.
+				w.reboot()
+				w.expect(w.settle(id), `paused: a=completed b=paused c=pending`)
+				for _, bad := range []any{nil, "retry", map[string]any{"action": "forget"}} {
+					w.code(w.answer(id, "", bad), blueprint.CodeBadRequest)
+				}
+				w.answerOK(id, "b", test.input)
+				w.code(w.answer(id, "b", test.input), blueprint.CodeConflict)
+				x = w.settle(id)
+				w.expect(x, test.want)
+				if n := len(w.actions()); n != test.actions || step(x, "b").Attempt != test.try {
+					t.Errorf("%d actions, attempt %d", n, step(x, "b").Attempt)
+				}
+			})
 		})
 	}
 }
@@ -223,16 +225,18 @@ func TestUnknownOutcome(t *testing.T) {
 func TestEffectOfANodeCounts(t *testing.T) {
 	key := secret.NewKey()
 	for effect, want := range map[string]blueprint.Status{"pure": blueprint.StatusCompleted, "idempotent": blueprint.StatusCompleted, "once": blueprint.StatusPaused} {
-		for _, kind := range []string{"pass", "act", "once"} {
-			disk, id := inFlight(t, key, "a "+kind+` {} | {"effect": "`+effect+`"}`, "a")
-			synctest.Test(t, func(t *testing.T) {
-				w := newFixture(t, disk, newLab(), key, nil)
-				defer w.stop()
-				if x := w.settle(id); x.Status != want {
-					t.Errorf("%s as %s: %s", kind, effect, sum(x))
-				}
-			})
-		}
+		t.Run(effect, func(t *testing.T) {
+			for _, kind := range []string{"pass", "act", "once"} {
+				disk, id := inFlight(t, key, "a "+kind+` {} | {"effect": "`+effect+`"}`, "a")
+				synctest.Test(t, func(t *testing.T) {
+					w := newFixture(t, disk, newLab(), key, nil)
+					defer w.stop()
+					if x := w.settle(id); x.Status != want {
+						t.Errorf("%s as %s: %s", kind, effect, sum(x))
+					}
+				})
+			}
+		})
 	}
 }
 
@@ -470,11 +474,13 @@ func TestPanicEndsTheProcess(t *testing.T) {
 		return
 	}
 	for name := range calls {
-		child := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$")
-		child.Env = append(os.Environ(), panicking+"="+name)
-		output, err := child.CombinedOutput()
-		if err == nil || !strings.Contains(string(output), "planted in the journal") || !strings.Contains(string(output), "recover_test.go") {
-			t.Errorf("%s: it ended with %v and printed\n%s", name, err, output)
-		}
+		t.Run(name, func(t *testing.T) {
+			child := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$")
+			child.Env = append(os.Environ(), panicking+"="+name)
+			output, err := child.CombinedOutput()
+			if err == nil || !strings.Contains(string(output), "planted in the journal") || !strings.Contains(string(output), "recover_test.go") {
+				t.Errorf("it ended with %v and printed\n%s", err, output)
+			}
+		})
 	}
 }

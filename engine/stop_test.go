@@ -28,9 +28,11 @@ func TestStopLetsNodesFinish(t *testing.T) {
 			"resume": func() error { return w.answer(h.ID, "", 1) },
 			"cancel": func() error { return w.Cancel(w.Context(), h.ID, "") },
 		} {
-			if err := call(); blueprint.CodeOf(err) != blueprint.CodeUnavailable {
-				t.Errorf("%s while it stops: %v", name, err)
-			}
+			t.Run(name, func(t *testing.T) {
+				if err := call(); blueprint.CodeOf(err) != blueprint.CodeUnavailable {
+					t.Errorf("%s while it stops: %v", name, err)
+				}
+			})
 		}
 		close(gate.open)
 		w.expect(w.wait(h), `running: a=completed b=completed c=pending`)

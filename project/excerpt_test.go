@@ -20,13 +20,15 @@ func TestExcerptsHideSecrets(t *testing.T) {
 		{"a variable", `variables: {mine: hunter22, x: 1}`, []any{"variables", "x"}},
 		{"itself", `password: hunter22`, []any{"password"}},
 	} {
-		d, err := document.Parse("x.yaml", []byte(test.text))
-		if err != nil {
-			t.Fatal(err)
-		}
-		shown := Excerpt(d, blueprint.Issue{Path: test.path}, nil, "mine")
-		if strings.Contains(shown, "hunter") || !strings.Contains(shown, "****") || !strings.Contains(shown, "^") {
-			t.Errorf("%s:\n%s", test.name, shown)
-		}
+		t.Run(test.name, func(t *testing.T) {
+			d, err := document.Parse("x.yaml", []byte(test.text))
+			if err != nil {
+				t.Fatal(err)
+			}
+			shown := Excerpt(d, blueprint.Issue{Path: test.path}, nil, "mine")
+			if strings.Contains(shown, "hunter") || !strings.Contains(shown, "****") || !strings.Contains(shown, "^") {
+				t.Errorf("%s:\n%s", test.name, shown)
+			}
+		})
 	}
 }

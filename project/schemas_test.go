@@ -3,6 +3,7 @@ package project_test
 import (
 	"bytes"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -133,9 +134,11 @@ func TestSchemaOfBlueprints(t *testing.T) {
 		trigger(`{"triggerType":"event","config":{"event":"order"}}`):                           false,
 		trigger(`{"triggerType":"pigeon"}`):                                                     false,
 	} {
-		if err := schema.Validate(decoded(t, text)); (err == nil) != good {
-			t.Errorf("%s: %v", text, err)
-		}
+		t.Run(text, func(t *testing.T) {
+			if err := schema.Validate(decoded(t, text)); (err == nil) != good {
+				t.Error(err)
+			}
+		})
 	}
 }
 
@@ -156,13 +159,15 @@ func TestSchemasOfOtherFiles(t *testing.T) {
 		{"run", "format: blueprintd-run/1\nblueprint: {title: x, blueprint_map: {nodes: []}}\nrun: {id: a, status: completed}\ncassette: null\n", true},
 		{"run", "format: blueprintd-run/1\nblueprint: {title: x, blueprint_map: {nodes: [{}]}}\nrun: {id: a, status: completed}\n", false},
 	} {
-		doc, err := document.Parse(c.schema+".yaml", []byte(c.text))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := compiledSchema(t, c.schema).Validate(doc.Value); (err == nil) != c.good {
-			t.Errorf("%s %s: %v", c.schema, c.text, err)
-		}
+		t.Run(fmt.Sprintf("%s %v %.60s", c.schema, c.good, c.text), func(t *testing.T) {
+			doc, err := document.Parse(c.schema+".yaml", []byte(c.text))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := compiledSchema(t, c.schema).Validate(doc.Value); (err == nil) != c.good {
+				t.Errorf("%s %s: %v", c.schema, c.text, err)
+			}
+		})
 	}
 	tests, err := filepath.Glob("../testdata/blueprints/*.test.yaml")
 	if err != nil {

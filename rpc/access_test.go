@@ -353,9 +353,11 @@ func TestShowNames(t *testing.T) {
 	for name, x := range map[string]*blueprint.Execution{
 		"step": run(before, grant), "run": {Failure: &blueprint.RunError{Grant: grant}},
 	} {
-		if err := s.showNames(t.Context(), blueprint.Principal{UserID: "ann"}, x); !errors.Is(err, store.grantErr) {
-			t.Errorf("grant of a %s: got the error %v, want %v", name, err, store.grantErr)
-		}
+		t.Run(name, func(t *testing.T) {
+			if err := s.showNames(t.Context(), blueprint.Principal{UserID: "ann"}, x); !errors.Is(err, store.grantErr) {
+				t.Errorf("grant of a %s: got the error %v, want %v", name, err, store.grantErr)
+			}
+		})
 	}
 }
 
@@ -454,9 +456,11 @@ func TestUnknownRunIsNotTouched(t *testing.T) {
 			return err
 		},
 	} {
-		if code := blueprint.CodeOf(call()); code != blueprint.CodeNotFound {
-			t.Errorf("%s: got %q, want %q", name, code, blueprint.CodeNotFound)
-		}
+		t.Run(name, func(t *testing.T) {
+			if code := blueprint.CodeOf(call()); code != blueprint.CodeNotFound {
+				t.Errorf("got %q, want %q", code, blueprint.CodeNotFound)
+			}
+		})
 	}
 	if runner.calls != nil || caller.Noted.Kind != "" {
 		t.Errorf("got the calls %v and the audit entry %+v, want none", runner.calls, caller.Noted)

@@ -38,14 +38,16 @@ func (elsewhere) SignIn(_ context.Context, userID, _ string) (string, error) {
 // The request for the URL of a sign-in is audited with its connection.
 func TestSignInIsNoted(t *testing.T) {
 	for user, want := range map[string]string{"u": "[u api connection.signIn connection c map[]]", "other": "[]"} {
-		store := &notes{}
-		s := &Service{Options: Options{Connections: elsewhere{}, Store: store}}
-		table := audited(store, []trpc.Procedure{trpc.Mutation("connection.signIn", blueprint.ScopeRead, s.connectionSignIn)})
-		id := map[string]any{"id": "3b241101-e2bb-4255-8caf-4136c566a962"}
-		ask(t, table[0], user, id)
-		if got := strings.ReplaceAll(fmt.Sprint(store.lines), id["id"].(string), "c"); got != want {
-			t.Errorf("%s: %s, want %s", user, got, want)
-		}
+		t.Run(user, func(t *testing.T) {
+			store := &notes{}
+			s := &Service{Options: Options{Connections: elsewhere{}, Store: store}}
+			table := audited(store, []trpc.Procedure{trpc.Mutation("connection.signIn", blueprint.ScopeRead, s.connectionSignIn)})
+			id := map[string]any{"id": "3b241101-e2bb-4255-8caf-4136c566a962"}
+			ask(t, table[0], user, id)
+			if got := strings.ReplaceAll(fmt.Sprint(store.lines), id["id"].(string), "c"); got != want {
+				t.Errorf("%s, want %s", got, want)
+			}
+		})
 	}
 }
 
@@ -90,14 +92,16 @@ func TestNoting(t *testing.T) {
 			return succeeded{}, context.Canceled
 		}, "[]"},
 	} {
-		store := &notes{}
-		table := audited(store, []trpc.Procedure{trpc.Mutation("x.y", blueprint.ScopeRead, c.run), trpc.Query("x.z", blueprint.ScopeRead, c.run)})
-		ask(t, table[0], "u", nil)
-		if name != "noted in its transaction" {
-			ask(t, table[1], "u", nil) // a query never has one
-		}
-		if got := fmt.Sprint(store.lines); got != c.want {
-			t.Errorf("%s: %s, want %s", name, got, c.want)
-		}
+		t.Run(name, func(t *testing.T) {
+			store := &notes{}
+			table := audited(store, []trpc.Procedure{trpc.Mutation("x.y", blueprint.ScopeRead, c.run), trpc.Query("x.z", blueprint.ScopeRead, c.run)})
+			ask(t, table[0], "u", nil)
+			if name != "noted in its transaction" {
+				ask(t, table[1], "u", nil) // a query never has one
+			}
+			if got := fmt.Sprint(store.lines); got != c.want {
+				t.Errorf("%s, want %s", got, c.want)
+			}
+		})
 	}
 }

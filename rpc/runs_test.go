@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"blueprintd/blueprint"
 	"blueprintd/rpc/trpc"
 )
@@ -44,31 +46,37 @@ func TestStatistics(t *testing.T) {
 		{statistics{Bucket: "hour", Timezone: "Local"}, "timezone"},
 		{statistics{Bucket: "hour", From: text("2026-03-01T00:00:00Z"), To: text("2026-02-01T00:00:00Z")}, "to"},
 	} {
-		out, err := s.runStatistics(t.Context(), &trpc.Caller{}, test.in)
-		var got []string
-		if err != nil {
-			var refused *blueprint.Error
-			if !errors.As(err, &refused) {
-				t.Fatal(err)
+		t.Run(test.want, func(t *testing.T) {
+			out, err := s.runStatistics(t.Context(), &trpc.Caller{}, test.in)
+			var got []string
+			if err != nil {
+				var refused *blueprint.Error
+				if !errors.As(err, &refused) {
+					t.Fatal(err)
+				}
+				for _, issue := range refused.Issues {
+					got = append(got, blueprint.PathText(issue.Path))
+				}
+				if got := strings.Join(got, " "); got != test.want {
+					t.Errorf("%+v: %v, want %q", test.in, err, test.want)
+				}
+				return
 			}
-			for _, issue := range refused.Issues {
-				got = append(got, blueprint.PathText(issue.Path))
+			for _, b := range out.Buckets {
+				got = append(got, b.Start.Time().Format("01-02T15 ")+fmt.Sprint(b.Completed))
 			}
-			if got := strings.Join(got, " "); got != test.want {
-				t.Errorf("%+v: %v, want %q", test.in, err, test.want)
+			if got := strings.Join(got, ", ") + "; " + fmt.Sprint(out.Totals.Completed); got != test.want {
+				t.Errorf("%+v: %s, want %s", test.in, got, test.want)
 			}
-			continue
-		}
-		for _, b := range out.Buckets {
-			got = append(got, b.Start.Time().Format("01-02T15 ")+fmt.Sprint(b.Completed))
-		}
-		if got := strings.Join(got, ", ") + "; " + fmt.Sprint(out.Totals.Completed); got != test.want {
-			t.Errorf("%+v: %s, want %s", test.in, got, test.want)
-		}
+		})
 	}
 	out, err := s.runStatistics(t.Context(), &trpc.Caller{}, statistics{Bucket: "hour"})
-	if err != nil || len(out.Buckets) != 24 || out.Buckets[23].Start.String() != "2026-03-29T12:00:00.000Z" || *out.Buckets[23].MeanMs != 12000 || *out.Totals.SlowestMs != 23000 || *out.Totals.MeanMs != 11500 {
-		t.Errorf("%v %+v", err, out)
+	if err != nil || len(out.Buckets) != 24 {
+		t.Fatalf("%v, %d buckets, want 24", err, len(out.Buckets))
+	}
+	last := out.Buckets[23]
+	if diff := cmp.Diff([]any{"2026-03-29T12:00:00.000Z", 12000.0, int64(23000), 11500.0}, []any{last.Start.String(), *last.MeanMs, *out.Totals.SlowestMs, *out.Totals.MeanMs}); diff != "" {
+		t.Errorf("last start, its mean, the slowest and the mean of all (-want +got):\n%s", diff)
 	}
 	if out, err := s.runStatistics(t.Context(), &trpc.Caller{}, statistics{Bucket: "hour", From: text("2026-02-15T21:00:00Z")}); err != nil || len(out.Buckets) != 1000 {
 		t.Errorf("%v, %d buckets", err, len(out.Buckets))

@@ -2,11 +2,14 @@ package server
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"blueprintd/blueprint"
 	"blueprintd/server/limits"
@@ -30,9 +33,11 @@ func TestHealthUnderLoad(t *testing.T) {
 			{http.MethodGet, "/healthz"}: http.StatusOK, {http.MethodHead, "/healthz"}: http.StatusOK, {http.MethodGet, "/readyz"}: http.StatusOK,
 			{http.MethodPost, "/healthz"}: http.StatusServiceUnavailable, {http.MethodGet, "/"}: http.StatusServiceUnavailable,
 		} {
-			if got := ask(handler, request[0], request[1]); got != want {
-				t.Errorf("%s: status %d, want %d", request, got, want)
-			}
+			t.Run(fmt.Sprint(request), func(t *testing.T) {
+				if got := ask(handler, request[0], request[1]); got != want {
+					t.Errorf("status %d, want %d", got, want)
+				}
+			})
 		}
 	})))
 	ask(handler, http.MethodGet, "/busy")
@@ -54,10 +59,12 @@ func TestSchedulesCheck(t *testing.T) {
 			"5 overdue: a since " + at.String() + ", b since " + (at + 1000).String() + ", and 3 more", "restart the server"},
 		{triggers.Stats{Overdue: 1, WatchError: "x"}, []triggers.OverdueSchedule{{TriggerID: "a"}}, "1 overdue: a cannot be read", "update the config"},
 	} {
-		got := schedulesCheck(test.stats, test.first)
-		if got.Detail != test.says || !strings.Contains(got.Hint, test.hint) || got.OK != (test.hint == "") || got.OK != (got.Hint == "") {
-			t.Errorf("%+v: %+v", test.stats, got)
-		}
+		t.Run(test.says, func(t *testing.T) {
+			got := schedulesCheck(test.stats, test.first)
+			if got.Detail != test.says || !strings.Contains(got.Hint, test.hint) || got.OK != (test.hint == "") || got.OK != (got.Hint == "") {
+				t.Errorf("%+v: %+v", test.stats, got)
+			}
+		})
 	}
 }
 
@@ -76,9 +83,15 @@ func TestTriggersCheck(t *testing.T) {
 		{named, 5, nil, "5 triggers were switched off by the server: a (20 runs in a row failed, the last of them exec_1), b (20 runs in a row failed, the last of them exec_2), and 3 more", "why ID"},
 		{nil, 0, errors.New("the disk is gone"), "triggers cannot be read: the disk is gone", "disk"},
 	} {
-		got := triggersCheck(test.first, test.total, test.err)
-		if got.Name != "triggers" || got.Detail != test.says || !strings.Contains(got.Hint, test.hint) || got.OK != (test.hint == "") || got.OK != (got.Hint == "") {
-			t.Errorf("%+v: %+v", test, got)
-		}
+		t.Run(test.says, func(t *testing.T) {
+			got := triggersCheck(test.first, test.total, test.err)
+			want := check{Name: "triggers", OK: test.hint == "", Detail: test.says, Hint: got.Hint}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("check (-want +got):\n%s", diff)
+			}
+			if !strings.Contains(got.Hint, test.hint) || got.OK != (got.Hint == "") {
+				t.Errorf("hint %q, want %q in it, and none if all is well", got.Hint, test.hint)
+			}
+		})
 	}
 }

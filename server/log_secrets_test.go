@@ -99,8 +99,10 @@ func TestLogsHaveNoSecrets(t *testing.T) {
 		}
 	}
 	for name, one := range map[string]string{"secret variable": canary, "secret of the webhook": hookSecret, "input": input, "key": key} {
-		if in := servertest.Found(text, one); in != nil {
-			t.Errorf("the %s is in the log as %q:\n%s", name, in, text)
-		}
+		t.Run(name, func(t *testing.T) {
+			if in := servertest.Found(text, one); in != nil {
+				t.Errorf("the %s is in the log as %q:\n%s", name, in, text)
+			}
+		})
 	}
 }

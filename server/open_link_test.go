@@ -57,9 +57,11 @@ func TestOpenLinkIsFor(t *testing.T) {
 		"a certificate of the machine": {certified(true), true},
 		"a certificate of a name":      {certified(false), false},
 	} {
-		if s := servertest.New(t, develops, test.change); (s.Link != nil) != test.want {
-			t.Errorf("%s: there is one: %v", name, s.Link != nil)
-		}
+		t.Run(name, func(t *testing.T) {
+			if s := servertest.New(t, develops, test.change); (s.Link != nil) != test.want {
+				t.Errorf("there is one: %v", s.Link != nil)
+			}
+		})
 	}
 	s := servertest.New(t, develops)
 	if answer := visit(t.Context(), s, strings.Replace(s.Link.URL(), "127.0.0.1", "flows.example.org", 1)); answer.StatusCode == http.StatusSeeOther {
@@ -79,9 +81,11 @@ func TestOpenLinkIsNotWasted(t *testing.T) {
 		"fetched":      visit(t.Context(), s, s.Link.URL(), "Sec-Purpose", "prefetch;prerender"),
 		"fetched once": visit(t.Context(), s, s.Link.URL(), "Purpose", "prefetch"),
 	} {
-		if answer.StatusCode != http.StatusServiceUnavailable || len(answer.Cookies()) > 0 {
-			t.Errorf("%s: %s", name, answer.Status)
-		}
+		t.Run(name, func(t *testing.T) {
+			if answer.StatusCode != http.StatusServiceUnavailable || len(answer.Cookies()) > 0 {
+				t.Error(answer.Status)
+			}
+		})
 	}
 	first := s.Link.URL()
 	answer := visit(t.Context(), s, first, "User-Agent", "a browser")

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -131,17 +132,19 @@ func TestOperatorsAreOnThisMachine(t *testing.T) {
 		{from: "127.0.0.1:1234", header: []string{"X-Real-IP", "127.0.0.1"}},
 		{from: "127.0.0.1:1234", header: []string{"Via", "1.1 proxy"}},
 	} {
-		host := strings.TrimPrefix(cmp.Or(test.host, "localhost"), "-") // "-" is none
-		got, unknown := ask("/metrics", test.from, host, test.header...), ask("/metrixx", test.from, host, test.header...)
-		if test.may != (got.Code == http.StatusOK) || !test.may && (got.Code != unknown.Code || strings.Replace(got.Body.String(), "metrics", "metrixx", 1) != unknown.Body.String()) {
-			t.Errorf("metrics for %s at %q %v: %d %.100s", test.from, host, test.header, got.Code, got.Body)
-		}
-		if got := ask("/readyz?verbose", test.from, host, test.header...); got.Code != http.StatusOK || test.may != strings.Contains(got.Body.String(), `"checks"`) {
-			t.Errorf("readyz?verbose for %s at %q %v: %d %s", test.from, host, test.header, got.Code, got.Body)
-		}
-		if got := ask("/healthz", test.from, host, test.header...); got.Code != http.StatusOK {
-			t.Errorf("healthz for %s: %d", test.from, got.Code)
-		}
+		t.Run(fmt.Sprint(test.from, " ", test.host, " ", test.header), func(t *testing.T) {
+			host := strings.TrimPrefix(cmp.Or(test.host, "localhost"), "-") // "-" is none
+			got, unknown := ask("/metrics", test.from, host, test.header...), ask("/metrixx", test.from, host, test.header...)
+			if test.may != (got.Code == http.StatusOK) || !test.may && (got.Code != unknown.Code || strings.Replace(got.Body.String(), "metrics", "metrixx", 1) != unknown.Body.String()) {
+				t.Errorf("metrics for %s at %q %v: %d %.100s", test.from, host, test.header, got.Code, got.Body)
+			}
+			if got := ask("/readyz?verbose", test.from, host, test.header...); got.Code != http.StatusOK || test.may != strings.Contains(got.Body.String(), `"checks"`) {
+				t.Errorf("readyz?verbose for %s at %q %v: %d %s", test.from, host, test.header, got.Code, got.Body)
+			}
+			if got := ask("/healthz", test.from, host, test.header...); got.Code != http.StatusOK {
+				t.Errorf("healthz for %s: %d", test.from, got.Code)
+			}
+		})
 	}
 }
 
@@ -153,9 +156,11 @@ func TestMetricsHaveAnAddressOfTheirOwn(t *testing.T) {
 	}
 	other := servertest.Caller{Server: &servertest.Server{Server: s.Server, Host: "http://" + s.MetricsListener.Addr().String(), Client: s.Client}}
 	for path, want := range map[string]int{"/metrics": 200, "/healthz": 200, "/readyz": 200, "/readyz?verbose": 200, "/": 404, "/api/trpc/blueprint.list": 404} {
-		if got := other.Send(t, http.MethodGet, path, "", "Via", "1.1 proxy"); got.Status != want {
-			t.Errorf("%s: %d %s", path, got.Status, got.Text)
-		}
+		t.Run(path, func(t *testing.T) {
+			if got := other.Send(t, http.MethodGet, path, "", "Via", "1.1 proxy"); got.Status != want {
+				t.Errorf("%d %s", got.Status, got.Text)
+			}
+		})
 	}
 	parseMetrics(t, other.Send(t, http.MethodGet, "/metrics", "").Text)
 	taken := server.Options{Database: server.Database{Schema: schema, Ephemeral: true}, Network: server.Network{Addr: "127.0.0.1:0", MetricsAddr: s.MetricsListener.Addr().String()}, Version: version, APIKey: testKey, Clock: clock.Real{}, Logger: slog.New(slog.DiscardHandler), Out: io.Discard}
@@ -201,9 +206,11 @@ func TestDatabaseCheck(t *testing.T) {
 		"stuck with others waiting":         {store.Stats{LastCommit: now.Add(-time.Minute), Queued: 3, BusySince: now.Add(-11 * time.Second)}, false},
 		"stuck with nobody waiting as well": {store.Stats{LastCommit: now.Add(-time.Minute), BusySince: now.Add(-11 * time.Second)}, false},
 	} {
-		if got := server.DatabaseCheck(&test.stats, now); got.OK != test.ok || got.OK != (got.Hint == "") {
-			t.Errorf("%s: %+v", name, got)
-		}
+		t.Run(name, func(t *testing.T) {
+			if got := server.DatabaseCheck(&test.stats, now); got.OK != test.ok || got.OK != (got.Hint == "") {
+				t.Errorf("%+v", got)
+			}
+		})
 	}
 }
 

@@ -77,10 +77,12 @@ func TestNoServiceManager(t *testing.T) {
 		{"", "", 0},
 		{"soon", "", 0},
 	} {
-		t.Setenv("WATCHDOG_USEC", test.limit)
-		t.Setenv("WATCHDOG_PID", test.pid)
-		if n := newNotifier(logger); n.Interval != test.want {
-			t.Errorf("%v: notifies every %s", test, n.Interval)
-		}
+		t.Run(test.limit+" "+test.pid, func(t *testing.T) {
+			t.Setenv("WATCHDOG_USEC", test.limit)
+			t.Setenv("WATCHDOG_PID", test.pid)
+			if n := newNotifier(logger); n.Interval != test.want {
+				t.Errorf("%v: notifies every %s", test, n.Interval)
+			}
+		})
 	}
 }

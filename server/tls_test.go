@@ -3,6 +3,7 @@ package server
 import (
 	"bytes"
 	"crypto/tls"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -33,10 +34,12 @@ func TestSecureHost(t *testing.T) {
 		{"127.0.0.1:8787", []string{"*.example.org"}, "127.0.0.1:8787"},
 		{"[::1]:443", []string{"::1"}, "[::1]"},
 	} {
-		s := &site{Listener: atAddress(t, c.address), Certificates: named(c.names)}
-		if got := s.chooseSecureHost(); got != c.want {
-			t.Errorf("%s with %v: %s, want %s", c.address, c.names, got, c.want)
-		}
+		t.Run(c.address+" "+c.want, func(t *testing.T) {
+			s := &site{Listener: atAddress(t, c.address), Certificates: named(c.names)}
+			if got := s.chooseSecureHost(); got != c.want {
+				t.Errorf("%s with %v: %s, want %s", c.address, c.names, got, c.want)
+			}
+		})
 	}
 }
 
@@ -54,22 +57,26 @@ func TestExposedWarning(t *testing.T) {
 		{"[::]:8787", "https://flows.example.org", nil, false},
 		{"0.0.0.0:8787", "", named{"flows.example.org"}, false},
 	} {
-		s := &site{Options: Options{Network: Network{PublicURL: c.publicURL}}, Listener: atAddress(t, c.address), Certificates: c.certificates}
-		if got := s.exposed() != ""; got != c.want {
-			t.Errorf("%+v: told %v, want %v", c, got, c.want)
-		}
+		t.Run(fmt.Sprint(c.address, " ", c.publicURL, " ", c.want), func(t *testing.T) {
+			s := &site{Options: Options{Network: Network{PublicURL: c.publicURL}}, Listener: atAddress(t, c.address), Certificates: c.certificates}
+			if got := s.exposed() != ""; got != c.want {
+				t.Errorf("%+v: told %v, want %v", c, got, c.want)
+			}
+		})
 	}
 	for address, want := range map[string]bool{"127.0.0.1:8787": false, "0.0.0.0:8787": true} {
-		out := &process.Output{}
-		s := &Server{site: site{Options: Options{Database: Database{Ephemeral: true}, Out: out}, Listener: atAddress(t, address)}}
-		if err := s.Announce(); err != nil || strings.Contains(out.String(), "WARNING") != want {
-			t.Errorf("on %s the start reports %v\n%s", address, err, out)
-		}
-		for _, hint := range []string{address, "--tls-cert", "--acme-domain", "--public-url https://"} {
-			if want && !strings.Contains(out.String(), hint) {
-				t.Errorf("on %s the start does not report %s:\n%s", address, hint, out)
+		t.Run(address, func(t *testing.T) {
+			out := &process.Output{}
+			s := &Server{site: site{Options: Options{Database: Database{Ephemeral: true}, Out: out}, Listener: atAddress(t, address)}}
+			if err := s.Announce(); err != nil || strings.Contains(out.String(), "WARNING") != want {
+				t.Errorf("on %s the start reports %v\n%s", address, err, out)
 			}
-		}
+			for _, hint := range []string{address, "--tls-cert", "--acme-domain", "--public-url https://"} {
+				if want && !strings.Contains(out.String(), hint) {
+					t.Errorf("on %s the start does not report %s:\n%s", address, hint, out)
+				}
+			}
+		})
 	}
 }
 
@@ -79,18 +86,20 @@ func TestStrictTransportSecurity(t *testing.T) {
 	for host, want := range map[string]bool{
 		"flows.example.org": true, "Flows.Example.org": true, "flows.example.org:8787": false, "localhost": false, "a.localhost": false, "127.0.0.1": false, "[::1]": false, "box": false,
 	} {
-		for _, secure := range []bool{true, false} {
-			r := httptest.NewRequest(http.MethodGet, "/", nil)
-			r.Host = host
-			if secure {
-				r.TLS = &tls.ConnectionState{}
+		t.Run(host, func(t *testing.T) {
+			for _, secure := range []bool{true, false} {
+				r := httptest.NewRequest(http.MethodGet, "/", nil)
+				r.Host = host
+				if secure {
+					r.TLS = &tls.ConnectionState{}
+				}
+				w := httptest.NewRecorder()
+				handler.ServeHTTP(w, r)
+				if got := w.Header().Get("Strict-Transport-Security") != ""; got != (want && secure) {
+					t.Errorf("%s, TLS %v: told %v", host, secure, got)
+				}
 			}
-			w := httptest.NewRecorder()
-			handler.ServeHTTP(w, r)
-			if got := w.Header().Get("Strict-Transport-Security") != ""; got != (want && secure) {
-				t.Errorf("%s, TLS %v: told %v", host, secure, got)
-			}
-		}
+		})
 	}
 }
 
@@ -161,14 +170,16 @@ func TestAuthorityWithoutCertificate(t *testing.T) {
 		{http.MethodPost, "a.example.org", "/x", http.StatusBadRequest, ""},
 		{http.MethodGet, "a.example.org", "@evil.example/", http.StatusPermanentRedirect, "https://a.example.org:8443/@evil.example/"},
 	} {
-		r := httptest.NewRequest(c.method, "/", nil)
-		r.Host = c.host
-		r.URL.Path, r.URL.RawQuery, _ = strings.Cut(c.path, "?")
-		w := httptest.NewRecorder()
-		s.sendToTLS(w, r)
-		if w.Code != c.status || w.Header().Get("Location") != c.to {
-			t.Errorf("%s %s%s: %d to %q", c.method, c.host, c.path, w.Code, w.Header().Get("Location"))
-		}
+		t.Run(c.path, func(t *testing.T) {
+			r := httptest.NewRequest(c.method, "/", nil)
+			r.Host = c.host
+			r.URL.Path, r.URL.RawQuery, _ = strings.Cut(c.path, "?")
+			w := httptest.NewRecorder()
+			s.sendToTLS(w, r)
+			if w.Code != c.status || w.Header().Get("Location") != c.to {
+				t.Errorf("%s %s%s: %d to %q", c.method, c.host, c.path, w.Code, w.Header().Get("Location"))
+			}
+		})
 	}
 }
 
@@ -179,10 +190,12 @@ func TestHealthCertificates(t *testing.T) {
 		until time.Time
 		ok    bool
 	}{"good": {now.Add(time.Hour), true}, "expired": {now.Add(-time.Hour), false}, "missing": {time.Time{}, false}} {
-		s := &Server{site: site{Certificates: until{at: c.until}}}
-		if got := s.checkCertificate(); len(got) != 1 || got[0].OK != c.ok || c.ok != (got[0].Hint == "") {
-			t.Errorf("%s: %+v", name, got)
-		}
+		t.Run(name, func(t *testing.T) {
+			s := &Server{site: site{Certificates: until{at: c.until}}}
+			if got := s.checkCertificate(); len(got) != 1 || got[0].OK != c.ok || c.ok != (got[0].Hint == "") {
+				t.Errorf("%+v", got)
+			}
+		})
 	}
 	if got := (&Server{}).checkCertificate(); got != nil {
 		t.Errorf("without TLS: %+v", got)

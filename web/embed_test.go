@@ -51,9 +51,11 @@ func TestPage(t *testing.T) {
 			"Content-Type": "text/html; charset=utf-8", "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff", "Referrer-Policy": "same-origin",
 			"Cross-Origin-Opener-Policy": "same-origin", "Vary": "Accept",
 		} {
-			if got := answer.Header().Get(name); got != want {
-				t.Errorf("%s: %s is %q", address, name, got)
-			}
+			t.Run(name, func(t *testing.T) {
+				if got := answer.Header().Get(name); got != want {
+					t.Errorf("%s: %s is %q", address, name, got)
+				}
+			})
 		}
 		for _, part := range []string{"default-src 'none'", "script-src 'self';", "frame-ancestors 'none'", "base-uri 'none'", "form-action 'self'"} {
 			if !strings.Contains(policy, part) {
@@ -156,9 +158,11 @@ func TestWeight(t *testing.T) {
 	}{
 		{"gzip", 1}, {"GZip", 1}, {"br, gzip", 1}, {"gzip;q=0.5", 0.5}, {"gzip; q=0", 0}, {"gzip;q=x", 0}, {"gzip;q=7", 1}, {"gzip;a=b;q=0.2", 0.2}, {"br", 0}, {"xgzip", 0}, {"*", 0}, {"", 0},
 	} {
-		if got := weightOf([]string{test.header}, "gzip"); got != test.want {
-			t.Errorf("%q: %v", test.header, got)
-		}
+		t.Run(test.header, func(t *testing.T) {
+			if got := weightOf([]string{test.header}, "gzip"); got != test.want {
+				t.Error(got)
+			}
+		})
 	}
 	if weightOf([]string{"br", "gzip"}, "gzip") != 1 || weightOf(nil, "gzip") != 0 {
 		t.Error("several headers are not one")
@@ -170,11 +174,13 @@ func TestMissing(t *testing.T) {
 		method, accept string
 		page           bool
 	}{{"GET", browser, true}, {"HEAD", browser, true}, {"GET", "*/*", false}, {"GET", "", false}, {"POST", browser, false}} {
-		r := httptest.NewRequest(test.method, "http://here/nowhere", nil)
-		r.Header.Set("Accept", test.accept)
-		answer := httptest.NewRecorder()
-		if got := ServeMissing(answer, r, random); got != test.page || got && (answer.Code != http.StatusNotFound || answer.Header().Get("Content-Security-Policy") == "") {
-			t.Errorf("%s, accepting %q: %t, %d", test.method, test.accept, got, answer.Code)
-		}
+		t.Run(test.method+" "+test.accept, func(t *testing.T) {
+			r := httptest.NewRequest(test.method, "http://here/nowhere", nil)
+			r.Header.Set("Accept", test.accept)
+			answer := httptest.NewRecorder()
+			if got := ServeMissing(answer, r, random); got != test.page || got && (answer.Code != http.StatusNotFound || answer.Header().Get("Content-Security-Policy") == "") {
+				t.Errorf("%s, accepting %q: %t, %d", test.method, test.accept, got, answer.Code)
+			}
+		})
 	}
 }

@@ -53,30 +53,32 @@ func TestExcerpt(t *testing.T) {
 		{"combining", "e\u0301: 17\n", []any{"e\u0301"}, false, false, "  1 | e\u0301: 17\n    |    ^~\n"},
 		{"control", "{\"a\": [\"\u009b31m\", 17]}", []any{"a", 1}, false, false, "  1 | {\"a\": [\"\ufffd31m\", 17]}\n    |                ^~\n"},
 	} {
-		file2 := "x.yaml"
-		if strings.HasPrefix(c.text, "{") {
-			file2 = "x.json"
-		}
-		d, err := document.Parse(file2, []byte(c.text))
-		if err != nil {
-			if c.want != "" {
-				t.Errorf("%s: %v", c.name, err)
+		t.Run(c.name+" "+c.want, func(t *testing.T) {
+			file2 := "x.yaml"
+			if strings.HasPrefix(c.text, "{") {
+				file2 = "x.json"
 			}
-			continue
-		}
-		issue := blueprint.Issue{Path: c.path, Spot: blueprint.Spot{OnKey: c.key}}
-		if c.spot {
-			value := d.Value
-			for _, part := range c.path {
-				value = value.(map[string]any)[part.(string)]
+			d, err := document.Parse(file2, []byte(c.text))
+			if err != nil {
+				if c.want != "" {
+					t.Errorf("%s: %v", c.name, err)
+				}
+				return
 			}
-			before, _, _ := strings.Cut(value.(string), spotted)
-			line := before[strings.LastIndexByte(before, '\n')+1:]
-			issue.Spot = blueprint.Spot{Line: 1 + strings.Count(before, "\n"), Column: 1 + utf8.RuneCountInString(line), Length: len(spotted)}
-		}
-		if got := d.ExcerptOf(issue); got != c.want {
-			t.Errorf("%s:\n%swant\n%s", c.name, got, c.want)
-		}
+			issue := blueprint.Issue{Path: c.path, Spot: blueprint.Spot{OnKey: c.key}}
+			if c.spot {
+				value := d.Value
+				for _, part := range c.path {
+					value = value.(map[string]any)[part.(string)]
+				}
+				before, _, _ := strings.Cut(value.(string), spotted)
+				line := before[strings.LastIndexByte(before, '\n')+1:]
+				issue.Spot = blueprint.Spot{Line: 1 + strings.Count(before, "\n"), Column: 1 + utf8.RuneCountInString(line), Length: len(spotted)}
+			}
+			if got := d.ExcerptOf(issue); got != c.want {
+				t.Errorf("%s:\n%swant\n%s", c.name, got, c.want)
+			}
+		})
 	}
 }
 
@@ -146,7 +148,10 @@ func shows(t *testing.T, data []byte, text string) {
 		return
 	}
 	lines := strings.Split(text, "\n")
-	if len(lines) != 3 || lines[2] != "" || strings.Count(lines[1], "^") != 1 || utf8.RuneCountInString(lines[0]) > 400+len(data) || strings.ContainsAny(text, "\r\x1b\x00\t") {
-		t.Fatalf("%q: %q", data, text)
+	if len(lines) != 3 || lines[2] != "" || strings.Count(lines[1], "^") != 1 {
+		t.Fatalf("%q: %q, want a line and one mark below it", data, text)
+	}
+	if utf8.RuneCountInString(lines[0]) > 400+len(data) || strings.ContainsAny(text, "\r\x1b\x00\t") {
+		t.Fatalf("%q: %q, want at most %d characters and none of control", data, text, 400+len(data))
 	}
 }

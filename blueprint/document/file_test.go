@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -52,9 +53,11 @@ func TestParseYAML(t *testing.T) {
 		{[]any{"blueprint_map", "nodes", 0, "config", "text"}, document.Position{Line: 9, Column: 15}},
 		{[]any{"blueprint_map", "nodes", 1, "config", "values", "nope"}, document.Position{Line: 12, Column: 57}},
 	} {
-		if got := d.At(c.path); got != c.want {
-			t.Errorf("At(%v) = %v, want %v", c.path, got, c.want)
-		}
+		t.Run(fmt.Sprint(c.path), func(t *testing.T) {
+			if got := d.At(c.path); got != c.want {
+				t.Errorf("At(%v) = %v, want %v", c.path, got, c.want)
+			}
+		})
 	}
 }
 
@@ -85,11 +88,13 @@ func TestSyntaxErrors(t *testing.T) {
 		{"a.yaml", "a: 1\n---\nb: 2\n", "a second document"},
 		{"a.yaml", strings.Repeat("- ", 200) + "x\n", "nested deeper"},
 	} {
-		_, err := document.Parse(c.name, []byte(c.text))
-		var syntax *document.SyntaxError
-		if !errors.As(err, &syntax) || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("Parse(%q) = %v, want %q", c.text, err, c.want)
-		}
+		t.Run(c.name+" "+c.want, func(t *testing.T) {
+			_, err := document.Parse(c.name, []byte(c.text))
+			var syntax *document.SyntaxError
+			if !errors.As(err, &syntax) || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("Parse(%q) = %v, want %q", c.text, err, c.want)
+			}
+		})
 	}
 }
 
@@ -186,7 +191,10 @@ func checkSyntaxError(t *testing.T, data []byte, err error) {
 		t.Fatalf("%q: %v has no position in the file", data, err)
 	}
 	lines := 1 + bytes.Count(data, []byte("\n")) + bytes.Count(data, []byte("\r"))
-	if syntax.Line < 1 || syntax.Line > lines+1 || syntax.Column < 1 || syntax.Message == "" || strings.Contains(syntax.Message, "\n") {
-		t.Fatalf("%q: %+v", data, syntax)
+	if syntax.Line < 1 || syntax.Line > lines+1 || syntax.Column < 1 {
+		t.Fatalf("%q: %+v, want a place in the %d lines", data, syntax, lines)
+	}
+	if syntax.Message == "" || strings.Contains(syntax.Message, "\n") {
+		t.Fatalf("%q: message %q, want one line", data, syntax.Message)
 	}
 }

@@ -113,11 +113,13 @@ func TestInvalidCharacters(t *testing.T) {
 		{"a.json", `["\ud83d\ud83d\ude00"]`, "a.json:1:3: this escape is half of a surrogate pair"},
 		{"a.yaml", `a: "\ud83d"`, "a.yaml:1:5: "},
 	} {
-		_, err := document.Parse(c.name, []byte(c.text))
-		var syntax *document.SyntaxError
-		if !errors.As(err, &syntax) || !strings.HasPrefix(err.Error(), c.want) {
-			t.Errorf("Parse(%q) = %v, want %q", c.text, err, c.want)
-		}
+		t.Run(c.name+" "+c.want, func(t *testing.T) {
+			_, err := document.Parse(c.name, []byte(c.text))
+			var syntax *document.SyntaxError
+			if !errors.As(err, &syntax) || !strings.HasPrefix(err.Error(), c.want) {
+				t.Errorf("Parse(%q) = %v, want %q", c.text, err, c.want)
+			}
+		})
 	}
 	for _, text := range []string{`["\ud83d\ude00"]`, `["\\ud83d"]`, `["\u00e9\"\\", "\uD83D\uDE00"]`} {
 		if _, err := document.Parse("a.json", []byte(text)); err != nil {
@@ -140,8 +142,10 @@ func TestMergeKeys(t *testing.T) {
 		t.Errorf("Parse = %v", d.Value)
 	}
 	for path, want := range map[string]document.Position{"a": {Line: 5, Column: 6}, "c": {Line: 2, Column: 23}} {
-		if got := d.At([]any{"x", path}); got != want {
-			t.Errorf("At(x.%s) = %v, want %v", path, got, want)
-		}
+		t.Run(path, func(t *testing.T) {
+			if got := d.At([]any{"x", path}); got != want {
+				t.Errorf("At(x.%s) = %v, want %v", path, got, want)
+			}
+		})
 	}
 }

@@ -25,10 +25,12 @@ func TestCommonMistakesInYAML(t *testing.T) {
 		"a: [\"x #y\", z #1]\n":                    "x.yaml:1:15: the text from \" #\" on is a comment, the closing \"]\" too; put the value in quotes if it is part of it",
 		"a: [x #1]\nb: 1\n":                        "x.yaml:1:7: the text from \" #\" on is a comment, the closing \"]\" too; put the value in quotes if it is part of it",
 	} {
-		_, err := document.Parse("x.yaml", []byte(text))
-		if err == nil || err.Error() != want {
-			t.Errorf("%q: got\n%v, want\n%s", text, err, want)
-		}
+		t.Run(text, func(t *testing.T) {
+			_, err := document.Parse("x.yaml", []byte(text))
+			if err == nil || err.Error() != want {
+				t.Errorf("got\n%v, want\n%s", err, want)
+			}
+		})
 	}
 }
 
@@ -41,8 +43,10 @@ func TestOtherMistakesInYAML(t *testing.T) {
 		"a: {{x: 1}: 2, }}": "x.yaml:1:11: found an invalid key for this map",
 		"a: b\n  c: d\n":    "x.yaml:1:4: mapping value is not allowed in this context",
 	} {
-		if _, err := document.Parse("x.yaml", []byte(text)); err == nil || err.Error() != want {
-			t.Errorf("%q: got %v, want %s", text, err, want)
-		}
+		t.Run(text, func(t *testing.T) {
+			if _, err := document.Parse("x.yaml", []byte(text)); err == nil || err.Error() != want {
+				t.Errorf("got %v, want %s", err, want)
+			}
+		})
 	}
 }

@@ -154,19 +154,21 @@ func TestEval(t *testing.T) {
 	}
 	scope := testScope(t)
 	for _, test := range tests {
-		x, err := CompileExpression(test.source)
-		if err != nil {
-			t.Errorf("%s: %v", test.source, err)
-			continue
-		}
-		value, err := x.Eval(scope)
-		if err != nil {
-			t.Errorf("%s: %v", test.source, err)
-			continue
-		}
-		if got := encode(t, value); got != test.want {
-			t.Errorf("%s = %s, want %s", test.source, got, test.want)
-		}
+		t.Run(test.source, func(t *testing.T) {
+			x, err := CompileExpression(test.source)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			value, err := x.Eval(scope)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if got := encode(t, value); got != test.want {
+				t.Errorf("%s = %s, want %s", test.source, got, test.want)
+			}
+		})
 	}
 }
 
@@ -228,13 +230,15 @@ func TestEvalFails(t *testing.T) {
 	}
 	scope := testScope(t)
 	for _, test := range tests {
-		x, err := CompileExpression(test.source)
-		if err != nil {
-			t.Errorf("%s: %v", test.source, err)
-			continue
-		}
-		value, err := x.Eval(scope)
-		wantError(t, test.source, value, err, test.code, test.message)
+		t.Run(test.source, func(t *testing.T) {
+			x, err := CompileExpression(test.source)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			value, err := x.Eval(scope)
+			wantError(t, test.source, value, err, test.code, test.message)
+		})
 	}
 }
 
@@ -313,14 +317,16 @@ func TestExpressionNames(t *testing.T) {
 		`(let a = 1; a) + a`:                       {"a"},
 		`filter(items, .price > limit) | map(.id)`: {"items", "limit"},
 	} {
-		x, err := CompileExpression(source)
-		if err != nil {
-			t.Errorf("%s: %v", source, err)
-			continue
-		}
-		if got := x.Names(); !slices.Equal(got, want) {
-			t.Errorf("%s: names %v, want %v", source, got, want)
-		}
+		t.Run(source, func(t *testing.T) {
+			x, err := CompileExpression(source)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if got := x.Names(); !slices.Equal(got, want) {
+				t.Errorf("names %v, want %v", got, want)
+			}
+		})
 	}
 }
 

@@ -20,19 +20,21 @@ func TestKind(t *testing.T) {
 		"name + \"x\"": "a number or a string", "n + 1": "a number or a string",
 		"yes": "", "n > 2": "", "not yes": "", "yes ? 1 : true": "", "n == 1 or yes": "", "object.a ?? 5": "", "all(list, true)": "", "let x = 1; x": "", "list[0]": "", "true": "",
 	} {
-		x, err := CompileExpression(source)
-		if err != nil {
-			t.Errorf("%s: %v", source, err)
-			continue
-		}
-		if x.Kind() != want {
-			t.Errorf("%s: %q, want %q", source, x.Kind(), want)
-		}
-		value, err := x.Eval(scope)
-		if err != nil {
-			t.Errorf("%s: %v", source, err)
-		} else if want != "" && !strings.Contains(want, kindOf(value)) {
-			t.Errorf("%s gives %s", source, kindOf(value))
-		}
+		t.Run(source, func(t *testing.T) {
+			x, err := CompileExpression(source)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if x.Kind() != want {
+				t.Errorf("%q, want %q", x.Kind(), want)
+			}
+			value, err := x.Eval(scope)
+			if err != nil {
+				t.Error(err)
+			} else if want != "" && !strings.Contains(want, kindOf(value)) {
+				t.Errorf("%s gives %s", source, kindOf(value))
+			}
+		})
 	}
 }

@@ -40,16 +40,18 @@ func TestPartialScope(t *testing.T) {
 		`{{= let nodes = 1; nodes }}`: 0, `{{= let nodes = {my: 2}; nodes.my }}`: 0, `{{= let n = nodes; n.my }}`: 1, `{{= keys(nodes) }}`: 1, `{{= nodes[text] }}`: 1,
 		`{{= nodes.my.b.c }}`: 0, `{{= nodes.my + len(nodes) }}`: 1, `{{= inputData.nope }}`: 0, `{{= text.x }}`: 0, `{{= nope.x }}`: 0, `{{nope.x}}`: 0,
 	} {
-		plainScope := testScope(t)
-		scope := &divided{MapScope: maps.Clone(plainScope)}
-		want, wantError := resolve(source, plainScope)
-		got, gotError := resolve(source, scope)
-		if fmt.Sprint(gotError) != fmt.Sprint(wantError) || encode(t, got) != encode(t, want) {
-			t.Errorf("%s: %v, %v; without parts %v, %v", source, got, gotError, want, wantError)
-		}
-		if scope.whole != whole {
-			t.Errorf("%s: %d lookups of the whole, want %d", source, scope.whole, whole)
-		}
+		t.Run(source, func(t *testing.T) {
+			plainScope := testScope(t)
+			scope := &divided{MapScope: maps.Clone(plainScope)}
+			want, wantError := resolve(source, plainScope)
+			got, gotError := resolve(source, scope)
+			if fmt.Sprint(gotError) != fmt.Sprint(wantError) || encode(t, got) != encode(t, want) {
+				t.Errorf("%v, %v; without parts %v, %v", got, gotError, want, wantError)
+			}
+			if scope.whole != whole {
+				t.Errorf("%d lookups of the whole, want %d", scope.whole, whole)
+			}
+		})
 	}
 	x, err := CompileExpression(`nodes.a + nodes.b + limit`)
 	if err != nil || !slices.Equal(x.Names(), []string{"limit", "nodes"}) {

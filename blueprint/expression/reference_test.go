@@ -34,26 +34,30 @@ func TestReferenceSpots(t *testing.T) {
 		"é\n{{= len(\n  items) }}{{z}}": "3:3+5 items, 3:12+5 z",
 		"{{= let q = 1; q + r }}":       "1:20+1 r",
 	} {
-		c, issues := CompileConfig(map[string]any{"k": source}, nil)
-		if len(issues) > 0 {
-			t.Fatal(source, issues)
-		}
-		if got := shown(c.References()); got != want {
-			t.Errorf("%q: %s, want %s", source, got, want)
-		}
+		t.Run(source, func(t *testing.T) {
+			c, issues := CompileConfig(map[string]any{"k": source}, nil)
+			if len(issues) > 0 {
+				t.Fatal(source, issues)
+			}
+			if got := shown(c.References()); got != want {
+				t.Errorf("%s, want %s", got, want)
+			}
+		})
 	}
 	for source, want := range map[string]string{
 		"a.b + nodes[\"n\"].output": "1:1+1 a, 1:7+5 nodes.n?",
 		"filter(a,\n #.x > b)":      "1:8+1 a, 2:8+1 b",
 		"nodes":                     "1:1+5 nodes",
 	} {
-		x, err := CompileExpression(source)
-		if err != nil {
-			t.Fatal(source, err)
-		}
-		if got := shown(x.References()); got != want {
-			t.Errorf("%q: %s, want %s", source, got, want)
-		}
+		t.Run(source, func(t *testing.T) {
+			x, err := CompileExpression(source)
+			if err != nil {
+				t.Fatal(source, err)
+			}
+			if got := shown(x.References()); got != want {
+				t.Errorf("%s, want %s", got, want)
+			}
+		})
 	}
 }
 
@@ -66,12 +70,14 @@ func TestErrorSpots(t *testing.T) {
 		"x\n{{= 1 +\n }}":     "3:1",
 		"{{= [1,\n 2,\n ) }}": "3:2",
 	} {
-		_, issues := CompileConfig(map[string]any{"k": source}, nil)
-		if len(issues) != 1 {
-			t.Fatal(source, issues)
-		}
-		if got := fmt.Sprintf("%d:%d", issues[0].Spot.Line, issues[0].Spot.Column); got != want {
-			t.Errorf("%q: %s, want %s", source, got, want)
-		}
+		t.Run(source, func(t *testing.T) {
+			_, issues := CompileConfig(map[string]any{"k": source}, nil)
+			if len(issues) != 1 {
+				t.Fatal(source, issues)
+			}
+			if got := fmt.Sprintf("%d:%d", issues[0].Spot.Line, issues[0].Spot.Column); got != want {
+				t.Errorf("%s, want %s", got, want)
+			}
+		})
 	}
 }

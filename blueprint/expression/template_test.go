@@ -49,14 +49,16 @@ func TestResolve(t *testing.T) {
 	scope["my-variable"] = "v"
 	scope["inputData"].(map[string]any)["a--b"] = "two"
 	for _, test := range tests {
-		value, err := resolve(test.source, scope)
-		if err != nil {
-			t.Errorf("%s: %v", test.source, err)
-			continue
-		}
-		if got := encode(t, value); got != test.want {
-			t.Errorf("%s = %s, want %s", test.source, got, test.want)
-		}
+		t.Run(test.source, func(t *testing.T) {
+			value, err := resolve(test.source, scope)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if got := encode(t, value); got != test.want {
+				t.Errorf("%s = %s, want %s", test.source, got, test.want)
+			}
+		})
 	}
 }
 
@@ -84,11 +86,13 @@ func TestResolveFails(t *testing.T) {
 		{`{{= inputDta.x }}`, `inputDta: no such name "inputDta" (known here: inputData`},
 	}
 	for _, test := range tests {
-		value, err := resolve(test.source, scope)
-		wantError(t, test.source, value, err, CodeUnknownName, test.message)
-		if err != nil && strings.Contains(err.Error(), "s3cr3t") {
-			t.Errorf("%s: shows a value: %v", test.source, err)
-		}
+		t.Run(test.source, func(t *testing.T) {
+			value, err := resolve(test.source, scope)
+			wantError(t, test.source, value, err, CodeUnknownName, test.message)
+			if err != nil && strings.Contains(err.Error(), "s3cr3t") {
+				t.Errorf("shows a value: %v", err)
+			}
+		})
 	}
 	// Names are shortened, and too many are not listed.
 	long := strings.Repeat("k", 10_000)
@@ -147,11 +151,13 @@ func TestCompileTemplateRefuses(t *testing.T) {
 		{strings.Repeat("{{a}}", maxPlaceholders+1), CodeBadTemplate, "more than 10000 placeholders"},
 	}
 	for _, test := range tests {
-		_, err := compileTemplate(test.source)
-		wantError(t, test.source[:min(60, len(test.source))], nil, err, test.code, test.message)
-		if err != nil && len(err.Error()) > 600 {
-			t.Errorf("a message of %d bytes: %.200s", len(err.Error()), err)
-		}
+		t.Run(test.code+" "+test.message, func(t *testing.T) {
+			_, err := compileTemplate(test.source)
+			wantError(t, test.source[:min(60, len(test.source))], nil, err, test.code, test.message)
+			if err != nil && len(err.Error()) > 600 {
+				t.Errorf("a message of %d bytes: %.200s", len(err.Error()), err)
+			}
+		})
 	}
 }
 
@@ -349,10 +355,12 @@ func TestSecondOrder(t *testing.T) {
 		`{{a}}`: `"{{secret}}"`, `<{{a}}>`: `"<{{secret}}>"`, `{{b}}{{c}}`: `"{{secret}}"`, `{{b}}secret}}`: `"{{secret}}"`,
 		`{{deep}}`: `{"x":["{{secret}}"]}`, `.{{deep}}`: `".{\"x\":[\"{{secret}}\"]}"`, `{{= b + c }}`: `"{{secret}}"`, `{{missing ?? "{{secret}}"}}`: `"{{secret}}"`,
 	} {
-		value, err := resolve(source, scope)
-		if err != nil || encode(t, value) != want {
-			t.Errorf("%s: %v, %v, want %s", source, value, err, want)
-		}
+		t.Run(source, func(t *testing.T) {
+			value, err := resolve(source, scope)
+			if err != nil || encode(t, value) != want {
+				t.Errorf("%v, %v, want %s", value, err, want)
+			}
+		})
 	}
 }
 

@@ -153,22 +153,28 @@ func TestRefusals(t *testing.T) {
 		{strange.URL, key, "down", nil, `\(502\)$`, "", 502, "check the address"},
 		{strange.URL, key, "moved", nil, `\(302\)$`, "", 302, "check the address"},
 	} {
-		err := (&blueprintd.Client{Address: c.address, Key: c.key}).Query(t.Context(), c.procedure, c.input, nil)
-		var refused *blueprintd.Error
-		if !errors.As(err, &refused) || !regexp.MustCompile(c.text).MatchString(err.Error()) || refused.Code != c.code || refused.HTTPStatus != c.status ||
-			!strings.HasPrefix(refused.Hint, c.hint) || refused.Path != c.procedure || len(refused.Body) == 0 {
-			t.Errorf("%s: %v: %+v", c.procedure, err, refused)
-		}
-		if c.code == "BAD_REQUEST" && (len(refused.Issues) != 1 || refused.Issues[0].Path[0] != "id") {
-			t.Errorf("the issues are %+v", refused.Issues)
-		}
+		t.Run(c.procedure+" "+c.text, func(t *testing.T) {
+			err := (&blueprintd.Client{Address: c.address, Key: c.key}).Query(t.Context(), c.procedure, c.input, nil)
+			var refused *blueprintd.Error
+			if !errors.As(err, &refused) || !regexp.MustCompile(c.text).MatchString(err.Error()) || len(refused.Body) == 0 {
+				t.Fatalf("%v, want a refusal with a body that matches %q", err, c.text)
+			}
+			if refused.Code != c.code || refused.HTTPStatus != c.status || refused.Path != c.procedure || !strings.HasPrefix(refused.Hint, c.hint) {
+				t.Errorf("%+v, want %s, %d, %s and the hint %q", refused, c.code, c.status, c.procedure, c.hint)
+			}
+			if c.code == "BAD_REQUEST" && (len(refused.Issues) != 1 || refused.Issues[0].Path[0] != "id") {
+				t.Errorf("the issues are %+v", refused.Issues)
+			}
+		})
 	}
 	for where, want := range map[string]string{strange.URL: "short: the answer of " + strange.URL + " broke off: ", "http://127.0.0.1:1": "short: http://127.0.0.1:1 cannot be reached: "} {
-		err := (&blueprintd.Client{Address: where, Key: key}).Query(t.Context(), "short", nil, nil)
-		var refused *blueprintd.Error
-		if err == nil || errors.As(err, &refused) || !strings.HasPrefix(err.Error(), want) || strings.Contains(err.Error(), basePath) {
-			t.Errorf("%s: %v", where, err)
-		}
+		t.Run(strings.Replace(where, strange.URL, "strange", 1), func(t *testing.T) {
+			err := (&blueprintd.Client{Address: where, Key: key}).Query(t.Context(), "short", nil, nil)
+			var refused *blueprintd.Error
+			if err == nil || errors.As(err, &refused) || !strings.HasPrefix(err.Error(), want) || strings.Contains(err.Error(), basePath) {
+				t.Errorf("%v, want %q without %s", err, want, basePath)
+			}
+		})
 	}
 }
 

@@ -17,45 +17,50 @@ func TestPauses(t *testing.T) {
 		"anthropic": {`{"content":[{"type":"thinking","signature":"s"},{"type":"tool_use","id":"1","name":"echo","input":{"n":1.0}}],"usage":{"input_tokens":10,"output_tokens":2}}`,
 			`{"content":[{"type":"text","text":"Done."}],"usage":{"input_tokens":10,"output_tokens":2}}`},
 	} {
-		w := newWorld(t, answers...)
-		calls := 0
-		w.budget = func() error {
-			if calls++; calls%2 == 0 {
-				return pause
+		t.Run(provider, func(t *testing.T) {
+			w := newWorld(t, answers...)
+			calls := 0
+			w.budget = func() error {
+				if calls++; calls%2 == 0 {
+					return pause
+				}
+				return nil
 			}
-			return nil
-		}
-		var kept *blueprint.Pause
-		_, result, err := w.run(provider, config, nil)
-		if !errors.As(err, &kept) || kept.State == nil || kept.Await.Prompt != "more?" || pause.State != nil || result.Tokens != 12 {
-			t.Fatalf("%s: %v, %+v", provider, err, result)
-		}
-		if plain, err := blueprint.Plain(kept.State); err != nil || !blueprint.Equal(plain, kept.State) {
-			t.Errorf("%s: the state is no plain JSON value: %v", provider, err)
-		}
-		calls = 1 // still nothing to spend
-		if _, _, err = w.run(provider, config, kept.State); !errors.As(err, &kept) || len(w.asked) != 1 {
-			t.Fatalf("%s: %v", provider, err)
-		}
-		// A sign-in that is needed on the way keeps it as well.
-		w.connect = func(id string) error {
-			if id == toolsID {
-				return &blueprint.Pause{Await: blueprint.Await{Kind: blueprint.AwaitOAuth}}
+			var kept *blueprint.Pause
+			_, result, err := w.run(provider, config, nil)
+			if !errors.As(err, &kept) || kept.State == nil || kept.Await.Prompt != "more?" {
+				t.Fatalf("%v, want a pause with a state that asks more?", err)
 			}
-			return nil
-		}
-		state := kept.State
-		if _, _, err = w.run(provider, config, state); !errors.As(err, &kept) || kept.Await.Kind != blueprint.AwaitOAuth || !blueprint.Equal(kept.State, state) {
-			t.Fatalf("%s: %v", provider, err)
-		}
-		w.connect, calls = nil, 2
-		output, result, err := w.run(provider, config, kept.State)
-		if err != nil || output["text"] != "Done." || asJSON(t, output["usage"]) != `{"inputTokens":20,"outputTokens":4}` || result.Tokens != 12 {
-			t.Errorf("%s: %v, %v", provider, output, err)
-		}
-		if len(w.called) != 1 || len(w.asked) != 2 || provider == "anthropic" && !strings.Contains(asJSON(t, w.asked[1]), `{"signature":"s","type":"thinking"}`) {
-			t.Errorf("%s: called %v, asked %v", provider, w.called, w.asked)
-		}
+			if pause.State != nil || result.Tokens != 12 {
+				t.Fatalf("state %v of the tool's pause, %d tokens; want none and 12", pause.State, result.Tokens)
+			}
+			if plain, err := blueprint.Plain(kept.State); err != nil || !blueprint.Equal(plain, kept.State) {
+				t.Errorf("the state is no plain JSON value: %v", err)
+			}
+			calls = 1 // still nothing to spend
+			if _, _, err = w.run(provider, config, kept.State); !errors.As(err, &kept) || len(w.asked) != 1 {
+				t.Fatal(err)
+			}
+			// A sign-in that is needed on the way keeps it as well.
+			w.connect = func(id string) error {
+				if id == toolsID {
+					return &blueprint.Pause{Await: blueprint.Await{Kind: blueprint.AwaitOAuth}}
+				}
+				return nil
+			}
+			state := kept.State
+			if _, _, err = w.run(provider, config, state); !errors.As(err, &kept) || kept.Await.Kind != blueprint.AwaitOAuth || !blueprint.Equal(kept.State, state) {
+				t.Fatal(err)
+			}
+			w.connect, calls = nil, 2
+			output, result, err := w.run(provider, config, kept.State)
+			if err != nil || output["text"] != "Done." || asJSON(t, output["usage"]) != `{"inputTokens":20,"outputTokens":4}` || result.Tokens != 12 {
+				t.Errorf("%v, %v", output, err)
+			}
+			if len(w.called) != 1 || len(w.asked) != 2 || provider == "anthropic" && !strings.Contains(asJSON(t, w.asked[1]), `{"signature":"s","type":"thinking"}`) {
+				t.Errorf("called %v, asked %v", w.called, w.asked)
+			}
+		})
 	}
 	w := newWorld(t)
 	w.budget = func() error { return pause }

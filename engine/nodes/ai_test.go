@@ -79,8 +79,11 @@ func TestPromptFailures(t *testing.T) {
 	}
 	_, result, err := w.run("openai", `{MODEL,"prompt":"Hi"}`, nil)
 	var f *blueprint.Failure
-	if !errors.As(err, &f) || f.Code != budget.Code || f.NotSent || !budget.NotSent || result.Tokens != 12 {
-		t.Errorf("got %+v", err)
+	if !errors.As(err, &f) || f.Code != budget.Code || f.NotSent || !budget.NotSent {
+		t.Errorf("got %+v, want %s as sent, and as it was in the budget", err, budget.Code)
+	}
+	if result.Tokens != 12 {
+		t.Errorf("%d tokens, want 12", result.Tokens)
 	}
 	w = newWorld(t)
 	w.model.Close()
@@ -114,10 +117,12 @@ func TestPromptChecks(t *testing.T) {
 		`{` + good + `,"prompt":"a","mcpConnectionIds":[` + strings.Repeat(`"{{x}}",`, 16) + `""]}`: `mcpConnectionIds: must be at most 16 connections; mcpConnectionIds[16]: must be the id of a connection, a UUID`,
 		`{` + good + `,"prompt":"a","responseSchema":{"type":"text"}}`:                              `responseSchema.type: *`,
 	} {
-		got := issueText(typeOf(t, "ai-prompt").Check(object(t, config)))
-		if prefix, open := strings.CutSuffix(want, "*"); got != want && !(open && strings.HasPrefix(got, prefix)) {
-			t.Errorf("%s: %s", config, got)
-		}
+		t.Run(config, func(t *testing.T) {
+			got := issueText(typeOf(t, "ai-prompt").Check(object(t, config)))
+			if prefix, open := strings.CutSuffix(want, "*"); got != want && !(open && strings.HasPrefix(got, prefix)) {
+				t.Error(got)
+			}
+		})
 	}
 	if !typeOf(t, "ai-prompt").Verbatim([]any{"responseSchema", "properties"}) {
 		t.Error("templates are resolved in a schema")

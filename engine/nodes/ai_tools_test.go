@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"blueprintd/blueprint"
 	"blueprintd/engine/nodes/mcp"
 )
@@ -20,8 +22,11 @@ func TestTools(t *testing.T) {
 	if err != nil || asJSON(t, output) != `{"steps":2,"text":"Done.","toolCalls":8,"usage":{"inputTokens":20,"outputTokens":4}}` {
 		t.Fatalf("got %v, %v", output, err)
 	}
-	if len(result.MCPServers) != 2 || result.MCPServers[0].Name != "Workshop" || result.MCPServers[1].Name != "Shed" || result.MCPServers[0].Address == result.MCPServers[1].Address || result.Tokens != 24 {
-		t.Errorf("got %+v", result)
+	if result.Tokens != 24 {
+		t.Errorf("%d tokens, want 24", result.Tokens)
+	}
+	if s := result.MCPServers; len(s) != 2 || s[0].Name != "Workshop" || s[1].Name != "Shed" || s[0].Address == s[1].Address {
+		t.Errorf("servers %+v, want Workshop and Shed at two addresses", s)
 	}
 	if want := []string{`Workshop.echo{"n":1}`, `Workshop.fail{}`, `Workshop.refuse{}`, `Workshop.we ird{}`, `Shed.echo{"n":2}`}; !slices.Equal(w.called, want) {
 		t.Errorf("called %q", w.called)
@@ -55,8 +60,9 @@ func TestTooManySteps(t *testing.T) {
 	call := says("", `1|echo|{}`)
 	w := newWorld(t, call, call, call)
 	_, result, err := w.run("openai", `{MODEL,"prompt":"Hi","mcpConnectionIds":["TOOLS"],"maxSteps":2}`, nil)
-	if codeOf(err) != "too_many_steps" || len(w.called) != 1 || len(w.asked) != 2 || result.Tokens != 24 || len(result.MCPServers) != 1 {
-		t.Errorf("%v, called %v", err, w.called)
+	got := []any{codeOf(err), len(w.called), len(w.asked), result.Tokens, len(result.MCPServers)}
+	if diff := cmp.Diff([]any{"too_many_steps", 1, 2, int64(24), 1}, got); diff != "" {
+		t.Errorf("code, calls, questions, tokens and servers (-want +got):\n%s", diff)
 	}
 }
 
@@ -93,13 +99,13 @@ func newWorldWithout(t *testing.T) *services {
 func TestToolNames(t *testing.T) {
 	long := strings.Repeat("x", 80)
 	b := &toolbox{byName: map[string]tool{}}
-	for _, test := range []struct{ own, want string }{
+	for _, step := range []struct{ own, want string }{
 		{"get.weather/now é", "get_weather_now__"}, {"", "tool"}, {"", "c_1_"}, {"", "c_1__2"}, {"", "c_1__3"},
 		{long, long[:64]}, {long, "c_1_" + long[:60]}, {long, "c_1_" + long[:58] + "_2"},
 	} {
-		got := b.freeName(test.own, "c 1")
-		if got != test.want || len(got) > maxToolName {
-			t.Errorf("%q: %q", test.own, got)
+		got := b.freeName(step.own, "c 1")
+		if got != step.want || len(got) > maxToolName {
+			t.Errorf("%q: %q, want %q of at most %d", step.own, got, step.want, maxToolName)
 		}
 		b.byName[got] = tool{}
 	}
@@ -113,11 +119,13 @@ func TestResultTexts(t *testing.T) {
 		{`{"content":[]}`, "(no content)"}, {`{}`, "(no content)"},
 		{`{"content":[{"type":"text","text":"` + strings.Repeat("é", 60_000) + `"}]}`, strings.Repeat("é", 50_000) + "\n[the rest is left out]"},
 	} {
-		value := object(t, test.result)
-		content, _ := value["content"].([]any)
-		if got := resultText(&mcp.Result{Structured: value["structured"], Content: content}); got != test.want {
-			t.Errorf("%.80s: %.200s", test.result, got)
-		}
+		t.Run(fmt.Sprintf("%.40s", test.want), func(t *testing.T) {
+			value := object(t, test.result)
+			content, _ := value["content"].([]any)
+			if got := resultText(&mcp.Result{Structured: value["structured"], Content: content}); got != test.want {
+				t.Errorf("%.80s: %.200s", test.result, got)
+			}
+		})
 	}
 	if got := asJSON(t, inputSchema(object(t, `{"$schema":"x","additionalProperties":false}`))); got != `{"additionalProperties":false,"properties":{},"type":"object"}` {
 		t.Error(got)

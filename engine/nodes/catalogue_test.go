@@ -135,8 +135,11 @@ func TestTypes(t *testing.T) {
 					t.Errorf("starter: unknown key %q", key)
 				}
 			}
-			if kind.Title == "" || kind.Description == "" || kind.Run == nil || kind.Check == nil || kind.Verbatim == nil {
-				t.Error("it is incomplete")
+			if kind.Title == "" || kind.Description == "" {
+				t.Errorf("title %q, description %q; want both", kind.Title, kind.Description)
+			}
+			if kind.Run == nil || kind.Check == nil || kind.Verbatim == nil {
+				t.Errorf("%+v, want Run, Check and Verbatim", kind)
 			}
 			if kind.Type != blueprint.NormalType(kind.Type) {
 				t.Error("its name is not in the form that is looked up")
@@ -273,9 +276,11 @@ func TestUntouched(t *testing.T) {
 		{"human", []any{"prompt"}, false},
 		{"http-request", []any{"url"}, false},
 	} {
-		if got := typeOf(t, test.kind).Verbatim(test.path); got != test.want {
-			t.Errorf("%s %v: %v", test.kind, test.path, got)
-		}
+		t.Run(fmt.Sprint(test.kind, test.path), func(t *testing.T) {
+			if got := typeOf(t, test.kind).Verbatim(test.path); got != test.want {
+				t.Errorf("%s %v: %v", test.kind, test.path, got)
+			}
+		})
 	}
 	if got := strings.Join(typeOf(t, "switch").Expressions, " "); got != "cases[].when" {
 		t.Errorf("got %s", got)
@@ -295,10 +300,12 @@ func TestSame(t *testing.T) {
 		{`{"a":1,"b":[1,{}]}`, `{"b":[1.0,{}],"a":1}`, true}, {`{"a":1}`, `{"a":1,"b":null}`, false}, {`{"a":1}`, `{"b":1}`, false},
 		{`[1,2]`, `[2,1]`, false}, {`[]`, `{}`, false}, {`[1]`, `[1,1]`, false}, {`"é"`, `"\u00e9"`, true},
 	} {
-		a, _ := blueprint.Decode([]byte(test.a))
-		b, _ := blueprint.Decode([]byte(test.b))
-		if equalValues(a, b) != test.want || equalValues(b, a) != test.want {
-			t.Errorf("%s, %s: want %v", test.a, test.b, test.want)
-		}
+		t.Run(test.a+" "+test.b, func(t *testing.T) {
+			a, _ := blueprint.Decode([]byte(test.a))
+			b, _ := blueprint.Decode([]byte(test.b))
+			if equalValues(a, b) != test.want || equalValues(b, a) != test.want {
+				t.Errorf("%s, %s: want %v", test.a, test.b, test.want)
+			}
+		})
 	}
 }

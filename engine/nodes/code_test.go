@@ -43,30 +43,32 @@ func TestCode(t *testing.T) {
 		{`{"source":"return 1","timeoutMs":300001}`, `bad_config: config: timeoutMs: must be from 1 to 300000`, ""},
 		{`{"source":"return 1","language":"python"}`, `bad_config: config: language: must be "javascript"`, ""},
 	} {
-		task := newTask(t, kind, test.config, `{"input":{"a":1,"id":9007199254740993},"inputData":{"b":2}}`)
-		task.Scope = func() blueprint.NodeScope {
-			return blueprint.NodeScope{Variables: object(t, `{"name":"Ada"}`), Nodes: object(t, `{"n":{"output":1}}`), Denied: []string{"token"}}
-		}
-		var log []string
-		task.Log = func(level, message string, _ any) { log = append(log, level+" "+message) }
-		result, err := kind.Run(context.Background(), task)
-		got := asJSON(t, result.Output)
-		var failure *blueprint.Failure
-		if errors.As(err, &failure) {
-			got = failure.Code + ": " + failure.Message
-		} else if err != nil {
-			got = err.Error()
-		}
-		prefix, open := strings.CutSuffix(test.want, "*")
-		if !open {
-			got = strings.TrimSuffix(got, " (line 1, column 17)")
-		}
-		if got != test.want && !(open && strings.HasPrefix(got, prefix)) {
-			t.Errorf("%s\n got %s\nwant %s", test.config, got, test.want)
-		}
-		if lines := strings.Join(log, "\n"); lines != test.log && !(test.log == "" && strings.HasPrefix(lines, "warn input.id")) {
-			t.Errorf("%s: the log is\n%s\nwant\n%s", test.config, lines, test.log)
-		}
+		t.Run(test.config, func(t *testing.T) {
+			task := newTask(t, kind, test.config, `{"input":{"a":1,"id":9007199254740993},"inputData":{"b":2}}`)
+			task.Scope = func() blueprint.NodeScope {
+				return blueprint.NodeScope{Variables: object(t, `{"name":"Ada"}`), Nodes: object(t, `{"n":{"output":1}}`), Denied: []string{"token"}}
+			}
+			var log []string
+			task.Log = func(level, message string, _ any) { log = append(log, level+" "+message) }
+			result, err := kind.Run(context.Background(), task)
+			got := asJSON(t, result.Output)
+			var failure *blueprint.Failure
+			if errors.As(err, &failure) {
+				got = failure.Code + ": " + failure.Message
+			} else if err != nil {
+				got = err.Error()
+			}
+			prefix, open := strings.CutSuffix(test.want, "*")
+			if !open {
+				got = strings.TrimSuffix(got, " (line 1, column 17)")
+			}
+			if got != test.want && !(open && strings.HasPrefix(got, prefix)) {
+				t.Errorf("%s\n got %s\nwant %s", test.config, got, test.want)
+			}
+			if lines := strings.Join(log, "\n"); lines != test.log && !(test.log == "" && strings.HasPrefix(lines, "warn input.id")) {
+				t.Errorf("the log is\n%s\nwant\n%s", lines, test.log)
+			}
+		})
 	}
 }
 

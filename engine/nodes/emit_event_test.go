@@ -45,8 +45,10 @@ func TestEmitEvent(t *testing.T) {
 		`{"event": 1}`:           "event: must be a string",
 		`{"event": "custom.` + strings.Repeat("x", 194) + `"}`: "event: must be custom.",
 	} {
-		if got := issueText(kind.Check(object(t, config))); want == "" && got != "" || !strings.HasPrefix(got, want) {
-			t.Errorf("%s: %q, want %q", config, got, want)
-		}
+		t.Run(config, func(t *testing.T) {
+			if got := issueText(kind.Check(object(t, config))); want == "" && got != "" || !strings.HasPrefix(got, want) {
+				t.Errorf("%q, want %q", got, want)
+			}
+		})
 	}
 }

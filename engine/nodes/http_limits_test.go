@@ -7,6 +7,7 @@ import (
 	"context"
 	"crypto/x509"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -58,29 +59,31 @@ func TestEncodings(t *testing.T) {
 		{"br", []byte("\xce\xb2\xcf\x81\xff"), 0},
 		{"identity", bytes.Repeat([]byte("a"), 10<<20+1), -1},
 	} {
-		s.answers(func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Content-Encoding", test.encoding)
-			w.Header().Set("Content-Type", "text/plain")
-			w.Write(test.body)
-		})
-		result, err := s.send(t, `{"url":"URL"}`)
-		if s.requests()[0].header.Get("Accept-Encoding") != "gzip" {
-			t.Error("more than gzip was asked for")
-		}
-		if test.size < 0 {
-			if codeOf(err) != codeTooLarge {
-				t.Errorf("%s, %d bytes: got %v", test.encoding, len(test.body), err)
+		t.Run(fmt.Sprint(test.encoding, " ", test.size), func(t *testing.T) {
+			s.answers(func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Encoding", test.encoding)
+				w.Header().Set("Content-Type", "text/plain")
+				w.Write(test.body)
+			})
+			result, err := s.send(t, `{"url":"URL"}`)
+			if s.requests()[0].header.Get("Accept-Encoding") != "gzip" {
+				t.Error("more than gzip was asked for")
 			}
-			continue
-		}
-		if err != nil {
-			t.Errorf("%s, %d bytes: %v", test.encoding, len(test.body), err)
-			continue
-		}
-		output := result.Output.(map[string]any)
-		if body := output["body"].(string); test.size > 0 && len(body) != test.size || test.size == 0 && output["bodyEncoding"] != "base64" {
-			t.Errorf("%s, %d bytes: got %d, %v", test.encoding, len(test.body), len(body), output["bodyEncoding"])
-		}
+			if test.size < 0 {
+				if codeOf(err) != codeTooLarge {
+					t.Errorf("%s, %d bytes: got %v", test.encoding, len(test.body), err)
+				}
+				return
+			}
+			if err != nil {
+				t.Errorf("%s, %d bytes: %v", test.encoding, len(test.body), err)
+				return
+			}
+			output := result.Output.(map[string]any)
+			if body := output["body"].(string); test.size > 0 && len(body) != test.size || test.size == 0 && output["bodyEncoding"] != "base64" {
+				t.Errorf("%s, %d bytes: got %d, %v", test.encoding, len(test.body), len(body), output["bodyEncoding"])
+			}
+		})
 	}
 }
 
@@ -118,19 +121,21 @@ func TestEndlessAnswers(t *testing.T) {
 			}
 		},
 	} {
-		ctx, cancel := context.WithCancelCause(context.Background())
-		s.answers(func(w http.ResponseWriter, r *http.Request) {
-			write(w)
-			<-r.Context().Done()
+		t.Run(name, func(t *testing.T) {
+			ctx, cancel := context.WithCancelCause(context.Background())
+			s.answers(func(w http.ResponseWriter, r *http.Request) {
+				write(w)
+				<-r.Context().Done()
+			})
+			timed, stop := context.WithTimeout(ctx, 20*time.Millisecond)
+			result, err := s.kind.Run(timed, newTask(t, s.kind, `{"url":"`+s.URL+`"}`, scope))
+			stop()
+			cancel(nil)
+			var failure *blueprint.Failure
+			if !errors.As(err, &failure) || failure.Code != codeTimeout || failure.NotSent || len(result.Calls) != 1 {
+				t.Errorf("got %v", err)
+			}
 		})
-		timed, stop := context.WithTimeout(ctx, 20*time.Millisecond)
-		result, err := s.kind.Run(timed, newTask(t, s.kind, `{"url":"`+s.URL+`"}`, scope))
-		stop()
-		cancel(nil)
-		var failure *blueprint.Failure
-		if !errors.As(err, &failure) || failure.Code != codeTimeout || failure.NotSent || len(result.Calls) != 1 {
-			t.Errorf("%s: got %v", name, err)
-		}
 	}
 }
 
@@ -145,16 +150,18 @@ func TestRetryAfterByTheServersClock(t *testing.T) {
 		{there.Format(http.TimeFormat), 90 * time.Second},
 		{"yesterday", 0},
 	} {
-		s.answers(func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Date", test.date)
-			w.Header().Set("Retry-After", there.Add(90*time.Second).Format(http.TimeFormat))
-			w.WriteHeader(http.StatusServiceUnavailable)
+		t.Run(test.date, func(t *testing.T) {
+			s.answers(func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Date", test.date)
+				w.Header().Set("Retry-After", there.Add(90*time.Second).Format(http.TimeFormat))
+				w.WriteHeader(http.StatusServiceUnavailable)
+			})
+			_, err := s.send(t, `{"url":"URL"}`)
+			var failure *blueprint.Failure
+			if !errors.As(err, &failure) || failure.RetryAfter != test.want {
+				t.Errorf("got %+v", failure)
+			}
 		})
-		_, err := s.send(t, `{"url":"URL"}`)
-		var failure *blueprint.Failure
-		if !errors.As(err, &failure) || failure.RetryAfter != test.want {
-			t.Errorf("%s: got %+v", test.date, failure)
-		}
 	}
 }
 

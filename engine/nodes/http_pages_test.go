@@ -165,19 +165,21 @@ func TestPagesEnd(t *testing.T) {
 		{"at no more, as text", `{"query":"page","more":"body.more","items":"body.i"}`, `{"more":"false"}`, `[1,false,[]]`},
 		{"at no items", `{"query":"page"}`, `[]`, `[1,false,[]]`},
 	} {
-		s.answers(func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Content-Type", "application/json")
-			io.WriteString(w, test.answer)
+		t.Run(test.name, func(t *testing.T) {
+			s.answers(func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Type", "application/json")
+				io.WriteString(w, test.answer)
+			})
+			result, err := s.send(t, `{"url":"URL","pagination":`+test.config+`}`)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			output := result.Output.(map[string]any)
+			if got := asJSON(t, []any{output["pages"], output["more"], output["items"]}); got != test.want {
+				t.Errorf("got %s", got)
+			}
 		})
-		result, err := s.send(t, `{"url":"URL","pagination":`+test.config+`}`)
-		if err != nil {
-			t.Errorf("%s: %v", test.name, err)
-			continue
-		}
-		output := result.Output.(map[string]any)
-		if got := asJSON(t, []any{output["pages"], output["more"], output["items"]}); got != test.want {
-			t.Errorf("%s: got %s", test.name, got)
-		}
 	}
 }
 
@@ -199,9 +201,11 @@ func TestNextLink(t *testing.T) {
 		{`<a>, <b>; rel="next"`, `b`},
 		{`<a; rel="next"`, ``}, {`a>; rel="next"`, ``}, {`<a> rel="next"`, `a`}, {`<a>; rel="next`, `a`}, {`<a>; rel=`, ``}, {`<a>; rel`, ``}, {`<a>; =next`, ``}, {`;,;,<a>;;,;rel=next`, ``},
 	} {
-		if got := nextLink(strings.Split(test.values, "|")); got != test.want {
-			t.Errorf("%s: got %q", test.values, got)
-		}
+		t.Run(test.values, func(t *testing.T) {
+			if got := nextLink(strings.Split(test.values, "|")); got != test.want {
+				t.Errorf("got %q", got)
+			}
+		})
 	}
 }
 
@@ -226,25 +230,29 @@ func TestPlaces(t *testing.T) {
 		{"body[0]x", "bad"}, {"body a", "bad"}, {"[0]", "bad"}, {`["body"]`, "bad"}, {"body[99999999999]", "bad"}, {"body[--1]", "bad"},
 		{"a" + strings.Repeat(".a", maxSteps-1), "null"}, {"a" + strings.Repeat(".a", maxSteps), "bad"}, {strings.Repeat("a", maxPlace+1), "bad"},
 	} {
-		got := "bad"
-		if p, ok := parsePlace(test.source); ok {
-			got = asJSON(t, p.in(value))
-		}
-		if got != test.want {
-			t.Errorf("%q: got %s", test.source, got)
-		}
+		t.Run(fmt.Sprintf("%.80s is %s", test.source, test.want), func(t *testing.T) {
+			got := "bad"
+			if p, ok := parsePlace(test.source); ok {
+				got = asJSON(t, p.in(value))
+			}
+			if got != test.want {
+				t.Errorf("%q: got %s", test.source, got)
+			}
+		})
 	}
 	p, _ := parsePlace("a.b")
 	for before, after := range map[string]string{
 		`{}`: `{"a":{"b":7}}`, `{"a":{"b":1,"c":2},"d":3}`: `{"a":{"b":7,"c":2},"d":3}`, `{"a":"text"}`: `{"a":{"b":7}}`,
 	} {
-		original := object(t, before)
-		if got := asJSON(t, p.put(original, 7)); got != after {
-			t.Errorf("%s: got %s", before, got)
-		}
-		if asJSON(t, original) != before {
-			t.Errorf("%s was changed", before)
-		}
+		t.Run(before, func(t *testing.T) {
+			original := object(t, before)
+			if got := asJSON(t, p.put(original, 7)); got != after {
+				t.Errorf("got %s", got)
+			}
+			if asJSON(t, original) != before {
+				t.Errorf("%s was changed", before)
+			}
+		})
 	}
 }
 
@@ -305,8 +313,11 @@ func TestPagesFail(t *testing.T) {
 			})
 			result, err := s.send(t, `{"url":"URL/","pagination":`+test.config+`}`)
 			var failure *blueprint.Failure
-			if !errors.As(err, &failure) || failure.Code != test.code || !strings.Contains(failure.Message, local.Replace(test.message)) || failure.NotSent || failure.Permanent != (test.code == codeHost) {
-				t.Fatalf("got %+v", err)
+			if message := local.Replace(test.message); !errors.As(err, &failure) || failure.Code != test.code || !strings.Contains(failure.Message, message) {
+				t.Fatalf("got %+v, want %s with %q", err, test.code, message)
+			}
+			if failure.NotSent || failure.Permanent != (test.code == codeHost) {
+				t.Fatalf("got %+v, want it sent, permanent: %v", failure, test.code == codeHost)
 			}
 			if strings.Contains(failure.Message, "secret") {
 				t.Errorf("it tells a secret: %s", failure.Message)
@@ -333,18 +344,23 @@ func TestPageFailsLate(t *testing.T) {
 			http.Redirect(w, r, "http://10.0.0.1/", http.StatusFound)
 		}},
 	} {
-		s.answers(func(w http.ResponseWriter, r *http.Request) {
-			if r.FormValue("page") == "2" {
-				test.answer(w, r)
-				return
+		t.Run(test.name, func(t *testing.T) {
+			s.answers(func(w http.ResponseWriter, r *http.Request) {
+				if r.FormValue("page") == "2" {
+					test.answer(w, r)
+					return
+				}
+				answerItems(w, 0, `[ITEMS]`)
+			})
+			result, err := s.send(t, `{"url":"URL","pagination":{"query":"page"}}`)
+			var failure *blueprint.Failure
+			if !errors.As(err, &failure) || failure.Code != test.code || failure.NotSent {
+				t.Errorf("got %+v, want %s, sent", err, test.code)
 			}
-			answerItems(w, 0, `[ITEMS]`)
+			if len(result.Calls) != test.calls || result.Output != nil {
+				t.Errorf("calls %+v, output %v; want %d and none", result.Calls, result.Output, test.calls)
+			}
 		})
-		result, err := s.send(t, `{"url":"URL","pagination":{"query":"page"}}`)
-		var failure *blueprint.Failure
-		if !errors.As(err, &failure) || failure.Code != test.code || failure.NotSent || len(result.Calls) != test.calls || result.Output != nil {
-			t.Errorf("%s: got %+v, calls %+v", test.name, err, result.Calls)
-		}
 	}
 }
 
@@ -376,13 +392,15 @@ func TestCheckPagination(t *testing.T) {
 		{`{"field":"a"}`, `,"multipart":[{"name":"a","value":1}]`, `pagination.field: needs a body that is an object`},
 		{`{"next":"body","page":1}`, ``, `pagination.page: is not known to this type of node`},
 	} {
-		config := `{"url":"http://a","pagination":` + test.pagination + test.rest + `}`
-		got := issueText(kind.Check(object(t, config)))
-		for strings.Contains(test.want, "*") && strings.Contains(got, "must be a place in an answer, such as body.data or headers.x-next-page, or link-header for the header Link") {
-			got = strings.Replace(got, "must be a place in an answer, such as body.data or headers.x-next-page, or link-header for the header Link", "*", 1)
-		}
-		if got != test.want {
-			t.Errorf("%s: got %s", config, got)
-		}
+		t.Run(test.pagination+" "+test.rest, func(t *testing.T) {
+			config := `{"url":"http://a","pagination":` + test.pagination + test.rest + `}`
+			got := issueText(kind.Check(object(t, config)))
+			for strings.Contains(test.want, "*") && strings.Contains(got, "must be a place in an answer, such as body.data or headers.x-next-page, or link-header for the header Link") {
+				got = strings.Replace(got, "must be a place in an answer, such as body.data or headers.x-next-page, or link-header for the header Link", "*", 1)
+			}
+			if got != test.want {
+				t.Errorf("%s: got %s", config, got)
+			}
+		})
 	}
 }

@@ -141,9 +141,11 @@ func TestNoRequestShowsASecret(t *testing.T) {
 		"<b>&amp;</b>", "päß\u2028wörd", "semi;colon", "new\nline", "trailing \"quote\\", "{{mustache", "a%20b%2Fc",
 	} {
 		for way, config := range ways {
-			if seen := leaks(t, config, word); seen != "" {
-				t.Errorf("%q in the %s: %q", word, way, seen)
-			}
+			t.Run(way, func(t *testing.T) {
+				if seen := leaks(t, config, word); seen != "" {
+					t.Errorf("%q in the %s: %q", word, way, seen)
+				}
+			})
 		}
 	}
 }

@@ -2,6 +2,7 @@ package nodes
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"mime"
 	"mime/multipart"
@@ -65,9 +66,11 @@ func TestRequestHeaders(t *testing.T) {
 		"X-N": "3", "X-List": "a|b", "X-None": "", "Cookie": "a=b", "X-Trim": "x", "X-Flag": "true",
 		"Idempotency-Key": "exec_1_x/node", "User-Agent": "blueprintd/test", "Accept-Encoding": "gzip", "Referer": "",
 	} {
-		if got := strings.Join(header[name], "|"); got != want {
-			t.Errorf("%s: got %q", name, got)
-		}
+		t.Run(name, func(t *testing.T) {
+			if got := strings.Join(header[name], "|"); got != want {
+				t.Errorf("got %q", got)
+			}
+		})
 	}
 	if _, err := s.send(t, `{"url":"URL","headers":{"idempotency-key":"mine","user-agent":"me"}}`); err != nil {
 		t.Fatal(err)
@@ -141,10 +144,13 @@ func TestBadRequests(t *testing.T) {
 	} {
 		result, err := s.send(t, config)
 		var failure *blueprint.Failure
-		if !errors.As(err, &failure) || failure.Code != codeBadConfig || !failure.Permanent || len(s.requests()) != 0 || result.Calls != nil {
-			t.Errorf("%s: got %v", config, err)
+		if !errors.As(err, &failure) || failure.Code != codeBadConfig || !failure.Permanent {
+			t.Errorf("%s: got %v, want %s, permanent", config, err, codeBadConfig)
 		} else if strings.Contains(failure.Message, "secret") {
-			t.Errorf("%s: %s", config, failure.Message)
+			t.Errorf("%s: %s, want no secret in it", config, failure.Message)
+		}
+		if got := s.requests(); len(got) != 0 || result.Calls != nil {
+			t.Errorf("%s: requests %v, calls %v; want none", config, got, result.Calls)
 		}
 	}
 }
@@ -235,26 +241,28 @@ func TestStatuses(t *testing.T) {
 		{`[200,"4xx"]`, 404, true}, {`[200,"4xx"]`, 200, true}, {`[200,"4xx"]`, 201, false}, {`"{{= n + 500}}"`, 503, true}, {`["{{= n + 500}}"]`, 500, false}, {`2.0e2`, 200, true},
 	}
 	for _, test := range tests {
-		s.answers(func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Retry-After", "7")
-			w.WriteHeader(test.status)
+		t.Run(fmt.Sprint(test.expect, " ", test.status), func(t *testing.T) {
+			s.answers(func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Retry-After", "7")
+				w.WriteHeader(test.status)
+			})
+			config := `{"url":"URL/secret?token=secret"}`
+			if test.expect != "" {
+				config = `{"url":"URL/secret?token=secret","expectStatus":` + test.expect + `}`
+			}
+			result, err := s.send(t, config)
+			var failure *blueprint.Failure
+			switch {
+			case test.ok && err != nil:
+				t.Errorf("%s, %d: %v", test.expect, test.status, err)
+			case test.ok:
+			case !errors.As(err, &failure) || failure.Code != codeStatus || failure.Permanent || failure.NotSent || failure.RetryAfter != 7*time.Second || strings.Contains(failure.Message, "secret"):
+				t.Errorf("%s, %d: %+v", test.expect, test.status, err)
+			}
+			if len(result.Calls) != 1 || result.Calls[0].Status != test.status {
+				t.Errorf("%s, %d: calls %+v", test.expect, test.status, result.Calls)
+			}
 		})
-		config := `{"url":"URL/secret?token=secret"}`
-		if test.expect != "" {
-			config = `{"url":"URL/secret?token=secret","expectStatus":` + test.expect + `}`
-		}
-		result, err := s.send(t, config)
-		var failure *blueprint.Failure
-		switch {
-		case test.ok && err != nil:
-			t.Errorf("%s, %d: %v", test.expect, test.status, err)
-		case test.ok:
-		case !errors.As(err, &failure) || failure.Code != codeStatus || failure.Permanent || failure.NotSent || failure.RetryAfter != 7*time.Second || strings.Contains(failure.Message, "secret"):
-			t.Errorf("%s, %d: %+v", test.expect, test.status, err)
-		}
-		if len(result.Calls) != 1 || result.Calls[0].Status != test.status {
-			t.Errorf("%s, %d: calls %+v", test.expect, test.status, result.Calls)
-		}
 	}
 	s.answers(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(503) })
 	_, err := s.send(t, `{"url":"URL","expectStatus":[200,"3xx"]}`)

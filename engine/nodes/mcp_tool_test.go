@@ -105,8 +105,10 @@ func TestMCPToolChecks(t *testing.T) {
 		`{"connectionId":"` + toolboxID + `","tool":"t","arguments":{"a":"{{x}}"}}`:    "",
 		`{"connectionId":"` + toolboxID + `","tool":"t","command":"sh","args":["-c"]}`: "args: is not known to this type of node; command: is not known to this type of node",
 	} {
-		if got := issueText(typeOf(t, "mcp-tool").Check(object(t, config))); got != want {
-			t.Errorf("%s: %s", config, got)
-		}
+		t.Run(config, func(t *testing.T) {
+			if got := issueText(typeOf(t, "mcp-tool").Check(object(t, config))); got != want {
+				t.Error(got)
+			}
+		})
 	}
 }

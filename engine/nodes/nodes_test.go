@@ -139,22 +139,26 @@ func TestSetWritesVariables(t *testing.T) {
 func TestMergeWithoutPredecessors(t *testing.T) {
 	kind := typeOf(t, "merge")
 	for mode, want := range map[string]string{"object": "{}", "array": "[]", "first": "null"} {
-		result, code := run(t, kind, newTask(t, kind, `{"mode":"`+mode+`"}`, scope))
-		if got := asJSON(t, result.Output); code != "" || got != want {
-			t.Errorf("%s: got %s, %s", mode, got, code)
-		}
+		t.Run(mode, func(t *testing.T) {
+			result, code := run(t, kind, newTask(t, kind, `{"mode":"`+mode+`"}`, scope))
+			if got := asJSON(t, result.Output); code != "" || got != want {
+				t.Errorf("got %s, %s", got, code)
+			}
+		})
 	}
 }
 
 func TestConditionInSequence(t *testing.T) {
 	kind := typeOf(t, "conditional")
 	for condition, stops := range map[string]bool{"true": false, "false": true} {
-		task := newTask(t, kind, `{"condition":"`+condition+`"}`, scope)
-		task.Sequential = true
-		result, code := run(t, kind, task)
-		if code != "" || !result.PassInput || (result.Stop != nil) != stops || stops && result.Stop.Failed {
-			t.Errorf("%s: got %+v, %s", condition, result, code)
-		}
+		t.Run(condition, func(t *testing.T) {
+			task := newTask(t, kind, `{"condition":"`+condition+`"}`, scope)
+			task.Sequential = true
+			result, code := run(t, kind, task)
+			if code != "" || !result.PassInput || (result.Stop != nil) != stops || stops && result.Stop.Failed {
+				t.Errorf("got %+v, %s", result, code)
+			}
+		})
 	}
 }
 
@@ -172,14 +176,16 @@ func TestWait(t *testing.T) {
 		`{"until":null,"durationMs":2000}`:          2 * time.Second,
 		`{"durationMs":3153600000000,"until":null}`: 36500 * 24 * time.Hour,
 	} {
-		result, code := run(t, kind, newTask(t, kind, config, scope))
-		var got time.Duration
-		if result.Wait != nil {
-			got = result.Wait.Until.Sub(now)
-		}
-		if code != "" || !result.PassInput || got != want {
-			t.Errorf("%s: got %v, %+v, %s", config, got, result, code)
-		}
+		t.Run(config, func(t *testing.T) {
+			result, code := run(t, kind, newTask(t, kind, config, scope))
+			var got time.Duration
+			if result.Wait != nil {
+				got = result.Wait.Until.Sub(now)
+			}
+			if code != "" || !result.PassInput || got != want {
+				t.Errorf("got %v, %+v, %s", got, result, code)
+			}
+		})
 	}
 }
 
@@ -191,13 +197,15 @@ func TestLog(t *testing.T) {
 		`{"message":"x","level":"debug","data":"{{thing}}"}`: `debug "x" {"a":1.50}`,
 		`{"message":"x","level":null,"data":false}`:          `info "x" false`,
 	} {
-		task := newTask(t, kind, config, scope)
-		got := ""
-		task.Log = func(level, message string, data any) { got += level + " " + asJSON(t, message) + " " + asJSON(t, data) }
-		result, code := run(t, kind, task)
-		if got != want || !result.PassInput || code != "" {
-			t.Errorf("%s: got %s, %+v, %s", config, got, result, code)
-		}
+		t.Run(config, func(t *testing.T) {
+			task := newTask(t, kind, config, scope)
+			got := ""
+			task.Log = func(level, message string, data any) { got += level + " " + asJSON(t, message) + " " + asJSON(t, data) }
+			result, code := run(t, kind, task)
+			if got != want || !result.PassInput || code != "" {
+				t.Errorf("got %s, %+v, %s", got, result, code)
+			}
+		})
 	}
 }
 
@@ -209,10 +217,12 @@ func TestStop(t *testing.T) {
 		`{"message":null,"failed":"{{flag}}"}`: {Failed: true},
 		`{"message":"{{n}}","failed":false}`:   {Message: "3"},
 	} {
-		result, code := run(t, kind, newTask(t, kind, config, scope))
-		if code != "" || !result.PassInput || result.Stop == nil || *result.Stop != want {
-			t.Errorf("%s: got %+v, %s", config, result.Stop, code)
-		}
+		t.Run(config, func(t *testing.T) {
+			result, code := run(t, kind, newTask(t, kind, config, scope))
+			if code != "" || !result.PassInput || result.Stop == nil || *result.Stop != want {
+				t.Errorf("got %+v, %s", result.Stop, code)
+			}
+		})
 	}
 }
 
@@ -226,10 +236,12 @@ func TestRespond(t *testing.T) {
 		`{"status":"{{= n + 400}}"}`: `{"status":403,"body":""}`,
 		`{"headers":{"Content-Type":"text/html","X-N":"{{n}}","X-None":null},"body":"<p>{{name}}"}`: `{"status":200,"headers":{"Content-Type":"text/html","X-N":"3"},"body":"<p>Ann"}`,
 	} {
-		result, code := run(t, kind, newTask(t, kind, config, scope))
-		if got := asJSON(t, result.Respond); code != "" || !result.PassInput || got != want {
-			t.Errorf("%s: got %s, %s", config, got, code)
-		}
+		t.Run(config, func(t *testing.T) {
+			result, code := run(t, kind, newTask(t, kind, config, scope))
+			if got := asJSON(t, result.Respond); code != "" || !result.PassInput || got != want {
+				t.Errorf("got %s, %s", got, code)
+			}
+		})
 	}
 	for _, config := range []string{
 		`{"status":199}`, `{"status":100}`, `{"status":600}`, `{"status":"200"}`, `{"headers":[]}`,

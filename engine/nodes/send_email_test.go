@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net"
 	"slices"
 	"strconv"
@@ -208,13 +209,15 @@ func closedPort(map[string]any) json.Number {
 
 func TestSendEmailInTime(t *testing.T) {
 	for _, c := range []struct{ at, code string }{{"greeting", codeTimeout}, {"EHLO", codeTimeout}, {"STARTTLS", codeTimeout}, {"AUTH", codeTimeout}, {"MAIL", codeTimeout}, {"DATA", codeTimeout}, {"end", smtp.CodeUnknown}} {
-		s := newMailStub(t, func(s *mailStub) { s.replies[c.at] = "hang" })
-		kind, task := s.sending(t, hello, s.connection())
-		_, err := kind.Run(expiring{t.Context(), s.hung}, task)
-		var f *blueprint.Failure
-		if !errors.As(err, &f) || f.Code != c.code || f.NotSent != (c.code == codeTimeout) {
-			t.Errorf("%s: %+v", c.at, err)
-		}
+		t.Run(c.at, func(t *testing.T) {
+			s := newMailStub(t, func(s *mailStub) { s.replies[c.at] = "hang" })
+			kind, task := s.sending(t, hello, s.connection())
+			_, err := kind.Run(expiring{t.Context(), s.hung}, task)
+			var f *blueprint.Failure
+			if !errors.As(err, &f) || f.Code != c.code || f.NotSent != (c.code == codeTimeout) {
+				t.Errorf("%+v", err)
+			}
+		})
 	}
 	// A server that speaks TLS from the start waits for the other side to begin.
 	waits := newMailStub(t, func(s *mailStub) { s.replies["greeting"] = "hang" })
@@ -272,27 +275,29 @@ func TestSendEmailConfig(t *testing.T) {
 		{`{"to": "a@b", "cc": "` + strings.Repeat("a@b,", 100) + `a@b", "subject": "", "text": ""}`, "to: with cc and bcc", "to: with cc and bcc"},
 	}
 	for _, c := range cases {
-		config := object(t, c.config)
-		config["connectionId"] = mailID
-		got := ""
-		for _, issue := range kind.Check(config) {
-			if issue.Severity == blueprint.SeverityError {
-				got = strings.TrimPrefix(got+"; "+issueText([]blueprint.Issue{issue}), "; ")
+		t.Run(fmt.Sprintf("%.200s", c.config), func(t *testing.T) {
+			config := object(t, c.config)
+			config["connectionId"] = mailID
+			got := ""
+			for _, issue := range kind.Check(config) {
+				if issue.Severity == blueprint.SeverityError {
+					got = strings.TrimPrefix(got+"; "+issueText([]blueprint.Issue{issue}), "; ")
+				}
 			}
-		}
-		if c.static == "" && got != "" || !strings.HasPrefix(got, c.static) {
-			t.Errorf("%s: check %q, want %q", c.config, got, c.static)
-		}
-		if strings.Contains(c.config, "{{") {
-			continue
-		}
-		_, err := kind.Run(t.Context(), &blueprint.Task{Config: config})
-		want := "config: " + c.run
-		if c.run == "" {
-			want = "connections are not available"
-		}
-		if err == nil || !strings.HasPrefix(err.Error(), want) {
-			t.Errorf("%s: run %v, want %q", c.config, err, want)
-		}
+			if c.static == "" && got != "" || !strings.HasPrefix(got, c.static) {
+				t.Errorf("check %q, want %q", got, c.static)
+			}
+			if strings.Contains(c.config, "{{") {
+				return
+			}
+			_, err := kind.Run(t.Context(), &blueprint.Task{Config: config})
+			want := "config: " + c.run
+			if c.run == "" {
+				want = "connections are not available"
+			}
+			if err == nil || !strings.HasPrefix(err.Error(), want) {
+				t.Errorf("run %v, want %q", err, want)
+			}
+		})
 	}
 }

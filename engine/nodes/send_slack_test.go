@@ -3,6 +3,7 @@ package nodes
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -49,19 +50,27 @@ func TestSendSlack(t *testing.T) {
 		{`{"channel": "C1", "text": "x", "blocks": [{"type": "divider"}], "threadTs": "1.2"}`, `{"blocks":[{"type":"divider"}],"channel":"C1","text":"x","thread_ts":"1.2"}`},
 	}
 	for _, c := range cases {
-		got := ""
-		send := slack(t, func(w http.ResponseWriter, r *http.Request) {
-			body, _ := io.ReadAll(r.Body)
-			got = strings.Join([]string{r.Method, r.URL.String(), r.Header.Get("Content-Type"), r.Header.Get("Authorization"), r.Header.Get("User-Agent"), string(body)}, "\n")
-			w.Header().Set("Content-Type", "application/json; charset=utf-8")
-			io.WriteString(w, `{"ok":true,"ts":"1712.0001","channel":"C9","message":{}}`)
+		t.Run(c.config, func(t *testing.T) {
+			got := ""
+			send := slack(t, func(w http.ResponseWriter, r *http.Request) {
+				body, _ := io.ReadAll(r.Body)
+				got = strings.Join([]string{r.Method, r.URL.String(), r.Header.Get("Content-Type"), r.Header.Get("Authorization"), r.Header.Get("User-Agent"), string(body)}, "\n")
+				w.Header().Set("Content-Type", "application/json; charset=utf-8")
+				io.WriteString(w, `{"ok":true,"ts":"1712.0001","channel":"C9","message":{}}`)
+			})
+			result, err := send(c.config, nil)
+			value, decodeErr := blueprint.Decode([]byte(got[strings.LastIndexByte(got, '\n')+1:]))
+			want := "POST\n/api/chat.postMessage\napplication/json; charset=utf-8\nBearer xoxb-1\ntest\n"
+			if err != nil || decodeErr != nil || result.Calls != nil {
+				t.Fatalf("%v, %v, calls %v; want no error and no calls", err, decodeErr, result.Calls)
+			}
+			if output := asJSON(t, result.Output); output != `{"channel":"C9","ts":"1712.0001"}` {
+				t.Errorf("output %s, want the channel C9 and the time 1712.0001", output)
+			}
+			if !strings.HasPrefix(got, want) || !blueprint.Equal(value, mustDecode(c.body)) {
+				t.Errorf("sent\n%s\nwant\n%s%s", got, want, c.body)
+			}
 		})
-		result, err := send(c.config, nil)
-		value, decodeErr := blueprint.Decode([]byte(got[strings.LastIndexByte(got, '\n')+1:]))
-		want := "POST\n/api/chat.postMessage\napplication/json; charset=utf-8\nBearer xoxb-1\ntest\n"
-		if err != nil || decodeErr != nil || !strings.HasPrefix(got, want) || !blueprint.Equal(value, mustDecode(c.body)) || asJSON(t, result.Output) != `{"channel":"C9","ts":"1712.0001"}` || result.Calls != nil {
-			t.Errorf("%s: %v %+v\n%s", c.config, err, result, got)
-		}
 	}
 }
 
@@ -118,8 +127,11 @@ func TestSendSlackFails(t *testing.T) {
 			if !errors.As(err, &f) {
 				t.Fatalf("%v", err)
 			}
-			if f.Code != c.code || f.Permanent != c.permanent || f.NotSent != c.notSent || !strings.Contains(f.Message, c.message) || strings.ContainsAny(f.Message, "\r\n") {
-				t.Errorf("%+v", f)
+			if f.Code != c.code || f.Permanent != c.permanent || f.NotSent != c.notSent {
+				t.Errorf("%+v, want %s, permanent: %v, not sent: %v", f, c.code, c.permanent, c.notSent)
+			}
+			if !strings.Contains(f.Message, c.message) || strings.ContainsAny(f.Message, "\r\n") {
+				t.Errorf("message %q, want one line with %q", f.Message, c.message)
 			}
 			if c.status != 0 && c.name != "huge" && f.RetryAfter != 30*time.Second {
 				t.Errorf("wait %v", f.RetryAfter)
@@ -144,11 +156,13 @@ func TestSendSlackConnection(t *testing.T) {
 			o.Authorize = func(context.Context, *http.Request) error { return other }
 		}, "host_not_allowed"},
 	} {
-		_, err := send(hi, c.change)
-		var f *blueprint.Failure
-		if !errors.As(err, &f) || f.Code != c.code || !f.NotSent {
-			t.Errorf("%v, want %s", err, c.code)
-		}
+		t.Run(c.code, func(t *testing.T) {
+			_, err := send(hi, c.change)
+			var f *blueprint.Failure
+			if !errors.As(err, &f) || f.Code != c.code || !f.NotSent {
+				t.Errorf("%v, want %s", err, c.code)
+			}
+		})
 	}
 	// What the connection itself fails with goes on as it is.
 	kind, task := typeOf(t, "send-slack"), newTask(t, typeOf(t, "send-slack"), hi, `{}`)
@@ -176,14 +190,16 @@ func TestSendSlackConfig(t *testing.T) {
 		`{"channel": "a", "text": "", "blocks": [` + strings.TrimSuffix(strings.Repeat(`{"type":"divider"},`, 51), ",") + `]}`: "blocks: must be at most 50",
 		`{"channel": "a", "text": "` + strings.Repeat("x", 4*maxSlackText+1) + `"}`:                                            "text: must be at most",
 	} {
-		object := object(t, config)
-		object["connectionId"] = mailID
-		if got := issueText(kind.Check(object)); want == "" && got != "" || !strings.HasPrefix(got, want) {
-			t.Errorf("%.100s: %q, want %q", config, got, want)
-		}
-		object["connectionId"] = "main"
-		if got := issueText(kind.Check(object)); !strings.Contains(got, "connectionId: must be the id") {
-			t.Errorf("%.100s: %q", config, got)
-		}
+		t.Run(fmt.Sprintf("%.200s", config), func(t *testing.T) {
+			object := object(t, config)
+			object["connectionId"] = mailID
+			if got := issueText(kind.Check(object)); want == "" && got != "" || !strings.HasPrefix(got, want) {
+				t.Errorf("%.100s: %q, want %q", config, got, want)
+			}
+			object["connectionId"] = "main"
+			if got := issueText(kind.Check(object)); !strings.Contains(got, "connectionId: must be the id") {
+				t.Errorf("%.100s: %q", config, got)
+			}
+		})
 	}
 }

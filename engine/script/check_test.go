@@ -40,22 +40,24 @@ func TestCheck(t *testing.T) {
 		{slow.String(), CodeTimeout},
 		{"return 2", ""},
 	} {
-		timeout := 10 * time.Second
-		if test.want == CodeTimeout {
-			timeout = 300 * time.Millisecond
-		}
-		m, err := p.Check(t.Context(), Script{Owner: "check", Source: test.source, Timeout: timeout})
-		got := ""
-		if m != nil {
-			got = fmt.Sprintf("%d:%d: %s", m.Line, m.Column, m.Message)
-		} else if failure, ok := err.(*blueprint.Failure); ok {
-			got = failure.Code + failure.Message
-		} else if err != nil {
-			got = err.Error()
-		}
-		if short := test.source[:min(40, len(test.source))]; !strings.HasPrefix(got, test.want) || test.want == "" != (got == "") {
-			t.Errorf("%q\n got %s\nwant %s", short, got, test.want)
-		}
+		t.Run(test.want, func(t *testing.T) {
+			timeout := 10 * time.Second
+			if test.want == CodeTimeout {
+				timeout = 300 * time.Millisecond
+			}
+			m, err := p.Check(t.Context(), Script{Owner: "check", Source: test.source, Timeout: timeout})
+			got := ""
+			if m != nil {
+				got = fmt.Sprintf("%d:%d: %s", m.Line, m.Column, m.Message)
+			} else if failure, ok := err.(*blueprint.Failure); ok {
+				got = failure.Code + failure.Message
+			} else if err != nil {
+				got = err.Error()
+			}
+			if short := test.source[:min(40, len(test.source))]; !strings.HasPrefix(got, test.want) || test.want == "" != (got == "") {
+				t.Errorf("%q\n got %s\nwant %s", short, got, test.want)
+			}
+		})
 	}
 }
 

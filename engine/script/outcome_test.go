@@ -41,15 +41,17 @@ func TestAnswers(t *testing.T) {
 		{answer{Fault: faultSyntax, Syntax: &thrown{Message: "m", Line: 4, Column: 3}}, "syntax_error: m (at the end)", 0},
 		{answer{Fault: faultSyntax, Syntax: &thrown{Message: "m", Line: -4, Column: 3}}, "syntax_error: m", 0},
 	} {
-		out, err := s.outcome(&test.a)
-		got := told(out, err)
-		prefix, open := strings.CutSuffix(test.want, "*")
-		if got != test.want && !(open && strings.HasPrefix(got, prefix)) || len(got) > 5<<10 {
-			t.Errorf("%.200s %.200s\n got %.300s\nwant %s", test.a.Fault, test.a.Report, got, test.want)
-		}
-		if len(out.Log) != test.log {
-			t.Errorf("%.200s: %d lines of log, want %d", test.a.Report, len(out.Log), test.log)
-		}
+		t.Run(test.want, func(t *testing.T) {
+			out, err := s.outcome(&test.a)
+			got := told(out, err)
+			prefix, open := strings.CutSuffix(test.want, "*")
+			if got != test.want && !(open && strings.HasPrefix(got, prefix)) || len(got) > 5<<10 {
+				t.Errorf("%.200s %.200s\n got %.300s\nwant %s", test.a.Fault, test.a.Report, got, test.want)
+			}
+			if len(out.Log) != test.log {
+				t.Errorf("%.200s: %d lines of log, want %d", test.a.Report, len(out.Log), test.log)
+			}
+		})
 	}
 }
 
@@ -70,9 +72,11 @@ func TestBounds(t *testing.T) {
 		{Script{Source: strings.Repeat(" ", MaxSource-8) + "return 1"}, "1"},
 		{Script{Source: "return 1", Memory: 1 << 20}, "1"},
 	} {
-		if got := do(p, test.s); got != test.want {
-			t.Errorf("got %.300s\nwant %s", got, test.want)
-		}
+		t.Run(test.want, func(t *testing.T) {
+			if got := do(p, test.s); got != test.want {
+				t.Errorf("got %.300s\nwant %s", got, test.want)
+			}
+		})
 	}
 }
 
@@ -82,8 +86,10 @@ func TestInexactNumbers(t *testing.T) {
 		{`{"a":[1,{"id":12345678901234567890}]}`, "input.a[1].id"}, {`{"b":9007199254740993,"a":9007199254740993}`, "input.a"},
 		{`0.1000000000000000000001`, ""}, {`1e400`, ""}, {`100000000000000000000`, ""}, {`"9007199254740993"`, ""},
 	} {
-		if got := inexact(values(test.input)); got != test.want {
-			t.Errorf("%s: %q, want %q", test.input, got, test.want)
-		}
+		t.Run(test.input, func(t *testing.T) {
+			if got := inexact(values(test.input)); got != test.want {
+				t.Errorf("%q, want %q", got, test.want)
+			}
+		})
 	}
 }

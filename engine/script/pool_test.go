@@ -22,8 +22,10 @@ func TestScripts(t *testing.T) {
 		{"return 12345678901234567890n", "12345678901234567890"},
 		{"const late = Date.now() - 1769860800000; return late >= 0 && late < 60000", "true"},
 	} {
-		if got := do(p, script(test.source)); got != test.want {
-			t.Errorf("%q\n got %s\nwant %s", test.source, got, test.want)
-		}
+		t.Run(test.source, func(t *testing.T) {
+			if got := do(p, script(test.source)); got != test.want {
+				t.Errorf("%q\n got %s\nwant %s", test.source, got, test.want)
+			}
+		})
 	}
 }

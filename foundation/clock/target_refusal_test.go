@@ -2,6 +2,7 @@ package clock
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -18,8 +19,10 @@ func TestTargetRefusals(t *testing.T) {
 		{map[string]any{"by": "soon"}, `by: "soon" is not a positive duration`},
 		{map[string]any{"by": "1h", "form": 1}, "write {"},
 	} {
-		if _, err := Target(test.value, time.Unix(0, 0)); err == nil || !strings.HasPrefix(err.Error(), test.want) {
-			t.Errorf("%v: %v", test.value, err)
-		}
+		t.Run(fmt.Sprint(test.value), func(t *testing.T) {
+			if _, err := Target(test.value, time.Unix(0, 0)); err == nil || !strings.HasPrefix(err.Error(), test.want) {
+				t.Error(err)
+			}
+		})
 	}
 }

@@ -57,11 +57,13 @@ func TestPageErrors(t *testing.T) {
 		"not a metric name":           func(p *Page) { p.Gauge("a-b", "") },
 		"\"x-y\" is not a label":      func(p *Page) { p.Gauge("a", "").Value(1, "x-y", "1") },
 	} {
-		p := NewPage()
-		make(p)
-		if err := p.Write(&bytes.Buffer{}); err == nil || !strings.Contains(err.Error(), name) {
-			t.Errorf("%s: got %v", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			p := NewPage()
+			make(p)
+			if err := p.Write(&bytes.Buffer{}); err == nil || !strings.Contains(err.Error(), name) {
+				t.Errorf("got %v", err)
+			}
+		})
 	}
 }
 

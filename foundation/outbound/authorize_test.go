@@ -64,12 +64,14 @@ func TestCredentialsStayWithTheirHosts(t *testing.T) {
 		{ours.URL + "/go", others.URL + "/", "said", []string{host + " secretkey=1"}, errHost}, // what was said is for us
 		{others.URL + "/", "", "", nil, errHost},
 	} {
-		seen = nil
-		if err := send(test.url, test.to, test.body); !errors.Is(err, test.err) {
-			t.Errorf("%s: error %v, want %v", test.url, err, test.err)
-		}
-		if got := strings.Join(seen, ", "); got != strings.Join(test.want, ", ") {
-			t.Errorf("%s: %s, want %s", test.url, got, test.want)
-		}
+		t.Run(test.to+" "+test.body, func(t *testing.T) {
+			seen = nil
+			if err := send(test.url, test.to, test.body); !errors.Is(err, test.err) {
+				t.Errorf("%s: error %v, want %v", test.url, err, test.err)
+			}
+			if got := strings.Join(seen, ", "); got != strings.Join(test.want, ", ") {
+				t.Errorf("%s: %s, want %s", test.url, got, test.want)
+			}
+		})
 	}
 }

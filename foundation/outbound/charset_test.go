@@ -28,9 +28,11 @@ func TestTextInUnknownCharsets(t *testing.T) {
 		{"application/octet-stream", "a\xe4", "a\xe4", false},
 		{"text/plain", "a\xe4", "a\xe4", false},
 	} {
-		if text, ok := Text(test.kind, []byte(test.body)); string(text) != test.want || ok != test.ok {
-			t.Errorf("%s %q: %q %v, want %q %v", test.kind, test.body, text, ok, test.want, test.ok)
-		}
+		t.Run(test.kind+" "+test.body, func(t *testing.T) {
+			if text, ok := Text(test.kind, []byte(test.body)); string(text) != test.want || ok != test.ok {
+				t.Errorf("%s %q: %q %v, want %q %v", test.kind, test.body, text, ok, test.want, test.ok)
+			}
+		})
 	}
 }
 
@@ -51,13 +53,15 @@ func TestBodiesInOtherCharsets(t *testing.T) {
 		{"image/png", "\xff", `{"$base64":"/w=="}`},
 		{"text/plain; charset=windows-1252", "", `null`},
 	} {
-		value := BodyValue(test.kind, []byte(test.body))
-		if got, err := blueprint.Encode(value); err != nil || string(got) != test.want {
-			t.Errorf("%s %q: %s, want %s", test.kind, test.body, got, test.want)
-		}
-		if again := BodyBytes(test.kind, value); !blueprint.IsJSONType(test.kind) && !bytes.Equal(again, []byte(test.body)) {
-			t.Errorf("%s %q: %q again", test.kind, test.body, again)
-		}
+		t.Run(test.kind+" "+test.body, func(t *testing.T) {
+			value := BodyValue(test.kind, []byte(test.body))
+			if got, err := blueprint.Encode(value); err != nil || string(got) != test.want {
+				t.Errorf("%s %q: %s, want %s", test.kind, test.body, got, test.want)
+			}
+			if again := BodyBytes(test.kind, value); !blueprint.IsJSONType(test.kind) && !bytes.Equal(again, []byte(test.body)) {
+				t.Errorf("%s %q: %q again", test.kind, test.body, again)
+			}
+		})
 	}
 	if got := BodyBytes("application/json; charset=windows-1252", map[string]any{"a": "日😀"}); string(got) != `{"a":"\u65e5\ud83d\ude00"}` {
 		t.Errorf("what a charset does not have: %s", got)

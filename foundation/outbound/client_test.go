@@ -6,6 +6,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
+	"fmt"
 	"io"
 	"log"
 	"net"
@@ -82,10 +83,12 @@ func TestRedirectsElsewhere(t *testing.T) {
 		"http://127.0.0.1:6379/": "asked for at port 6379",
 		"http://127.0.0.1:0/":    "asked for at a port that does not exist",
 	} {
-		_, err := get(t, client, server.URL+"/?"+url.Values{"to": {to}}.Encode())
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: got %v", to, err)
-		}
+		t.Run(to, func(t *testing.T) {
+			_, err := get(t, client, server.URL+"/?"+url.Values{"to": {to}}.Encode())
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("got %v", err)
+			}
+		})
 	}
 }
 
@@ -135,24 +138,26 @@ func TestHeadersAcrossRedirects(t *testing.T) {
 		"/away": {"Accept", "Content-Type"},
 		"/back": {"Accept", "Content-Type"},
 	} {
-		request, err := http.NewRequest(http.MethodPost, first.URL+path+"?token=secret", strings.NewReader("body"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, name := range sent {
-			request.Header.Set(name, "value")
-		}
-		response, err := client.Do(request)
-		if err != nil {
-			t.Fatalf("%s: %v", path, err)
-		}
-		response.Body.Close()
-		header := <-seen
-		for _, name := range append(sent, "Referer") {
-			if got := header.Get(name) != ""; got != slices.Contains(want, name) {
-				t.Errorf("%s: %s arrived: %v", path, name, got)
+		t.Run(path, func(t *testing.T) {
+			request, err := http.NewRequest(http.MethodPost, first.URL+path+"?token=secret", strings.NewReader("body"))
+			if err != nil {
+				t.Fatal(err)
 			}
-		}
+			for _, name := range sent {
+				request.Header.Set(name, "value")
+			}
+			response, err := client.Do(request)
+			if err != nil {
+				t.Fatal(err)
+			}
+			response.Body.Close()
+			header := <-seen
+			for _, name := range append(sent, "Referer") {
+				if got := header.Get(name) != ""; got != slices.Contains(want, name) {
+					t.Errorf("%s arrived: %v", name, got)
+				}
+			}
+		})
 	}
 	if _, err := get(t, client, first.URL+"/named"); err != nil {
 		t.Fatal(err)
@@ -175,11 +180,13 @@ func TestSameHost(t *testing.T) {
 		{"https://a.example", "https://a.example:8443", false},
 		{"http://a.example:8080", "https://a.example:443", false},
 	} {
-		a, _ := url.Parse(test.a)
-		b, _ := url.Parse(test.b)
-		if got := SameHost(a, b); got != test.want {
-			t.Errorf("%s, %s: %v", test.a, test.b, got)
-		}
+		t.Run(test.b, func(t *testing.T) {
+			a, _ := url.Parse(test.a)
+			b, _ := url.Parse(test.b)
+			if got := SameHost(a, b); got != test.want {
+				t.Errorf("%s, %s: %v", test.a, test.b, got)
+			}
+		})
 	}
 }
 
@@ -247,23 +254,25 @@ func TestReadAll(t *testing.T) {
 		size int64
 		want error
 	}{{0, nil}, {limit - 1, nil}, {limit, nil}, {limit + 1, ErrTooLarge}, {1 << 30, ErrTooLarge}} {
-		size.Store(test.size)
-		request, _ := http.NewRequest(http.MethodGet, server.URL, nil)
-		response, err := client.Do(request)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var before, after runtime.MemStats
-		runtime.ReadMemStats(&before)
-		data, err := ReadAll(response.Body, limit)
-		runtime.ReadMemStats(&after)
-		response.Body.Close()
-		if !errors.Is(err, test.want) || err == nil && int64(len(data)) != test.size {
-			t.Errorf("%d: %d bytes, %v", test.size, len(data), err)
-		}
-		if used := after.TotalAlloc - before.TotalAlloc; used > 16*limit {
-			t.Errorf("%d: %d bytes were allocated", test.size, used)
-		}
+		t.Run(fmt.Sprint(test.size), func(t *testing.T) {
+			size.Store(test.size)
+			request, _ := http.NewRequest(http.MethodGet, server.URL, nil)
+			response, err := client.Do(request)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			data, err := ReadAll(response.Body, limit)
+			runtime.ReadMemStats(&after)
+			response.Body.Close()
+			if !errors.Is(err, test.want) || err == nil && int64(len(data)) != test.size {
+				t.Errorf("%d bytes, %v", len(data), err)
+			}
+			if used := after.TotalAlloc - before.TotalAlloc; used > 16*limit {
+				t.Errorf("%d bytes were allocated", used)
+			}
+		})
 	}
 }
 
@@ -338,14 +347,16 @@ func TestRecordedHosts(t *testing.T) {
 		"http://[2001:db8::1]:81/":  "[2001:db8::1]:81",
 		"http://u:p@example.com/":   "example.com",
 	} {
-		u, err := url.Parse(address)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, hops := RecordHops(context.Background())
-		hops.begin(u)
-		if got := hops.List()[0].Host; got != want {
-			t.Errorf("%s: %q", address, got)
-		}
+		t.Run(address, func(t *testing.T) {
+			u, err := url.Parse(address)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, hops := RecordHops(context.Background())
+			hops.begin(u)
+			if got := hops.List()[0].Host; got != want {
+				t.Errorf("%q", got)
+			}
+		})
 	}
 }

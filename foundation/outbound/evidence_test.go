@@ -91,14 +91,16 @@ func TestEvidenceOfTheLastRequest(t *testing.T) {
 		{"no server", closed.URL, "text/plain", "x", `null`},
 		{"no address that may be reached", "http://10.0.0.1/", "text/plain", "x", `null`},
 	} {
-		got, x := evidenceOf(t, test.path, test.kind, test.body, true)
-		length := ""
-		if x != nil && x.Response != nil {
-			length = x.Response.Headers["content-length"]
-		}
-		if diff := cmp.Diff(strings.NewReplacer("URL", server.URL, "KIND", test.kind, "LENGTH", length).Replace(test.want), got); diff != "" {
-			t.Errorf("%s: %s", test.name, diff)
-		}
+		t.Run(test.name, func(t *testing.T) {
+			got, x := evidenceOf(t, test.path, test.kind, test.body, true)
+			length := ""
+			if x != nil && x.Response != nil {
+				length = x.Response.Headers["content-length"]
+			}
+			if diff := cmp.Diff(strings.NewReplacer("URL", server.URL, "KIND", test.kind, "LENGTH", length).Replace(test.want), got); diff != "" {
+				t.Error(diff)
+			}
+		})
 	}
 }
 
@@ -116,10 +118,15 @@ func TestEvidenceIsBounded(t *testing.T) {
 	for _, read := range []bool{true, false} {
 		text, x := evidenceOf(t, server.URL+"/"+strings.Repeat("p", 100_000), "text/plain", "a"+long, read)
 		for name, body := range map[string]any{"request": x.Request.Body, "answer": x.Response.Body} {
-			got, ok := body.(string)
-			if !ok || len(got) < MaxEvidence-200 || len(got) > MaxEvidence+10 || strings.Contains(got, "\uFFFD") || !strings.Contains(got, "ä") {
-				t.Errorf("the body of the %s: %T of %d bytes", name, body, len(got))
-			}
+			t.Run(name, func(t *testing.T) {
+				got, ok := body.(string)
+				if !ok || len(got) < MaxEvidence-200 || len(got) > MaxEvidence+10 {
+					t.Errorf("%T of %d bytes, want about %d", body, len(got), MaxEvidence)
+				}
+				if strings.Contains(got, "\uFFFD") || !strings.Contains(got, "ä") {
+					t.Errorf("the body %.80q is not whole characters with an ä", got)
+				}
+			})
 		}
 		if len(text) > 4*MaxEvidence {
 			t.Errorf("%d bytes are kept", len(text))

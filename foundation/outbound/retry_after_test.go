@@ -15,9 +15,11 @@ func TestRetryAfter(t *testing.T) {
 		"": 0, "0": 0, "120": 2 * time.Minute, " 5 ": 5 * time.Second, "999999999999": time.Hour, "-5": 0, "1.5": 0, "soon": 0, "99999999999999999999999": 0,
 		at(90 * time.Second): 90 * time.Second, at(-time.Hour): 0, at(48 * time.Hour): time.Hour,
 	} {
-		if got := outbound.RetryAfter(http.Header{"Retry-After": {value}}, now); got != want {
-			t.Errorf("%q: got %v", value, got)
-		}
+		t.Run(value, func(t *testing.T) {
+			if got := outbound.RetryAfter(http.Header{"Retry-After": {value}}, now); got != want {
+				t.Errorf("got %v", got)
+			}
+		})
 	}
 	header := http.Header{"Retry-After": {at(90 * time.Second)}}
 	if got := outbound.RetryAfter(header, time.Time{}); got != 0 {

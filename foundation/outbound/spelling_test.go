@@ -129,11 +129,13 @@ func TestRefusalsAreTyped(t *testing.T) {
 		"db.example":               "db.example leads to 10.0.0.7, which is a private address; hint: --allow-net 10.0.0.7/32 opens it",
 		"0x7f.1":                   `"0x7f.1" is neither a host name nor an address in its usual spelling; hint: write 192.0.2.1 or [2001:db8::1], without leading zeros or a dot at the end`,
 	} {
-		_, err := get(t, client, "http://"+host+"/?token=secret")
-		var refused *RefusedError
-		if !errors.As(err, &refused) || err.Error() != want {
-			t.Errorf("%s: got %v", host, err)
-		}
+		t.Run(host, func(t *testing.T) {
+			_, err := get(t, client, "http://"+host+"/?token=secret")
+			var refused *RefusedError
+			if !errors.As(err, &refused) || err.Error() != want {
+				t.Errorf("got %v", err)
+			}
+		})
 	}
 }
 

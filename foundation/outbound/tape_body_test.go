@@ -65,32 +65,34 @@ func TestAnswersOnATape(t *testing.T) {
 		{"packed otherwise", canned{of("Content-Encoding", "br"), []byte("abc")}, -1, true, `null`, true},
 		{"no text", canned{of(), []byte{0xff, 0xfe}}, -1, true, `{"$base64":"//4="}`, false},
 	} {
-		client := New(Options{Network: test.from})
-		ctx, tape := WithTape(context.Background(), time.Now)
-		request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://a.example/", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		response, err := client.Do(request)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if test.read < 0 {
-			io.Copy(io.Discard, response.Body)
-		} else {
-			io.ReadFull(response.Body, make([]byte, test.read))
-		}
-		if test.close {
-			response.Body.Close()
-		}
-		list, full := tape.List()
-		if len(list) != 1 || full || list[0].Response == nil {
-			t.Fatalf("%s: %+v", test.name, list)
-		}
-		got, _ := blueprint.Encode(list[0].Response.Body)
-		if string(got) != test.want || list[0].Response.Cut != test.cut {
-			t.Errorf("%s: %s, cut %v", test.name, got, list[0].Response.Cut)
-		}
+		t.Run(test.name, func(t *testing.T) {
+			client := New(Options{Network: test.from})
+			ctx, tape := WithTape(context.Background(), time.Now)
+			request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://a.example/", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			response, err := client.Do(request)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if test.read < 0 {
+				io.Copy(io.Discard, response.Body)
+			} else {
+				io.ReadFull(response.Body, make([]byte, test.read))
+			}
+			if test.close {
+				response.Body.Close()
+			}
+			list, full := tape.List()
+			if len(list) != 1 || full || list[0].Response == nil {
+				t.Fatalf("%+v", list)
+			}
+			got, _ := blueprint.Encode(list[0].Response.Body)
+			if string(got) != test.want || list[0].Response.Cut != test.cut {
+				t.Errorf("%s, cut %v", got, list[0].Response.Cut)
+			}
+		})
 	}
 }
 

@@ -101,7 +101,10 @@ func TestATapeIsBounded(t *testing.T) {
 	n, _ := io.Copy(io.Discard, response.Body)
 	list, _ := tape.List()
 	got := list[0]
-	if n != MaxTaped+10 || got.Response == nil || !got.Response.Cut || !got.Request.Cut || len(got.Response.Body.(string)) != MaxTaped || len(got.Request.Body.(string)) != MaxTaped {
-		t.Errorf("read %d bytes, kept %+v", n, got.Response.Cut)
+	if n != MaxTaped+10 || got.Response == nil || !got.Response.Cut || !got.Request.Cut {
+		t.Fatalf("read %d bytes, kept %+v of %+v; want %d and both cut", n, got.Response, got.Request, MaxTaped+10)
+	}
+	if answer, request := len(got.Response.Body.(string)), len(got.Request.Body.(string)); answer != MaxTaped || request != MaxTaped {
+		t.Errorf("kept %d bytes of the answer and %d of the request, want %d", answer, request, MaxTaped)
 	}
 }

@@ -3,6 +3,7 @@ package recording
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/smtp"
@@ -131,14 +132,18 @@ func TestWhatCountsAsTheSame(t *testing.T) {
 		{"of 11111111-0000-4000-8000-000000000002", "of 11111111-0000-4000-8000-000000000003", true}, {"of " + known, "of 11111111-0000-4000-8000-000000000003", false},
 		{"https://x/?k=%2A%2A%2A&b=1", "https://x/?k=5&b=1", true},
 	} {
-		if got := r.text(test.recorded, test.got); got != test.same {
-			t.Errorf("%s and %s: %t", test.recorded, test.got, got)
-		}
+		t.Run(test.recorded+" "+test.got, func(t *testing.T) {
+			if got := r.text(test.recorded, test.got); got != test.same {
+				t.Errorf("%s and %s: %t", test.recorded, test.got, got)
+			}
+		})
 	}
 	for recorded, same := range map[json.Number]bool{"1893457800000": true, "1893457800": true, "1093457800": false, "5": false} {
-		if got := r.Compare("a", "output", recorded, json.Number("1893457800123")); (len(got) == 0) != same {
-			t.Errorf("%s: %v", recorded, got)
-		}
+		t.Run(fmt.Sprint(recorded), func(t *testing.T) {
+			if got := r.Compare("a", "output", recorded, json.Number("1893457800123")); (len(got) == 0) != same {
+				t.Error(got)
+			}
+		})
 	}
 }
 
@@ -150,9 +155,11 @@ func TestBadCassettes(t *testing.T) {
 		`{"format": "blueprintd-cassette/1", "exchanges": [{"request": {"method": "GET", "url": "x"}, "response": {"status": 5}}]}`:           "response.status: must be from 100",
 		`{"format": "blueprintd-cassette/1", "exchanges": [{"request": {"method": "GET", "url": "x"}}], "connections": {"a": {"config": 1}}}`: "connections: has another shape",
 	} {
-		if _, err := ReadCassette([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v", text, err)
-		}
+		t.Run(text, func(t *testing.T) {
+			if _, err := ReadCassette([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+				t.Error(err)
+			}
+		})
 	}
 	data, err := read(t).Bytes()
 	if err != nil {

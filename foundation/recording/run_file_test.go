@@ -3,6 +3,7 @@ package recording
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -111,12 +112,18 @@ func TestErrorsKeepHintAndGrant(t *testing.T) {
 		hint  string
 		grant *blueprint.MissingGrant
 	}{"step": {step.Hint, step.Grant}, "run": {f.Run.Error.Hint, f.Run.Error.Grant}} {
-		if !strings.HasPrefix(got.hint, "grant 1.2.0 at https://a.example/?token=") || strings.Contains(got.hint, "planted") {
-			t.Errorf("%s: hint %q", name, got.hint)
-		}
-		if g := got.grant; g == nil || g.BlueprintID != "b" || g.Version != "1.2.0" || g.Author.Name != "Ada" || g.Resource.Kind != blueprint.ResourceConnection || g.Resource.ID != "c1" || strings.Contains(g.Author.Email+g.Resource.Name, "planted") {
-			t.Errorf("%s: grant %+v", name, g)
-		}
+		t.Run(name, func(t *testing.T) {
+			if !strings.HasPrefix(got.hint, "grant 1.2.0 at https://a.example/?token=") || strings.Contains(got.hint, "planted") {
+				t.Errorf("hint %q", got.hint)
+			}
+			g := got.grant
+			if g == nil || strings.Contains(g.Author.Email+g.Resource.Name, "planted") {
+				t.Fatalf("grant %+v, want one without a secret", g)
+			}
+			if diff := cmp.Diff([]any{"b", "1.2.0", "Ada", blueprint.ResourceConnection, "c1"}, []any{g.BlueprintID, g.Version, g.Author.Name, g.Resource.Kind, g.Resource.ID}); diff != "" {
+				t.Errorf("blueprint, version, author, kind and id of the resource (-want +got):\n%s", diff)
+			}
+		})
 	}
 	if grant.Author.Email != "planted" || s.Recording.Execution.Steps[0].Error.Hint != hint {
 		t.Error("what Make was given has changed")
@@ -197,15 +204,17 @@ func TestBrokenFilesSayWhere(t *testing.T) {
 		{`"type": "http-request"`, `"type": 7`, "blueprint.blueprint_map"},
 		{`"format"`, strings.Repeat("[", 1000) + `"format"`, "deeper"},
 	} {
-		data := strings.Replace(string(good), test.was, test.is, 1)
-		if data == string(good) {
-			t.Fatalf("nothing changed: %s", test.was)
-		}
-		_, err := Parse([]byte(data))
-		var refused *blueprint.Error
-		if !errors.As(err, &refused) || !strings.Contains(refused.Message, test.want) {
-			t.Errorf("%s: %v, want %s", test.is, err, test.want)
-		}
+		t.Run(fmt.Sprintf("%.200s", test.is), func(t *testing.T) {
+			data := strings.Replace(string(good), test.was, test.is, 1)
+			if data == string(good) {
+				t.Fatalf("nothing changed: %s", test.was)
+			}
+			_, err := Parse([]byte(data))
+			var refused *blueprint.Error
+			if !errors.As(err, &refused) || !strings.Contains(refused.Message, test.want) {
+				t.Errorf("%v, want %s", err, test.want)
+			}
+		})
 	}
 	if _, err := Parse(append(good, '{')); blueprint.CodeOf(err) != blueprint.CodeBadRequest {
 		t.Error(err)

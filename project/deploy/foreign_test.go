@@ -28,26 +28,28 @@ func TestForeignBlueprintIsNotAdopted(t *testing.T) {
 		{"by title", planted("sync:flows:b.blueprint.yaml", "A")},
 		{"to adopt", planted("", "A")},
 	} {
-		for _, force := range []bool{false, true} {
-			o := Options{Name: "flows", Force: force}
-			var have []project.Deployed
-			if test.have.Source == "" {
-				o.Adopt, o.Unsourced = true, []project.Deployed{test.have}
-			} else {
-				have = []project.Deployed{test.have}
+		t.Run(test.name, func(t *testing.T) {
+			for _, force := range []bool{false, true} {
+				o := Options{Name: "flows", Force: force}
+				var have []project.Deployed
+				if test.have.Source == "" {
+					o.Adopt, o.Unsourced = true, []project.Deployed{test.have}
+				} else {
+					have = []project.Deployed{test.have}
+				}
+				f := &fake{have: []project.Deployed{test.have}}
+				plan := Compare([]project.Desired{file("A")}, have, o)
+				if got := plan.Conflicts() == 0; got != force || len(plan.Changes) != 1 || plan.Changes[0].ID != "theirs" {
+					t.Errorf("%s, force %v: %+v", test.name, force, plan.Changes)
+				}
+				if err := plan.Apply(context.Background(), f, func(Change) error { return nil }); err != nil {
+					t.Fatal(err)
+				}
+				if got := blueprint.Equal(f.have[0].BlueprintMap, file("A").Map); got != force {
+					t.Errorf("%s, force %v: the map was taken over: %v", test.name, force, got)
+				}
 			}
-			f := &fake{have: []project.Deployed{test.have}}
-			plan := Compare([]project.Desired{file("A")}, have, o)
-			if got := plan.Conflicts() == 0; got != force || len(plan.Changes) != 1 || plan.Changes[0].ID != "theirs" {
-				t.Errorf("%s, force %v: %+v", test.name, force, plan.Changes)
-			}
-			if err := plan.Apply(context.Background(), f, func(Change) error { return nil }); err != nil {
-				t.Fatal(err)
-			}
-			if got := blueprint.Equal(f.have[0].BlueprintMap, file("A").Map); got != force {
-				t.Errorf("%s, force %v: the map was taken over: %v", test.name, force, got)
-			}
-		}
+		})
 	}
 }
 

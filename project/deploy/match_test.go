@@ -36,31 +36,33 @@ func TestMatchTriggers(t *testing.T) {
 		{"the same schedule first", "scheduled cron=2 timezone=UTC; scheduled cron=9", "scheduled cron=1; scheduled cron=2", "1 0", ""},
 		{"types stay apart", "api label=a; manual", "webhook label=a; manual", "- 1", "0"},
 	} {
-		var want []project.DesiredTrigger
-		var have []blueprint.Trigger
-		for _, text := range strings.Split(c.want, "; ") {
-			kind, config := read(text)
-			want = append(want, project.DesiredTrigger{Type: kind, Config: config, Active: true})
-		}
-		for i, text := range strings.Split(c.have, "; ") {
-			kind, config := read(text)
-			have = append(have, blueprint.Trigger{ID: string(rune('0' + i)), Type: kind, Config: config, IsActive: true})
-		}
-		matched, left := matchTriggers(want, have)
-		list := func(triggers []*blueprint.Trigger) string {
-			var names []string
-			for _, one := range triggers {
-				if one == nil {
-					names = append(names, "-")
-				} else {
-					names = append(names, one.ID)
-				}
+		t.Run(c.name, func(t *testing.T) {
+			var want []project.DesiredTrigger
+			var have []blueprint.Trigger
+			for _, text := range strings.Split(c.want, "; ") {
+				kind, config := read(text)
+				want = append(want, project.DesiredTrigger{Type: kind, Config: config, Active: true})
 			}
-			return strings.Join(names, " ")
-		}
-		if list(matched) != c.matched || list(left) != c.left {
-			t.Errorf("%s: %q, left %q, want %q, left %q", c.name, list(matched), list(left), c.matched, c.left)
-		}
+			for i, text := range strings.Split(c.have, "; ") {
+				kind, config := read(text)
+				have = append(have, blueprint.Trigger{ID: string(rune('0' + i)), Type: kind, Config: config, IsActive: true})
+			}
+			matched, left := matchTriggers(want, have)
+			list := func(triggers []*blueprint.Trigger) string {
+				var names []string
+				for _, one := range triggers {
+					if one == nil {
+						names = append(names, "-")
+					} else {
+						names = append(names, one.ID)
+					}
+				}
+				return strings.Join(names, " ")
+			}
+			if list(matched) != c.matched || list(left) != c.left {
+				t.Errorf("%q, left %q, want %q, left %q", list(matched), list(left), c.matched, c.left)
+			}
+		})
 	}
 }
 
@@ -103,20 +105,22 @@ func TestTriggersChangedOnTheServer(t *testing.T) {
     ~ trigger scheduled id2: isActive: true -> false
 1 to update`},
 	} {
-		f := &fake{}
-		f.sync(t, files("1", "A", true), options(false, false))
-		if err := f.UpdateTrigger(t.Context(), "id2", c.change, c.active); err != nil {
-			t.Fatal(err)
-		}
-		p := f.sync(t, c.files, options(false, c.force))
-		if got := text(p); got != c.want {
-			t.Errorf("%s:\n%s", c.name, got)
-		}
-		if edited := f.have[0].Triggers[0].Edited; (len(edited) > 0) != (p.Conflicts() > 0) {
-			t.Errorf("%s: %q is noted", c.name, edited)
-		}
-		if c.active != nil && f.have[0].Triggers[0].IsActive != c.force {
-			t.Errorf("%s: active %v", c.name, f.have[0].Triggers[0].IsActive)
-		}
+		t.Run(c.name, func(t *testing.T) {
+			f := &fake{}
+			f.sync(t, files("1", "A", true), options(false, false))
+			if err := f.UpdateTrigger(t.Context(), "id2", c.change, c.active); err != nil {
+				t.Fatal(err)
+			}
+			p := f.sync(t, c.files, options(false, c.force))
+			if got := text(p); got != c.want {
+				t.Errorf("%s:\n%s", c.name, got)
+			}
+			if edited := f.have[0].Triggers[0].Edited; (len(edited) > 0) != (p.Conflicts() > 0) {
+				t.Errorf("%q is noted", edited)
+			}
+			if c.active != nil && f.have[0].Triggers[0].IsActive != c.force {
+				t.Errorf("active %v", f.have[0].Triggers[0].IsActive)
+			}
+		})
 	}
 }

@@ -22,26 +22,28 @@ func TestReplace(t *testing.T) {
 		{`{"connectionId":{"$connection":"b","more":1},"mcpConnectionIds":{"$connection":"b"}}`, ``, ""},
 		{`{"connectionId":{"$connection":""},"blueprintId":{"$blueprint":3}}`, ``, ""},
 	} {
-		var found []string
-		before := value(t, c.value)
-		got := project.Replace(before, nil, func(r project.Reference) any {
-			several := ""
-			if r.Several {
-				several = " several"
+		t.Run(c.value, func(t *testing.T) {
+			var found []string
+			before := value(t, c.value)
+			got := project.Replace(before, nil, func(r project.Reference) any {
+				several := ""
+				if r.Several {
+					several = " several"
+				}
+				found = append(found, fmt.Sprintf("%s %s%s %v", r.Name, r.Within, several, r.Path))
+				return "#"
+			})
+			want := c.want
+			if want == "" {
+				want = c.value
 			}
-			found = append(found, fmt.Sprintf("%s %s%s %v", r.Name, r.Within, several, r.Path))
-			return "#"
+			if !blueprint.Equal(got, value(t, want)) || strings.Join(found, ";") != c.found {
+				t.Errorf("%v, %q", got, found)
+			}
+			if !blueprint.Equal(before, value(t, c.value)) {
+				t.Errorf("%s was changed", c.value)
+			}
 		})
-		want := c.want
-		if want == "" {
-			want = c.value
-		}
-		if !blueprint.Equal(got, value(t, want)) || strings.Join(found, ";") != c.found {
-			t.Errorf("%s: %v, %q", c.value, got, found)
-		}
-		if !blueprint.Equal(before, value(t, c.value)) {
-			t.Errorf("%s was changed", c.value)
-		}
 	}
 }
 
@@ -50,9 +52,11 @@ func TestWellformed(t *testing.T) {
 		"b.blueprint.yaml": true, "../b.blueprint.json": true, "sub/b.blueprint.yml": true,
 		"/b.blueprint.yaml": false, `sub\b.blueprint.yaml`: false, "b.yaml": false, "b.test.yaml": false, "/etc/passwd": false,
 	} {
-		if got := (project.Reference{Key: project.BlueprintKey, Name: name}).Wellformed(); got != want {
-			t.Errorf("%s: %t", name, got)
-		}
+		t.Run(name, func(t *testing.T) {
+			if got := (project.Reference{Key: project.BlueprintKey, Name: name}).Wellformed(); got != want {
+				t.Errorf("%t", got)
+			}
+		})
 	}
 }
 
@@ -80,26 +84,28 @@ func TestFindDangling(t *testing.T) {
 		{"a cycle, and a file that refers to it", map[string][]string{"a": {"b"}, "b": {"c"}, "c": {"b"}},
 			"a: waits for b.blueprint.yaml; b: refers back to this file (b -> c -> b); c: refers back to this file (c -> b -> c)"},
 	} {
-		var files []project.Desired
-		for _, path := range []string{"a", "b", "c", "sub/a", "sub/c"} {
-			if names, there := c.files[path]; there {
-				for i := range names {
-					names[i] += ".blueprint.yaml"
+		t.Run(c.name, func(t *testing.T) {
+			var files []project.Desired
+			for _, path := range []string{"a", "b", "c", "sub/a", "sub/c"} {
+				if names, there := c.files[path]; there {
+					for i := range names {
+						names[i] += ".blueprint.yaml"
+					}
+					files = append(files, calling(t, path+".blueprint.yaml", names...))
 				}
-				files = append(files, calling(t, path+".blueprint.yaml", names...))
 			}
-		}
-		var got []string
-		for _, d := range project.FindDangling(files) {
-			message := strings.ReplaceAll(d.Message, ".blueprint.yaml ->", " ->")
-			if before, _, found := strings.Cut(message, "; remove one"); found {
-				message = strings.ReplaceAll(before, ".blueprint.yaml)", ")")
+			var got []string
+			for _, d := range project.FindDangling(files) {
+				message := strings.ReplaceAll(d.Message, ".blueprint.yaml ->", " ->")
+				if before, _, found := strings.Cut(message, "; remove one"); found {
+					message = strings.ReplaceAll(before, ".blueprint.yaml)", ")")
+				}
+				got = append(got, strings.TrimSuffix(d.File, ".blueprint.yaml")+": "+message)
 			}
-			got = append(got, strings.TrimSuffix(d.File, ".blueprint.yaml")+": "+message)
-		}
-		if strings.Join(got, "; ") != c.want {
-			t.Errorf("%s: %q", c.name, got)
-		}
+			if strings.Join(got, "; ") != c.want {
+				t.Errorf("%q", got)
+			}
+		})
 	}
 }
 

@@ -38,15 +38,17 @@ func TestWhatFits(t *testing.T) {
 		{`{"$partial":[1]}`, `[1,2]`, ""},
 		{`1e999999999`, `1e999999998`, `: expected 1e999999999, got 1e999999998`},
 	} {
-		m := &matching{}
-		m.value([]any{"tests", 0, "expect"}, decoded(t, test.want), decoded(t, test.got), false)
-		var lines []string
-		for i := range m.found {
-			lines = append(lines, m.found[i].String())
-		}
-		if got := strings.Join(lines, "; "); got != test.wrong {
-			t.Errorf("%s and %s: %q, want %q", test.want, test.got, got, test.wrong)
-		}
+		t.Run(test.want+" "+test.got, func(t *testing.T) {
+			m := &matching{}
+			m.value([]any{"tests", 0, "expect"}, decoded(t, test.want), decoded(t, test.got), false)
+			var lines []string
+			for i := range m.found {
+				lines = append(lines, m.found[i].String())
+			}
+			if got := strings.Join(lines, "; "); got != test.wrong {
+				t.Errorf("%s and %s: %q, want %q", test.want, test.got, got, test.wrong)
+			}
+		})
 	}
 }
 
@@ -56,8 +58,10 @@ func TestKeysOfHosts(t *testing.T) {
 		{"http", "localhost:8080", "localhost:8080 localhost"},
 		{"smtp", "[::1]:25", "[::1]:25 [::1]"},
 	} {
-		if got := strings.Join(hostKeys(test.scheme, test.host), " "); got != test.want {
-			t.Errorf("%s: %s, want %s", test.host, got, test.want)
-		}
+		t.Run(test.scheme, func(t *testing.T) {
+			if got := strings.Join(hostKeys(test.scheme, test.host), " "); got != test.want {
+				t.Errorf("%s: %s, want %s", test.host, got, test.want)
+			}
+		})
 	}
 }

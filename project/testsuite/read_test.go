@@ -1,6 +1,7 @@
 package testsuite
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -37,21 +38,23 @@ func TestReadTellsWhatIsWrong(t *testing.T) {
 			"tests[0].expect.status: must be one of completed, failed, paused, running; tests[0].expect.output.$what: unknown matcher $what; the matchers are $any, $exact, $match, $partial, $type; write a literal value as {\"$exact\": {\"$what\": ...}}"},
 		{`{"blueprint": "a", "tests": [{"name": "a", "expect": {"status": "completed", "output": {"$match": "("}}}]}`, "tests[0].expect.output.$match: must be a regular expression in the syntax of RE2"},
 	} {
-		_, issues, err := Read("a.test.json", []byte(test.text), false)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var lines []string
-		for _, issue := range issues {
-			text := issue.Message
-			if where := blueprint.PathText(issue.Path); where != "" {
-				text = where + ": " + text
+		t.Run(fmt.Sprintf("%.200s", test.text), func(t *testing.T) {
+			_, issues, err := Read("a.test.json", []byte(test.text), false)
+			if err != nil {
+				t.Fatal(err)
 			}
-			lines = append(lines, text)
-		}
-		if got := strings.Join(lines, "; "); got != test.want {
-			t.Errorf("%s:\n got %s\nwant %s", test.text, got, test.want)
-		}
+			var lines []string
+			for _, issue := range issues {
+				text := issue.Message
+				if where := blueprint.PathText(issue.Path); where != "" {
+					text = where + ": " + text
+				}
+				lines = append(lines, text)
+			}
+			if got := strings.Join(lines, "; "); got != test.want {
+				t.Errorf("%s:\n got %s\nwant %s", test.text, got, test.want)
+			}
+		})
 	}
 }
 
@@ -82,13 +85,15 @@ func TestTheSchemaFits(t *testing.T) {
 		texts[name] = string(data)
 	}
 	for name, text := range texts {
-		f, issues, err := Read(name, []byte(text), false)
-		if err != nil || len(issues) > 0 {
-			t.Fatal(name, issues, err)
-		}
-		if wrong := compiled.Validate(f.Document.Value); wrong != nil {
-			t.Errorf("%s: %v", name, wrong)
-		}
+		t.Run(name, func(t *testing.T) {
+			f, issues, err := Read(name, []byte(text), false)
+			if err != nil || len(issues) > 0 {
+				t.Fatal(name, issues, err)
+			}
+			if wrong := compiled.Validate(f.Document.Value); wrong != nil {
+				t.Error(wrong)
+			}
+		})
 	}
 	if compiled.Validate(decoded(t, `{"blueprint": "a", "tests": [{"name": "a", "expect": {"status": "done"}}]}`)) == nil {
 		t.Error("a wrong file fits")

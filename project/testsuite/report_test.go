@@ -22,14 +22,16 @@ func TestReportsOfWhatDidNotRun(t *testing.T) {
 		"JSON":  {func(b *bytes.Buffer) error { return JSON(b, results) }, []string{`"notRun": true`, `"error": "b:1:1: is not YAML"`}},
 		"sum":   {func(b *bytes.Buffer) error { return Sum(b, results, nil) }, []string{"1 passed, 1 not run, 1 invalid test file\n"}},
 	} {
-		var out bytes.Buffer
-		if err := test.write(&out); err != nil {
-			t.Fatal(err)
-		}
-		for _, want := range test.want {
-			if !strings.Contains(out.String(), want) {
-				t.Errorf("%s: no %q in\n%s", name, want, &out)
+		t.Run(name, func(t *testing.T) {
+			var out bytes.Buffer
+			if err := test.write(&out); err != nil {
+				t.Fatal(err)
 			}
-		}
+			for _, want := range test.want {
+				if !strings.Contains(out.String(), want) {
+					t.Errorf("no %q in\n%s", want, &out)
+				}
+			}
+		})
 	}
 }

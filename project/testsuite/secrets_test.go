@@ -26,12 +26,14 @@ func TestPlaceholders(t *testing.T) {
 		{"no secret", blueprint.Variable{Type: blueprint.VariableString, Required: true}, nil, nil},
 		{"no secret, masked", blueprint.Variable{Type: blueprint.VariableNumber}, map[string]any{"v": "***"}, "***"},
 	} {
-		c.variable.Name = "v"
-		if got := Placeholders([]blueprint.Variable{c.variable}, c.given)["v"]; got != c.want {
-			t.Errorf("%s: %v, want %v", c.name, got, c.want)
-		}
-		if _, issues := blueprint.BindVariables([]blueprint.Variable{c.variable}, Placeholders([]blueprint.Variable{c.variable}, c.given)); c.variable.Secret && len(issues) > 0 {
-			t.Errorf("%s: the run does not start: %v", c.name, issues)
-		}
+		t.Run(c.name, func(t *testing.T) {
+			c.variable.Name = "v"
+			if got := Placeholders([]blueprint.Variable{c.variable}, c.given)["v"]; got != c.want {
+				t.Errorf("%v, want %v", got, c.want)
+			}
+			if _, issues := blueprint.BindVariables([]blueprint.Variable{c.variable}, Placeholders([]blueprint.Variable{c.variable}, c.given)); c.variable.Secret && len(issues) > 0 {
+				t.Errorf("the run does not start: %v", issues)
+			}
+		})
 	}
 }

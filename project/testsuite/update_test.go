@@ -46,14 +46,16 @@ func TestRewriteChangesWhatDiffers(t *testing.T) {
 		{"JSON without", "{\"blueprint\": \"a\", \"tests\": [\n  {\n    \"name\": \"one\"\n  }\n]}", `{"status": "failed"}`,
 			"{\"blueprint\": \"a\", \"tests\": [\n  {\n    \"name\": \"one\",\n    \"expect\": {\n      \"status\": \"failed\"\n    }\n  }\n]}"},
 	} {
-		file := "a.test.yaml"
-		if strings.HasPrefix(test.name, "JSON") {
-			file = "a.test.json"
-		}
-		got, bare, err := written(t, file, test.before, test.expect)
-		if err != nil || got != test.after || bare {
-			t.Errorf("%s: %v, comments gone: %t\n%s\nwant\n%s", test.name, err, bare, got, test.after)
-		}
+		t.Run(test.name, func(t *testing.T) {
+			file := "a.test.yaml"
+			if strings.HasPrefix(test.name, "JSON") {
+				file = "a.test.json"
+			}
+			got, bare, err := written(t, file, test.before, test.expect)
+			if err != nil || got != test.after || bare {
+				t.Errorf("%v, comments gone: %t\n%s\nwant\n%s", err, bare, got, test.after)
+			}
+		})
 	}
 }
 
@@ -68,16 +70,18 @@ func TestRewriteRefusesWhatIsShared(t *testing.T) {
 		"a merge":   {1, "  - &base\n    name: zero\n    expect: {status: completed}\n  - <<: *base\n    name: one\n"},
 		"below":     {0, "  - name: one\n    expect: {status: &s failed}\n    inputData: *s\n"},
 	} {
-		text := "blueprint: a\ntests:\n" + test.text
-		f, issues, err := Read("a.test.yaml", []byte(text), true)
-		if err != nil || len(issues) > 0 {
-			t.Fatalf("%s: %v %v", name, issues, err)
-		}
-		if out, err := f.withExpectations([]byte(text), map[int]map[string]any{test.index: {"status": "paused"}}); err == nil {
-			t.Errorf("%s became %s", name, out.Data)
-		} else if !strings.Contains(err.Error(), "edit it yourself") {
-			t.Errorf("%s: %v", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			text := "blueprint: a\ntests:\n" + test.text
+			f, issues, err := Read("a.test.yaml", []byte(text), true)
+			if err != nil || len(issues) > 0 {
+				t.Fatalf("%v %v", issues, err)
+			}
+			if out, err := f.withExpectations([]byte(text), map[int]map[string]any{test.index: {"status": "paused"}}); err == nil {
+				t.Errorf("%s became %s", name, out.Data)
+			} else if !strings.Contains(err.Error(), "edit it yourself") {
+				t.Error(err)
+			}
+		})
 	}
 }
 
@@ -100,15 +104,17 @@ func TestMergedKeepsWhatFits(t *testing.T) {
 		{`{"$exact": {"$any": true}}`, `{"$any": true}`, `{"$exact":{"$any":true}}`},
 		{`{"a": 1, "b": 2}`, `{"$ref": "x"}`, `{"$exact":{"$ref":"x"}}`},
 	} {
-		out := merged(decoded(t, test.want), decoded(t, test.got), false)
-		data, err := blueprint.Encode(out)
-		if err != nil || string(data) != test.out {
-			t.Errorf("%s and %s: %s, want %s", test.want, test.got, data, test.out)
-		}
-		m := &matching{}
-		if m.value(nil, out, decoded(t, test.got), false); len(m.found) > 0 {
-			t.Errorf("%s does not fit %s", data, test.got)
-		}
+		t.Run(test.got, func(t *testing.T) {
+			out := merged(decoded(t, test.want), decoded(t, test.got), false)
+			data, err := blueprint.Encode(out)
+			if err != nil || string(data) != test.out {
+				t.Errorf("%s and %s: %s, want %s", test.want, test.got, data, test.out)
+			}
+			m := &matching{}
+			if m.value(nil, out, decoded(t, test.got), false); len(m.found) > 0 {
+				t.Errorf("%s does not fit %s", data, test.got)
+			}
+		})
 	}
 }
 
@@ -129,19 +135,21 @@ func TestCallsInAnyOrder(t *testing.T) {
 		{`{"none": [{"method": "DELETE"}]}`, ""},
 		{`{"none": [{"nodeId": "c"}]}`, `none[0] (call 3): expected nothing, got {"method":"GET","nodeId":"c","url":"https://one.example.com/3"}`},
 	} {
-		m := &matching{}
-		m.calls([]any{"tests", 0, "expect"}, decoded(t, test.want), callsMade())
-		var lines []string
-		for i := range m.found {
-			lines = append(lines, m.found[i].String())
-		}
-		if got := strings.Join(lines, "; "); got != test.wrong {
-			t.Errorf("%s: %q, want %q", test.want, got, test.wrong)
-		}
-		updated := mergedCalls(decoded(t, test.want), callsMade())
-		m = &matching{}
-		if m.calls(nil, updated, callsMade()); len(m.found) > 0 {
-			t.Errorf("%s became %v, which does not fit: %v", test.want, updated, m.found)
-		}
+		t.Run(test.want, func(t *testing.T) {
+			m := &matching{}
+			m.calls([]any{"tests", 0, "expect"}, decoded(t, test.want), callsMade())
+			var lines []string
+			for i := range m.found {
+				lines = append(lines, m.found[i].String())
+			}
+			if got := strings.Join(lines, "; "); got != test.wrong {
+				t.Errorf("%q, want %q", got, test.wrong)
+			}
+			updated := mergedCalls(decoded(t, test.want), callsMade())
+			m = &matching{}
+			if m.calls(nil, updated, callsMade()); len(m.found) > 0 {
+				t.Errorf("%s became %v, which does not fit: %v", test.want, updated, m.found)
+			}
+		})
 	}
 }

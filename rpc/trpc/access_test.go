@@ -114,11 +114,13 @@ func TestScopesOfPlainRoutes(t *testing.T) {
 		{"without a limit", "run", unlimited, 204},
 		{"and again", "run", unlimited, 204},
 	} {
-		r := httptestRequest(t, test.key)
-		w := &statusWriter{header: http.Header{}}
-		if test.handler.ServeHTTP(w, r); w.status != test.want {
-			t.Errorf("%s: got %d, want %d", test.name, w.status, test.want)
-		}
+		t.Run(test.name, func(t *testing.T) {
+			r := httptestRequest(t, test.key)
+			w := &statusWriter{header: http.Header{}}
+			if test.handler.ServeHTTP(w, r); w.status != test.want {
+				t.Errorf("got %d, want %d", w.status, test.want)
+			}
+		})
 	}
 }
 
@@ -175,9 +177,11 @@ func TestGuards(t *testing.T) {
 		"null means absent": `{"json":{"id":"a","scope":null}}`,
 		"known keys":        `{"json":{"id":"a","scopes":["read"],"until":"x","extra":{"scope":1}}}`,
 	} {
-		if _, _, got := decodeInto[guardedInput](t, given); got != "" {
-			t.Errorf("%s: got %q, want no fault", name, got)
-		}
+		t.Run(name, func(t *testing.T) {
+			if _, _, got := decodeInto[guardedInput](t, given); got != "" {
+				t.Errorf("got %q, want no fault", got)
+			}
+		})
 	}
 	type plain struct {
 		Scopes []string `json:"scopes"`
@@ -190,17 +194,19 @@ func TestGuards(t *testing.T) {
 // The work that guards cause is bounded: an object with very many keys is not searched.
 func TestGuardsOfManyKeys(t *testing.T) {
 	for keys, want := range map[int]bool{maxIssues: true, maxIssues + 1: false} {
-		object := map[string]any{"id": "a", "scope": "x"}
-		for i := range keys - len(object) {
-			object[fmt.Sprint("k", i)] = true
-		}
-		encoded, err := blueprint.Encode(map[string]any{"json": object})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, _, got := decodeInto[guardedInput](t, string(encoded)); (got != "") != want {
-			t.Errorf("%d keys: got %q, want a fault: %v", keys, got, want)
-		}
+		t.Run(fmt.Sprint(keys), func(t *testing.T) {
+			object := map[string]any{"id": "a", "scope": "x"}
+			for i := range keys - len(object) {
+				object[fmt.Sprint("k", i)] = true
+			}
+			encoded, err := blueprint.Encode(map[string]any{"json": object})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, _, got := decodeInto[guardedInput](t, string(encoded)); (got != "") != want {
+				t.Errorf("%d keys: got %q, want a fault: %v", keys, got, want)
+			}
+		})
 	}
 }
 
@@ -404,16 +410,16 @@ func TestPublicLimitOfADevice(t *testing.T) {
 	s := newTestServer(t, func(o *Options) {
 		o.PublicLimiter, o.Device = NewLimiter(newYear(), 1, 1), func(r *http.Request) string { return r.Header.Get("Device") }
 	})
-	for i, test := range []struct {
+	for i, step := range []struct {
 		device string
 		want   int
 	}{{"", 200}, {"", 429}, {"one", 200}, {"one", 429}, {"two", 200}, {"", 429}} {
 		head := "GET /api/trpc/test.open"
-		if test.device != "" {
-			head += "\nDevice: " + test.device
+		if step.device != "" {
+			head += "\nDevice: " + step.device
 		}
-		if answer := s.raw(t, head, ""); answer.status != test.want {
-			t.Errorf("call %d, of the device %q: got %d, want %d", i, test.device, answer.status, test.want)
+		if answer := s.raw(t, head, ""); answer.status != step.want {
+			t.Errorf("call %d, of the device %q: got %d, want %d", i, step.device, answer.status, step.want)
 		}
 	}
 }
@@ -425,13 +431,17 @@ func TestMessageOfTheLimit(t *testing.T) {
 		t.Fatal(err)
 	}
 	for cost, want := range map[int]string{3: "try again in 1 s", 4: "send smaller ones"} {
-		if err := limiter.Take("k", cost); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%d calls: got %v, want %q", cost, err, want)
-		}
+		t.Run(fmt.Sprint(cost), func(t *testing.T) {
+			if err := limiter.Take("k", cost); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%d calls: got %v, want %q", cost, err, want)
+			}
+		})
 	}
 	for name, unlimited := range map[string]*Limiter{"no rate": NewLimiter(newYear(), 0, 3), "no burst": NewLimiter(newYear(), 1, 0)} {
-		if err := unlimited.Take("k", 100); err != nil {
-			t.Errorf("%s: got %v, want no limit", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			if err := unlimited.Take("k", 100); err != nil {
+				t.Errorf("got %v, want no limit", err)
+			}
+		})
 	}
 }

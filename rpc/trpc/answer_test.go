@@ -1,6 +1,7 @@
 package trpc
 
 import (
+	"fmt"
 	"net/http"
 	"testing"
 )
@@ -8,8 +9,10 @@ import (
 // TestAbortsAreWanted distinguishes an intended abort of a connection from a panic.
 func TestAbortsAreWanted(t *testing.T) {
 	for value, want := range map[any]bool{http.ErrAbortHandler: true, "a crash": false} {
-		if got := aborts(protect(func() error { panic(value) })); got != want {
-			t.Errorf("%v: %v", value, got)
-		}
+		t.Run(fmt.Sprint(value), func(t *testing.T) {
+			if got := aborts(protect(func() error { panic(value) })); got != want {
+				t.Error(got)
+			}
+		})
 	}
 }

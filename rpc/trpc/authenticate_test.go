@@ -3,6 +3,7 @@ package trpc
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -51,17 +52,19 @@ func TestOriginOf(t *testing.T) {
 		{here, "[::ffff:203.0.113.7]:1234", nil, "203.0.113.7 203.0.113.0/24", false},
 		{here, "@", nil, "@ @", false},
 	} {
-		logs := &bytes.Buffer{}
-		h := &Handler{options: Options{Proxies: test.proxies, Logger: slog.New(slog.NewTextHandler(logs, nil))}}
-		for range 2 {
-			got := h.originOf(&http.Request{RemoteAddr: test.remote, Header: http.Header{"X-Forwarded-For": test.forwarded}})
-			if got.address+" "+got.network != test.want {
-				t.Errorf("%s for %q: %s, want %s", test.remote, test.forwarded, got, test.want)
+		t.Run(fmt.Sprint(test.proxies, " ", test.remote, " ", test.forwarded), func(t *testing.T) {
+			logs := &bytes.Buffer{}
+			h := &Handler{options: Options{Proxies: test.proxies, Logger: slog.New(slog.NewTextHandler(logs, nil))}}
+			for range 2 {
+				got := h.originOf(&http.Request{RemoteAddr: test.remote, Header: http.Header{"X-Forwarded-For": test.forwarded}})
+				if got.address+" "+got.network != test.want {
+					t.Errorf("%s for %q: %s, want %s", test.remote, test.forwarded, got, test.want)
+				}
 			}
-		}
-		if logged := strings.Count(logs.String(), "proxy sends no X-Forwarded-For"); logged != map[bool]int{true: 1}[test.silent] {
-			t.Errorf("%s for %q is logged %d times", test.remote, test.forwarded, logged)
-		}
+			if logged := strings.Count(logs.String(), "proxy sends no X-Forwarded-For"); logged != map[bool]int{true: 1}[test.silent] {
+				t.Errorf("%s for %q is logged %d times", test.remote, test.forwarded, logged)
+			}
+		})
 	}
 }
 
@@ -94,10 +97,12 @@ func TestTokenFromElsewhere(t *testing.T) {
 		"connection": {`GET /app/trpc/test.watch?connectionParams={"authorization":"Bearer%20good"}`, `"code":"UNAUTHORIZED"`},
 		"other root": {"GET /api/trpc/test.whoami\nCookie: c=good", ""},
 	} {
-		answer := s.raw(t, test.head, "")
-		if test.want == "" && answer.status == http.StatusOK || !strings.Contains(answer.body, test.want) {
-			t.Errorf("%s: %d %s", name, answer.status, answer.body)
-		}
+		t.Run(name, func(t *testing.T) {
+			answer := s.raw(t, test.head, "")
+			if test.want == "" && answer.status == http.StatusOK || !strings.Contains(answer.body, test.want) {
+				t.Errorf("%d %s", answer.status, answer.body)
+			}
+		})
 	}
 }
 
@@ -124,18 +129,20 @@ func TestAdmitComesFirst(t *testing.T) {
 		return nil
 	})
 	for origin, want := range map[string]int{"": http.StatusNoContent, "http://evil": http.StatusForbidden} {
-		w := httptest.NewRecorder()
-		r, err := http.NewRequestWithContext(context.Background(), http.MethodGet, "/x", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		r.Header.Set("Authorization", "Bearer good")
-		if origin != "" {
-			r.Header.Set("Origin", origin)
-		}
-		if plain.ServeHTTP(w, r); w.Code != want {
-			t.Errorf("plain route for %q: %d", origin, w.Code)
-		}
+		t.Run(origin, func(t *testing.T) {
+			w := httptest.NewRecorder()
+			r, err := http.NewRequestWithContext(context.Background(), http.MethodGet, "/x", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.Header.Set("Authorization", "Bearer good")
+			if origin != "" {
+				r.Header.Set("Origin", origin)
+			}
+			if plain.ServeHTTP(w, r); w.Code != want {
+				t.Errorf("plain route for %q: %d", origin, w.Code)
+			}
+		})
 	}
 }
 
@@ -144,7 +151,7 @@ func TestPublicLimit(t *testing.T) {
 	s := newTestServer(t, func(o *Options) {
 		o.PublicLimiter, o.Proxies = NewLimiter(newYear(), 1, 3), Proxies{netip.MustParsePrefix("127.0.0.0/8")}
 	})
-	for i, test := range []struct {
+	for i, step := range []struct {
 		head string
 		want int
 	}{
@@ -157,9 +164,9 @@ func TestPublicLimit(t *testing.T) {
 		{"GET /api/trpc/test.open,test.whoami?batch=1\nAuthorization: Bearer good", 429},
 		{"GET /api/trpc/test.whoami\nAuthorization: Bearer good", 200},
 	} {
-		answer := s.raw(t, test.head, "")
-		if answer.status != test.want || (test.want == 429) != (answer.header.Get("Retry-After") != "") {
-			t.Errorf("%d, %s: %d %s", i, test.head, answer.status, answer.body)
+		answer := s.raw(t, step.head, "")
+		if answer.status != step.want || (step.want == 429) != (answer.header.Get("Retry-After") != "") {
+			t.Errorf("%d, %s: %d %s", i, step.head, answer.status, answer.body)
 		}
 	}
 }

@@ -48,9 +48,11 @@ func TestServes(t *testing.T) {
 		"/app/trpc": true, "/app/trpc/": true, "/app/trpc/a.b": true, "/app/trpc//x": true, "/app/trpc/%2e%2E": true,
 		"/app/trpcx": false, "/app": false, "/": false, "/app%2Ftrpc/x": false,
 	} {
-		if got := handler.Serves(httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil)); got != want {
-			t.Errorf("%s: %v", path, got)
-		}
+		t.Run(path, func(t *testing.T) {
+			if got := handler.Serves(httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil)); got != want {
+				t.Error(got)
+			}
+		})
 	}
 }
 
@@ -96,9 +98,11 @@ func TestRefusedBodies(t *testing.T) {
 		key    string
 		status int
 	}{{"", 401}, {withKey, 413}} {
-		if got := s.raw(t, "POST /api/trpc/test.store"+test.key+withJSON, large); got.status != test.status {
-			t.Errorf("%q: %d", test.key, got.status)
-		}
+		t.Run(test.key, func(t *testing.T) {
+			if got := s.raw(t, "POST /api/trpc/test.store"+test.key+withJSON, large); got.status != test.status {
+				t.Errorf("%d", got.status)
+			}
+		})
 	}
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.URL+"/api/trpc/test.store", io.MultiReader(strings.NewReader(large)))
 	if err != nil {
@@ -129,13 +133,15 @@ func TestBodiesThatNeverArrive(t *testing.T) {
 		{os.ErrDeadlineExceeded, wireError("the body took too long to arrive", blueprint.CodeTimeout, "test.store")},
 		{io.ErrUnexpectedEOF, wireError("the body ended early", blueprint.CodeClientClosed, "test.store")},
 	} {
-		request := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/api/trpc/test.store", brokenBody{test.err})
-		request.Header = keyHeader("Content-Type", "application/json")
-		recorder := httptest.NewRecorder()
-		s.handler.ServeHTTP(recorder, request)
-		if recorder.Body.String() != test.want {
-			t.Errorf("%v: got %s", test.err, recorder.Body)
-		}
+		t.Run(test.err.Error(), func(t *testing.T) {
+			request := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/api/trpc/test.store", brokenBody{test.err})
+			request.Header = keyHeader("Content-Type", "application/json")
+			recorder := httptest.NewRecorder()
+			s.handler.ServeHTTP(recorder, request)
+			if recorder.Body.String() != test.want {
+				t.Errorf("%v: got %s", test.err, recorder.Body)
+			}
+		})
 	}
 	if s.logs.String() != "" {
 		t.Errorf("logged %s", s.logs)

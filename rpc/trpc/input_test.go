@@ -119,13 +119,15 @@ func TestInputFaults(t *testing.T) {
 		{`null`, "input: must be an object"},
 		{`"x"`, "input: must be an object"},
 	} {
-		_, issues, message := decodeInto[testEverything](t, `{"json":`+test.json+`}`)
-		if message != test.want {
-			t.Errorf("%s\ngot  %s\nwant %s", test.json, message, test.want)
-		}
-		if len(issues) != strings.Count(test.want, "; ")+1 {
-			t.Errorf("%s: %d issues", test.json, len(issues))
-		}
+		t.Run(test.json, func(t *testing.T) {
+			_, issues, message := decodeInto[testEverything](t, `{"json":`+test.json+`}`)
+			if message != test.want {
+				t.Errorf("%s\ngot  %s\nwant %s", test.json, message, test.want)
+			}
+			if len(issues) != strings.Count(test.want, "; ")+1 {
+				t.Errorf("%d issues", len(issues))
+			}
+		})
 	}
 }
 
@@ -183,10 +185,12 @@ func TestInputMarks(t *testing.T) {
 		{`{"title":"abc","any":["NaN"]}`, `{"any.0":["number"]}`, "any[0]: must be a finite number"},
 		{`{}`, `["Date"]`, "input: must be an object"},
 	} {
-		_, _, message := decodeInto[testEverything](t, `{"json":`+test.json+`,"meta":{"values":`+test.values+`,"v":1}}`)
-		if message != test.want {
-			t.Errorf("%s with %s\ngot  %s\nwant %s", test.json, test.values, message, test.want)
-		}
+		t.Run(test.json, func(t *testing.T) {
+			_, _, message := decodeInto[testEverything](t, `{"json":`+test.json+`,"meta":{"values":`+test.values+`,"v":1}}`)
+			if message != test.want {
+				t.Errorf("%s with %s\ngot  %s\nwant %s", test.json, test.values, message, test.want)
+			}
+		})
 	}
 	got, _, message := decodeInto[testEverything](t, `{"json":{"title":"abc","id":null,"offset":"-0","any":["2020",null,"7",[["k","2021"]]],"tree":{"a":null,"b":["2022"]},"list":[null],"note":null},
 		"meta":{"values":{"id":["undefined"],"offset":["number"],"any.0":["Date"],"any.1":["undefined"],"any.2":["bigint"],"any.3":["map",{"0.1":["Date"]}],
@@ -259,18 +263,22 @@ func TestParseInteger(t *testing.T) {
 		{"9223372036854775807", 1<<63 - 1, true}, {"9223372036854775808", 1<<63 - 1, true}, {"-9223372036854775808", -1 << 63, true}, {"922337203685477580.7e1", 1<<63 - 1, true},
 		{"1e18", 1e18, true}, {"9.223372036854775807e18", 1<<63 - 1, true}, {"-9.223372036854775808e18", -1 << 63, true}, {"1e19", 1<<63 - 1, true}, {"-1e19", -1 << 63, true},
 	} {
-		if value, whole := parseInteger(test.text); value != test.value || whole != test.whole {
-			t.Errorf("%s: %d, %v", test.text, value, whole)
-		}
+		t.Run(test.text, func(t *testing.T) {
+			if value, whole := parseInteger(test.text); value != test.value || whole != test.whole {
+				t.Errorf("%d, %v", value, whole)
+			}
+		})
 	}
 	for _, test := range []struct{ json, want string }{
 		{`9007199254740991`, ""}, {`9007199254740992`, "n: is out of range"}, {`-9.007199254740992e15`, "n: is out of range"},
 	} {
-		if _, _, message := decodeInto[struct {
-			N int64 `json:"n"`
-		}](t, `{"json":{"n":`+test.json+`}}`); message != test.want {
-			t.Errorf("%s: %q", test.json, message)
-		}
+		t.Run(test.json, func(t *testing.T) {
+			if _, _, message := decodeInto[struct {
+				N int64 `json:"n"`
+			}](t, `{"json":{"n":`+test.json+`}}`); message != test.want {
+				t.Errorf("%q", message)
+			}
+		})
 	}
 }
 

@@ -56,9 +56,11 @@ func TestLimitKey(t *testing.T) {
 		"key k":  {UserID: "u", KeyID: "k"},
 		"user u": {UserID: "u"},
 	} {
-		if got := limitKey(principal); got != want {
-			t.Errorf("%+v: %q", principal, got)
-		}
+		t.Run(want, func(t *testing.T) {
+			if got := limitKey(principal); got != want {
+				t.Errorf("%+v: %q", principal, got)
+			}
+		})
 	}
 }
 

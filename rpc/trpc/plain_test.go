@@ -52,10 +52,12 @@ func TestPlainRoutes(t *testing.T) {
 		{"/break", "good", 500, `{"error":{"code":"INTERNAL_SERVER_ERROR","message":"internal error"}}`},
 		{"/panic", "good", 500, `{"error":{"code":"INTERNAL_SERVER_ERROR","message":"internal error"}}`},
 	} {
-		got := call(unlimited, test.path, test.key)
-		if got.Code != test.status || got.Body.String() != test.want {
-			t.Errorf("%s as %s: got %d %s", test.path, test.key, got.Code, got.Body)
-		}
+		t.Run(test.path+" "+test.key, func(t *testing.T) {
+			got := call(unlimited, test.path, test.key)
+			if got.Code != test.status || got.Body.String() != test.want {
+				t.Errorf("%s as %s: got %d %s", test.path, test.key, got.Code, got.Body)
+			}
+		})
 	}
 	if got := call(unlimited, "/busy", "good").Header().Get("Retry-After"); got != "2" {
 		t.Errorf("Retry-After is %q", got)
@@ -141,13 +143,15 @@ func TestOrigins(t *testing.T) {
 		{"all, asked", all, ask, 204, "*", "authorization,content-type"},
 		{"no question", all, "OPTIONS /api/trpc/test.list\nOrigin: https://a.example", 415, "*", ""},
 	} {
-		got := test.server.raw(t, test.head, "")
-		header := got.header
-		if got.status != test.status || header.Get("Access-Control-Allow-Origin") != test.allow || header.Get("Access-Control-Allow-Headers") != test.header {
-			t.Errorf("%s: got %d %v", test.name, got.status, header)
-		}
-		if test.server != off && header.Get("Vary") != "Origin" {
-			t.Errorf("%s: Vary is %q", test.name, header.Values("Vary"))
-		}
+		t.Run(test.name, func(t *testing.T) {
+			got := test.server.raw(t, test.head, "")
+			header := got.header
+			if got.status != test.status || header.Get("Access-Control-Allow-Origin") != test.allow || header.Get("Access-Control-Allow-Headers") != test.header {
+				t.Errorf("got %d %v", got.status, header)
+			}
+			if test.server != off && header.Get("Vary") != "Origin" {
+				t.Errorf("Vary is %q", header.Values("Vary"))
+			}
+		})
 	}
 }

@@ -29,9 +29,11 @@ func TestParameter(t *testing.T) {
 		{"input=%ff", "\xff", true},
 		{"=x&%=y", "", false},
 	} {
-		if value, present := parameter(test.query, "input"); value != test.value || present != test.present {
-			t.Errorf("%q: %q, %v", test.query, value, present)
-		}
+		t.Run(test.query, func(t *testing.T) {
+			if value, present := parameter(test.query, "input"); value != test.value || present != test.present {
+				t.Errorf("%q, %v", value, present)
+			}
+		})
 	}
 }
 
@@ -50,14 +52,16 @@ func TestProcedurePath(t *testing.T) {
 		{"/api/trpc/a%FF", "", false},
 		{"/api/trpc/a%C3", "", false},
 	} {
-		address, err := url.Parse(test.path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		path, err := procedurePath(&http.Request{URL: address}, "/api/trpc")
-		if path != test.want || (err == nil) != test.ok {
-			t.Errorf("%s: %q, %v", test.path, path, err)
-		}
+		t.Run(test.path, func(t *testing.T) {
+			address, err := url.Parse(test.path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			path, err := procedurePath(&http.Request{URL: address}, "/api/trpc")
+			if path != test.want || (err == nil) != test.ok {
+				t.Errorf("%q, %v", path, err)
+			}
+		})
 	}
 }
 

@@ -21,15 +21,17 @@ func TestRouterType(t *testing.T) {
 		"../../web/src/api/router.gen.ts":            append(rpc.Procedures(), rpc.SessionProcedures()...),
 		"../../clients/typescript/src/router.gen.ts": rpc.Procedures(),
 	} {
-		want := describe.TypeScript(procedures)
-		if *update {
-			if err := os.WriteFile(name, []byte(want), 0o644); err != nil {
-				t.Fatal(err)
+		t.Run(name, func(t *testing.T) {
+			want := describe.TypeScript(procedures)
+			if *update {
+				if err := os.WriteFile(name, []byte(want), 0o644); err != nil {
+					t.Fatal(err)
+				}
 			}
-		}
-		got, err := os.ReadFile(name)
-		if err != nil || string(got) != want {
-			t.Errorf("%s is not what the procedures are (%v); run make goldens", name, err)
-		}
+			got, err := os.ReadFile(name)
+			if err != nil || string(got) != want {
+				t.Errorf("%s is not what the procedures are (%v); run make goldens", name, err)
+			}
+		})
 	}
 }

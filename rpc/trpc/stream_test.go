@@ -100,9 +100,11 @@ func TestLines(t *testing.T) {
 		{"mixed", "GET /api/trpc/test.open,test.store?batch=1" + wish, 400, wireError("Cannot mix procedure types in call: query, mutation", blueprint.CodeBadRequest, "")},
 		{"no content type", "POST /api/trpc/test.store?batch=1" + wish, 415, wireError("Missing content-type header", blueprint.CodeUnsupportedMedia, "")},
 	} {
-		if got := s.raw(t, test.head, ""); got.status != test.status || got.body != test.want {
-			t.Errorf("%s:\ngot  %d %s\nwant %d %s", test.name, got.status, got.body, test.status, test.want)
-		}
+		t.Run(test.name, func(t *testing.T) {
+			if got := s.raw(t, test.head, ""); got.status != test.status || got.body != test.want {
+				t.Errorf("%s:\ngot  %d %s\nwant %d %s", test.name, got.status, got.body, test.status, test.want)
+			}
+		})
 	}
 }
 
@@ -169,9 +171,11 @@ func TestSubscriptions(t *testing.T) {
 				t.Errorf("got  %d %q\nwant 200 %q", got.status, got.body, test.want)
 			}
 			for name, want := range map[string]string{"Content-Type": "text/event-stream", "Cache-Control": "no-cache, no-transform", "X-Accel-Buffering": "no"} {
-				if value := got.header.Get(name); value != want {
-					t.Errorf("%s is %q", name, value)
-				}
+				t.Run(name, func(t *testing.T) {
+					if value := got.header.Get(name); value != want {
+						t.Errorf("%s is %q", name, value)
+					}
+				})
 			}
 		})
 	}
@@ -184,9 +188,11 @@ func TestSubscriptions(t *testing.T) {
 		{"parameters no JSON", "GET /api/trpc/test.watch?connectionParams=zz" + withKey, 400, wireError("Not JSON-parsable query params", blueprint.CodeParse, "")},
 		{"no content type", "POST /api/trpc/test.watch" + withKey, 415, wireError("Missing content-type header", blueprint.CodeUnsupportedMedia, "")},
 	} {
-		if got := s.raw(t, test.head, ""); got.status != test.status || got.body != test.want {
-			t.Errorf("%s: got %d %s", test.name, got.status, got.body)
-		}
+		t.Run(test.name, func(t *testing.T) {
+			if got := s.raw(t, test.head, ""); got.status != test.status || got.body != test.want {
+				t.Errorf("got %d %s", got.status, got.body)
+			}
+		})
 	}
 }
 

@@ -119,10 +119,12 @@ func TestAnnotations(t *testing.T) {
 		{`{"json":{"a.b":1},"meta":{"values":{"a.b":["undefined"]},"v":"1"}}`, `{"a.b":1}`},
 		{`{"json":{"a.b":1},"meta":{"values":{"a.b":["undefined"]},"v":0}}`, `{}`},
 	} {
-		got := readText(t, test.envelope)
-		if got != test.want && !(strings.HasPrefix(got, "input: meta holds ") && strings.Contains(got, test.want)) {
-			t.Errorf("%s\ngot  %s\nwant %s", test.envelope, got, test.want)
-		}
+		t.Run(test.envelope, func(t *testing.T) {
+			got := readText(t, test.envelope)
+			if got != test.want && !(strings.HasPrefix(got, "input: meta holds ") && strings.Contains(got, test.want)) {
+				t.Errorf("%s\ngot  %s\nwant %s", test.envelope, got, test.want)
+			}
+		})
 	}
 }
 

@@ -243,9 +243,11 @@ func TestAnswerHeaders(t *testing.T) {
 		{"a procedure's own", "POST /api/trpc/test.login" + withJSON, "Set-Cookie", "session=1"},
 		{"no challenge", "GET /api/trpc/test.list", "Www-Authenticate", ""},
 	} {
-		if got := s.raw(t, test.head, "").header.Get(test.header); got != test.want {
-			t.Errorf("%s: %s is %q, want %q", test.name, test.header, got, test.want)
-		}
+		t.Run(test.name, func(t *testing.T) {
+			if got := s.raw(t, test.head, "").header.Get(test.header); got != test.want {
+				t.Errorf("%s is %q, want %q", test.header, got, test.want)
+			}
+		})
 	}
 }
 
@@ -256,16 +258,18 @@ func TestInternalErrorsAreLoggedOnce(t *testing.T) {
 		{"test.panic", "nil map of secrets"},
 		{"test.unencodable", "unsupported type"},
 	} {
-		s.raw(t, "GET /api/trpc/"+test.procedure+withKey, "")
-		var lines []string
-		for line := range strings.Lines(s.logs.String()) {
-			if strings.Contains(line, "procedure="+test.procedure) {
-				lines = append(lines, line)
+		t.Run(test.procedure, func(t *testing.T) {
+			s.raw(t, "GET /api/trpc/"+test.procedure+withKey, "")
+			var lines []string
+			for line := range strings.Lines(s.logs.String()) {
+				if strings.Contains(line, "procedure="+test.procedure) {
+					lines = append(lines, line)
+				}
 			}
-		}
-		if len(lines) != 1 || !strings.Contains(lines[0], test.secret) || !strings.Contains(lines[0], "requestId=r") || !strings.Contains(lines[0], "level=ERROR") {
-			t.Errorf("%s: logged %q", test.procedure, lines)
-		}
+			if len(lines) != 1 || !strings.Contains(lines[0], test.secret) || !strings.Contains(lines[0], "requestId=r") || !strings.Contains(lines[0], "level=ERROR") {
+				t.Errorf("logged %q", lines)
+			}
+		})
 	}
 	before := s.logs.String()
 	s.raw(t, "GET /api/trpc/test.list", "")

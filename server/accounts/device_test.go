@@ -41,9 +41,11 @@ func TestDevice(t *testing.T) {
 		"long":                  {strings.Repeat("x", maxToken+1), "ada@example.org", false},
 		"of another master key": {service().Device("ada@example.org", ""), "ada@example.org", false},
 	} {
-		if id := s.deviceOf(test.device, test.email); (id != "") != test.want || id != "" && id != s.DeviceID(test.device) {
-			t.Errorf("%s: the device is %q", name, id)
-		}
+		t.Run(name, func(t *testing.T) {
+			if id := s.deviceOf(test.device, test.email); (id != "") != test.want || id != "" && id != s.DeviceID(test.device) {
+				t.Errorf("the device is %q", id)
+			}
+		})
 	}
 	if s.DeviceID(token) != s.DeviceID(other) || s.DeviceID(token) == s.DeviceID(s.Device("ada@example.org", "")) {
 		t.Error("the id of a device changed, or two devices share one")

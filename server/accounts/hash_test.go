@@ -15,9 +15,11 @@ func TestHash(t *testing.T) {
 		t.Fatalf("hash %s, %v", hash, err)
 	}
 	for password, want := range map[string]bool{"correct horse": true, "correct horse ": false, "Correct horse": false, "": false} {
-		if got, err := h.matches(t.Context(), "", password, hash); got != want || err != nil {
-			t.Errorf("%q matches: %v, %v", password, got, err)
-		}
+		t.Run(password, func(t *testing.T) {
+			if got, err := h.matches(t.Context(), "", password, hash); got != want || err != nil {
+				t.Errorf("%q matches: %v, %v", password, got, err)
+			}
+		})
 	}
 	if same, _ := h.matches(t.Context(), "", "", h.none()); same {
 		t.Error("the hash of none has a password")
@@ -29,9 +31,11 @@ func TestHash(t *testing.T) {
 func TestHashOfOthers(t *testing.T) {
 	const hash = "$argon2id$v=19$m=256,t=2,p=1$c29tZXNhbHQ$nf65EOgLrQMR/uIPnA4rEsF5h7TKyQwu9U1bMCHGi/4"
 	for password, want := range map[string]bool{"password": true, "passwort": false} {
-		if got, err := newHasher(0).matches(t.Context(), "", password, hash); got != want || err != nil {
-			t.Errorf("%q matches: %v, %v", password, got, err)
-		}
+		t.Run(password, func(t *testing.T) {
+			if got, err := newHasher(0).matches(t.Context(), "", password, hash); got != want || err != nil {
+				t.Errorf("%q matches: %v, %v", password, got, err)
+			}
+		})
 	}
 }
 
@@ -49,8 +53,10 @@ func TestDamagedHash(t *testing.T) {
 		"wrong letters": "$argon2id$v=19$m=256,t=2,p=1$c29tZXNhbHQ$nf65EOgLrQMR_uIPnA4rEsF5h7TKyQwu9U1bMCHGi_4",
 		"more behind":   "$argon2id$v=19$m=256,t=2,p=1,x=1$c29tZXNhbHQ$nf65EOgLrQMR/uIPnA4rEsF5h7TKyQwu9U1bMCHGi/4",
 	} {
-		if got, err := newHasher(0).matches(t.Context(), "", "password", hash); got || blueprint.CodeOf(err) != blueprint.CodeInternal {
-			t.Errorf("%s: %v, %v", name, got, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			if got, err := newHasher(0).matches(t.Context(), "", "password", hash); got || blueprint.CodeOf(err) != blueprint.CodeInternal {
+				t.Errorf("%v, %v", got, err)
+			}
+		})
 	}
 }

@@ -104,28 +104,30 @@ func TestGzip(t *testing.T) {
 // A part of a stream reaches its reader when it is flushed, compressed or not.
 func TestGzipStreams(t *testing.T) {
 	for kind, packed := range map[string]bool{"text/event-stream": false, "application/json": true} {
-		next := make(chan bool)
-		first := strings.Repeat("first ", 1000)
-		server := httptest.NewServer(NewAnswers(1<<20, nil).Handler(Gzip(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Content-Type", kind)
-			io.WriteString(w, first)
-			http.NewResponseController(w).Flush()
-			<-next
-			io.WriteString(w, "last")
-		}))))
-		response, err := server.Client().Get(server.URL) // accepts gzip by default
-		if err != nil {
-			t.Fatal(err)
-		}
-		got := make([]byte, len(first))
-		if _, err := io.ReadFull(response.Body, got); err != nil || string(got) != first || response.Uncompressed != packed {
-			t.Errorf("%s: %v, gzip %v", kind, err, response.Uncompressed)
-		}
-		close(next)
-		if rest, err := io.ReadAll(response.Body); err != nil || string(rest) != "last" {
-			t.Errorf("%s: %q, %v", kind, rest, err)
-		}
-		response.Body.Close()
-		server.Close()
+		t.Run(kind, func(t *testing.T) {
+			next := make(chan bool)
+			first := strings.Repeat("first ", 1000)
+			server := httptest.NewServer(NewAnswers(1<<20, nil).Handler(Gzip(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Type", kind)
+				io.WriteString(w, first)
+				http.NewResponseController(w).Flush()
+				<-next
+				io.WriteString(w, "last")
+			}))))
+			response, err := server.Client().Get(server.URL) // accepts gzip by default
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := make([]byte, len(first))
+			if _, err := io.ReadFull(response.Body, got); err != nil || string(got) != first || response.Uncompressed != packed {
+				t.Errorf("%v, gzip %v", err, response.Uncompressed)
+			}
+			close(next)
+			if rest, err := io.ReadAll(response.Body); err != nil || string(rest) != "last" {
+				t.Errorf("%q, %v", rest, err)
+			}
+			response.Body.Close()
+			server.Close()
+		})
 	}
 }

@@ -41,9 +41,11 @@ func TestUnfinishedBodies(t *testing.T) {
 		"on another connection":  {whole().WithContext(ConnContext(t.Context(), nil)), http.StatusOK},
 		"on the same connection": {whole().WithContext(greedy), http.StatusServiceUnavailable},
 	} {
-		if got := send(c.request); got != c.want {
-			t.Errorf("%s: status %d, want %d", name, got, c.want)
-		}
+		t.Run(name, func(t *testing.T) {
+			if got := send(c.request); got != c.want {
+				t.Errorf("status %d, want %d", got, c.want)
+			}
+		})
 	}
 	release.Close()
 	for range limit {

@@ -113,11 +113,13 @@ func TestFakes(t *testing.T) {
 		{"http-request", "POST", "https://id.example/token", "application/x-www-form-urlencoded", "grant_type=authorization_code&code=c&client_id=x", `"refresh_token":"sandbox-refresh-`},
 		{"http-request", "POST", "https://id.example/token", "application/x-www-form-urlencoded", "grant_type=client_credentials&scope=a", `"scope":"a"`},
 	} {
-		ctx := outbound.WithCaller(t.Context(), outbound.Caller{NodeType: test.node})
-		status, answer, err := ask(t, c, ctx, test.method, test.url, test.kind, test.body)
-		if err != nil || status != 200 || !strings.Contains(answer, test.want) {
-			t.Errorf("%s %s %s: %d %s %v", test.node, test.method, test.url, status, answer, err)
-		}
+		t.Run(test.method+" "+test.url+" "+test.want, func(t *testing.T) {
+			ctx := outbound.WithCaller(t.Context(), outbound.Caller{NodeType: test.node})
+			status, answer, err := ask(t, c, ctx, test.method, test.url, test.kind, test.body)
+			if err != nil || status != 200 || !strings.Contains(answer, test.want) {
+				t.Errorf("%s %s %s: %d %s %v", test.node, test.method, test.url, status, answer, err)
+			}
+		})
 	}
 }
 
@@ -263,9 +265,11 @@ func TestGlob(t *testing.T) {
 	}{
 		{"a", "a", true}, {"a", "ab", false}, {"*", "", true}, {"a*", "a", true}, {"*.b", "a.b", true}, {"a*b*c", "axxbyyc", true}, {"a*b*c", "acb", false}, {"ab*ba", "aba", false}, {"**", "x", true},
 	} {
-		if glob(test.pattern, test.text) != test.want {
-			t.Errorf("%s %s", test.pattern, test.text)
-		}
+		t.Run(test.pattern+" "+test.text, func(t *testing.T) {
+			if glob(test.pattern, test.text) != test.want {
+				t.Errorf("%s %s", test.pattern, test.text)
+			}
+		})
 	}
 }
 

@@ -29,43 +29,45 @@ func TestCallsHideSecrets(t *testing.T) {
 		{`{"headers": {"x-api-key": "***"}}`, true},
 		{`{"body": {"pw": "another"}}`, false},
 	} {
-		s, _ := newSandbox(t)
-		expected, err := blueprint.Decode([]byte(`{"expect": [{"match": {"nodeType": "http-request"}, "request": ` + test.expect + `}]}`))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := s.SetExpectations(expected); err != nil {
-			t.Fatal(err)
-		}
-		request, err := http.NewRequestWithContext(ctx, http.MethodPost, "https://a.example/correct%20horse%2Fbattery?api_key="+typed, strings.NewReader(`{"pw": "`+word+`", "said": "`+typed+`"}`))
-		if err != nil {
-			t.Fatal(err)
-		}
-		request.Header.Set("Content-Type", "application/json")
-		request.Header.Set("X-Api-Key", typed)
-		response, err := s.RoundTrip(request)
-		if err != nil {
-			t.Fatal(err)
-		}
-		response.Body.Close()
-		unmet := s.Unmet()
-		if met := len(unmet) == 0; met != test.met {
-			t.Errorf("%s: %+v", test.expect, unmet)
-		}
-		list, _ := s.Calls(Filter{})
-		text, err := blueprint.Encode(list)
-		if err != nil || len(list) != 1 || list[0].Response == nil {
-			t.Fatal(len(list), err)
-		}
-		for i, one := range unmet {
-			unmet[i].Expect = nil
-			text = append(text, one.Problem...)
-		}
-		for _, masked := range []string{word, "horse", typed} {
-			if strings.Contains(string(text), masked) {
-				t.Errorf("%q is in %s", masked, text)
+		t.Run(test.expect, func(t *testing.T) {
+			s, _ := newSandbox(t)
+			expected, err := blueprint.Decode([]byte(`{"expect": [{"match": {"nodeType": "http-request"}, "request": ` + test.expect + `}]}`))
+			if err != nil {
+				t.Fatal(err)
 			}
-		}
+			if err := s.SetExpectations(expected); err != nil {
+				t.Fatal(err)
+			}
+			request, err := http.NewRequestWithContext(ctx, http.MethodPost, "https://a.example/correct%20horse%2Fbattery?api_key="+typed, strings.NewReader(`{"pw": "`+word+`", "said": "`+typed+`"}`))
+			if err != nil {
+				t.Fatal(err)
+			}
+			request.Header.Set("Content-Type", "application/json")
+			request.Header.Set("X-Api-Key", typed)
+			response, err := s.RoundTrip(request)
+			if err != nil {
+				t.Fatal(err)
+			}
+			response.Body.Close()
+			unmet := s.Unmet()
+			if met := len(unmet) == 0; met != test.met {
+				t.Errorf("%+v", unmet)
+			}
+			list, _ := s.Calls(Filter{})
+			text, err := blueprint.Encode(list)
+			if err != nil || len(list) != 1 || list[0].Response == nil {
+				t.Fatal(len(list), err)
+			}
+			for i, one := range unmet {
+				unmet[i].Expect = nil
+				text = append(text, one.Problem...)
+			}
+			for _, masked := range []string{word, "horse", typed} {
+				if strings.Contains(string(text), masked) {
+					t.Errorf("%q is in %s", masked, text)
+				}
+			}
+		})
 	}
 }
 

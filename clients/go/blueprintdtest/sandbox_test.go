@@ -30,8 +30,11 @@ func TestSandbox(t *testing.T) {
 		t.Errorf("the run is %+v", run)
 	}
 	calls := server.Calls()
-	if len(calls) != 2 || calls[0].Response.Status != 418 || calls[1].Response.Status != 200 || calls[1].NodeID != "ask" || calls[1].Request.URL != "https://api.example.org/weather" {
-		t.Errorf("the calls are %+v", calls)
+	if len(calls) != 2 || calls[0].Response.Status != 418 || calls[1].Response.Status != 200 {
+		t.Fatalf("the calls are %+v, want two with 418 and 200", calls)
+	}
+	if second := calls[1]; second.NodeID != "ask" || second.Request.URL != "https://api.example.org/weather" {
+		t.Errorf("the second call is %+v, want that of ask for the weather", second)
 	}
 	var refusal *Error
 	if err := server.Query(t.Context(), "blueprint.get", map[string]any{"id": id}, nil); !errors.As(err, &refusal) || refusal.HTTPStatus != 429 {

@@ -86,8 +86,11 @@ func TestErrors(t *testing.T) {
 	server := Start(t, WithArgs("--rate-limit", "1", "--rate-burst", "3"))
 	var refusal *Error
 	err := server.Query(t.Context(), "blueprint.get", map[string]any{"id": "3fa85f64-5717-4562-b3fc-2c963f66afa6"}, nil)
-	if !errors.As(err, &refusal) || refusal.Code != "NOT_FOUND" || refusal.HTTPStatus != 404 || refusal.Path != "blueprint.get" || refusal.Message == "" {
-		t.Errorf("%+v", err)
+	if !errors.As(err, &refusal) || refusal.Message == "" {
+		t.Fatalf("%+v, want a refusal with a message", err)
+	}
+	if refusal.Code != "NOT_FOUND" || refusal.HTTPStatus != 404 || refusal.Path != "blueprint.get" {
+		t.Errorf("%+v, want NOT_FOUND, 404 and blueprint.get", refusal)
 	}
 	err = server.Mutate(t.Context(), "blueprint.create", map[string]any{"title": 1}, nil)
 	if !errors.As(err, &refusal) || refusal.Code != "BAD_REQUEST" || len(refusal.Issues) == 0 || refusal.Issues[0].Path[0] != "title" {
@@ -131,13 +134,15 @@ func TestNoServer(t *testing.T) {
 		{compiler, "", "did not become ready"},
 		{"testdata/nowhere", "", "which is no program"},
 	} {
-		path, err := program.Find(c.path)
-		if err == nil {
-			_, err = launch(path, (&settings{args: []string{c.args}}).arguments())
-		}
-		if err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s %s: %v", c.path, c.args, err)
-		}
+		t.Run(c.path, func(t *testing.T) {
+			path, err := program.Find(c.path)
+			if err == nil {
+				_, err = launch(path, (&settings{args: []string{c.args}}).arguments())
+			}
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%s %s: %v", c.path, c.args, err)
+			}
+		})
 	}
 	t.Setenv(program.Variable, "testdata")
 	if _, err := program.Find(""); err == nil || !strings.Contains(err.Error(), program.Variable+" names testdata") {

@@ -124,16 +124,18 @@ func TestAddresses(t *testing.T) {
 		{"other", "", CodeBadConfig}, {"", "", CodeBadConfig}, {"openai", "ftp://h", CodeBadConfig}, {"openai", "http://u:p@h/v1", CodeBadConfig},
 		{"openai", "h/v1", CodeBadConfig}, {"openai", "http://[", CodeBadConfig},
 	} {
-		c, err := Open(connection(Provider(test.provider), test.base), Options{})
-		got := ""
-		if err != nil {
-			got = err.(*blueprint.Failure).Code
-		} else {
-			got = c.address
-		}
-		if got != test.want {
-			t.Errorf("%s %q: %s, want %s", test.provider, test.base, got, test.want)
-		}
+		t.Run(test.provider+" "+test.base, func(t *testing.T) {
+			c, err := Open(connection(Provider(test.provider), test.base), Options{})
+			got := ""
+			if err != nil {
+				got = err.(*blueprint.Failure).Code
+			} else {
+				got = c.address
+			}
+			if got != test.want {
+				t.Errorf("%s %q: %s, want %s", test.provider, test.base, got, test.want)
+			}
+		})
 	}
 	other := connection(OpenAI, "")
 	other.Type = blueprint.ConnectionHTTP
@@ -144,18 +146,20 @@ func TestAddresses(t *testing.T) {
 
 func TestHeaders(t *testing.T) {
 	for protocol, answer := range map[Provider]string{OpenAI: hello, Anthropic: helloToo} {
-		p := newProvider(t, says(200, answer))
-		a, err := client(t, protocol, p.URL).Ask(context.Background(), question("Hi"))
-		if err != nil || a.Message.Text != "Hello" || a.Usage != (Usage{3, 1}) || a.Truncated {
-			t.Fatalf("%s: %+v, %v", protocol, a, err)
-		}
-		h := p.headers[0]
-		if h.Get("Authorization") != "Bearer "+key || h.Get("Content-Type") != "application/json" || h.Get("User-Agent") != "blueprintd/test" {
-			t.Errorf("%s: %v", protocol, h)
-		}
-		if want := map[Provider]string{Anthropic: "2023-06-01"}[protocol]; h.Get("Anthropic-Version") != want {
-			t.Errorf("%s: %v", protocol, h)
-		}
+		t.Run(fmt.Sprint(protocol), func(t *testing.T) {
+			p := newProvider(t, says(200, answer))
+			a, err := client(t, protocol, p.URL).Ask(context.Background(), question("Hi"))
+			if err != nil || a.Message.Text != "Hello" || a.Usage != (Usage{3, 1}) || a.Truncated {
+				t.Fatalf("%+v, %v", a, err)
+			}
+			h := p.headers[0]
+			if h.Get("Authorization") != "Bearer "+key || h.Get("Content-Type") != "application/json" || h.Get("User-Agent") != "blueprintd/test" {
+				t.Error(h)
+			}
+			if want := map[Provider]string{Anthropic: "2023-06-01"}[protocol]; h.Get("Anthropic-Version") != want {
+				t.Error(h)
+			}
+		})
 	}
 }
 
@@ -207,18 +211,23 @@ func TestRefusals(t *testing.T) {
 		{Anthropic, 200, `{"content":[{"type":"tool_use","name":"x"}]}`, CodeBadAnswer, false, "has no id"},
 		{OpenAI, 200, strings.Repeat(" ", MaxAnswer+1), CodeTooLarge, false, "more than 4 MiB"},
 	} {
-		p := newProvider(t, says(test.status, test.body))
-		_, err := client(t, test.provider, p.URL).Ask(context.Background(), question("Hi"))
-		var f *blueprint.Failure
-		if !errors.As(err, &f) || f.Code != test.code || f.Permanent != test.permanent || !strings.Contains(f.Message, test.message) || f.NotSent {
-			t.Errorf("%d %.80s: %+v", test.status, test.body, err)
-		}
-		if strings.Contains(err.Error(), key[:6]) || strings.Contains(err.Error(), key[len(key)-8:]) || len(err.Error()) > 500 {
-			t.Errorf("%s", err)
-		}
-		if len(p.asked) != 1 {
-			t.Errorf("%d %.80s: asked %d times", test.status, test.body, len(p.asked))
-		}
+		t.Run(fmt.Sprint(test.provider, " ", test.status, " ", test.message), func(t *testing.T) {
+			p := newProvider(t, says(test.status, test.body))
+			_, err := client(t, test.provider, p.URL).Ask(context.Background(), question("Hi"))
+			var f *blueprint.Failure
+			if !errors.As(err, &f) {
+				t.Fatalf("%v, want a failure", err)
+			}
+			if f.Code != test.code || f.Permanent != test.permanent || f.NotSent || !strings.Contains(f.Message, test.message) {
+				t.Errorf("%.80s: %+v, want %s with %q, sent, permanent: %v", test.body, f, test.code, test.message, test.permanent)
+			}
+			if strings.Contains(err.Error(), key[:6]) || strings.Contains(err.Error(), key[len(key)-8:]) || len(err.Error()) > 500 {
+				t.Errorf("%s", err)
+			}
+			if len(p.asked) != 1 {
+				t.Errorf("%d %.80s: asked %d times", test.status, test.body, len(p.asked))
+			}
+		})
 	}
 }
 
@@ -227,15 +236,17 @@ func TestRetryAfter(t *testing.T) {
 		"7": 7 * time.Second, "0.5": time.Second / 2, "": 0, "soon": 0, "-3": 0, "NaN": 0, "99999999999999999999": time.Hour,
 		now.Add(time.Minute).Format(http.TimeFormat): time.Minute, now.Add(-time.Minute).Format(http.TimeFormat): 0,
 	} {
-		p := newProvider(t, func(_ int, w http.ResponseWriter) {
-			w.Header().Set("Retry-After", value)
-			w.WriteHeader(429)
+		t.Run(value, func(t *testing.T) {
+			p := newProvider(t, func(_ int, w http.ResponseWriter) {
+				w.Header().Set("Retry-After", value)
+				w.WriteHeader(429)
+			})
+			_, err := client(t, OpenAI, p.URL).Ask(context.Background(), question("Hi"))
+			var f *blueprint.Failure
+			if !errors.As(err, &f) || f.RetryAfter != want {
+				t.Errorf("%+v", f)
+			}
 		})
-		_, err := client(t, OpenAI, p.URL).Ask(context.Background(), question("Hi"))
-		var f *blueprint.Failure
-		if !errors.As(err, &f) || f.RetryAfter != want {
-			t.Errorf("%q: %+v", value, f)
-		}
 	}
 }
 
@@ -287,28 +298,30 @@ func TestLearning(t *testing.T) {
 		{"too long", OpenAI, 0, objectOne, []func(int, http.ResponseWriter){says(400, `{"error":{"code":"context_length_exceeded"}}`)}, 1, `"response_format"`},
 		{"not a matter of form", OpenAI, 9, objectOne, []func(int, http.ResponseWriter){says(500, `{"error":{"message":"max_tokens response_format"}}`)}, 1, `"max_tokens":9`},
 	} {
-		p := newProvider(t, inTurn(test.answers...))
-		c := client(t, test.provider, p.URL)
-		r := question("Hi")
-		r.MaxTokens = test.maximum
-		if test.schema != "" {
-			r.Schema = plain(t, test.schema)
-		}
-		_, first := c.Ask(context.Background(), r)
-		last := asJSON(t, p.asked[len(p.asked)-1])
-		if test.want == words {
-			if test.want = "Your final answer"; strings.Contains(last, "response_format") {
-				t.Errorf("%s: %s", test.name, last)
+		t.Run(test.name, func(t *testing.T) {
+			p := newProvider(t, inTurn(test.answers...))
+			c := client(t, test.provider, p.URL)
+			r := question("Hi")
+			r.MaxTokens = test.maximum
+			if test.schema != "" {
+				r.Schema = plain(t, test.schema)
 			}
-		}
-		if len(p.asked) != test.asked || !strings.Contains(last, test.want) {
-			t.Errorf("%s: asked %d times, at last %s", test.name, len(p.asked), last)
-		}
-		if first != nil {
-			continue
-		}
-		if _, err := c.Ask(context.Background(), r); err != nil || len(p.asked) != test.asked+1 {
-			t.Errorf("%s: not remembered: %v", test.name, err)
-		}
+			_, first := c.Ask(context.Background(), r)
+			last := asJSON(t, p.asked[len(p.asked)-1])
+			if test.want == words {
+				if test.want = "Your final answer"; strings.Contains(last, "response_format") {
+					t.Error(last)
+				}
+			}
+			if len(p.asked) != test.asked || !strings.Contains(last, test.want) {
+				t.Errorf("asked %d times, at last %s", len(p.asked), last)
+			}
+			if first != nil {
+				return
+			}
+			if _, err := c.Ask(context.Background(), r); err != nil || len(p.asked) != test.asked+1 {
+				t.Errorf("not remembered: %v", err)
+			}
+		})
 	}
 }

@@ -27,8 +27,10 @@ func TestMasked(t *testing.T) {
 		{"abcdefghé1", "abcdefghè1", "***1"},
 		{"", "as it is", "as it is"},
 	} {
-		if got := masked(test.said, strings.Split(test.secrets, "|")); got != test.want {
-			t.Errorf("%s in %q: %q, want %q", test.secrets, test.said, got, test.want)
-		}
+		t.Run(test.said, func(t *testing.T) {
+			if got := masked(test.said, strings.Split(test.secrets, "|")); got != test.want {
+				t.Errorf("%s in %q: %q, want %q", test.secrets, test.said, got, test.want)
+			}
+		})
 	}
 }

@@ -43,18 +43,22 @@ func TestRequests(t *testing.T) {
 		{"messages, shortest", anthropic{}, question("Hi"), `{"model":"m","max_tokens":16000,"messages":[{"role":"user","content":[{"type":"text","text":"Hi"}]}]}`},
 		{"messages without content", anthropic{}, empty, `{"model":"m","max_tokens":16000,"messages":[{"role":"user","content":[{"type":"text","text":"again"}]}]}`},
 	} {
-		if got := asJSON(t, test.protocol.request(test.request, quirks{})); got != asJSON(t, plain(t, test.want)) {
-			t.Errorf("%s: got\n%s", test.name, got)
-		}
+		t.Run(test.name, func(t *testing.T) {
+			if got := asJSON(t, test.protocol.request(test.request, quirks{})); got != asJSON(t, plain(t, test.want)) {
+				t.Errorf("got\n%s", got)
+			}
+		})
 	}
 	long := strings.Repeat("é", 1025)
 	if got := (openAI{official: true}).described(long); got != strings.Repeat("é", 1021)+"..." || (openAI{}).described(long) != long || (openAI{official: true}).described("x") != "x" {
 		t.Errorf("described %q", got)
 	}
 	for host, own := range map[string]bool{"API.openai.com": true, "eu.api.openai.com": true, "x.openai.azure.com": true, "openai.com.example": false, "127.0.0.1": false} {
-		if isOpenAIHost(host) != own {
-			t.Errorf("%s: want %v", host, own)
-		}
+		t.Run(host, func(t *testing.T) {
+			if isOpenAIHost(host) != own {
+				t.Errorf("want %v", own)
+			}
+		})
 	}
 }
 
@@ -74,24 +78,26 @@ func TestAnswers(t *testing.T) {
 			`{"role":"assistant","text":"a","calls":[{"id":"1","name":"f","arguments":{"a":1}},{"id":"2","name":"g","problem":"the arguments are not a JSON object"}]}`,
 			`[{"type":"thinking","thinking":"hm","signature":"s"},{"type":"text","text":"a","citations":null},{"type":"tool_use","id":"1","name":"f","input":{"a":1}},{"type":"tool_use","id":"2","name":"g","input":{}}]`},
 	} {
-		var spoken protocol = openAI{}
-		by := OpenAI
-		if object(plain(t, test.body))["content"] != nil {
-			spoken, by = anthropic{}, Anthropic
-		}
-		a, failure := spoken.answer(object(plain(t, test.body)))
-		if failure != nil || a.Message.By != by {
-			t.Errorf("%s: %v", test.name, failure)
-			continue
-		}
-		raw := a.Message.Raw
-		a.Message.Raw, a.Message.By = nil, ""
-		if got := asJSON(t, a.Message); !same(t, got, test.message) {
-			t.Errorf("%s: got\n%s", test.name, got)
-		}
-		if got := asJSON(t, raw); !same(t, got, test.raw) {
-			t.Errorf("%s: goes back as\n%s", test.name, got)
-		}
+		t.Run(test.name, func(t *testing.T) {
+			var spoken protocol = openAI{}
+			by := OpenAI
+			if object(plain(t, test.body))["content"] != nil {
+				spoken, by = anthropic{}, Anthropic
+			}
+			a, failure := spoken.answer(object(plain(t, test.body)))
+			if failure != nil || a.Message.By != by {
+				t.Error(failure)
+				return
+			}
+			raw := a.Message.Raw
+			a.Message.Raw, a.Message.By = nil, ""
+			if got := asJSON(t, a.Message); !same(t, got, test.message) {
+				t.Errorf("got\n%s", got)
+			}
+			if got := asJSON(t, raw); !same(t, got, test.raw) {
+				t.Errorf("goes back as\n%s", got)
+			}
+		})
 	}
 }
 
@@ -137,15 +143,17 @@ func TestUsage(t *testing.T) {
 		{Anthropic, `{"input_tokens":10,"cache_creation_input_tokens":200,"cache_read_input_tokens":3000,"output_tokens":5}`, Usage{3210, 5}},
 		{Anthropic, `{"input_tokens":10,"cache_creation_input_tokens":null,"output_tokens":5}`, Usage{10, 5}},
 	} {
-		body := `{"choices":[{"message":{"content":"x"}}],"usage":` + test.usage + `}`
-		if test.provider == Anthropic {
-			body = `{"content":[],"usage":` + test.usage + `}`
-		}
-		p := newProvider(t, says(200, body))
-		a, err := client(t, test.provider, p.URL).Ask(context.Background(), question("Hi"))
-		if err != nil || a.Usage != test.want {
-			t.Errorf("%s: %+v, %v", test.usage, a, err)
-		}
+		t.Run(test.usage, func(t *testing.T) {
+			body := `{"choices":[{"message":{"content":"x"}}],"usage":` + test.usage + `}`
+			if test.provider == Anthropic {
+				body = `{"content":[],"usage":` + test.usage + `}`
+			}
+			p := newProvider(t, says(200, body))
+			a, err := client(t, test.provider, p.URL).Ask(context.Background(), question("Hi"))
+			if err != nil || a.Usage != test.want {
+				t.Errorf("%+v, %v", a, err)
+			}
+		})
 	}
 	// A refusal is paid for as well.
 	p := newProvider(t, says(200, `{"content":[],"stop_reason":"refusal","usage":{"input_tokens":4,"output_tokens":1}}`))
@@ -164,13 +172,15 @@ func TestTruncated(t *testing.T) {
 		`{"content":[],"stop_reason":"stop_sequence"}`:                           false,
 		`{"content":[{"type":"text","text":"half a wo"}],"stop_reason":"other"}`: false,
 	} {
-		value := object(plain(t, body))
-		var spoken protocol = openAI{}
-		if value["content"] != nil {
-			spoken = anthropic{}
-		}
-		if a, failure := spoken.answer(value); failure != nil || a.Truncated != want {
-			t.Errorf("%s: %+v, %v", body, a, failure)
-		}
+		t.Run(body, func(t *testing.T) {
+			value := object(plain(t, body))
+			var spoken protocol = openAI{}
+			if value["content"] != nil {
+				spoken = anthropic{}
+			}
+			if a, failure := spoken.answer(value); failure != nil || a.Truncated != want {
+				t.Errorf("%+v, %v", a, failure)
+			}
+		})
 	}
 }

@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -26,10 +27,12 @@ func TestClosed(t *testing.T) {
 		{`{"type":"object","properties":{"a":{"anyOf":[{"type":"object"}]}}}`, ""},
 		{`true`, ""},
 	} {
-		got, ok := closeSchema(plain(t, test.schema))
-		if ok != (test.want != "") || ok && !same(t, asJSON(t, got), test.want) {
-			t.Errorf("%s: %v %s", test.schema, ok, asJSON(t, got))
-		}
+		t.Run(test.schema, func(t *testing.T) {
+			got, ok := closeSchema(plain(t, test.schema))
+			if ok != (test.want != "") || ok && !same(t, asJSON(t, got), test.want) {
+				t.Errorf("%v %s", ok, asJSON(t, got))
+			}
+		})
 	}
 }
 
@@ -50,22 +53,30 @@ func TestAskingForJSON(t *testing.T) {
 		{anthropic{}, `{"type":"object"}`, quirks{}, ""},
 		{anthropic{}, objectOne, quirks{noSchema: true}, ""},
 	} {
-		r := question("Hi")
-		r.System, r.Schema = "Be kind.", plain(t, test.schema)
-		got := asJSON(t, test.protocol.request(r, test.quirks))
-		inWords := strings.Contains(got, "Your final answer") && strings.Contains(got, "Be kind.")
-		if inWords != (test.want == "") || !strings.Contains(got, test.want) {
-			t.Errorf("%T %s: %s", test.protocol, test.schema, got)
-		}
+		t.Run(fmt.Sprint(test.protocol, " ", test.want), func(t *testing.T) {
+			r := question("Hi")
+			r.System, r.Schema = "Be kind.", plain(t, test.schema)
+			got := asJSON(t, test.protocol.request(r, test.quirks))
+			inWords := strings.Contains(got, "Your final answer") && strings.Contains(got, "Be kind.")
+			if inWords != (test.want == "") || !strings.Contains(got, test.want) {
+				t.Errorf("%T %s: %s", test.protocol, test.schema, got)
+			}
+		})
 	}
 	if schemaPrompt("", true) == "" || strings.HasPrefix(schemaPrompt("", true), "\n") {
 		t.Error("a rule stands alone where there is no system prompt")
 	}
-	if strict(true) || strict(plain(t, loose)) || !strict(plain(t, objectOne)) || !strict(plain(t, `{"$schema":"x",`+objectOne[1:])) || strict(plain(t, `{"type":"object","properties":{"a":{"type":"string","minLength":1}},"required":["a"],"additionalProperties":false}`)) {
-		t.Error("strict")
-	}
-	if strict(plain(t, `{"type":"object","properties":{"a":{"anyOf":[{"type":"object","properties":{"b":{"type":"null"}},"additionalProperties":false}]}},"required":["a"],"additionalProperties":false}`)) {
-		t.Error("an inner property is not required")
+	for schema, want := range map[string]bool{
+		`true`: false, loose: false, objectOne: true, `{"$schema":"x",` + objectOne[1:]: true,
+		`{"type":"object","properties":{"a":{"type":"string","minLength":1}},"required":["a"],"additionalProperties":false}`: false,
+		// An inner property is not required.
+		`{"type":"object","properties":{"a":{"anyOf":[{"type":"object","properties":{"b":{"type":"null"}},"additionalProperties":false}]}},"required":["a"],"additionalProperties":false}`: false,
+	} {
+		t.Run(schema, func(t *testing.T) {
+			if got := strict(plain(t, schema)); got != want {
+				t.Errorf("strict: %v, want %v", got, want)
+			}
+		})
 	}
 }
 
@@ -83,9 +94,11 @@ func TestJSON(t *testing.T) {
 		``:     "", `nothing`: "", `{"a":`: "", `}{`: "", "```": "", `{"a":1} and {"b":2}`: "", "<think>": "",
 		strings.Repeat("[", 200) + strings.Repeat("]", 200): "",
 	} {
-		value, ok := JSON(source)
-		if ok != (want != "") || ok && asJSON(t, value) != want {
-			t.Errorf("%q: %v %v", source, value, ok)
-		}
+		t.Run(fmt.Sprintf("%.200s", source), func(t *testing.T) {
+			value, ok := JSON(source)
+			if ok != (want != "") || ok && asJSON(t, value) != want {
+				t.Errorf("%v %v", value, ok)
+			}
+		})
 	}
 }

@@ -116,11 +116,13 @@ func TestRealServers(t *testing.T) {
 					{"structured", `{}`, `{"Structured":{"n":12345678901234567890.10},"Content":[],"IsError":false}`},
 					{"broken", `{}`, `{"Structured":null,"Content":[{"text":"no\nway","type":"text"}],"IsError":true}`},
 				} {
-					arguments, _ := blueprint.Decode([]byte(call.arguments))
-					result, err := session.Call(t.Context(), call.tool, arguments.(map[string]any))
-					if got, _ := blueprint.Encode(result); err != nil || string(got) != call.want {
-						t.Errorf("%s: %s, %v", call.tool, got, err)
-					}
+					t.Run(call.tool, func(t *testing.T) {
+						arguments, _ := blueprint.Decode([]byte(call.arguments))
+						result, err := session.Call(t.Context(), call.tool, arguments.(map[string]any))
+						if got, _ := blueprint.Encode(result); err != nil || string(got) != call.want {
+							t.Errorf("%s, %v", got, err)
+						}
+					})
 				}
 				_, err = session.Call(t.Context(), "refused", nil)
 				wantFailure(t, err, "mcp_error", false, "never mind")

@@ -330,9 +330,11 @@ func TestText(t *testing.T) {
 		{`[{"type":"text","text":"123456789012"}]`, "1234567…"},
 		{`["x",{"type":"text"}]`, ""},
 	} {
-		content, _ := blueprint.Decode([]byte(test.content))
-		if got := (&Result{Content: content.([]any)}).Text(10); got != test.want {
-			t.Errorf("%s: %q", test.content, got)
-		}
+		t.Run(test.content, func(t *testing.T) {
+			content, _ := blueprint.Decode([]byte(test.content))
+			if got := (&Result{Content: content.([]any)}).Text(10); got != test.want {
+				t.Errorf("%q", got)
+			}
+		})
 	}
 }

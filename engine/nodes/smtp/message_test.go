@@ -109,11 +109,13 @@ func TestMessage(t *testing.T) {
 				t.Errorf("html %q became %q", m.HTML, gotHTML)
 			}
 			for key, want := range map[string][]mail.Address{"From": {m.From}, "To": m.To, "Cc": m.CC} {
-				got, err := header.AddressList(key)
-				same := slices.EqualFunc(got, want, func(a *mail.Address, b mail.Address) bool { return *a == b })
-				if err != nil || !same {
-					t.Errorf("%s: %v, %v in\n%s", key, got, err, data)
-				}
+				t.Run(key, func(t *testing.T) {
+					got, err := header.AddressList(key)
+					same := slices.EqualFunc(got, want, func(a *mail.Address, b mail.Address) bool { return *a == b })
+					if err != nil || !same {
+						t.Errorf("%v, %v in\n%s", got, err, data)
+					}
+				})
 			}
 			if !isASCII(string(data)) || m.international() {
 				t.Error("the message is not ASCII")
@@ -161,22 +163,24 @@ func TestAddresses(t *testing.T) {
 		{"\xff@b.org", "!must be one line"},
 	}
 	for _, c := range cases {
-		list, err := ParseAddresses(c.source)
-		var parts []string
-		for _, one := range list {
-			if one.Name != "" {
-				one.Address = one.Name + " <" + one.Address + ">"
+		t.Run(c.want, func(t *testing.T) {
+			list, err := ParseAddresses(c.source)
+			var parts []string
+			for _, one := range list {
+				if one.Name != "" {
+					one.Address = one.Name + " <" + one.Address + ">"
+				}
+				parts = append(parts, one.Address)
 			}
-			parts = append(parts, one.Address)
-		}
-		got := strings.Join(parts, ", ")
-		if part, bad := strings.CutPrefix(c.want, "!"); bad {
-			if err == nil || !strings.Contains(err.Error(), part) {
-				t.Errorf("%.60q: %q, %v", c.source, got, err)
+			got := strings.Join(parts, ", ")
+			if part, bad := strings.CutPrefix(c.want, "!"); bad {
+				if err == nil || !strings.Contains(err.Error(), part) {
+					t.Errorf("%.60q: %q, %v", c.source, got, err)
+				}
+			} else if err != nil || got != c.want {
+				t.Errorf("%q: %q, %v, want %q", c.source, got, err, c.want)
 			}
-		} else if err != nil || got != c.want {
-			t.Errorf("%q: %q, %v, want %q", c.source, got, err, c.want)
-		}
+		})
 	}
 }
 
