@@ -3,7 +3,7 @@ package expression
 import (
 	"unicode/utf8"
 
-	"github.com/expr-lang/expr/ast"
+	"blueprintd/blueprint/expression/ast"
 )
 
 func (c *compiler) member(n *ast.MemberNode, at int) operation {

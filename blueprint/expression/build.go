@@ -1,8 +1,6 @@
 package expression
 
-import (
-	"github.com/expr-lang/expr/ast"
-)
+import "blueprintd/blueprint/expression/ast"
 
 const (
 	objectSize = 400 // bytes of an object of up to eight keys

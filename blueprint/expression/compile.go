@@ -3,13 +3,11 @@ package expression
 import (
 	"fmt"
 
-	"github.com/expr-lang/expr/ast"
-
 	"blueprintd/blueprint"
+	"blueprintd/blueprint/expression/ast"
 )
 
-// compiler turns a syntax tree into operations. It rejects unknown kinds of nodes,
-// so an update of the parser adds no features by itself.
+// compiler turns a syntax tree into operations.
 type compiler struct {
 	count   int             // operations so far
 	names   map[string]*int // top-level names and where evaluations will hold them
@@ -85,10 +83,7 @@ func (c *compiler) dispatch(node ast.Node, at int) operation {
 	case *ast.PredicateNode:
 		return c.compile(n.Node)
 	case *ast.BuiltinNode:
-		if _, ok := predicates[n.Name]; ok {
-			return c.predicate(n, at)
-		}
-		return c.call(n.Name, n.Arguments, at)
+		return c.predicate(n, at)
 	case *ast.CallNode:
 		callee, ok := n.Callee.(*ast.IdentifierNode)
 		if !ok {

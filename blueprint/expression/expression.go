@@ -9,7 +9,6 @@ import (
 	"blueprintd/blueprint"
 
 	"github.com/expr-lang/expr/file"
-	"github.com/expr-lang/expr/parser"
 )
 
 // Expression is a compiled expression.
@@ -31,13 +30,13 @@ func CompileExpression(source string) (*Expression, error) {
 		return nil, &Error{Source: source, Code: CodeBadExpression, Message: fmt.Sprintf(
 			"longer than %d bytes; use a code node", maxSource)}
 	}
-	tree, err := parser.Parse(source)
+	tree, err := parse(source)
 	if err != nil {
 		return nil, parseError(source, err)
 	}
 	c := &compiler{names: map[string]*int{}, whole: map[string]bool{}, at: unknownPlace}
 	var root operation
-	if failed := recoverFailure(&c.at, func() { root = c.compile(tree.Node) }); failed != nil {
+	if failed := recoverFailure(&c.at, func() { root = c.compile(tree) }); failed != nil {
 		failed.code = CodeBadExpression
 		return nil, failed.in(source)
 	}
@@ -51,7 +50,7 @@ func CompileExpression(source string) (*Expression, error) {
 		*c.names[name] = i
 		whole[i] = c.whole[name]
 	}
-	return &Expression{source: source, names: names, whole: whole, parts: c.parts, uses: c.uses, locals: c.slots, root: root, kind: kindOfNode(tree.Node)}, nil
+	return &Expression{source: source, names: names, whole: whole, parts: c.parts, uses: c.uses, locals: c.slots, root: root, kind: kindOfNode(tree)}, nil
 }
 
 // equalsHint explains comparison where the parser stopped at a "=".

@@ -1,6 +1,6 @@
 package expression
 
-import "github.com/expr-lang/expr/ast"
+import "blueprintd/blueprint/expression/ast"
 
 // resultKinds are the functions that always return the same kind of value.
 var resultKinds = map[string]any{

@@ -3,7 +3,7 @@ package expression
 import (
 	"strings"
 
-	"github.com/expr-lang/expr/ast"
+	"blueprintd/blueprint/expression/ast"
 )
 
 func (c *compiler) unary(n *ast.UnaryNode, at int) operation {

@@ -4,7 +4,7 @@ import (
 	"regexp"
 	"regexp/syntax"
 
-	"github.com/expr-lang/expr/ast"
+	"blueprintd/blueprint/expression/ast"
 )
 
 const (

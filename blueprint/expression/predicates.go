@@ -1,8 +1,6 @@
 package expression
 
-import (
-	"github.com/expr-lang/expr/ast"
-)
+import "blueprintd/blueprint/expression/ast"
 
 // loop is the call of a predicate: body runs for each item of list.
 type loop struct {
