@@ -6,8 +6,10 @@
 -- UTC; NULL means "not yet" or "never". JSON is text. Blueprints, triggers,
 -- connections, users, organizations and categories have UUIDs, keys, firings
 -- and log records ULIDs, executions their own form; all are text. Where a table
--- also has "seq", that is the order in which rows were written, and what other
--- tables refer to when they have many rows.
+-- also has "seq", that is the order in which rows were written, and what tables
+-- with many rows refer to, in columns named *_seq: eight bytes at most, where an
+-- id takes 36, in every row and every index entry. Rows of users, organizations,
+-- blueprints and triggers are never deleted, so their seq stays valid.
 --
 -- Columns named sealed_* hold text encrypted with the master key and bound to
 -- their row: moved to another row, or opened with another key, it is refused. A
@@ -85,7 +87,8 @@ CREATE INDEX audit_log_actor ON audit_log (actor_id) WHERE actor_id <> '';
 CREATE INDEX audit_log_organization ON audit_log (organization_id) WHERE organization_id <> '';
 
 CREATE TABLE organizations (
-  id         TEXT NOT NULL PRIMARY KEY CHECK (length(id) = 36),
+  seq        INTEGER PRIMARY KEY,
+  id         TEXT NOT NULL UNIQUE CHECK (length(id) = 36),
   name       TEXT NOT NULL CHECK (name <> ''),
   slug       TEXT NOT NULL UNIQUE CHECK (slug <> ''),
   personal   INTEGER NOT NULL CHECK (personal IN (0, 1)),
@@ -293,16 +296,20 @@ CREATE TABLE mcp_tools (
 
 CREATE INDEX mcp_tools_trigger ON mcp_tools (trigger_id);
 
--- The ledger: one row for every activation of a trigger, whatever its outcome.
+-- The ledger: one row for every activation of a trigger, whatever its outcome. (Checks
+-- of tables that are written often compare with = and OR: for IN with more than two
+-- values, SQLite would make a temporary table in each statement.)
 CREATE TABLE firings (
   seq          INTEGER PRIMARY KEY,
   id           TEXT NOT NULL UNIQUE CHECK (length(id) = 26),
-  trigger_id   TEXT NOT NULL REFERENCES triggers (id),
-  source       TEXT NOT NULL CHECK (source IN ('schedule', 'webhook', 'api', 'manual', 'email', 'slack', 'event', 'redelivery')),
-  key          TEXT NOT NULL CHECK (key <> ''),
+  trigger_seq  INTEGER NOT NULL REFERENCES triggers (seq),
+  source       TEXT NOT NULL CHECK (source = 'webhook' OR source = 'schedule' OR source = 'event' OR source = 'api' OR source = 'manual' OR source = 'email' OR source = 'slack' OR source = 'redelivery'),
+  -- What identifies the tick, delivery, mail or event. NULL = the firing's own id,
+  -- because the sender gave no key.
+  key          TEXT CHECK (key <> '' AND key <> id),
   due_at       INTEGER,
   received_at  INTEGER NOT NULL,
-  decision     TEXT NOT NULL CHECK (decision IN ('started', 'duplicate', 'skipped', 'refused', 'coalesced')),
+  decision     TEXT NOT NULL CHECK (decision = 'started' OR decision = 'duplicate' OR decision = 'skipped' OR decision = 'refused' OR decision = 'coalesced'),
   -- Why, as a blueprint.ReasonCode, and its parameters, a JSON object; the sentence
   -- is generated when it is shown.
   reason_code  TEXT NOT NULL,
@@ -320,10 +327,10 @@ CREATE TABLE firings (
 ) STRICT;
 
 -- One tick, delivery, mail or event starts at most one run.
-CREATE UNIQUE INDEX firings_started ON firings (trigger_id, key) WHERE decision = 'started';
-CREATE INDEX firings_trigger ON firings (trigger_id);
+CREATE UNIQUE INDEX firings_started ON firings (trigger_seq, key) WHERE decision = 'started' AND key IS NOT NULL;
+CREATE INDEX firings_trigger ON firings (trigger_seq);
 -- For users who look for why something did not run.
-CREATE INDEX firings_unstarted ON firings (trigger_id, decision) WHERE decision <> 'started';
+CREATE INDEX firings_unstarted ON firings (trigger_seq, decision) WHERE decision <> 'started';
 CREATE INDEX firings_redelivered ON firings (redelivery_of) WHERE redelivery_of IS NOT NULL;
 
 -- The files of a delivery, which a run can name; their bytes are in the delivery.
@@ -356,22 +363,12 @@ CREATE TABLE events (
 -- Organizations take turns.
 CREATE INDEX events_organization ON events (organization_id);
 
--- How many rows each trigger has, so that a page of them need not count them.
+-- How many rows each trigger has, so that a page of them need not count them. The
+-- store adds up what a transaction inserts and deletes.
 CREATE TABLE firing_counts (
-  trigger_id TEXT NOT NULL PRIMARY KEY REFERENCES triggers (id),
-  firings    INTEGER NOT NULL CHECK (firings >= 0)
-) STRICT, WITHOUT ROWID;
-
-CREATE TRIGGER firings_counted AFTER INSERT ON firings
-BEGIN
-  INSERT INTO firing_counts (trigger_id, firings) VALUES (NEW.trigger_id, 1)
-    ON CONFLICT DO UPDATE SET firings = firings + 1;
-END;
-
-CREATE TRIGGER firings_discounted AFTER DELETE ON firings
-BEGIN
-  UPDATE firing_counts SET firings = firings - 1 WHERE trigger_id = OLD.trigger_id;
-END;
+  trigger_seq INTEGER PRIMARY KEY REFERENCES triggers (seq),
+  firings     INTEGER NOT NULL CHECK (firings >= 0)
+) STRICT;
 
 -- Connections ---------------------------------------------------------------
 
@@ -429,33 +426,34 @@ CREATE TABLE executions (
   seq                 INTEGER PRIMARY KEY,
   id                  TEXT NOT NULL UNIQUE CHECK (id <> ''),
   log_id              TEXT NOT NULL CHECK (log_id <> ''),
-  blueprint_id        TEXT NOT NULL, -- the insert finds it; see the store
+  blueprint_seq       INTEGER NOT NULL, -- the insert finds these four; see the store
   blueprint_version   TEXT NOT NULL,
-  organization_id     TEXT NOT NULL,
-  user_id             TEXT NOT NULL,
-  trigger_id          TEXT,
+  organization_seq    INTEGER NOT NULL,
+  user_seq            INTEGER NOT NULL,
+  trigger_seq         INTEGER,
   firing_id           TEXT,
   parent_execution_id TEXT,
-  status              TEXT NOT NULL CHECK (status IN ('running', 'paused', 'completed', 'failed')),
+  status              TEXT NOT NULL CHECK (status = 'completed' OR status = 'failed' OR status = 'running' OR status = 'paused'),
   created_at          INTEGER NOT NULL,
   updated_at          INTEGER NOT NULL,
   start_time          INTEGER NOT NULL,
   end_time            INTEGER,
   record              BLOB, -- what readers see of a finished run, sealed; ends with a checksum of four bytes
   state               BLOB, -- what a retry of a finished run needs where that differs, and what a recorded one exchanged, masked, which alone is shown; sealed, ends with a checksum
-  CHECK ((status IN ('completed', 'failed')) = (end_time IS NOT NULL)),
-  CHECK ((status IN ('completed', 'failed')) = (record IS NOT NULL)),
+  CHECK ((status = 'completed' OR status = 'failed') = (end_time IS NOT NULL)),
+  CHECK ((end_time IS NULL) = (record IS NULL)),
   CHECK (state IS NULL OR record IS NOT NULL)
 ) STRICT;
 
-CREATE INDEX executions_blueprint ON executions (blueprint_id, created_at);
-CREATE INDEX executions_organization ON executions (organization_id, created_at);
-CREATE INDEX executions_user ON executions (user_id, created_at);
+CREATE INDEX executions_blueprint ON executions (blueprint_seq, created_at);
+CREATE INDEX executions_organization ON executions (organization_seq, created_at);
+CREATE INDEX executions_user ON executions (user_seq, created_at);
 CREATE INDEX executions_unfinished ON executions (created_at) WHERE end_time IS NULL;
 -- What is pruned first: of completed and of failed runs those that ended first.
-CREATE INDEX executions_ended ON executions (status, end_time) WHERE end_time IS NOT NULL;
+CREATE INDEX executions_completed ON executions (end_time) WHERE status = 'completed';
+CREATE INDEX executions_failed ON executions (end_time) WHERE status = 'failed';
 -- For users who look for failed runs of a trigger to run them again.
-CREATE INDEX executions_failed ON executions (trigger_id, end_time) WHERE status = 'failed' AND trigger_id IS NOT NULL;
+CREATE INDEX executions_trigger ON executions (trigger_seq, end_time) WHERE status = 'failed' AND trigger_seq IS NOT NULL;
 
 -- An ended execution does not change. Its record is encrypted again when the master key
 -- changes.

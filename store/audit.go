@@ -286,9 +286,9 @@ type lateLine struct {
 // scopeOf selects the organization of the target of an entry.
 var scopeOf = map[string]string{
 	"blueprint":  "SELECT organization_id FROM blueprints WHERE id = ?",
-	"execution":  "SELECT organization_id FROM executions WHERE id = ?",
+	"execution":  "SELECT o.id FROM executions e JOIN organizations o ON o.seq = e.organization_seq WHERE e.id = ?",
 	"trigger":    "SELECT b.organization_id FROM triggers t JOIN blueprints b ON b.id = t.blueprint_id WHERE t.id = ?",
-	"firing":     "SELECT b.organization_id FROM firings f JOIN triggers t ON t.id = f.trigger_id JOIN blueprints b ON b.id = t.blueprint_id WHERE f.id = ?",
+	"firing":     "SELECT b.organization_id FROM firings f JOIN triggers t ON t.seq = f.trigger_seq JOIN blueprints b ON b.id = t.blueprint_id WHERE f.id = ?",
 	"connection": "SELECT coalesce(organization_id, '') FROM connections WHERE id = ?",
 	"user":       "SELECT id FROM organizations WHERE created_by = ? AND personal = 1",
 }

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"blueprintd/blueprint"
 	"blueprintd/foundation/clock"
 )
 
@@ -34,6 +35,36 @@ func BenchmarkCommit(b *testing.B) {
 			check(b, stop())
 		})
 	}
+}
+
+// BenchmarkCommitDelivery stores finished runs of 1 KB with their firing and its
+// delivery, from 32 writers at once.
+func BenchmarkCommitDelivery(b *testing.B) {
+	options := testOptions(b)
+	options.Clock = clock.Real{}
+	s := open(b, options)
+	stop := run(b, s)
+	ann := user(b, s, "ann")
+	made := create(b, s, ann, "bench")
+	trigger, err := s.CreateTrigger(context.Background(), ann, made.ID, blueprint.TriggerWebhook, nil)
+	check(b, err)
+	record, body := bytes.Repeat([]byte("x"), 900), bytes.Repeat([]byte("y"), 222)
+	b.SetParallelism(16) // times GOMAXPROCS
+	b.ResetTimer()
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			c := finished(s, made, ann, record)
+			f := firing(s, trigger, "")
+			f.Key, f.Decision, f.ExecutionID, f.Delivery = f.ID, blueprint.DecisionStarted, &c.Row.ID, &blueprint.Delivery{Body: body}
+			c.Firing, c.Row.FiringID, c.Row.TriggerID = &f, f.ID, f.TriggerID
+			if err := s.Commit(context.Background(), c); err != nil {
+				b.Error(err)
+			}
+		}
+	})
+	b.StopTimer()
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "rows/s")
+	check(b, stop())
 }
 
 // BenchmarkBareInsert is the ceiling for BenchmarkCommit: rows of the same

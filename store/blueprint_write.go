@@ -304,7 +304,7 @@ func (s *Store) DeleteBlueprint(ctx context.Context, principal blueprint.Princip
 			return err
 		}
 		unfinished = nil
-		query := "SELECT id FROM executions WHERE blueprint_id = ? AND end_time IS NULL ORDER BY created_at, seq"
+		query := "SELECT id FROM executions WHERE blueprint_seq = (SELECT seq FROM blueprints WHERE id = ?) AND end_time IS NULL ORDER BY created_at, seq"
 		return collect(t.session, &unfinished, query, []any{id}, column)
 	})
 	return unfinished, err

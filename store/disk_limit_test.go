@@ -404,7 +404,7 @@ func TestEvictionOrder(t *testing.T) {
 	fire("key", blueprint.DecisionRefused, 0, "none")
 	fire("key-old", blueprint.DecisionStarted, 100*time.Hour, "failed-old")
 	all := func() []string {
-		return []string{stored(t, s, "SELECT id FROM executions ORDER BY id"), stored(t, s, "SELECT 'row-' || execution_id || '-' || CASE key WHEN id THEN '' ELSE key END || ':' || decision FROM firings ORDER BY seq")}
+		return []string{stored(t, s, "SELECT id FROM executions ORDER BY id"), stored(t, s, "SELECT 'row-' || execution_id || '-' || coalesce(key, '') || ':' || decision FROM firings ORDER BY seq")}
 	}
 	const kept = "row-unfinished-:started row-failed-old-key:started"
 	for i, want := range [][]string{

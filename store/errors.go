@@ -25,6 +25,7 @@ const (
 	sqliteProtocol   = 15
 	sqliteNotADB     = 26
 
+	sqliteConstraintNotNull    = 1299
 	sqliteConstraintPrimaryKey = 1555
 	sqliteConstraintUnique     = 2067
 )

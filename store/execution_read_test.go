@@ -206,14 +206,14 @@ func TestListingPlans(t *testing.T) {
 		args  []any
 	}{
 		"recent":       {pageWithRecords(mine), []any{"x", 1, 0}},
-		"logs":         {onPage("WHERE e.blueprint_id = ?1"), []any{"x", 1, 0}},
+		"logs":         {onPage("WHERE e.blueprint_seq = (SELECT seq FROM blueprints WHERE id = ?1)"), []any{"x", 1, 0}},
 		"own":          {"SELECT b.id FROM blueprints b WHERE b.deleted_at IS NULL AND " + listed[blueprint.ScopeOwn] + " ORDER BY b.created_at DESC, b.id DESC", []any{"x"}},
 		"own runs":     {runsOfUser, []any{"x", 0, 9, 9, 5}},
 		"its runs":     {runsOfOrganization, []any{"x", 0, 9, 9, 5}},
 		"of blueprint": {runsOfBlueprint, []any{"x", 0, 9, 9, 5}},
 		"unfinished":   {unfinishedRuns, []any{"", 0, 9, 9, 5}},
 		"old hours":    {oldHours, []any{0, "", 5, 9, 5}},
-		"firings":      {"SELECT f.id FROM firings f WHERE f.trigger_id = ? ORDER BY f.seq DESC", []any{"x"}},
+		"firings":      {"SELECT f.id FROM firings f WHERE f.trigger_seq = (SELECT seq FROM triggers WHERE id = ?) ORDER BY f.seq DESC", []any{"x"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var plan []string

@@ -11,11 +11,13 @@ import (
 )
 
 // insertExecution inserts a run of a blueprint that is not deleted. The check is part of
-// the statement, so that no run begins after the deletion.
-const insertExecution = `INSERT INTO executions (id, log_id, blueprint_id, blueprint_version, organization_id, user_id,
-	trigger_id, firing_id, parent_execution_id, status, created_at, updated_at, start_time, end_time, record, state)
-	SELECT ?1, ?2, b.id, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16
-	FROM blueprints b WHERE b.id = ?3 AND b.deleted_at IS NULL`
+// the statement, so that no run begins after the deletion: blueprint_seq must not be NULL.
+// An INSERT ... SELECT would need a statement journal.
+const insertExecution = `INSERT INTO executions (id, log_id, blueprint_seq, blueprint_version, organization_seq, user_seq,
+	trigger_seq, firing_id, parent_execution_id, status, created_at, updated_at, start_time, end_time, record, state)
+	VALUES (?1, ?2, (SELECT seq FROM blueprints WHERE id = ?3 AND deleted_at IS NULL), ?4,
+	(SELECT seq FROM organizations WHERE id = ?5), (SELECT seq FROM users WHERE id = ?6),
+	(SELECT seq FROM triggers WHERE id = ?7), ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)`
 
 // Commit makes one step of a run durable: its row, the firing of a new run with its
 // delivery, its journal entries (or its record instead, once it has ended), and the
@@ -48,7 +50,7 @@ func (s *Store) Commit(ctx context.Context, c *blueprint.JournalCommit) (err err
 }
 
 func (s *Store) commitJob(c *blueprint.JournalCommit) *job {
-	j := &job{size: 512 + len(c.Record) + len(c.State), events: c.Events}
+	j := &job{size: 512 + len(c.Record) + len(c.State), events: c.Events, repeatable: true}
 	if c.Firing != nil {
 		j.size += deliverySize(c.Firing)
 	}
@@ -99,8 +101,14 @@ func beginExecution(t *transaction, c *blueprint.JournalCommit) (seq int64, err 
 	switch {
 	case duplicate(err):
 		return 0, blueprint.Errorf(blueprint.CodeConflict, "there is an execution %s already", r.ID)
-	case err == nil && seq == 0:
-		return 0, blueprint.Errorf(blueprint.CodeNotFound, "the blueprint does not exist or was deleted")
+	case resultCode(err) == sqliteConstraintNotNull:
+		var exists bool
+		if err := t.row("SELECT EXISTS (SELECT 1 FROM blueprints WHERE id = ? AND deleted_at IS NULL)", []any{r.BlueprintID}, &exists); err != nil {
+			return 0, err
+		}
+		if !exists {
+			return 0, blueprint.Errorf(blueprint.CodeNotFound, "the blueprint does not exist or was deleted")
+		}
 	}
 	return seq, err
 }
@@ -205,9 +213,9 @@ func unfinished(q *session, trigger *blueprint.Trigger) (list []blueprint.Unfini
 		return nil, nil
 	}
 	const query = `SELECT id, status, created_at, updated_at FROM (
-			SELECT seq, id, status, created_at, updated_at, trigger_id, parent_execution_id
+			SELECT seq, id, status, created_at, updated_at, trigger_seq, parent_execution_id
 			FROM executions INDEXED BY executions_unfinished WHERE end_time IS NULL ORDER BY created_at LIMIT ?2)
-		WHERE trigger_id = ?1 AND parent_execution_id IS NULL ORDER BY seq LIMIT ?3`
+		WHERE trigger_seq = (SELECT seq FROM triggers WHERE id = ?1) AND parent_execution_id IS NULL ORDER BY seq LIMIT ?3`
 	err = collect(q, &list, query, []any{trigger.ID, mostUnfinished, blueprint.MaxUnfinished}, fields(func(run *blueprint.UnfinishedRun) []any {
 		return []any{&run.ExecutionID, &run.Status, &run.CreatedAt, &run.UpdatedAt}
 	}))
@@ -215,8 +223,9 @@ func unfinished(q *session, trigger *blueprint.Trigger) (list []blueprint.Unfini
 }
 
 // executionColumns selects the row of execution e.
-const executionColumns = `e.id, e.log_id, e.blueprint_id, e.blueprint_version, e.organization_id, e.user_id, coalesce(e.trigger_id, ''),
-	coalesce(e.firing_id, ''), coalesce(e.parent_execution_id, ''), e.status, e.created_at, e.updated_at, e.start_time, coalesce(e.end_time, 0)`
+const executionColumns = `e.id, e.log_id, (SELECT id FROM blueprints WHERE seq = e.blueprint_seq), e.blueprint_version,
+	(SELECT id FROM organizations WHERE seq = e.organization_seq), (SELECT id FROM users WHERE seq = e.user_seq),
+	coalesce((SELECT id FROM triggers WHERE seq = e.trigger_seq), ''), coalesce(e.firing_id, ''), coalesce(e.parent_execution_id, ''), e.status, e.created_at, e.updated_at, e.start_time, coalesce(e.end_time, 0)`
 
 func executionFields(r *blueprint.ExecutionRow, more ...any) []any {
 	return append([]any{
@@ -264,7 +273,7 @@ func (s *Store) Load(ctx context.Context, id string) (stored *blueprint.StoredEx
 func (s *Store) Unfinished(ctx context.Context) (rows []blueprint.ExecutionRow, err error) {
 	defer wrap(&err, "unfinished executions")
 	const query = "SELECT " + executionColumns + `, b.deleted_at IS NOT NULL
-		FROM executions e JOIN blueprints b ON b.id = e.blueprint_id WHERE e.end_time IS NULL ORDER BY e.created_at, e.seq`
+		FROM executions e JOIN blueprints b ON b.seq = e.blueprint_seq WHERE e.end_time IS NULL ORDER BY e.created_at, e.seq`
 	if mutant.Enabled {
 		if err := mutantRecovery(ctx, s); err != nil {
 			return nil, err
@@ -283,7 +292,7 @@ func (s *Store) Unfinished(ctx context.Context) (rows []blueprint.ExecutionRow, 
 func (s *Store) Execution(ctx context.Context, principal blueprint.Principal, id string) (stored *blueprint.StoredExecution, canManage bool, err error) {
 	defer wrap(&err, "execution %s for user %s", id, principal.UserID)
 	const query = "SELECT " + executionColumns + ", e.record, b.deleted_at IS NULL AND " + mayManage + `
-		FROM executions e JOIN blueprints b ON b.id = e.blueprint_id WHERE e.id = ?2`
+		FROM executions e JOIN blueprints b ON b.seq = e.blueprint_seq WHERE e.id = ?2`
 	stored, err = readValue(ctx, s, func(q *session) (*blueprint.StoredExecution, error) {
 		found := &blueprint.StoredExecution{}
 		err := q.row(query, []any{principal.UserID, id}, executionFields(&found.Row, &found.Record, &canManage)...)
@@ -321,9 +330,9 @@ func (s *Store) ExecutionLogs(ctx context.Context, principal blueprint.Principal
 		if err != nil {
 			return err
 		}
-		where, args := "WHERE e.blueprint_id = ?1", []any{blueprintID, limit, offset}
+		where, args := "WHERE e.blueprint_seq = (SELECT seq FROM blueprints WHERE id = ?1)", []any{blueprintID, limit, offset}
 		if granted.access < blueprint.AccessManage {
-			where, args = where+" AND e.user_id = ?4", append(args, principal.UserID)
+			where, args = where+" AND e.user_seq = (SELECT seq FROM users WHERE id = ?4)", append(args, principal.UserID)
 		}
 		list, err = listExecutions(q, pageWithRecords(where), args)
 		return err
@@ -345,8 +354,8 @@ func (s *Store) RecentExecutions(ctx context.Context, principal blueprint.Princi
 		if err := memberOf(q, principal, *organizationID); err != nil {
 			return err
 		}
-		const where = `WHERE e.organization_id = ?1
-			AND (e.user_id = ?4 OR EXISTS (SELECT 1 FROM blueprints b WHERE b.id = e.blueprint_id AND b.deleted_at IS NULL))`
+		const where = `WHERE e.organization_seq = (SELECT seq FROM organizations WHERE id = ?1)
+			AND (e.user_seq = (SELECT seq FROM users WHERE id = ?4) OR EXISTS (SELECT 1 FROM blueprints b WHERE b.seq = e.blueprint_seq AND b.deleted_at IS NULL))`
 		list, err = listExecutions(q, pageWithRecords(where), []any{*organizationID, limit, offset, principal.UserID})
 		return err
 	})
@@ -359,18 +368,18 @@ func (s *Store) RecentExecutions(ctx context.Context, principal blueprint.Princi
 // page, so the cost does not grow with the number of runs.
 const mine = `WHERE e.seq IN (
 	SELECT seq FROM (
-		SELECT x.seq FROM executions x WHERE x.user_id = ?1 ORDER BY x.created_at DESC, x.id DESC LIMIT ?2 + ?3)
+		SELECT x.seq FROM executions x WHERE x.user_seq = (SELECT seq FROM users WHERE id = ?1) ORDER BY x.created_at DESC, x.id DESC LIMIT ?2 + ?3)
 	UNION
-	SELECT x.seq FROM memberships m CROSS JOIN executions x WHERE m.user_id = ?1 AND x.seq IN (
-		SELECT y.seq FROM executions y WHERE y.organization_id = m.organization_id
-			AND EXISTS (SELECT 1 FROM blueprints b WHERE b.id = y.blueprint_id AND b.deleted_at IS NULL)
+	SELECT x.seq FROM memberships m JOIN organizations o ON o.id = m.organization_id CROSS JOIN executions x WHERE m.user_id = ?1 AND x.seq IN (
+		SELECT y.seq FROM executions y WHERE y.organization_seq = o.seq
+			AND EXISTS (SELECT 1 FROM blueprints b WHERE b.seq = y.blueprint_seq AND b.deleted_at IS NULL)
 		ORDER BY y.created_at DESC, y.id DESC LIMIT ?2 + ?3)
 	UNION
 	SELECT x.seq FROM blueprints b CROSS JOIN executions x WHERE b.id IN (SELECT blueprint_id FROM collaborators WHERE user_id = ?1)
 		AND b.deleted_at IS NULL
 		AND b.organization_id NOT IN (SELECT organization_id FROM memberships WHERE user_id = ?1)
 		AND x.seq IN (
-			SELECT y.seq FROM executions y WHERE y.blueprint_id = b.id
+			SELECT y.seq FROM executions y WHERE y.blueprint_seq = b.seq
 			ORDER BY y.created_at DESC, y.id DESC LIMIT ?2 + ?3))`
 
 func listExecutions(q *session, query string, args []any) ([]*blueprint.StoredExecution, error) {

@@ -11,7 +11,7 @@ import (
 	"blueprintd/blueprint"
 )
 
-const firingColumns = "f.id, f.trigger_id, f.source, f.key, coalesce(f.due_at, 0), f.received_at, f.decision, f.reason_code, f.sealed_reason, f.execution_id, f.sealed_body_hash"
+const firingColumns = "f.id, (SELECT id FROM triggers WHERE seq = f.trigger_seq), f.source, coalesce(f.key, f.id), coalesce(f.due_at, 0), f.received_at, f.decision, f.reason_code, f.sealed_reason, f.execution_id, f.sealed_body_hash"
 
 func (s *Store) scanFiring(scan scanner) (f blueprint.Firing, err error) {
 	var code string
@@ -71,11 +71,20 @@ func (s *Store) record(ctx context.Context, firings []blueprint.Firing, more fun
 	}})
 }
 
+// thisTrigger is the seq of the trigger with the id ?1.
+const thisTrigger = "(SELECT seq FROM triggers WHERE id = ?1)"
+
+// startedWithKey is the seq of the firing of trigger ?1 that started a run for the key
+// ?2, which may be the firing's own id.
+const startedWithKey = `coalesce(
+	(SELECT seq FROM firings INDEXED BY firings_started WHERE trigger_seq = ` + thisTrigger + ` AND key = ?2 AND decision = 'started'),
+	(SELECT seq FROM firings WHERE id = ?2 AND key IS NULL AND trigger_seq = ` + thisTrigger + ` AND decision = 'started'))`
+
 // insertFiring writes a row of the ledger. If the key of a started firing has started a
 // run before, it returns a *blueprint.DuplicateFiringError.
 func (s *Store) insertFiring(t *transaction, f *blueprint.Firing) error {
-	const insert = `INSERT INTO firings (id, trigger_id, source, key, due_at, received_at, decision, reason_code, sealed_reason, execution_id, sealed_body_hash, redelivery_of, sealed_delivery)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+	const insert = `INSERT INTO firings (id, trigger_seq, source, key, due_at, received_at, decision, reason_code, sealed_reason, execution_id, sealed_body_hash, redelivery_of, sealed_delivery)
+		VALUES (?1, (SELECT seq FROM triggers WHERE id = ?2), ?3, nullif(?4, ?1), ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)`
 	var origin string
 	var sealed, bodyHash []byte
 	err := s.sealReason(f)
@@ -95,7 +104,7 @@ func (s *Store) insertFiring(t *transaction, f *blueprint.Firing) error {
 		string(f.Why.Code), blobOrNull(f.SealedWhy), f.ExecutionID, blobOrNull(bodyHash), textOrNull(origin), blobOrNull(sealed))
 	if duplicate(err) && f.Decision == blueprint.DecisionStarted {
 		first := &blueprint.DuplicateFiringError{}
-		const earlier = "SELECT id, execution_id FROM firings WHERE trigger_id = ? AND key = ? AND decision = 'started'"
+		const earlier = "SELECT f.id, f.execution_id FROM firings f WHERE f.seq = " + startedWithKey
 		if lookup := t.row(earlier, []any{f.TriggerID, f.Key}, &first.FiringID, &first.ExecutionID); lookup == nil {
 			return first
 		}
@@ -103,6 +112,7 @@ func (s *Store) insertFiring(t *transaction, f *blueprint.Firing) error {
 	if err != nil {
 		return err
 	}
+	t.firings = append(t.firings, f.TriggerID)
 	for i := range f.Files {
 		file := &f.Files[i]
 		head, err := s.sealHead(file)
@@ -110,6 +120,44 @@ func (s *Store) insertFiring(t *transaction, f *blueprint.Firing) error {
 			return err
 		}
 		if _, err := t.exec("INSERT INTO files (id, firing, part, sealed_head, size) VALUES (?, ?, ?, ?, ?)", file.ID, seq, file.Part, head, file.Size); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// firingCounts counts the rows of the ledger that are inserted in one transaction of the
+// writer, so that the total of each trigger is written once however many rows share
+// the transaction. A job that is undone alone is not counted.
+type firingCounts struct {
+	rows  map[string]int
+	order []string // of arrival, so that the writes do not depend on the order of the map
+}
+
+func (c *firingCounts) forget() {
+	clear(c.rows)
+	c.order = c.order[:0]
+}
+
+// add counts one row for each of the triggers.
+func (c *firingCounts) add(triggers []string) {
+	for _, id := range triggers {
+		if c.rows == nil {
+			c.rows = map[string]int{}
+		}
+		if c.rows[id]++; c.rows[id] == 1 {
+			c.order = append(c.order, id)
+		}
+	}
+}
+
+const addFirings = `INSERT INTO firing_counts (trigger_seq, firings) VALUES ((SELECT seq FROM triggers WHERE id = ?1), ?2)
+	ON CONFLICT DO UPDATE SET firings = firings + excluded.firings`
+
+// write adds the counts to firing_counts.
+func (c *firingCounts) write(q *session) error {
+	for _, id := range c.order {
+		if _, err := q.exec(addFirings, id, c.rows[id]); err != nil {
 			return err
 		}
 	}
@@ -130,7 +178,7 @@ func moveCursor(t *transaction, triggerID string, to blueprint.Time) error {
 // trigger service.
 func (s *Store) StartedFiring(ctx context.Context, triggerID, key string) (_ *blueprint.Firing, err error) {
 	defer wrap(&err, "started firing of trigger %s", triggerID)
-	const query = "SELECT " + firingColumns + " FROM firings f WHERE f.trigger_id = ? AND f.key = ? AND f.decision = 'started'"
+	const query = "SELECT " + firingColumns + " FROM firings f WHERE f.seq = " + startedWithKey
 	return readValue(ctx, s, func(q *session) (*blueprint.Firing, error) {
 		firing, err := s.scanFiring(q.first(query, triggerID, key))
 		return &firing, orNotFound(err, "started firing with key", key)
@@ -156,10 +204,10 @@ func (s *Store) Firings(ctx context.Context, principal blueprint.Principal, trig
 		if _, err := s.managedTrigger(q, principal, triggerID); err != nil {
 			return err
 		}
-		if err := q.row("SELECT coalesce((SELECT firings FROM firing_counts WHERE trigger_id = ?), 0)", []any{triggerID}, &total); err != nil {
+		if err := q.row("SELECT coalesce((SELECT firings FROM firing_counts WHERE trigger_seq = (SELECT seq FROM triggers WHERE id = ?)), 0)", []any{triggerID}, &total); err != nil {
 			return err
 		}
-		query := "SELECT " + firingColumns + " FROM firings f WHERE f.trigger_id = ? ORDER BY f.seq DESC LIMIT ? OFFSET ?"
+		query := "SELECT " + firingColumns + " FROM firings f WHERE f.trigger_seq = (SELECT seq FROM triggers WHERE id = ?) ORDER BY f.seq DESC LIMIT ? OFFSET ?"
 		return collect(q, &list, query, []any{triggerID, limit, offset}, s.scanFiring)
 	})
 	return list, total, err
@@ -297,8 +345,8 @@ func deliverySize(f *blueprint.Firing) int {
 // delivery.
 func (s *Store) File(ctx context.Context, principal blueprint.Principal, id string) (file blueprint.File, body []byte, err error) {
 	defer wrap(&err, "file for user %s", principal.UserID)
-	const query = `SELECT p.part, p.sealed_head, p.size, coalesce(e.user_id = ?1, 0), b.deleted_at IS NULL AND ` + mayManage + `, f.id, f.redelivery_of
-		FROM files p JOIN firings f ON f.seq = p.firing JOIN triggers t ON t.id = f.trigger_id JOIN blueprints b ON b.id = t.blueprint_id
+	const query = `SELECT p.part, p.sealed_head, p.size, coalesce(e.user_seq = (SELECT seq FROM users WHERE id = ?1), 0), b.deleted_at IS NULL AND ` + mayManage + `, f.id, f.redelivery_of
+		FROM files p JOIN firings f ON f.seq = p.firing JOIN triggers t ON t.seq = f.trigger_seq JOIN blueprints b ON b.id = t.blueprint_id
 		LEFT JOIN executions e ON e.id = f.execution_id WHERE p.id = ?2`
 	return s.readFile(ctx, id, func(q *session) (stored storedFile, err error) {
 		var ran, manages bool
@@ -440,8 +488,8 @@ func (s *Store) FiringStory(ctx context.Context, principal blueprint.Principal, 
 func (s *Store) TriggerStory(ctx context.Context, id string) (story *blueprint.TriggerStory, err error) {
 	defer wrap(&err, "story of trigger %s", id)
 	const query = "SELECT " + triggerColumns + `, t.created_at, t.cursor_at, t.failures, ` + tripColumns + `, b.title, b.status, b.created_by,
-		coalesce((SELECT firings FROM firing_counts WHERE trigger_id = t.id), 0),
-		coalesce((SELECT f.received_at FROM firings f INDEXED BY firings_trigger WHERE f.trigger_id = t.id ORDER BY f.seq LIMIT 1), 0)
+		coalesce((SELECT firings FROM firing_counts WHERE trigger_seq = t.seq), 0),
+		coalesce((SELECT f.received_at FROM firings f INDEXED BY firings_trigger WHERE f.trigger_seq = t.seq ORDER BY f.seq LIMIT 1), 0)
 		FROM triggers t JOIN blueprints b ON b.id = t.blueprint_id WHERE t.id = ? AND t.deleted_at IS NULL AND b.deleted_at IS NULL`
 	return readValue(ctx, s, func(q *session) (*blueprint.TriggerStory, error) {
 		story := &blueprint.TriggerStory{}

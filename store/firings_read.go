@@ -15,8 +15,8 @@ import (
 
 // matching selects rows f of the ledger by a blueprint.FiringFilter; ledgerArgs
 // returns its arguments.
-const matching = ` f.trigger_id = ?1 AND f.seq BETWEEN ?2 AND ?3 AND f.received_at >= ?4 AND f.received_at < ?5
-	AND (?6 = '' OR instr(?6, ' ' || f.decision || ' ') > 0) AND (?7 = '' OR instr(?7, ' ' || f.source || ' ') > 0) AND (?8 = '' OR f.key = ?8)
+const matching = ` f.trigger_seq = ` + thisTrigger + ` AND f.seq BETWEEN ?2 AND ?3 AND f.received_at >= ?4 AND f.received_at < ?5
+	AND (?6 = '' OR instr(?6, ' ' || f.decision || ' ') > 0) AND (?7 = '' OR instr(?7, ' ' || f.source || ' ') > 0) AND (?8 = '' OR coalesce(f.key, f.id) = ?8)
 	AND (?9 = '' OR f.decision = 'started' AND ?9 = (SELECT e.status FROM executions e WHERE e.id = f.execution_id))`
 
 // The access paths to the rows of a trigger that a filter may select: all within its
@@ -26,14 +26,15 @@ const (
 	alongAll = " FROM firings f INDEXED BY firings_trigger WHERE" + matching
 	alongOne = " FROM firings f INDEXED BY firings_unstarted WHERE f.decision <> 'started' AND f.decision = trim(?6) AND" + matching
 	alongKey = ` FROM firings f WHERE f.seq IN (
-		SELECT k.seq FROM firings k INDEXED BY firings_started WHERE k.trigger_id = ?1 AND k.key = ?8 AND k.decision = 'started' UNION ALL
-		SELECT k.seq FROM firings k INDEXED BY firings_unstarted WHERE k.trigger_id = ?1 AND k.key = ?8 AND k.decision <> 'started') AND` + matching
+		SELECT k.seq FROM firings k WHERE k.id = ?8 AND k.key IS NULL UNION ALL
+		SELECT k.seq FROM firings k INDEXED BY firings_started WHERE k.trigger_seq = ` + thisTrigger + ` AND k.key = ?8 AND k.decision = 'started' UNION ALL
+		SELECT k.seq FROM firings k INDEXED BY firings_unstarted WHERE k.trigger_seq = ` + thisTrigger + ` AND k.key = ?8 AND k.decision <> 'started') AND` + matching
 	// A run ends after its firing was received; the extra day allows for clocks that were
 	// set back.
-	alongFailed = ` FROM firings f WHERE f.id IN (SELECT e.firing_id FROM executions e INDEXED BY executions_failed
-		WHERE e.status = 'failed' AND e.trigger_id = ?1 AND e.end_time >= ?4 - 86400000) AND` + matching
+	alongFailed = ` FROM firings f WHERE f.id IN (SELECT e.firing_id FROM executions e INDEXED BY executions_trigger
+		WHERE e.status = 'failed' AND e.trigger_seq = ` + thisTrigger + ` AND e.end_time >= ?4 - 86400000) AND` + matching
 	alongUnfinished = ` FROM firings f WHERE f.id IN (SELECT e.firing_id FROM executions e INDEXED BY executions_unfinished
-		WHERE e.status = ?9 AND e.end_time IS NULL AND e.trigger_id = ?1) AND` + matching
+		WHERE e.status = ?9 AND e.end_time IS NULL AND e.trigger_seq = ` + thisTrigger + `) AND` + matching
 )
 
 // FindFirings lists the rows of a trigger's ledger that match a filter, newest first, and
@@ -105,7 +106,7 @@ func (s *Store) TickRows(ctx context.Context, principal blueprint.Principal, tri
 		if err != nil {
 			return err
 		}
-		query := "SELECT " + firingColumns + ", " + firingRun + ` FROM firings f INDEXED BY firings_trigger WHERE f.trigger_id = ?1 AND f.seq BETWEEN ?2 AND ?3
+		query := "SELECT " + firingColumns + ", " + firingRun + ` FROM firings f INDEXED BY firings_trigger WHERE f.trigger_seq = ` + thisTrigger + ` AND f.seq BETWEEN ?2 AND ?3
 			AND f.source IN ('schedule', 'redelivery') AND (f.due_at = ?4 OR f.due_at > ?4 AND f.decision IN ('coalesced', 'skipped')) ORDER BY f.seq LIMIT ?5`
 		return collect(q, &list, query, []any{triggerID, first, last, int64(due), mostTicks}, s.scanLedgerRow)
 	})
@@ -213,7 +214,7 @@ func placeInLedger(q *session, triggerID, after string) (seq int64, err error) {
 	if after == "" || after == blueprint.FirstCursor {
 		return 0, nil
 	}
-	err = q.row("SELECT seq FROM firings WHERE id = ? AND trigger_id = ?", []any{after, triggerID}, &seq)
+	err = q.row("SELECT seq FROM firings WHERE id = ?2 AND trigger_seq = "+thisTrigger, []any{triggerID, after}, &seq)
 	if errors.Is(err, sql.ErrNoRows) {
 		return 0, blueprint.InvalidInput([]blueprint.Issue{{Path: []any{"after"}, Message: "is not a position in the trigger's ledger, or its row has been pruned; give from instead"}})
 	}
@@ -259,8 +260,8 @@ func countMatching(q *session, filter *blueprint.FiringFilter, args []any) (tota
 		err = q.row("SELECT count(*)"+along(filter), args, &total)
 		return total, err
 	}
-	const started = `SELECT coalesce((SELECT firings FROM firing_counts WHERE trigger_id = ?1), 0) -
-		(SELECT count(*) FROM firings INDEXED BY firings_unstarted WHERE trigger_id = ?1 AND decision <> 'started')`
+	const started = `SELECT coalesce((SELECT firings FROM firing_counts WHERE trigger_seq = ` + thisTrigger + `), 0) -
+		(SELECT count(*) FROM firings INDEXED BY firings_unstarted WHERE trigger_seq = ` + thisTrigger + ` AND decision <> 'started')`
 	err = q.row(started, args[:1], &total)
 	return total, err
 }
@@ -299,8 +300,8 @@ const clockSlack = 24 * time.Hour
 // firingWindow returns the first and the last row of a trigger within a filter's period.
 // Rows are ordered by time, so it reads only a few.
 func firingWindow(q *session, triggerID string, filter *blueprint.FiringFilter) (first, last int64, err error) {
-	const ends = `SELECT coalesce((SELECT seq FROM firings INDEXED BY firings_trigger WHERE trigger_id = ?1 ORDER BY seq LIMIT 1), 1),
-		coalesce((SELECT seq FROM firings INDEXED BY firings_trigger WHERE trigger_id = ?1 ORDER BY seq DESC LIMIT 1), 0)`
+	const ends = `SELECT coalesce((SELECT seq FROM firings INDEXED BY firings_trigger WHERE trigger_seq = ` + thisTrigger + ` ORDER BY seq LIMIT 1), 1),
+		coalesce((SELECT seq FROM firings INDEXED BY firings_trigger WHERE trigger_seq = ` + thisTrigger + ` ORDER BY seq DESC LIMIT 1), 0)`
 	if err := q.row(ends, []any{triggerID}, &first, &last); err != nil || first > last {
 		return first, last, err
 	}
@@ -320,7 +321,7 @@ func firingWindow(q *session, triggerID string, filter *blueprint.FiringFilter) 
 // firstSince returns the first of a trigger's rows from low to high that was
 // received at a time or later, or one beyond high. There is a row at high.
 func firstSince(q *session, triggerID string, low, high int64, at blueprint.Time) (int64, error) {
-	const next = "SELECT f.seq, f.received_at FROM firings f INDEXED BY firings_trigger WHERE f.trigger_id = ? AND f.seq >= ? ORDER BY f.seq LIMIT 1"
+	const next = "SELECT f.seq, f.received_at FROM firings f INDEXED BY firings_trigger WHERE f.trigger_seq = " + thisTrigger + " AND f.seq >= ?2 ORDER BY f.seq LIMIT 1"
 	for low <= high {
 		middle := low + (high-low)/2
 		var seq int64

@@ -309,7 +309,7 @@ func TestFailedFiringsPlan(t *testing.T) {
 		plan += detail + "\n"
 		return err
 	}))
-	if !strings.Contains(plan, "SEARCH e USING INDEX executions_failed (trigger_id=? AND end_time>?)") || strings.Contains(plan, "SCAN f") {
+	if !strings.Contains(plan, "SEARCH e USING INDEX executions_trigger (trigger_seq=? AND end_time>?)") || strings.Contains(plan, "SCAN f") {
 		t.Errorf("it goes by\n%s", plan)
 	}
 }

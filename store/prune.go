@@ -225,7 +225,7 @@ func (p *pruner) pruneEnded(ctx context.Context, status blueprint.Status, upTo e
 // surplus returns the newest completed and the newest failed run beyond a number of rows.
 // Failed runs have priority.
 func (p *pruner) surplus(ctx context.Context, rows int64) (completed, failed end, err error) {
-	const count = `SELECT count(*) FROM (SELECT 1 FROM executions WHERE status = 'failed' AND end_time IS NOT NULL LIMIT ?)`
+	const count = `SELECT count(*) FROM (SELECT 1 FROM executions WHERE status = 'failed' LIMIT ?)`
 	err = p.read(ctx, func(q *session) error {
 		var kept int64
 		if err := q.row(count, []any{rows}, &kept); err != nil {
@@ -242,10 +242,9 @@ func (p *pruner) surplus(ctx context.Context, rows int64) (completed, failed end
 
 // nthEnd returns the run after the newest n that ended with a status, or never.
 func nthEnd(q *session, status blueprint.Status, n int64) (found end, err error) {
-	const query = `SELECT end_time, seq FROM executions WHERE status = ? AND end_time IS NOT NULL
-		ORDER BY end_time DESC, seq DESC LIMIT 1 OFFSET ?`
+	const query = "SELECT end_time, seq FROM executions WHERE status = 'STATUS' ORDER BY end_time DESC, seq DESC LIMIT 1 OFFSET ?"
 	found = never
-	err = q.each(query, []any{string(status), n}, func(scan scanner) error { return scan(&found.at, &found.seq) })
+	err = q.each(ofStatus(query, status), []any{n}, func(scan scanner) error { return scan(&found.at, &found.seq) })
 	return found, err
 }
 
@@ -293,8 +292,8 @@ func (p *pruner) begin(ctx context.Context) error {
 	now := p.options.Clock.Now()
 	// Rows are ordered by time; runs end later than they begin.
 	const query = `SELECT max(coalesce((SELECT created_at FROM executions ORDER BY seq DESC LIMIT 1), 0),
-		coalesce((SELECT max(end_time) FROM executions WHERE status = 'completed' AND end_time IS NOT NULL), 0),
-		coalesce((SELECT max(end_time) FROM executions WHERE status = 'failed' AND end_time IS NOT NULL), 0),
+		coalesce((SELECT max(end_time) FROM executions WHERE status = 'completed'), 0),
+		coalesce((SELECT max(end_time) FROM executions WHERE status = 'failed'), 0),
 		coalesce((SELECT received_at FROM firings ORDER BY seq DESC LIMIT 1), 0))`
 	var runs, rows int64
 	err := p.read(ctx, func(q *session) error {
@@ -318,9 +317,9 @@ func (p *pruner) begin(ctx context.Context) error {
 // oldHistory counts the runs and the rows of the ledger that are too old.
 func (p *pruner) oldHistory(q *session, now time.Time) (runs, rows int64, err error) {
 	for status, age := range p.options.ages() {
-		const query = "SELECT count(*) FROM executions WHERE status = ? AND end_time IS NOT NULL AND end_time < ?"
+		const query = "SELECT count(*) FROM executions WHERE status = 'STATUS' AND end_time < ?"
 		var more int64
-		if err := q.row(query, []any{string(status), int64(blueprint.TimeOf(now.Add(-age)))}, &more); err != nil {
+		if err := q.row(ofStatus(query, status), []any{int64(blueprint.TimeOf(now.Add(-age)))}, &more); err != nil {
 			return 0, 0, err
 		}
 		runs += more

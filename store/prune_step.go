@@ -2,7 +2,11 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"errors"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"blueprintd/blueprint"
@@ -11,12 +15,19 @@ import (
 // The queries in this file end in LIMIT ? + 0, because SQLite recompiles a statement for
 // each value of a plain LIMIT ?.
 
-// endedRuns selects the next runs to remove with status ?1, from end ?2, ?3 (exclusive) up
-// to ?4, ?5. The record of a run that another run started stays until that one ends.
+// endedRuns selects the next runs to remove with a status that ofStatus fills in, from end
+// ?1, ?2 (exclusive) up to ?3, ?4. The record of a run that another run started stays until
+// that one ends.
 const endedRuns = `SELECT e.end_time, e.seq, coalesce(length(e.record), 0) + coalesce(length(e.state), 0) FROM executions e
-	WHERE e.status = ?1 AND e.end_time IS NOT NULL AND (e.end_time, e.seq) > (?2, ?3) AND (e.end_time, e.seq) <= (?4, ?5)
+	WHERE e.status = 'STATUS' AND (e.end_time, e.seq) > (?1, ?2) AND (e.end_time, e.seq) <= (?3, ?4)
 	AND NOT EXISTS (SELECT 1 FROM executions p WHERE p.id = e.parent_execution_id AND p.end_time IS NULL)
-	ORDER BY e.end_time, e.seq LIMIT ?6 + 0`
+	ORDER BY e.end_time, e.seq LIMIT ?5 + 0`
+
+// ofStatus returns a query with a status in it. Each status has an index of its own,
+// which SQLite uses only if it sees the status when it compiles the query.
+func ofStatus(query string, status blueprint.Status) string {
+	return strings.Replace(query, "STATUS", string(status), 1)
+}
 
 // executionStep removes some runs that ended after from and up to upTo. It returns
 // where to continue, whether there may be more, and how many it removed. The runs
@@ -26,9 +37,9 @@ func (p *pruner) executionStep(ctx context.Context, status blueprint.Status, fro
 	var rows []int64
 	size := 0
 	rowsWanted := p.rows()
-	args := []any{string(status), int64(from.at), from.seq, int64(upTo.at), upTo.seq, rowsWanted}
+	args := []any{int64(from.at), from.seq, int64(upTo.at), upTo.seq, rowsWanted}
 	err = p.read(ctx, func(q *session) error {
-		return q.each(endedRuns, args, func(scan scanner) error {
+		return q.each(ofStatus(endedRuns, status), args, func(scan scanner) error {
 			var one end
 			var bytes int
 			if err := scan(&one.at, &one.seq, &bytes); err != nil || size > pruneBytes {
@@ -69,9 +80,9 @@ func (p *pruner) remove(ctx context.Context, query string, rows []int64) error {
 // older than ?4; a tick is kept from running again by its schedule, and a delivery without
 // a key has its own id.
 const nextFirings = `SELECT f.seq, f.received_at, (f.received_at < ?2 OR f.seq <= ?3) AND (?6 OR f.decision <> 'started')
-		AND (f.decision <> 'started' OR f.key = f.id OR f.due_at IS NOT NULL OR f.received_at < ?4)
+		AND (f.decision <> 'started' OR f.key IS NULL OR f.due_at IS NOT NULL OR f.received_at < ?4)
 		AND NOT EXISTS (SELECT 1 FROM executions e WHERE e.id = f.execution_id AND e.end_time IS NULL)
-		AND (f.due_at IS NULL OR f.due_at <= (SELECT t.cursor_at FROM triggers t WHERE t.id = f.trigger_id))
+		AND (f.due_at IS NULL OR f.due_at <= (SELECT t.cursor_at FROM triggers t WHERE t.seq = f.trigger_seq))
 	FROM firings f WHERE f.seq > ?1 ORDER BY f.seq LIMIT ?5 + 0`
 
 // firingBounds say which rows of the ledger may be removed.
@@ -137,7 +148,7 @@ func (p *pruner) firingStep(ctx context.Context, from int64, bounds firingBounds
 		return err
 	})
 	if err == nil {
-		err = p.remove(ctx, "DELETE FROM firings WHERE seq = ?", rows)
+		err = p.removeFirings(ctx, rows)
 	}
 	if err == nil {
 		p.counts.prunedFirings.Add(int64(len(rows)))
@@ -145,6 +156,33 @@ func (p *pruner) firingStep(ctx context.Context, from int64, bounds firingBounds
 	// Rows are ordered by time unless the clock was set: a step that ends among young rows
 	// and removed nothing was the last one.
 	return next, full || seen == pruneRows && (len(rows) > 0 || !young), len(rows), err
+}
+
+// removeFirings deletes rows of the ledger in one step and counts them.
+func (p *pruner) removeFirings(ctx context.Context, rows []int64) error {
+	if len(rows) == 0 {
+		return nil
+	}
+	return p.step(ctx, func(t *transaction) error {
+		removed := map[int64]int{} // by the seq of their triggers
+		for _, seq := range rows {
+			var trigger int64
+			err := t.row("DELETE FROM firings WHERE seq = ? RETURNING trigger_seq", []any{seq}, &trigger)
+			if errors.Is(err, sql.ErrNoRows) {
+				continue
+			}
+			if err != nil {
+				return err
+			}
+			removed[trigger]++
+		}
+		for _, trigger := range slices.Sorted(maps.Keys(removed)) {
+			if _, err := t.exec("UPDATE firing_counts SET firings = firings - ? WHERE trigger_seq = ?", removed[trigger], trigger); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 // pruneAudit removes audit entries that are too old or exceed the limit, oldest first. If

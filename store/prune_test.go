@@ -275,8 +275,8 @@ func startsLater(t *testing.T, later time.Duration, executions, firings Keep) (*
 	s = open(t, options)
 	run(t, s)
 	// What comes as soon as it runs tells nothing of the time before.
-	const insert = `INSERT INTO firings (id, trigger_id, source, key, received_at, decision, reason_code)
-		SELECT '00000000000000000000000000', id, 'webhook', 'first', ?, 'refused', '' FROM triggers LIMIT 1`
+	const insert = `INSERT INTO firings (id, trigger_seq, source, key, received_at, decision, reason_code)
+		SELECT '00000000000000000000000000', seq, 'webhook', 'first', ?, 'refused', '' FROM triggers LIMIT 1`
 	check(t, s.write(context.Background(), func(w *transaction) error {
 		_, err := w.exec(insert, int64(blueprint.TimeOf(options.Clock.Now())))
 		return err

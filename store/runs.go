@@ -147,9 +147,9 @@ func (l *runSearch) fill(page *blueprint.RunPage) error {
 // Each of these selects positions of runs, newest first: of the runs with key ?1 created at
 // or after ?2, the next ?5 after the position ?3, ?4.
 const (
-	runsOfUser         = runsFrom + "INDEXED BY executions_user WHERE x.user_id = ?1" + nextRuns
-	runsOfOrganization = runsFrom + "INDEXED BY executions_organization WHERE x.organization_id = ?1" + nextRuns
-	runsOfBlueprint    = runsFrom + "INDEXED BY executions_blueprint WHERE x.blueprint_id = ?1" + nextRuns
+	runsOfUser         = runsFrom + "INDEXED BY executions_user WHERE x.user_seq = (SELECT seq FROM users WHERE id = ?1)" + nextRuns
+	runsOfOrganization = runsFrom + "INDEXED BY executions_organization WHERE x.organization_seq = (SELECT seq FROM organizations WHERE id = ?1)" + nextRuns
+	runsOfBlueprint    = runsFrom + "INDEXED BY executions_blueprint WHERE x.blueprint_seq = (SELECT seq FROM blueprints WHERE id = ?1)" + nextRuns
 	// unfinishedRuns has no key. The key of runsByID is the beginning of an id up to the
 	// millisecond, which few runs share.
 	unfinishedRuns = runsFrom + "INDEXED BY executions_unfinished WHERE x.end_time IS NULL AND ?1 = ''" + nextRuns
@@ -264,13 +264,13 @@ func (l *runSearch) search() (source *runSource, some bool) {
 // title is the current one if the user may see it, otherwise that of the version that the
 // run used.
 const pickRuns = "SELECT " + executionColumns + `, e.seq,
-	CASE WHEN b.deleted_at IS NULL AND (?8 AND e.user_id <> ?1 OR ` + maySee + `) THEN b.title ELSE coalesce(v.title, '') END, coalesce(u.name, ''), coalesce(t.type, '')
-	FROM json_each(?2) place CROSS JOIN executions e ON e.seq = place.value JOIN blueprints b ON b.id = e.blueprint_id
-	LEFT JOIN blueprint_versions v ON v.blueprint_id = e.blueprint_id AND v.version = e.blueprint_version
-	LEFT JOIN users u ON u.id = e.user_id LEFT JOIN triggers t ON t.id = e.trigger_id
-	WHERE (?3 = '' OR e.status = ?3) AND (?4 = '' OR e.blueprint_id = ?4) AND (?5 = '' OR e.organization_id = ?5) AND (?6 = '' OR e.trigger_id = ?6)
+	CASE WHEN b.deleted_at IS NULL AND (?8 AND u.id <> ?1 OR ` + maySee + `) THEN b.title ELSE coalesce(v.title, '') END, u.name, coalesce(t.type, '')
+	FROM json_each(?2) place CROSS JOIN executions e ON e.seq = place.value JOIN blueprints b ON b.seq = e.blueprint_seq
+	JOIN users u ON u.seq = e.user_seq LEFT JOIN blueprint_versions v ON v.blueprint_id = b.id AND v.version = e.blueprint_version
+	LEFT JOIN triggers t ON t.seq = e.trigger_seq
+	WHERE (?3 = '' OR e.status = ?3) AND (?4 = '' OR b.id = ?4) AND (?5 = '' OR e.organization_seq = (SELECT seq FROM organizations WHERE id = ?5)) AND (?6 = '' OR t.id = ?6)
 	AND (?9 = '' OR e.parent_execution_id = ?9)
-	AND substr(e.id, 1, length(?7)) = ?7 AND (e.user_id = ?1 OR b.deleted_at IS NULL AND (?8 OR ` + mayManage + `))
+	AND substr(e.id, 1, length(?7)) = ?7 AND (u.id = ?1 OR b.deleted_at IS NULL AND (?8 OR ` + mayManage + `))
 	ORDER BY e.created_at DESC, e.seq DESC`
 
 // pick returns the runs at the given positions that belong on the page, with their

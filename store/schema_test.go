@@ -15,19 +15,20 @@ func TestSchemaRefuses(t *testing.T) {
 	s := open(t, testOptions(t))
 	ann := user(t, s, "ann")
 	b := create(t, s, ann, "T")
-	trigger := must(s.CreateTrigger(ctx, ann, b.ID, blueprint.TriggerManual, nil))(t)
+	_, err := s.CreateTrigger(ctx, ann, b.ID, blueprint.TriggerManual, nil)
+	check(t, err)
 	ended := finished(s, b, ann, []byte("{}"))
 	check(t, s.Commit(ctx, ended))
 	running := row(s, b, ann)
 	check(t, s.Commit(ctx, &blueprint.JournalCommit{Row: running, New: true}))
 	uuid, ulid := s.options.IDs.UUID(), s.options.IDs.ULID(start)
 	execution := func(status, end, record, state string) string {
-		return fmt.Sprintf(`INSERT INTO executions (id, log_id, blueprint_id, blueprint_version, organization_id, user_id, status, created_at, updated_at, start_time, end_time, record, state)
-			VALUES ('e', 'l', 'b', '1.0.0', 'o', 'u', '%s', 1, 1, 1, %s, %s, %s)`, status, end, record, state)
+		return fmt.Sprintf(`INSERT INTO executions (id, log_id, blueprint_seq, blueprint_version, organization_seq, user_seq, status, created_at, updated_at, start_time, end_time, record, state)
+			VALUES ('e', 'l', 1, '1.0.0', 1, 1, '%s', 1, 1, 1, %s, %s, %s)`, status, end, record, state)
 	}
 	firing := func(trigger, key, decision, execution string) string {
-		return fmt.Sprintf(`INSERT INTO firings (id, trigger_id, source, key, received_at, decision, reason_code, execution_id)
-			VALUES ('%s', '%s', 'webhook', '%s', 1, '%s', '', %s)`, ulid, trigger, key, decision, execution)
+		return fmt.Sprintf(`INSERT INTO firings (id, trigger_seq, source, key, received_at, decision, reason_code, execution_id)
+			VALUES ('%s', %s, 'webhook', '%s', 1, '%s', '', %s)`, ulid, trigger, key, decision, execution)
 	}
 	for _, statement := range []string{
 		"INSERT INTO meta (id, epoch, generation, created_at) VALUES (2, 1, 1, 1)",
@@ -35,7 +36,7 @@ func TestSchemaRefuses(t *testing.T) {
 		"UPDATE users SET created_at = 'yesterday'",
 		"UPDATE users SET id = 'short'",
 		"UPDATE organizations SET personal = 2",
-		fmt.Sprintf("INSERT INTO organizations VALUES ('%s', 'n', 's', 1, '%s', 1)", uuid, ann.UserID), // a second workspace
+		fmt.Sprintf("INSERT INTO organizations VALUES (NULL, '%s', 'n', 's', 1, '%s', 1)", uuid, ann.UserID), // a second workspace
 		"UPDATE memberships SET role = 'emperor'",
 		"UPDATE memberships SET user_id = 'unknown'",
 		fmt.Sprintf("INSERT INTO api_keys (id, user_id, name, hash, last4, created_at) VALUES ('%s', '%s', '', x'00', '', 1)", ulid, ann.UserID),
@@ -56,10 +57,12 @@ func TestSchemaRefuses(t *testing.T) {
 		"UPDATE triggers SET is_active = 7",
 		"UPDATE triggers SET config = NULL",
 		"UPDATE triggers SET sealed_config = x'01'",
-		firing("unknown", "k", "started", "'e'"),
-		firing(trigger.ID, "", "refused", "NULL"),
-		firing(trigger.ID, "k", "perhaps", "NULL"),
-		firing(trigger.ID, "k", "started", "NULL"),
+		firing("99", "k", "started", "'e'"),
+		firing("NULL", "k", "started", "'e'"),
+		firing("1", "", "refused", "NULL"),
+		firing("1", ulid, "refused", "NULL"), // it would not be found by the id
+		firing("1", "k", "perhaps", "NULL"),
+		firing("1", "k", "started", "NULL"),
 		execution("running", "1", "NULL", "NULL"),
 		execution("paused", "NULL", "x'00'", "NULL"),
 		execution("paused", "NULL", "NULL", "x'00'"),
@@ -85,7 +88,7 @@ func TestSchemaRefuses(t *testing.T) {
 	// The same rows without the nonsense are taken.
 	for _, statement := range []string{
 		execution("running", "NULL", "NULL", "NULL"),
-		firing(trigger.ID, "k", "started", "'e'"),
+		firing("1", "k", "started", "'e'"),
 		"INSERT INTO journal VALUES (2, 1, x'00')",
 	} {
 		check(t, s.write(ctx, func(t *transaction) error {

@@ -43,7 +43,7 @@ const summaryTables = ` JOIN blueprints b ON b.seq = p.seq
 	JOIN users u ON u.id = b.created_by JOIN organizations o ON o.id = b.organization_id
 	JOIN blueprint_versions v ON v.blueprint_id = b.id AND v.version = b.version
 	JOIN blueprint_contents content ON content.blueprint_id = b.id AND content.version = v.content_version
-	LEFT JOIN executions r ON r.seq = (SELECT x.seq FROM executions x WHERE x.blueprint_id = b.id ORDER BY x.created_at DESC, x.seq DESC LIMIT 1) `
+	LEFT JOIN executions r ON r.seq = (SELECT x.seq FROM executions x WHERE x.blueprint_seq = b.seq ORDER BY x.created_at DESC, x.seq DESC LIMIT 1) `
 
 // ListSummaries returns a page of blueprints, and the number of all of them.
 // CodeForbidden for an organization of which the principal is not a member, whether it
@@ -126,8 +126,8 @@ func (s *Store) complete(q *session, principal blueprint.Principal, list []bluep
 	if len(others) == 0 {
 		return nil
 	}
-	const own = `SELECT x.blueprint_id, x.id, x.status, x.start_time, coalesce(x.end_time, 0) FROM executions x
-		WHERE x.user_id = ? ORDER BY x.created_at DESC, x.seq DESC LIMIT ?`
+	const own = `SELECT (SELECT id FROM blueprints WHERE seq = x.blueprint_seq), x.id, x.status, x.start_time, coalesce(x.end_time, 0) FROM executions x
+		WHERE x.user_seq = (SELECT seq FROM users WHERE id = ?) ORDER BY x.created_at DESC, x.seq DESC LIMIT ?`
 	return q.each(own, []any{principal.UserID, ownLately}, func(scan scanner) error {
 		var of string
 		var run blueprint.LastRun
@@ -310,10 +310,10 @@ const mostUnderWay = 5000
 // underWay counts, by status, those of the newest ?4 unfinished runs that user ?1 may see:
 // of blueprint ?2, of organization ?3, or with neither of all organizations of the user.
 const underWay = `SELECT e.status, count(*) FROM (SELECT seq FROM executions INDEXED BY executions_unfinished WHERE end_time IS NULL ORDER BY created_at DESC LIMIT ?4) newest
-	CROSS JOIN executions e ON e.seq = newest.seq JOIN blueprints b ON b.id = e.blueprint_id
-	WHERE CASE WHEN ?2 <> '' THEN e.blueprint_id = ?2 WHEN ?3 <> '' THEN e.organization_id = ?3
-		ELSE e.organization_id IN (SELECT organization_id FROM memberships WHERE user_id = ?1) END
-	AND (e.user_id = ?1 OR b.deleted_at IS NULL AND ` + mayManage + `) GROUP BY e.status`
+	CROSS JOIN executions e ON e.seq = newest.seq JOIN blueprints b ON b.seq = e.blueprint_seq JOIN organizations o ON o.seq = e.organization_seq
+	WHERE CASE WHEN ?2 <> '' THEN b.id = ?2 WHEN ?3 <> '' THEN o.id = ?3
+		ELSE o.id IN (SELECT organization_id FROM memberships WHERE user_id = ?1) END
+	AND (e.user_seq = (SELECT seq FROM users WHERE id = ?1) OR b.deleted_at IS NULL AND ` + mayManage + `) GROUP BY e.status`
 
 // RunHours returns how many runs ended in each hour of a period, and how many have not
 // ended yet: of a blueprint to a user who can manage it (CodeNotFound, or CodeForbidden),

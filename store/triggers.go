@@ -326,7 +326,7 @@ const listedTrigger = "SELECT " + triggerColumns + `, b.title, coalesce(u.name, 
 
 // listedTables joins what listedTrigger selects from.
 const listedTables = ` JOIN blueprints b ON b.id = t.blueprint_id LEFT JOIN users u ON u.id = t.created_by
-	LEFT JOIN firings f ON f.seq = (SELECT max(l.seq) FROM firings l WHERE l.trigger_id = t.id) `
+	LEFT JOIN firings f ON f.seq = (SELECT max(l.seq) FROM firings l WHERE l.trigger_seq = t.seq) `
 
 func (s *Store) scanListedTrigger(scan scanner) (one blueprint.ListedTrigger, access blueprint.Access, err error) {
 	var (

@@ -58,8 +58,8 @@ func templates(ctx context.Context, database, trigger, folder string) (template,
 	defer copied.Close()
 	for _, statement := range []string{
 		"DELETE FROM journal",
-		"DELETE FROM executions WHERE seq <> (SELECT max(seq) FROM executions WHERE trigger_id = ?1 AND status = 'completed')",
-		"DELETE FROM firings WHERE execution_id IS NOT (SELECT id FROM executions WHERE trigger_id = ?1)",
+		"DELETE FROM executions WHERE seq <> (SELECT max(seq) FROM executions WHERE trigger_seq = (SELECT seq FROM triggers WHERE id = ?1) AND status = 'completed')",
+		"DELETE FROM firings WHERE execution_id IS NOT (SELECT id FROM executions WHERE trigger_seq = (SELECT seq FROM triggers WHERE id = ?1))",
 	} {
 		if _, err := copied.ExecContext(ctx, statement, trigger); err != nil {
 			return "", "", err
@@ -161,7 +161,7 @@ func newInserter(ctx context.Context, db *sql.DB, bare bool, execution, firing s
 	w.row = func() error {
 		id, at := ulid.Make().String(), now().UnixMilli()
 		run := fmt.Sprintf("exec_%d_%s", at, strings.ToLower(id))
-		for column, value := range map[string]any{"seq": nil, "id": id, "key": id, "execution_id": run, "received_at": at} {
+		for column, value := range map[string]any{"seq": nil, "id": id, "execution_id": run, "received_at": at} {
 			firing.values[firing.at(column)] = value
 		}
 		for column, value := range map[string]any{"seq": nil, "id": run, "firing_id": id, "log_id": id, "created_at": at, "updated_at": at, "start_time": at, "end_time": at} {

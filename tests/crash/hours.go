@@ -70,8 +70,8 @@ func endsOf(value any) ends {
 // judgeHours compares the hourly counts of the API with the runs in the database.
 func (s *scene) judgeHours(db *sql.DB) error {
 	rows, err := texted(db, `SELECT of, hour, sum(status = 'completed'), sum(status <> 'completed'), max(gone) FROM
-		(SELECT e.blueprint_id AS of, e.end_time / 3600000 AS hour, e.status, b.deleted_at IS NOT NULL AS gone FROM executions e LEFT JOIN blueprints b ON b.id = e.blueprint_id WHERE e.end_time IS NOT NULL
-		UNION ALL SELECT organization_id, end_time / 3600000, status, 0 FROM executions WHERE end_time IS NOT NULL) GROUP BY of, hour`)
+		(SELECT b.id AS of, e.end_time / 3600000 AS hour, e.status, b.deleted_at IS NOT NULL AS gone FROM executions e JOIN blueprints b ON b.seq = e.blueprint_seq WHERE e.end_time IS NOT NULL
+		UNION ALL SELECT o.id, e.end_time / 3600000, e.status, 0 FROM executions e JOIN organizations o ON o.seq = e.organization_seq WHERE e.end_time IS NOT NULL) GROUP BY of, hour`)
 	if err != nil {
 		return err
 	}
