@@ -31,7 +31,7 @@ type Step struct {
 	Changed []string
 }
 
-//go:embed *
+//go:embed *.sql
 var files embed.FS
 
 var (

@@ -123,8 +123,8 @@ func TestSyncOverTheNetwork(t *testing.T) {
 		t.Errorf("%v blueprints are left", total)
 	}
 	wantSync(t, []string{dir, "--url", p.Host, "--api-key", "wrong-key-of-nobody"}, 1, "hint: make a key")
-	wantSync(t, []string{dir, "--url", p.Host + "/nothing", "--api-key", process.Key}, 1, p.Host+"/nothing does not answer as blueprintd does", "hint: check the address: ")
-	wantSync(t, []string{dir, "--url", p.Host + "/dash", "--api-key", process.Key}, 1, "/dash does not answer as blueprintd does")
+	wantSync(t, []string{dir, "--url", p.Host + "/nothing", "--api-key", process.Key}, 1, p.Host+"/nothing is not a blueprintd server", "hint: check the address: ")
+	wantSync(t, []string{dir, "--url", p.Host + "/dash", "--api-key", process.Key}, 1, "/dash is not a blueprintd server")
 }
 
 // TestSyncOfAnOrganization has two organizations with the same folder.
