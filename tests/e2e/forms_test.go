@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -46,8 +47,8 @@ const (
 // formFiles are the files of a form that are stored compressed.
 var formFiles = []string{"server.db", "server.db-wal", "server.backup"}
 
-// TestForms opens databases of every form that the program ever had. Runs in every state
-// go on, secrets open, deliveries that were stored arrive.
+// TestForms upgrades databases of every form that the program ever had. Runs in every
+// state go on, secrets open, deliveries that were stored arrive.
 func TestForms(t *testing.T) {
 	if *writeForm != "" {
 		folder := filepath.Join(process.File(t, "testdata"), "forms", *writeForm)
@@ -60,13 +61,45 @@ func TestForms(t *testing.T) {
 	if err != nil || len(folders) == 0 {
 		t.Fatalf("no forms: %v", err)
 	}
+	fresh := filepath.Join(t.TempDir(), "fresh.db")
+	process.Serve(t, "--db", fresh).Stop()
+	current := schemaVersion(t, fresh)
 	for _, folder := range folders {
-		t.Run("form "+filepath.Base(folder), func(t *testing.T) {
+		number, err := strconv.Atoi(filepath.Base(folder))
+		if err != nil || number > current {
+			t.Fatalf("the folder %s is not that of a form up to %d", folder, current)
+		}
+		t.Run(fmt.Sprintf("form %d", number), func(t *testing.T) {
 			t.Parallel()
 			t.Run("database", func(t *testing.T) {
 				t.Parallel()
 				f, to := unpackForm(t, folder)
-				useForm(t, f, filepath.Join(to, "server.db"))
+				database := filepath.Join(to, "server.db")
+				useForm(t, f, database)
+				if got := schemaVersion(t, database); got != current {
+					t.Errorf("schema version %d, want %d", got, current)
+				}
+				kept := fmt.Sprintf("%s.v%d", database, number)
+				if _, err := os.Stat(kept); (err == nil) != (number < current) {
+					t.Errorf("the copy before the upgrade: %v", err)
+				} else if err == nil && schemaVersion(t, kept) != number {
+					t.Errorf("the copy has schema version %d, want %d", schemaVersion(t, kept), number)
+				}
+			})
+			t.Run("without a copy", func(t *testing.T) {
+				t.Parallel()
+				f, to := unpackForm(t, folder)
+				database := filepath.Join(to, "server.db")
+				if refused := process.Run(t, "backup", filepath.Join(to, "b.backup"), "--db", database); number < current && !strings.Contains(refused.Err, "start the server once") {
+					t.Errorf("a backup before the upgrade: %s", refused.Said())
+				}
+				process.Serve(t, "--db", database, "--clock", "virtual="+f.Now, "--keep-old", "never").Stop()
+				if got := schemaVersion(t, database); got != current {
+					t.Errorf("schema version %d, want %d", got, current)
+				}
+				if kept, err := filepath.Glob(database + ".v*"); err != nil || len(kept) > 0 {
+					t.Errorf("a copy is left: %v, %v", kept, err)
+				}
 			})
 			t.Run("backup", func(t *testing.T) {
 				t.Parallel()
@@ -78,6 +111,20 @@ func TestForms(t *testing.T) {
 			})
 		})
 	}
+}
+
+// schemaVersion returns the schema version of a database that no process uses.
+func schemaVersion(t *testing.T, database string) (version int) {
+	t.Helper()
+	db, err := sql.Open("sqlite", "file:"+database+"?mode=ro")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if err := db.QueryRowContext(t.Context(), "PRAGMA user_version").Scan(&version); err != nil {
+		t.Fatal(err)
+	}
+	return version
 }
 
 // unpackForm copies a form into a folder of the test.
