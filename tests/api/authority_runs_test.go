@@ -229,25 +229,27 @@ func TestNamesOfConnections(t *testing.T) {
 		"another type still": {mcp, node("a", "send-slack", object{"connectionId": mcp, "channel": "c", "text": "t"})},
 		"a tool":             {http, node("a", "mcp-tool", object{"connectionId": http, "tool": "t", "arguments": object{}})},
 	} {
-		id := anna.IDOf(t, "blueprint.create", object{"title": "t", "organization_id": w.team, "blueprint_map": object{"nodes": []any{one.node}}})
-		executed := anna.OK(t, "blueprint.execute", object{"id": id, "record": true})
-		run := at(executed, "executionId").(string)
-		read := func(p servertest.Caller) (texts []string) {
-			for _, procedure := range []string{"execution.getExecutionStatus", "execution.getRecord", "execution.getExecutionLogs", "execution.listRuns", "execution.listRecentExecutions"} {
-				texts = append(texts, p.Call(t, procedure, object{"executionId": run, "blueprintId": id, "organizationId": w.team}).Text)
+		t.Run(what, func(t *testing.T) {
+			id := anna.IDOf(t, "blueprint.create", object{"title": "t", "organization_id": w.team, "blueprint_map": object{"nodes": []any{one.node}}})
+			executed := anna.OK(t, "blueprint.execute", object{"id": id, "record": true})
+			run := at(executed, "executionId").(string)
+			read := func(p servertest.Caller) (texts []string) {
+				for _, procedure := range []string{"execution.getExecutionStatus", "execution.getRecord", "execution.getExecutionLogs", "execution.listRuns", "execution.listRecentExecutions"} {
+					texts = append(texts, p.Call(t, procedure, object{"executionId": run, "blueprintId": id, "organizationId": w.team}).Text)
+				}
+				return texts
 			}
-			return texts
-		}
-		for i, text := range append(read(anna), servertest.Encoded(t, executed)) {
-			if !strings.Contains(text, "purse") || strings.Contains(text, "connection ("+one.id) {
-				t.Errorf("%s, %d: anna reads %s", what, i, text)
+			for i, text := range append(read(anna), servertest.Encoded(t, executed)) {
+				if !strings.Contains(text, "purse") || strings.Contains(text, "connection ("+one.id) {
+					t.Errorf("%s, %d: anna reads %s", what, i, text)
+				}
 			}
-		}
-		for i, text := range append(read(bert), bert.Call(t, "execution.export", object{"executionId": run}).Text) {
-			if strings.Contains(text, "purse") || !strings.Contains(text, "connection ("+one.id) {
-				t.Errorf("%s, %d: bert reads %s", what, i, text)
+			for i, text := range append(read(bert), bert.Call(t, "execution.export", object{"executionId": run}).Text) {
+				if strings.Contains(text, "purse") || !strings.Contains(text, "connection ("+one.id) {
+					t.Errorf("%s, %d: bert reads %s", what, i, text)
+				}
 			}
-		}
+		})
 	}
 	if strings.Contains(w.Logs.String(), "purse") {
 		t.Errorf("the log names it: %s", w.Logs)

@@ -51,24 +51,28 @@ func TestBadFiles(t *testing.T) {
 			{"huge.blueprint.json", strings.Repeat(" ", 21<<20) + "{}", "it is larger than", 2},
 			{"cron.blueprint.yaml", "title: t\nblueprint_map: {nodes: [{id: a, type: merge, title: a, config: {}}]}\ntriggers: [{triggerType: scheduled, config: {cron: '0 0 30 2 *'}}]\n", "triggers[0].config.cron", 1},
 		} {
-			path := file(bad.name, bad.text)
-			for _, command := range []struct {
-				args []string
-				code int
-			}{
-				{[]string{"validate", path}, bad.validate}, {[]string{"run", path}, 2}, {[]string{"import", good, path, "--db", v.Options.DB}, 2},
-			} {
-				var stdout, stderr bytes.Buffer
-				var code int
-				used := allocated(func() { code = run(append([]string{"blueprintd"}, command.args...), nil, &stdout, &stderr) })
-				text := stdout.String() + stderr.String()
-				if code != command.code || !strings.Contains(text, bad.wants) || bad.validate == 1 && !pointed.MatchString(text) || len(text) > 1<<20 {
-					t.Errorf("%s %s: exit code %d, want %d\n%.600s", command.args[0], bad.name, code, command.code, text)
+			t.Run(bad.name, func(t *testing.T) {
+				path := file(bad.name, bad.text)
+				for _, command := range []struct {
+					args []string
+					code int
+				}{
+					{[]string{"validate", path}, bad.validate}, {[]string{"run", path}, 2}, {[]string{"import", good, path, "--db", v.Options.DB}, 2},
+				} {
+					t.Run(command.args[0], func(t *testing.T) {
+						var stdout, stderr bytes.Buffer
+						var code int
+						used := allocated(func() { code = run(append([]string{"blueprintd"}, command.args...), nil, &stdout, &stderr) })
+						text := stdout.String() + stderr.String()
+						if code != command.code || !strings.Contains(text, bad.wants) || bad.validate == 1 && !pointed.MatchString(text) || len(text) > 1<<20 {
+							t.Errorf("%s %s: exit code %d, want %d\n%.600s", command.args[0], bad.name, code, command.code, text)
+						}
+						if bound := 64*float64(len(bad.text)) + 200<<20; used > bound {
+							t.Errorf("%s %s: %.1f MiB for %d bytes", command.args[0], bad.name, used/(1<<20), len(bad.text))
+						}
+					})
 				}
-				if bound := 64*float64(len(bad.text)) + 200<<20; used > bound {
-					t.Errorf("%s %s: %.1f MiB for %d bytes", command.args[0], bad.name, used/(1<<20), len(bad.text))
-				}
-			}
+			})
 		}
 	})
 }

@@ -60,17 +60,19 @@ func TestBadDeliveries(t *testing.T) {
 			{"api", "/v1/triggers/" + v.api + "/fire", v.Root},
 			{"clock", "/clock/advance", v.Root},
 		} {
-			for _, bad := range badDeliveries(most) {
-				want, special := bad.status[way.name]
-				if !special {
-					want = bad.status[""]
+			t.Run(way.name, func(t *testing.T) {
+				for _, bad := range badDeliveries(most) {
+					want, special := bad.status[way.name]
+					if !special {
+						want = bad.status[""]
+					}
+					answer := way.who.Send(t, http.MethodPost, way.path, bad.body, bad.headers...)
+					message, _ := at(answer.Value, "error.message").(string)
+					if answer.Status != want || message == "" || at(answer.Value, "error.code") == nil || len(answer.Text) > 4096 {
+						t.Errorf("%s, %s: %d %.500s, want %d", way.name, bad.name, answer.Status, answer.Text, want)
+					}
 				}
-				answer := way.who.Send(t, http.MethodPost, way.path, bad.body, bad.headers...)
-				message, _ := at(answer.Value, "error.message").(string)
-				if answer.Status != want || message == "" || at(answer.Value, "error.code") == nil || len(answer.Text) > 4096 {
-					t.Errorf("%s, %s: %d %.500s, want %d", way.name, bad.name, answer.Status, answer.Text, want)
-				}
-			}
+			})
 		}
 	})
 }
@@ -127,11 +129,13 @@ func TestBadWays(t *testing.T) {
 			{"GET", "/nothing/here", v.Root, "", nil, 404},
 			{"GET", "/nothing/%FF", v.Root, "", nil, 404},
 		} {
-			answer := test.who.Send(t, test.method, test.path, test.body, test.headers...)
-			message, _ := at(answer.Value, "error.message").(string)
-			if answer.Status != test.status || message == "" || len(message) > 21_000 || strings.Contains(message, "victims-secret") {
-				t.Errorf("%s %.80s %.80s: %d %.500s, want %d", test.method, test.path, test.body, answer.Status, answer.Text, test.status)
-			}
+			t.Run(test.method+" "+test.path, func(t *testing.T) {
+				answer := test.who.Send(t, test.method, test.path, test.body, test.headers...)
+				message, _ := at(answer.Value, "error.message").(string)
+				if answer.Status != test.status || message == "" || len(message) > 21_000 || strings.Contains(message, "victims-secret") {
+					t.Errorf("%s %.80s %.80s: %d %.500s, want %d", test.method, test.path, test.body, answer.Status, answer.Text, test.status)
+				}
+			})
 		}
 	})
 }

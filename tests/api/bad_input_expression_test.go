@@ -29,28 +29,33 @@ func TestHostileExpressions(t *testing.T) {
 	most := map[string]float64{}
 	for i, source := range hostile {
 		for name, config := range map[string]object{"expression": {"expression": source}, "template": {"expression": "1", "x": "{{= " + source + " }}"}} {
-			m := object{"nodes": []any{node("a", "transform", config)}}
-			validity := s.Root.OK(t, "blueprint.validate", object{"blueprint_map": m})
-			id := s.Root.IDOf(t, "blueprint.create", object{"title": "hostile", "blueprint_map": m})
-			var result any
-			used := allocated(func() { result = at(s.Root.OK(t, "blueprint.execute", object{"id": id}), "result") })
-			most[name] = max(most[name], used)
-			if used > 512<<20 {
-				t.Errorf("%d %.60s: %.1f MiB", i, source, used/(1<<20))
-			}
-			switch at(result, "status") {
-			case string(blueprint.StatusCompleted):
-			case string(blueprint.StatusFailed):
-				message, code := fmt.Sprint(at(result, "error.message")), fmt.Sprint(at(result, "error.code"))
-				if len(message) < 8 || len(message) > 5000 || at(result, "error.nodeId") != "a" || code == "" || code == "internal" {
-					t.Errorf("%d %.60s: failed with %s", i, source, servertest.Encoded(t, at(result, "error")))
+			t.Run(name, func(t *testing.T) {
+				m := object{"nodes": []any{node("a", "transform", config)}}
+				validity := s.Root.OK(t, "blueprint.validate", object{"blueprint_map": m})
+				id := s.Root.IDOf(t, "blueprint.create", object{"title": "hostile", "blueprint_map": m})
+				var result any
+				used := allocated(func() { result = at(s.Root.OK(t, "blueprint.execute", object{"id": id}), "result") })
+				most[name] = max(most[name], used)
+				if used > 512<<20 {
+					t.Errorf("%d %.60s: %.1f MiB", i, source, used/(1<<20))
 				}
-			default:
-				t.Errorf("%d %.60s: %s", i, source, servertest.Encoded(t, result))
-			}
-			if at(validity, "valid") == false && at(result, "status") == string(blueprint.StatusCompleted) {
-				t.Errorf("%d %.60s: runs well and is said to be bad: %s", i, source, servertest.Encoded(t, validity))
-			}
+				switch at(result, "status") {
+				case string(blueprint.StatusCompleted):
+				case string(blueprint.StatusFailed):
+					message, code := fmt.Sprint(at(result, "error.message")), fmt.Sprint(at(result, "error.code"))
+					if len(message) < 8 || len(message) > 5000 {
+						t.Errorf("%d %.60s: a message of %d bytes, want 8 to 5000: %.80s", i, source, len(message), message)
+					}
+					if at(result, "error.nodeId") != "a" || code == "" || code == "internal" {
+						t.Errorf("%d %.60s: failed with %s, want a code of the user's at node a", i, source, servertest.Encoded(t, at(result, "error")))
+					}
+				default:
+					t.Errorf("%d %.60s: %s", i, source, servertest.Encoded(t, result))
+				}
+				if at(validity, "valid") == false && at(result, "status") == string(blueprint.StatusCompleted) {
+					t.Errorf("%d %.60s: runs well and is said to be bad: %s", i, source, servertest.Encoded(t, validity))
+				}
+			})
 		}
 	}
 	t.Logf("at most %.1f MiB for an expression, %.1f MiB for a template", most["expression"]/(1<<20), most["template"]/(1<<20))
@@ -74,10 +79,12 @@ func TestHostileCrons(t *testing.T) {
 				inputs["blueprintTriggers.preview"] = object{"cron": cron, "count": 100}
 			}
 			for name, input := range inputs {
-				message := v.Root.Refused(t, blueprint.CodeBadRequest, name, input)
-				if !strings.Contains(message, "cron") || len(message) > 500 {
-					t.Errorf("%s %.40q: %.600s", name, cron, message)
-				}
+				t.Run(name, func(t *testing.T) {
+					message := v.Root.Refused(t, blueprint.CodeBadRequest, name, input)
+					if !strings.Contains(message, "cron") || len(message) > 500 {
+						t.Errorf("%s %.40q: %.600s", name, cron, message)
+					}
+				})
 			}
 		}
 		for _, zone := range []string{"Mars/Phobos", "../../etc/passwd", "/etc/localtime", "Europe/Zurich\x00", "UTC+1", strings.Repeat("A/", 4_000), "Local"} {

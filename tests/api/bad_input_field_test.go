@@ -111,9 +111,11 @@ func TestStrangeTexts(t *testing.T) {
 		"title": at(b, "title"), "description": at(b, "description"), "tag": at(b, "tags").([]any)[0],
 		"text": at(at(b, "blueprint_map.nodes").([]any)[0], "config.text"), "default": at(at(b, "environment_variables").([]any)[0], "default"),
 	} {
-		if got != strange {
-			t.Errorf("%s came back as %q", path, got)
-		}
+		t.Run(path, func(t *testing.T) {
+			if got != strange {
+				t.Errorf("%s came back as %q", path, got)
+			}
+		})
 	}
 	for _, search := range []string{"a\x00b", "'\";--", "%_\\", "\U0001f600"} {
 		if total := at(s.Root.OK(t, "blueprint.list", object{"search": search}), "pagination.total"); fmt.Sprint(total) != "1" {

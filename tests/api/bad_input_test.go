@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"blueprintd/blueprint"
 	"blueprintd/rpc/trpc"
 	"blueprintd/server"
@@ -222,8 +224,15 @@ func (v *victim) sendBadText(t *testing.T, name string, kind trpc.Kind, bad badT
 func wellRefused(t *testing.T, what string, value any, status int, code blueprint.Code, path, wants string) {
 	t.Helper()
 	message, _ := at(value, "error.json.message").(string)
-	if status != code.HTTPStatus() || at(value, "error.json.data.code") != string(code) || fmt.Sprint(at(value, "error.json.code")) != fmt.Sprint(code.Number()) ||
-		fmt.Sprint(at(value, "error.json.data.httpStatus")) != fmt.Sprint(code.HTTPStatus()) || at(value, "error.json.data.path") != path && path != "" || !strings.Contains(message, wants) {
-		t.Errorf("%s: %d %.600s, want %s and %q", what, status, fmt.Sprint(value), code, wants)
+	want := []any{code.HTTPStatus(), string(code), fmt.Sprint(code.Number()), fmt.Sprint(code.HTTPStatus())}
+	got := []any{status, at(value, "error.json.data.code"), fmt.Sprint(at(value, "error.json.code")), fmt.Sprint(at(value, "error.json.data.httpStatus"))}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s: status, code, number and status in the body (-want +got):\n%s%.600s", what, diff, fmt.Sprint(value))
+	}
+	if got := at(value, "error.json.data.path"); got != path && path != "" {
+		t.Errorf("%s: path %v, want %s", what, got, path)
+	}
+	if !strings.Contains(message, wants) {
+		t.Errorf("%s: message %.600q, want %q in it", what, message, wants)
 	}
 }

@@ -94,18 +94,20 @@ func TestBadRequests(t *testing.T) {
 			{"no HTTP", "hello\r\n\r\n", 400, ""},
 			{"NUL bytes", strings.Repeat("\x00", 10_000) + "\r\n\r\n", 400, ""},
 		} {
-			var answer *http.Response
-			var body string
-			used := allocated(func() { answer, body = rawExchange(t, v.Server, test.text, nil) })
-			if answer == nil && len(test.text) > 1<<20 {
-				continue // the server closed the connection before reading the whole body
-			}
-			if answer == nil || answer.StatusCode != test.status || !strings.Contains(body, test.wants) || len(body) > 32<<10 {
-				t.Errorf("%s: %v %.300s, want %d and %q", test.name, answer, body, test.status, test.wants)
-			}
-			if bound := 64*float64(min(len(test.text), 3*most)) + 4<<20; used > bound {
-				t.Errorf("%s: %.1f MiB for %d bytes", test.name, used/(1<<20), len(test.text))
-			}
+			t.Run(test.name, func(t *testing.T) {
+				var answer *http.Response
+				var body string
+				used := allocated(func() { answer, body = rawExchange(t, v.Server, test.text, nil) })
+				if answer == nil && len(test.text) > 1<<20 {
+					return // the server closed the connection before reading the whole body
+				}
+				if answer == nil || answer.StatusCode != test.status || !strings.Contains(body, test.wants) || len(body) > 32<<10 {
+					t.Errorf("%v %.300s, want %d and %q", answer, body, test.status, test.wants)
+				}
+				if bound := 64*float64(min(len(test.text), 3*most)) + 4<<20; used > bound {
+					t.Errorf("%.1f MiB for %d bytes", used/(1<<20), len(test.text))
+				}
+			})
 		}
 	})
 }

@@ -126,48 +126,50 @@ func TestSweep(t *testing.T) {
 		firstStep, cutStep, leastMasked = 3, 6, 1000
 	}
 	for kind, config := range nodes {
-		all := writings(sweptSecrets["variable"], 0) + "\n" + writings(sweptSecrets[own[kind]], 0) + "\n" + sweptData
-		id := ada.IDOf(t, "blueprint.create", object{"title": kind, "environment_variables": variables, "blueprint_map": object{"nodes": []any{
-			node("it", kind, config, "onError", "continue"),
-			node("log", "log", object{"level": "warn", "message": "{{token}} " + sweptData, "data": "{{input}}"}),
-			node("again", "transform", object{"expression": `{"a": input, "b": toBase64(token + "!"), "c": toJSON(input)}`}),
-			node("stop", "stop", object{"failed": true, "message": "with {{token}} " + sweptData}),
-		}}})
-		answers := []string{"", servertest.Encoded(t, object{"status": 500, "headers": object{"content-type": "text/plain", "x-said": url.QueryEscape(sweptSecrets[own[kind]])}, "body": all}),
-			servertest.Encoded(t, object{"status": 500, "body": object{"error": object{"message": all, sweptSecrets[own[kind]]: true}}})}
-		for first := 0; first < 30; first += firstStep { // a message may quote the beginning of an answer
-			answers = append(answers, servertest.Encoded(t, object{"status": 500, "body": object{"error": object{"message": strings.Repeat("z", 7*first) + writings(sweptSecrets["variable"], first)}}}))
-		}
-		for cut := 1; cut < 40; cut += cutStep { // the secret stands where the evidence, or the tape, ends
-			answers = append(answers, servertest.Encoded(t, object{"status": 500, "headers": object{"content-type": "text/plain"}, "body": strings.Repeat("x", 16<<10-cut) + sweptSecrets[own[kind]] + sweptSecrets["variable"] + strings.Repeat("y", 100)}))
-		}
-		for i, answer := range answers {
-			if kind == "send-email" && i > 0 {
-				answer = servertest.Encoded(t, object{"status": 550, "body": "refused " + sweptSecrets["mail"] + " " + hex.EncodeToString([]byte(sweptSecrets["variable"]))})
+		t.Run(kind, func(t *testing.T) {
+			all := writings(sweptSecrets["variable"], 0) + "\n" + writings(sweptSecrets[own[kind]], 0) + "\n" + sweptData
+			id := ada.IDOf(t, "blueprint.create", object{"title": kind, "environment_variables": variables, "blueprint_map": object{"nodes": []any{
+				node("it", kind, config, "onError", "continue"),
+				node("log", "log", object{"level": "warn", "message": "{{token}} " + sweptData, "data": "{{input}}"}),
+				node("again", "transform", object{"expression": `{"a": input, "b": toBase64(token + "!"), "c": toJSON(input)}`}),
+				node("stop", "stop", object{"failed": true, "message": "with {{token}} " + sweptData}),
+			}}})
+			answers := []string{"", servertest.Encoded(t, object{"status": 500, "headers": object{"content-type": "text/plain", "x-said": url.QueryEscape(sweptSecrets[own[kind]])}, "body": all}),
+				servertest.Encoded(t, object{"status": 500, "body": object{"error": object{"message": all, sweptSecrets[own[kind]]: true}}})}
+			for first := 0; first < 30; first += firstStep { // a message may quote the beginning of an answer
+				answers = append(answers, servertest.Encoded(t, object{"status": 500, "body": object{"error": object{"message": strings.Repeat("z", 7*first) + writings(sweptSecrets["variable"], first)}}}))
 			}
-			rules := `{"rules": []}`
-			if answer != "" {
-				rules = fmt.Sprintf(`{"rules": [{"match": {"nodeType": %q}, "answer": %s}]}`, kind, answer)
+			for cut := 1; cut < 40; cut += cutStep { // the secret stands where the evidence, or the tape, ends
+				answers = append(answers, servertest.Encoded(t, object{"status": 500, "headers": object{"content-type": "text/plain"}, "body": strings.Repeat("x", 16<<10-cut) + sweptSecrets[own[kind]] + sweptSecrets["variable"] + strings.Repeat("y", 100)}))
 			}
-			putRules(t, s.Root, rules)
-			out := ada.Call(t, "blueprint.execute", object{"id": id, "inputData": object{"all": all}, "record": true})
-			run, _ := at(out.Payload(), "executionId").(string)
-			if out.Status != http.StatusOK || run == "" {
-				t.Fatalf("%s: %d %s", kind, out.Status, out.Text)
+			for i, answer := range answers {
+				if kind == "send-email" && i > 0 {
+					answer = servertest.Encoded(t, object{"status": 550, "body": "refused " + sweptSecrets["mail"] + " " + hex.EncodeToString([]byte(sweptSecrets["variable"]))})
+				}
+				rules := `{"rules": []}`
+				if answer != "" {
+					rules = fmt.Sprintf(`{"rules": [{"match": {"nodeType": %q}, "answer": %s}]}`, kind, answer)
+				}
+				putRules(t, s.Root, rules)
+				out := ada.Call(t, "blueprint.execute", object{"id": id, "inputData": object{"all": all}, "record": true})
+				run, _ := at(out.Payload(), "executionId").(string)
+				if out.Status != http.StatusOK || run == "" {
+					t.Fatalf("%d %s", out.Status, out.Text)
+				}
+				name := fmt.Sprint(kind, " ", i, " ")
+				note := func(where, text string) {
+					shown[name+where], kept[name+where] = text, own[kind]
+					masked += strings.Count(text, "***")
+				}
+				note("result", out.Text)
+				for _, procedure := range []string{"execution.getExecutionStatus", "execution.getRecord", "execution.getExchanges", "execution.export", "execution.exportTest", "execution.subscribe"} {
+					note(procedure, ada.Call(t, procedure, object{"executionId": run}).Text)
+				}
+				note("execution.getExecutionLogs", ada.Call(t, "execution.getExecutionLogs", object{"blueprintId": id}).Text)
+				note("execution.listRuns", ada.Call(t, "execution.listRuns", object{"blueprintId": id}).Text)
+				note("/sandbox/calls", s.Root.Send(t, http.MethodGet, "/sandbox/calls", "").Text)
 			}
-			name := fmt.Sprint(kind, " ", i, " ")
-			note := func(where, text string) {
-				shown[name+where], kept[name+where] = text, own[kind]
-				masked += strings.Count(text, "***")
-			}
-			note("result", out.Text)
-			for _, procedure := range []string{"execution.getExecutionStatus", "execution.getRecord", "execution.getExchanges", "execution.export", "execution.exportTest", "execution.subscribe"} {
-				note(procedure, ada.Call(t, procedure, object{"executionId": run}).Text)
-			}
-			note("execution.getExecutionLogs", ada.Call(t, "execution.getExecutionLogs", object{"blueprintId": id}).Text)
-			note("execution.listRuns", ada.Call(t, "execution.listRuns", object{"blueprintId": id}).Text)
-			note("/sandbox/calls", s.Root.Send(t, http.MethodGet, "/sandbox/calls", "").Text)
-		}
+		})
 	}
 	// Deliveries that start nothing, and events that other blueprints receive.
 	ears := ada.IDOf(t, "blueprint.create", object{"title": "ears", "blueprint_map": object{"nodes": []any{node("it", "transform", object{"expression": "inputData"})}}})
@@ -223,9 +225,11 @@ func TestSweep(t *testing.T) {
 			t.Fatal(err)
 		}
 		for of, secret := range sweptSecrets {
-			if in := swept(string(data), secret); len(in) > 0 {
-				t.Errorf("%s holds the secret of %s: %.300q", filepath.Base(file), of, fmt.Sprint(in))
-			}
+			t.Run(of, func(t *testing.T) {
+				if in := swept(string(data), secret); len(in) > 0 {
+					t.Errorf("%s holds the secret of %s: %.300q", filepath.Base(file), of, fmt.Sprint(in))
+				}
+			})
 		}
 		for _, form := range []string{sweptData, base64.StdEncoding.EncodeToString([]byte(sweptData))[4:32], hex.EncodeToString([]byte(sweptData))} {
 			for rest, found := data, 0; found < 3; found++ {

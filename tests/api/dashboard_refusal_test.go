@@ -165,32 +165,36 @@ func TestNamesOfTheDashboard(t *testing.T) {
 		b := setUpAda(t, s)
 		for host, own := range map[string]bool{"localhost": true, "LOCALHOST:8787": true, "127.0.0.1:1": true, "127.9.9.9": true, "[::1]:8787": true,
 			"evil.example": false, "evil.example:8787": false, "127.0.0.1.evil.example": false, "localhost.evil.example": false, "10.0.0.1": false, "0.0.0.0": false} {
-			for path, headers := range map[string][]string{
-				server.DashboardRoot + "/session.get": {"Cookie", b.cookie},
-				"/":                                   {"Accept", "text/html"},
-				"/files/" + strings.Repeat("0", 26):   {"Cookie", b.cookie},
-				"/blueprints":                         {"Accept", "text/html"},
-				"/api/trpc/blueprint.list":            {"Authorization", "Bearer " + testKey},
-				"/webhooks/blueprint/" + s.IDs.UUID(): nil,
-			} {
-				request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.Host+path, nil)
-				if err != nil {
-					t.Fatal(err)
+			t.Run(host, func(t *testing.T) {
+				for path, headers := range map[string][]string{
+					server.DashboardRoot + "/session.get": {"Cookie", b.cookie},
+					"/":                                   {"Accept", "text/html"},
+					"/files/" + strings.Repeat("0", 26):   {"Cookie", b.cookie},
+					"/blueprints":                         {"Accept", "text/html"},
+					"/api/trpc/blueprint.list":            {"Authorization", "Bearer " + testKey},
+					"/webhooks/blueprint/" + s.IDs.UUID(): nil,
+				} {
+					t.Run(path, func(t *testing.T) {
+						request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.Host+path, nil)
+						if err != nil {
+							t.Fatal(err)
+						}
+						request.Host = host
+						for i := 0; i+1 < len(headers); i += 2 {
+							request.Header.Set(headers[i], headers[i+1])
+						}
+						answer, err := s.Client.Do(request)
+						if err != nil {
+							t.Fatal(err)
+						}
+						answer.Body.Close()
+						free := own || s != local || strings.HasPrefix(path, "/api") || strings.HasPrefix(path, "/webhooks")
+						if free == (answer.StatusCode == http.StatusForbidden) {
+							t.Errorf("%s of %s as %s: %s", path, s.APIHost(), host, answer.Status)
+						}
+					})
 				}
-				request.Host = host
-				for i := 0; i+1 < len(headers); i += 2 {
-					request.Header.Set(headers[i], headers[i+1])
-				}
-				answer, err := s.Client.Do(request)
-				if err != nil {
-					t.Fatal(err)
-				}
-				answer.Body.Close()
-				free := own || s != local || strings.HasPrefix(path, "/api") || strings.HasPrefix(path, "/webhooks")
-				if free == (answer.StatusCode == http.StatusForbidden) {
-					t.Errorf("%s of %s as %s: %s", path, s.APIHost(), host, answer.Status)
-				}
-			}
+			})
 		}
 	}
 }
@@ -199,10 +203,12 @@ func TestNamesOfTheDashboard(t *testing.T) {
 func TestTrustedProxies(t *testing.T) {
 	t.Parallel()
 	for public, want := range map[string]string{"": "[10.0.0.0/8]", "https://flows.example": "[127.0.0.0/8 ::1/128 10.0.0.0/8]"} {
-		o := server.Options{Network: server.Network{PublicURL: public, TrustedProxies: trpc.Proxies{netip.MustParsePrefix("10.0.0.0/8")}}}
-		if got := fmt.Sprint(o.Proxies()); got != want {
-			t.Errorf("with %q: %s, want %s", public, got, want)
-		}
+		t.Run(public, func(t *testing.T) {
+			o := server.Options{Network: server.Network{PublicURL: public, TrustedProxies: trpc.Proxies{netip.MustParsePrefix("10.0.0.0/8")}}}
+			if got := fmt.Sprint(o.Proxies()); got != want {
+				t.Errorf("with %q: %s, want %s", public, got, want)
+			}
+		})
 	}
 	s := servertest.New(t, func(o *server.Options) { o.PublicURL = "http://flows.example" })
 	s.Host = "http://" + s.LocalAddress()
@@ -313,16 +319,18 @@ func TestOtherPages(t *testing.T) {
 		{"OPTIONS", rename, []string{"Origin", "http://evil.example", "Access-Control-Request-Method", "POST"}, true}, // which answers nothing
 		{"DELETE", rename, []string{"Origin", "http://evil.example"}, false},
 	} {
-		answer := servertest.Caller{Server: s}.Send(t, test.method, server.DashboardRoot+test.path, "", append(test.headers, "Cookie", b.cookie)...)
-		refused := answer.Status == http.StatusForbidden && answer.Code() == "FORBIDDEN" && strings.Contains(answer.Message(), "only the dashboard itself")
-		if refused == test.allowed {
-			t.Errorf("%s %s with %q: %d %s", test.method, test.path, test.headers, answer.Status, answer.Text)
-		}
-		for name := range answer.Header {
-			if strings.HasPrefix(name, "Access-Control-") {
-				t.Errorf("%s %s with %q: the answer has %s", test.method, test.path, test.headers, name)
+		t.Run(fmt.Sprint(test.method, " ", test.path, " ", test.headers), func(t *testing.T) {
+			answer := servertest.Caller{Server: s}.Send(t, test.method, server.DashboardRoot+test.path, "", append(test.headers, "Cookie", b.cookie)...)
+			refused := answer.Status == http.StatusForbidden && answer.Code() == "FORBIDDEN" && strings.Contains(answer.Message(), "only the dashboard itself")
+			if refused == test.allowed {
+				t.Errorf("%s %s with %q: %d %s", test.method, test.path, test.headers, answer.Status, answer.Text)
 			}
-		}
+			for name := range answer.Header {
+				if strings.HasPrefix(name, "Access-Control-") {
+					t.Errorf("%s %s with %q: the answer has %s", test.method, test.path, test.headers, name)
+				}
+			}
+		})
 	}
 }
 
@@ -342,9 +350,11 @@ func TestFilesForTheDashboard(t *testing.T) {
 		{[]string{"Cookie", b.cookie}, http.StatusNotFound},
 		{[]string{"Cookie", b.cookie, "Sec-Fetch-Site", "same-site"}, http.StatusForbidden},
 	} {
-		if answer := (servertest.Caller{Server: s}).Send(t, http.MethodGet, "/files/"+strings.Repeat("0", 26), "", test.headers...); answer.Status != test.want {
-			t.Errorf("with %q: %d %s", test.headers, answer.Status, answer.Text)
-		}
+		t.Run(fmt.Sprint(test.want), func(t *testing.T) {
+			if answer := (servertest.Caller{Server: s}).Send(t, http.MethodGet, "/files/"+strings.Repeat("0", 26), "", test.headers...); answer.Status != test.want {
+				t.Errorf("with %q: %d %s", test.headers, answer.Status, answer.Text)
+			}
+		})
 	}
 }
 

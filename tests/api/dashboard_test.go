@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"blueprintd/blueprint"
 	"blueprintd/rpc/trpc"
 	"blueprintd/server"
@@ -235,23 +237,28 @@ func TestCookie(t *testing.T) {
 		"https://flows.example": "__Host-NAME=TOKEN; Path=/; Max-Age=7776000; HttpOnly; Secure; SameSite=Strict",
 		"http://flows.example":  "NAME=TOKEN; Path=/; Max-Age=7776000; HttpOnly; SameSite=Strict",
 	} {
-		s := servertest.New(t, func(o *server.Options) { o.PublicURL = public })
-		s.Host = "http://" + s.LocalAddress()
-		b := setUpAda(t, s)
-		answer := b.Call(t, "session.create", object{"email": "ada@example.org", "password": adasPassword})
-		_, token, _ := strings.Cut(b.cookie, "=")
-		want = strings.NewReplacer("NAME", s.CookieName(), "TOKEN", token).Replace(want)
-		known := b.device + "; Path=/app/trpc; Max-Age=31536000; HttpOnly; " + strings.Repeat("Secure; ", strings.Count(want, "Secure")) + "SameSite=Strict"
-		if got := answer.Header.Values("Set-Cookie"); len(got) != 2 || got[0] != want || len(token) != 43 || got[1] != known || !strings.HasPrefix(known, s.CookieName()+"_device=") {
-			t.Errorf("for %q got %q, want %s and %s", public, got, want, known)
-		}
-		if answer.Header.Get("Cache-Control") != "private, no-store" || strings.Contains(answer.Text, token) {
-			t.Errorf("got %v %s", answer.Header, answer.Text)
-		}
-		if _, port, _ := strings.Cut(s.LocalAddress(), ":"); s.CookieName() != "blueprintd_"+port {
-			t.Errorf("the cookie is called %s", s.CookieName())
-		}
-		b.OK(t, "session.get", nil)
+		t.Run(public, func(t *testing.T) {
+			s := servertest.New(t, func(o *server.Options) { o.PublicURL = public })
+			s.Host = "http://" + s.LocalAddress()
+			b := setUpAda(t, s)
+			answer := b.Call(t, "session.create", object{"email": "ada@example.org", "password": adasPassword})
+			_, token, _ := strings.Cut(b.cookie, "=")
+			want = strings.NewReplacer("NAME", s.CookieName(), "TOKEN", token).Replace(want)
+			known := b.device + "; Path=/app/trpc; Max-Age=31536000; HttpOnly; " + strings.Repeat("Secure; ", strings.Count(want, "Secure")) + "SameSite=Strict"
+			if diff := cmp.Diff([]string{want, known}, answer.Header.Values("Set-Cookie")); diff != "" {
+				t.Errorf("cookies for %q (-want +got):\n%s", public, diff)
+			}
+			if prefix := s.CookieName() + "_device="; len(token) != 43 || !strings.HasPrefix(known, prefix) {
+				t.Errorf("for %q a token of %d characters and the device %s, want 43 and %s", public, len(token), known, prefix)
+			}
+			if answer.Header.Get("Cache-Control") != "private, no-store" || strings.Contains(answer.Text, token) {
+				t.Errorf("got %v %s", answer.Header, answer.Text)
+			}
+			if _, port, _ := strings.Cut(s.LocalAddress(), ":"); s.CookieName() != "blueprintd_"+port {
+				t.Errorf("the cookie is called %s", s.CookieName())
+			}
+			b.OK(t, "session.get", nil)
+		})
 	}
 }
 
@@ -261,9 +268,11 @@ func TestOperatorSetsPassword(t *testing.T) {
 	s := servertest.New(t, servertest.AtNoon)
 	b := setUpAda(t, s)
 	for password, want := range map[string]blueprint.Code{"short": blueprint.CodeBadRequest, "ada@example.org": blueprint.CodeBadRequest, "a password from a seed": ""} {
-		if err := s.Accounts.SetPassword(t.Context(), s.Root.ID, password); blueprint.CodeOf(err) != want {
-			t.Errorf("%q: %v", password, err)
-		}
+		t.Run(password, func(t *testing.T) {
+			if err := s.Accounts.SetPassword(t.Context(), s.Root.ID, password); blueprint.CodeOf(err) != want {
+				t.Error(err)
+			}
+		})
 	}
 	if err := s.Accounts.SetPassword(t.Context(), s.IDs.UUID(), "a password from a seed"); blueprint.CodeOf(err) != blueprint.CodeNotFound {
 		t.Errorf("of nobody: %v", err)

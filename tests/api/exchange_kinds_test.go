@@ -1,6 +1,7 @@
 package api
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -77,13 +78,15 @@ func TestATriggerThatRecords(t *testing.T) {
 	}{
 		{object{}, object{}, false}, {object{"record": true}, object{}, true}, {object{"record": false}, object{}, false}, {object{}, object{"record": true}, true},
 	} {
-		trigger := s.Root.IDOf(t, "blueprintTriggers.create", object{"blueprintId": id, "triggerType": "manual", "config": test.config})
-		test.input["triggerId"] = trigger
-		run := at(s.Root.OK(t, "blueprintTriggers.fire", test.input), "executionId")
-		s.Advance(t, "0s")
-		answer := s.Root.OK(t, "execution.getExchanges", object{"executionId": run})
-		if at(answer, "recorded") != test.want || (len(at(answer, "exchanges").([]any)) == 1) != test.want {
-			t.Errorf("%v %v: %s", test.config, test.input, servertest.Encoded(t, answer))
-		}
+		t.Run(fmt.Sprint(test.config, " ", test.input), func(t *testing.T) {
+			trigger := s.Root.IDOf(t, "blueprintTriggers.create", object{"blueprintId": id, "triggerType": "manual", "config": test.config})
+			test.input["triggerId"] = trigger
+			run := at(s.Root.OK(t, "blueprintTriggers.fire", test.input), "executionId")
+			s.Advance(t, "0s")
+			answer := s.Root.OK(t, "execution.getExchanges", object{"executionId": run})
+			if at(answer, "recorded") != test.want || (len(at(answer, "exchanges").([]any)) == 1) != test.want {
+				t.Errorf("%v %v: %s", test.config, test.input, servertest.Encoded(t, answer))
+			}
+		})
 	}
 }

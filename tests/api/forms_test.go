@@ -29,12 +29,14 @@ func TestNullCountsAsAbsent(t *testing.T) {
 		{"execution.listRecentExecutions", `{"organizationId":null,"limit":null,"offset":null}`},
 		{"blueprintTriggers.preview", `{"cron":"0 0 * * *","timezone":null,"count":null}`},
 	} {
-		if c.input == `null` {
-			continue
-		}
-		if got := root.Send(t, http.MethodPost, "/api/trpc/"+c.name, `{"json":`+c.input+`}`); got.Status != http.StatusOK && got.Status != http.StatusMethodNotAllowed {
-			t.Errorf("%s %s: %d %s", c.name, c.input, got.Status, got.Text)
-		}
+		t.Run(c.name+" "+c.input, func(t *testing.T) {
+			if c.input == `null` {
+				return
+			}
+			if got := root.Send(t, http.MethodPost, "/api/trpc/"+c.name, `{"json":`+c.input+`}`); got.Status != http.StatusOK && got.Status != http.StatusMethodNotAllowed {
+				t.Errorf("%s %s: %d %s", c.name, c.input, got.Status, got.Text)
+			}
+		})
 	}
 	// Configs of nodes.
 	issues := root.OK(t, "blueprint.validate", object{"environment_variables": nil, "blueprint_map": object{"nodes": []any{
@@ -92,12 +94,14 @@ func TestInvalidUTF8IsRefusedAfterAuthentication(t *testing.T) {
 		{"/mcp", "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"\xff\"}"},
 		{"/clock/advance", "{\"by\":\"\xff\"}"},
 	} {
-		if got := v.Root.Send(t, http.MethodPost, way.path, way.body); got.Status != http.StatusBadRequest {
-			t.Errorf("%s with a key: %d %s", way.path, got.Status, got.Text)
-		}
-		if got := stranger.Send(t, http.MethodPost, way.path, way.body); got.Status != http.StatusUnauthorized {
-			t.Errorf("%s without a good key: %d %s", way.path, got.Status, got.Text)
-		}
+		t.Run(way.path, func(t *testing.T) {
+			if got := v.Root.Send(t, http.MethodPost, way.path, way.body); got.Status != http.StatusBadRequest {
+				t.Errorf("%s with a key: %d %s", way.path, got.Status, got.Text)
+			}
+			if got := stranger.Send(t, http.MethodPost, way.path, way.body); got.Status != http.StatusUnauthorized {
+				t.Errorf("%s without a good key: %d %s", way.path, got.Status, got.Text)
+			}
+		})
 	}
 	nobody := servertest.Caller{Server: v.Server}
 	if got := nobody.Send(t, http.MethodPost, "/webhooks/blueprint/"+v.webhook, "{\"a\":\"\xff\"}"); got.Status != http.StatusBadRequest {
@@ -130,10 +134,12 @@ func TestTemplatesInRuns(t *testing.T) {
 	)
 	out, _ = out["of"].(object)
 	for key, want := range map[string]any{"dashed": "1", "quoted": "1", "path": "true", "text": `"n={\"n\":1}"`, "once": `"{{inputData.n}}"`, "default": `{"x":[1]}`, "null": "null", "expression": "2", "missing": "true", "blueprint": `"t"`} {
-		value, given := out[key]
-		if got, err := blueprint.Encode(value); err != nil || !given || string(got) != want {
-			t.Errorf("%s is %s, want %s (%s)", key, got, want, failed)
-		}
+		t.Run(key, func(t *testing.T) {
+			value, given := out[key]
+			if got, err := blueprint.Encode(value); err != nil || !given || string(got) != want {
+				t.Errorf("%s is %s, want %s (%s)", key, got, want, failed)
+			}
+		})
 	}
 	if now, _ := out["now"].(string); !strings.HasSuffix(now, "Z") {
 		t.Errorf("now is %v", out["now"])
@@ -150,9 +156,11 @@ func TestTemplatesInRuns(t *testing.T) {
 		t.Errorf("a condition that is not boolean: %q", failed)
 	}
 	for text, want := range map[string]string{"{{inputData.n": "}}", "{{-n}}": "expected a name", "{{inputData.n-}}": `expected "}}"`, "{{= reduce([1], 0) }}": "reduce"} {
-		answer := s.Root.OK(t, "blueprint.validate", object{"blueprint_map": object{"nodes": []any{node("a", "set", object{"values": object{"v": text}})}}})
-		if encoded, _ := blueprint.Encode(at(answer, "issues")); at(answer, "valid") != false || !strings.Contains(string(encoded), strings.ReplaceAll(want, `"`, `\"`)) {
-			t.Errorf("%s: %s", text, encoded)
-		}
+		t.Run(text, func(t *testing.T) {
+			answer := s.Root.OK(t, "blueprint.validate", object{"blueprint_map": object{"nodes": []any{node("a", "set", object{"values": object{"v": text}})}}})
+			if encoded, _ := blueprint.Encode(at(answer, "issues")); at(answer, "valid") != false || !strings.Contains(string(encoded), strings.ReplaceAll(want, `"`, `\"`)) {
+				t.Error(encoded)
+			}
+		})
 	}
 }

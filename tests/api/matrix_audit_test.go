@@ -29,7 +29,10 @@ func (w *world) lineOf(t *testing.T, row *row, p servertest.Caller, since int64,
 		if row.path != nil {
 			action, input = "blueprintTriggers.fire", row.name+input+id // it is in the path
 		}
-		if values[0] != p.ID || values[1] != action || values[4] != "api" || about == "" || id == "" || !strings.Contains(input+answer+p.ID, id) {
+		if values[0] != p.ID || values[1] != action || values[4] != "api" {
+			wrong = append(wrong, fmt.Sprintf("%q, want %s by %s over the API", values, action, p.ID))
+		}
+		if about == "" || id == "" || !strings.Contains(input+answer+p.ID, id) {
 			wrong = append(wrong, fmt.Sprintf("%q is not about it", values))
 		}
 	})

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -35,38 +36,42 @@ func TestOwnerActions(t *testing.T) {
 			{"DELETE", "/sandbox", "", "sandbox.clear"},
 			{"POST", "/clock/advance", `{"by": "1s"}`, "clock.advance"},
 		} {
-			adas, roots := len(auditedActions(t, ada)), len(auditedActions(t, s.Root))
-			want := http.StatusOK
-			if kept {
-				want = http.StatusForbidden
-			}
-			if answer := ada.Send(t, test.method, test.path, test.body); answer.Status != want {
-				t.Errorf("kept %v, %s %s: %d %s", kept, test.method, test.path, answer.Status, answer.Text)
-			}
-			if answer := s.Root.Send(t, test.method, test.path, test.body); answer.Status != http.StatusOK {
-				t.Errorf("kept %v, the owner, %s %s: %d %s", kept, test.method, test.path, answer.Status, answer.Text)
-			}
-			noted := func(action string) []string {
-				if action == "" {
-					return []string{}
+			t.Run(test.method+" "+test.path, func(t *testing.T) {
+				adas, roots := len(auditedActions(t, ada)), len(auditedActions(t, s.Root))
+				want := http.StatusOK
+				if kept {
+					want = http.StatusForbidden
 				}
-				return []string{action}
-			}
-			if lines := auditedActions(t, s.Root)[roots:]; !slices.Equal(lines, noted(test.action)) {
-				t.Errorf("kept %v, %s %s: of the owner is noted %q", kept, test.method, test.path, lines)
-			}
-			allowed := test.action
-			if kept {
-				allowed = ""
-			}
-			if lines := auditedActions(t, ada)[adas:]; !slices.Equal(lines, noted(allowed)) {
-				t.Errorf("kept %v, %s %s: of another is noted %q", kept, test.method, test.path, lines)
-			}
+				if answer := ada.Send(t, test.method, test.path, test.body); answer.Status != want {
+					t.Errorf("kept %v, %s %s: %d %s", kept, test.method, test.path, answer.Status, answer.Text)
+				}
+				if answer := s.Root.Send(t, test.method, test.path, test.body); answer.Status != http.StatusOK {
+					t.Errorf("kept %v, the owner, %s %s: %d %s", kept, test.method, test.path, answer.Status, answer.Text)
+				}
+				noted := func(action string) []string {
+					if action == "" {
+						return []string{}
+					}
+					return []string{action}
+				}
+				if lines := auditedActions(t, s.Root)[roots:]; !slices.Equal(lines, noted(test.action)) {
+					t.Errorf("kept %v, %s %s: of the owner is noted %q", kept, test.method, test.path, lines)
+				}
+				allowed := test.action
+				if kept {
+					allowed = ""
+				}
+				if lines := auditedActions(t, ada)[adas:]; !slices.Equal(lines, noted(allowed)) {
+					t.Errorf("kept %v, %s %s: of another is noted %q", kept, test.method, test.path, lines)
+				}
+			})
 		}
 		for path, status := range map[string]int{"/sandbox/calls": http.StatusOK, "/clock": http.StatusOK} {
-			if answer := ada.Send(t, http.MethodGet, path, ""); answer.Status != status {
-				t.Errorf("kept %v, GET %s: %d %s", kept, path, answer.Status, answer.Text)
-			}
+			t.Run(path, func(t *testing.T) {
+				if answer := ada.Send(t, http.MethodGet, path, ""); answer.Status != status {
+					t.Errorf("kept %v, GET %s: %d %s", kept, path, answer.Status, answer.Text)
+				}
+			})
 		}
 	}
 }
@@ -102,16 +107,18 @@ func TestCallsOfOthers(t *testing.T) {
 		t.Fatal(answer.Text)
 	}
 	for who, want := range map[*servertest.Caller]int{&ada: 1, &bob: 0, &s.Root: 1} {
-		calls := sandboxCalls(t, *who, "")
-		if len(calls) != want {
-			t.Errorf("%s sees %d calls", who.Email, len(calls))
-		}
-		text := servertest.Encoded(t, calls)
-		for _, hidden := range []string{word, "horse"} {
-			if strings.Contains(text, hidden) {
-				t.Errorf("%q is in %s", hidden, text)
+		t.Run(fmt.Sprint(who), func(t *testing.T) {
+			calls := sandboxCalls(t, *who, "")
+			if len(calls) != want {
+				t.Errorf("%s sees %d calls", who.Email, len(calls))
 			}
-		}
+			text := servertest.Encoded(t, calls)
+			for _, hidden := range []string{word, "horse"} {
+				if strings.Contains(text, hidden) {
+					t.Errorf("%q is in %s", hidden, text)
+				}
+			}
+		})
 	}
 	record := ada.OK(t, "execution.getRecord", object{"executionId": at(answer.Payload(), "executionId")})
 	if at(record, "executionMetadata.sandbox") != true {
@@ -139,20 +146,22 @@ func TestUnusualSettingsAreLogged(t *testing.T) {
 		{"seeded for all", []func(*server.Options){seeded, everywhere}, []string{danger}, []string{setup, "CLOCK"}},
 		{"seeded behind a proxy", []func(*server.Options){seeded, func(o *server.Options) { o.PublicURL = "https://flows.example" }}, []string{danger}, []string{setup}},
 	} {
-		said := &lockedBuffer{}
-		changes := append([]func(*server.Options){func(o *server.Options) { o.Clock = clock.Real{}; o.Out = said }}, test.changes...)
-		s := servertest.New(t, changes...)
-		s.Stop()
-		for _, part := range test.has {
-			if !strings.Contains(said.String(), part) {
-				t.Errorf("%s: %q is not in\n%s", test.name, part, said)
+		t.Run(test.name, func(t *testing.T) {
+			said := &lockedBuffer{}
+			changes := append([]func(*server.Options){func(o *server.Options) { o.Clock = clock.Real{}; o.Out = said }}, test.changes...)
+			s := servertest.New(t, changes...)
+			s.Stop()
+			for _, part := range test.has {
+				if !strings.Contains(said.String(), part) {
+					t.Errorf("%q is not in\n%s", part, said)
+				}
 			}
-		}
-		for _, part := range test.not {
-			if strings.Contains(said.String(), part) {
-				t.Errorf("%s: %q is in\n%s", test.name, part, said)
+			for _, part := range test.not {
+				if strings.Contains(said.String(), part) {
+					t.Errorf("%q is in\n%s", part, said)
+				}
 			}
-		}
+		})
 	}
 }
 
@@ -169,18 +178,20 @@ func TestEarnestAndPlay(t *testing.T) {
 		{"a real server on the database of a sandbox", inABox, usual, "add --sandbox"},
 		{"real time on the database of a virtual clock", servertest.AtNoon, usual, "add --clock virtual"},
 	} {
-		path := filepath.Join(t.TempDir(), "my.db")
-		servertest.New(t, servertest.OnFile(path), test.first).Stop()
-		o := server.Options{Database: server.Database{Schema: schema, DB: path}, Network: server.Network{Addr: "127.0.0.1:0"}, Version: version, Clock: clock.Real{}, Logger: slog.New(slog.DiscardHandler), Out: io.Discard}
-		test.then(&o)
-		wired, err := server.New(t.Context(), o)
-		if err == nil {
-			wired.Listener.Close()
-			t.Fatalf("%s: it starts", test.name)
-		}
-		if _, hint := blueprint.DescribeError(err); !strings.Contains(hint, test.hint) {
-			t.Errorf("%s: %v, hint %q", test.name, err, hint)
-		}
-		servertest.New(t, servertest.OnFile(path), test.first).Stop() // as if nothing had been
+		t.Run(test.name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "my.db")
+			servertest.New(t, servertest.OnFile(path), test.first).Stop()
+			o := server.Options{Database: server.Database{Schema: schema, DB: path}, Network: server.Network{Addr: "127.0.0.1:0"}, Version: version, Clock: clock.Real{}, Logger: slog.New(slog.DiscardHandler), Out: io.Discard}
+			test.then(&o)
+			wired, err := server.New(t.Context(), o)
+			if err == nil {
+				wired.Listener.Close()
+				t.Fatal("it starts")
+			}
+			if _, hint := blueprint.DescribeError(err); !strings.Contains(hint, test.hint) {
+				t.Errorf("%v, hint %q", err, hint)
+			}
+			servertest.New(t, servertest.OnFile(path), test.first).Stop() // as if nothing had been
+		})
 	}
 }

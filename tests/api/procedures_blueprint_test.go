@@ -74,17 +74,19 @@ func TestRatingsInRecords(t *testing.T) {
 		own       any
 		favorited bool
 	}{{"ada", ada, "own", json.Number("4.5"), false}, {"ben", ben, "public", json.Number("3"), true}, {"cleo", cleo, "public", nil, false}} {
-		list := test.who.OK(t, "blueprint.list", object{"scope": test.scope})
-		got := test.who.OK(t, "blueprint.get", object{"id": id})
-		for _, record := range []any{at(list, "data").([]any)[0], got} {
-			own, rated := record.(object)["user_rating"]
-			if own != test.own || rated != (test.own != nil) || at(record, "average_rating") != json.Number("3.75") || at(record, "rating_count") != json.Number("2") {
-				t.Errorf("%s sees %s", test.name, servertest.Encoded(t, record))
+		t.Run(test.name, func(t *testing.T) {
+			list := test.who.OK(t, "blueprint.list", object{"scope": test.scope})
+			got := test.who.OK(t, "blueprint.get", object{"id": id})
+			for _, record := range []any{at(list, "data").([]any)[0], got} {
+				own, rated := record.(object)["user_rating"]
+				if own != test.own || rated != (test.own != nil) || at(record, "average_rating") != json.Number("3.75") || at(record, "rating_count") != json.Number("2") {
+					t.Errorf("%s sees %s", test.name, servertest.Encoded(t, record))
+				}
 			}
-		}
-		if at(got, "is_favorited") != test.favorited || at(got, "is_owner") != (test.name == "ada") || at(got, "can_manage") != (test.name == "ada") {
-			t.Errorf("%s gets %s", test.name, servertest.Encoded(t, got))
-		}
+			if at(got, "is_favorited") != test.favorited || at(got, "is_owner") != (test.name == "ada") || at(got, "can_manage") != (test.name == "ada") {
+				t.Errorf("%s gets %s", test.name, servertest.Encoded(t, got))
+			}
+		})
 	}
 }
 
@@ -248,10 +250,12 @@ func TestLists(t *testing.T) {
 		{`{"scope": "public"}`, "of ben", `{"limit":20,"page":1,"total":1,"totalPages":1}`},
 		{`{"scope": "shared"}`, "", `{"limit":20,"page":1,"total":0,"totalPages":0}`},
 	} {
-		titles, pagination := page(servertest.Decoded(t, test.input).(object))
-		if strings.Join(titles, " ") != test.titles || pagination != test.pagination {
-			t.Errorf("%s: %q %s", test.input, titles, pagination)
-		}
+		t.Run(test.input, func(t *testing.T) {
+			titles, pagination := page(servertest.Decoded(t, test.input).(object))
+			if strings.Join(titles, " ") != test.titles || pagination != test.pagination {
+				t.Errorf("%q %s", titles, pagination)
+			}
+		})
 	}
 	ada.OK(t, "blueprint.delete", object{"id": ids[24]})
 	if titles, pagination := page(object{"limit": 2}); strings.Join(titles, " ") != "23 22" || !strings.Contains(pagination, `"total":24`) {
@@ -288,9 +292,11 @@ func TestSearch(t *testing.T) {
 	for search, want := range map[string]int{
 		"": 7, "école": 1, "ÉCOLE D'ÉTÉ": 1, "ecole": 0, "100%": 1, "%": 1, "_": 1, "sure_": 1, "100": 2, "σίσυφος": 1, "σίσυφοσ": 1, `\`: 1, `"QUOTE"`: 1, "kelvin k": 1, "ABOUT": 7, "about pl": 1, "' OR 1=1 --": 0,
 	} {
-		if got := at(ada.OK(t, "blueprint.list", object{"search": search}), "pagination.total"); got != json.Number(fmt.Sprint(want)) {
-			t.Errorf("%q finds %v, want %d", search, got, want)
-		}
+		t.Run(search, func(t *testing.T) {
+			if got := at(ada.OK(t, "blueprint.list", object{"search": search}), "pagination.total"); got != json.Number(fmt.Sprint(want)) {
+				t.Errorf("%q finds %v, want %d", search, got, want)
+			}
+		})
 	}
 }
 
@@ -372,21 +378,23 @@ func TestDeleteCancelsRuns(t *testing.T) {
 	s.Advance(t, "0s")
 	servertest.Shape(t, "deleted", ada.OK(t, "blueprint.delete", object{"id": id}), `{"success": true}`)
 	for run, p := range map[string]servertest.Caller{paused: ada, waiting: ada, bens: ben} {
-		record := p.OK(t, "execution.getExecutionStatus", object{"executionId": run}).(object)
-		if record["status"] != "failed" || record["endTime"] != noonText || record["awaitingInput"] != nil {
-			t.Errorf("after the deletion: %s", servertest.Encoded(t, record))
-		}
-		listed := at(p.OK(t, "execution.listRecentExecutions", nil), "logs").([]any)
-		found := false
-		for _, one := range listed {
-			found = found || at(one, "executionData.executionId") == run
-			if summary, _ := at(one, "errorSummary").(string); !strings.HasPrefix(summary, "cancelled") || at(one, "hasErrors") != true {
-				t.Errorf("its log record says %v", one)
+		t.Run(run, func(t *testing.T) {
+			record := p.OK(t, "execution.getExecutionStatus", object{"executionId": run}).(object)
+			if record["status"] != "failed" || record["endTime"] != noonText || record["awaitingInput"] != nil {
+				t.Errorf("after the deletion: %s", servertest.Encoded(t, record))
 			}
-		}
-		if !found {
-			t.Errorf("%s is not in the list of who triggered it", run)
-		}
+			listed := at(p.OK(t, "execution.listRecentExecutions", nil), "logs").([]any)
+			found := false
+			for _, one := range listed {
+				found = found || at(one, "executionData.executionId") == run
+				if summary, _ := at(one, "errorSummary").(string); !strings.HasPrefix(summary, "cancelled") || at(one, "hasErrors") != true {
+					t.Errorf("its log record says %v", one)
+				}
+			}
+			if !found {
+				t.Errorf("%s is not in the list of who triggered it", run)
+			}
+		})
 	}
 	if record := ada.OK(t, "execution.getExecutionStatus", object{"executionId": bens}); at(record, "status") != "not_found" {
 		t.Errorf("the former manager still sees the runs of others")

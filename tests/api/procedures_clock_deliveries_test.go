@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
+	"fmt"
 	"net/http"
 	"strconv"
 	"testing"
@@ -35,24 +36,26 @@ func TestClockOfSignatures(t *testing.T) {
 		{0, "0s", 202}, {0, "300s", 202}, {0, "300001ms", 401}, {0, "301s", 401}, {0, "30d", 401},
 		{5 * time.Minute, "0s", 202}, {5*time.Minute + time.Second, "0s", 401}, {5*time.Minute + time.Second, "1s", 202}, {time.Hour, "55m", 202}, {time.Hour, "65m1s", 401},
 	} {
-		s := servertest.New(t, servertest.AtNoon)
-		id := s.Root.Blueprint(t, "t", node("a", "merge", object{}))
-		create := func(kind string, config object) string {
-			return s.Root.IDOf(t, "blueprintTriggers.create", object{"blueprintId": id, "triggerType": kind, "config": config})
-		}
-		at := strconv.FormatInt(servertest.Noon.Add(test.ahead).Unix(), 10)
-		standard, slack := create("webhook", object{"secret": "s"}), create("slack", object{"signingSecret": "s"})
-		s.Advance(t, test.then)
-		nobody := servertest.Caller{Server: s}
-		answer := nobody.Send(t, http.MethodPost, "/webhooks/blueprint/"+standard, body, "webhook-id", "m", "webhook-timestamp", at,
-			"webhook-signature", "v1,"+base64.StdEncoding.EncodeToString(hmacOf("s", "m."+at+"."+body)))
-		if answer.Status != test.status {
-			t.Errorf("%v ahead, after %s: %d %s", test.ahead, test.then, answer.Status, answer.Text)
-		}
-		answer = nobody.Send(t, http.MethodPost, "/webhooks/slack/"+slack, body, "X-Slack-Request-Timestamp", at, "X-Slack-Signature", "v0="+hex.EncodeToString(hmacOf("s", "v0:"+at+":"+body)))
-		if want := map[int]int{202: 200, 401: 401}[test.status]; answer.Status != want {
-			t.Errorf("Slack %v ahead, after %s: %d %s", test.ahead, test.then, answer.Status, answer.Text)
-		}
+		t.Run(fmt.Sprint(test.ahead, " then ", test.then), func(t *testing.T) {
+			s := servertest.New(t, servertest.AtNoon)
+			id := s.Root.Blueprint(t, "t", node("a", "merge", object{}))
+			create := func(kind string, config object) string {
+				return s.Root.IDOf(t, "blueprintTriggers.create", object{"blueprintId": id, "triggerType": kind, "config": config})
+			}
+			at := strconv.FormatInt(servertest.Noon.Add(test.ahead).Unix(), 10)
+			standard, slack := create("webhook", object{"secret": "s"}), create("slack", object{"signingSecret": "s"})
+			s.Advance(t, test.then)
+			nobody := servertest.Caller{Server: s}
+			answer := nobody.Send(t, http.MethodPost, "/webhooks/blueprint/"+standard, body, "webhook-id", "m", "webhook-timestamp", at,
+				"webhook-signature", "v1,"+base64.StdEncoding.EncodeToString(hmacOf("s", "m."+at+"."+body)))
+			if answer.Status != test.status {
+				t.Errorf("%v ahead, after %s: %d %s", test.ahead, test.then, answer.Status, answer.Text)
+			}
+			answer = nobody.Send(t, http.MethodPost, "/webhooks/slack/"+slack, body, "X-Slack-Request-Timestamp", at, "X-Slack-Signature", "v0="+hex.EncodeToString(hmacOf("s", "v0:"+at+":"+body)))
+			if want := map[int]int{202: 200, 401: 401}[test.status]; answer.Status != want {
+				t.Errorf("Slack %v ahead, after %s: %d %s", test.ahead, test.then, answer.Status, answer.Text)
+			}
+		})
 	}
 }
 
@@ -63,20 +66,24 @@ func TestClockOfRotation(t *testing.T) {
 		keep, then string
 		status     int
 	}{{"", "0s", 202}, {"", "23h59m59.999s", 202}, {"", "24h", 401}, {"0s", "0s", 401}, {"7d", "6d", 202}, {"7d", "7d", 401}} {
-		s := servertest.New(t, servertest.AtNoon)
-		id := s.Root.Blueprint(t, "t", node("a", "merge", object{}))
-		trigger := s.Root.IDOf(t, "blueprintTriggers.create", object{"blueprintId": id, "triggerType": "webhook", "config": object{"secret": "old"}})
-		input := object{"triggerId": trigger, "secret": "new"}
-		if test.keep != "" {
-			input["keepPreviousFor"] = test.keep
-		}
-		s.Root.OK(t, "blueprintTriggers.rotateSecret", input)
-		s.Advance(t, test.then)
-		for secret, want := range map[string]int{"old": test.status, "new": 202} {
-			if answer := (servertest.Caller{Server: s}).Send(t, http.MethodPost, "/webhooks/blueprint/"+trigger, "{}", "X-Webhook-Signature", hex.EncodeToString(hmacOf(secret, "{}"))); answer.Status != want {
-				t.Errorf("kept for %q, after %s, the %s one: %d %s", test.keep, test.then, secret, answer.Status, answer.Text)
+		t.Run(test.keep+" "+test.then, func(t *testing.T) {
+			s := servertest.New(t, servertest.AtNoon)
+			id := s.Root.Blueprint(t, "t", node("a", "merge", object{}))
+			trigger := s.Root.IDOf(t, "blueprintTriggers.create", object{"blueprintId": id, "triggerType": "webhook", "config": object{"secret": "old"}})
+			input := object{"triggerId": trigger, "secret": "new"}
+			if test.keep != "" {
+				input["keepPreviousFor"] = test.keep
 			}
-		}
+			s.Root.OK(t, "blueprintTriggers.rotateSecret", input)
+			s.Advance(t, test.then)
+			for secret, want := range map[string]int{"old": test.status, "new": 202} {
+				t.Run(secret, func(t *testing.T) {
+					if answer := (servertest.Caller{Server: s}).Send(t, http.MethodPost, "/webhooks/blueprint/"+trigger, "{}", "X-Webhook-Signature", hex.EncodeToString(hmacOf(secret, "{}"))); answer.Status != want {
+						t.Errorf("kept for %q, after %s, the %s one: %d %s", test.keep, test.then, secret, answer.Status, answer.Text)
+					}
+				})
+			}
+		})
 	}
 }
 
@@ -97,14 +104,14 @@ func TestClockOfPauses(t *testing.T) {
 		}
 		s.Advance(t, "0s")
 	}
-	for _, test := range []struct {
+	for _, step := range []struct {
 		by, retry string
 		status    int
 	}{{"0s", "900", 503}, {"14m59s", "1", 503}, {"999ms", "1", 503}, {"1ms", "", 202}, {"0s", "900", 503}} {
-		s.Advance(t, test.by)
+		s.Advance(t, step.by)
 		answer := deliver()
-		if answer.Status != test.status || answer.Header.Get("Retry-After") != test.retry {
-			t.Errorf("after %s: %d %s, Retry-After %q", test.by, answer.Status, answer.Text, answer.Header.Get("Retry-After"))
+		if answer.Status != step.status || answer.Header.Get("Retry-After") != step.retry {
+			t.Errorf("after %s: %d %s, Retry-After %q", step.by, answer.Status, answer.Text, answer.Header.Get("Retry-After"))
 		}
 		s.Advance(t, "0s")
 	}
@@ -126,14 +133,16 @@ func TestClockOfKeys(t *testing.T) {
 		by   string
 		news bool
 	}{{"0s", true}, {"1h", false}, {"70h", false}, {"59m", false}, {"70m", true}, {"71h", false}} {
-		s.Advance(t, test.by)
-		for _, path := range []string{"/webhooks/blueprint/" + hook, "/v1/triggers/" + api + "/fire"} {
-			answer := s.Root.Send(t, http.MethodPost, path, "{}", "Idempotency-Key", "one")
-			run, _ := at(answer.Value, "executionId").(string)
-			if once[run] == test.news || run == "" || (answer.Status == 202) != test.news {
-				t.Errorf("%s after %s more: %d %s", path, test.by, answer.Status, answer.Text)
+		t.Run(test.by, func(t *testing.T) {
+			s.Advance(t, test.by)
+			for _, path := range []string{"/webhooks/blueprint/" + hook, "/v1/triggers/" + api + "/fire"} {
+				answer := s.Root.Send(t, http.MethodPost, path, "{}", "Idempotency-Key", "one")
+				run, _ := at(answer.Value, "executionId").(string)
+				if once[run] == test.news || run == "" || (answer.Status == 202) != test.news {
+					t.Errorf("%s after %s more: %d %s", path, test.by, answer.Status, answer.Text)
+				}
+				once[run] = true
 			}
-			once[run] = true
-		}
+		})
 	}
 }

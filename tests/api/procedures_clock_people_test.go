@@ -108,7 +108,7 @@ func TestClockOfRates(t *testing.T) {
 		free.Root.OK(t, "blueprint.list", nil)
 	}
 	s := servertest.New(t, servertest.AtNoon, func(o *server.Options) { o.RateLimit, o.RateBurst = 1.0/64, 1 })
-	for _, test := range []struct {
+	for _, step := range []struct {
 		by     string
 		status int
 		retry  string
@@ -119,9 +119,9 @@ func TestClockOfRates(t *testing.T) {
 				t.Errorf("the clock: %d", answer.Status)
 			}
 		}
-		s.Advance(t, test.by)
-		if answer := s.Root.Call(t, "blueprint.list", nil); answer.Status != test.status || answer.Header.Get("Retry-After") != test.retry {
-			t.Errorf("%s later: %d, Retry-After %q", test.by, answer.Status, answer.Header.Get("Retry-After"))
+		s.Advance(t, step.by)
+		if answer := s.Root.Call(t, "blueprint.list", nil); answer.Status != step.status || answer.Header.Get("Retry-After") != step.retry {
+			t.Errorf("%s later: %d, Retry-After %q", step.by, answer.Status, answer.Header.Get("Retry-After"))
 		}
 	}
 }
@@ -141,11 +141,11 @@ func TestClockOfHistory(t *testing.T) {
 	(servertest.Caller{Server: s}).Send(t, http.MethodPost, "/webhooks/blueprint/"+hook, "{}")
 	s.Root.OK(t, "blueprint.execute", object{"id": bad})
 	s.Root.OK(t, "blueprintTriggers.update", object{"triggerId": hook, "isActive": false})
-	for _, test := range []struct {
+	for _, step := range []struct {
 		by   string
 		want string // statuses of runs, rows, whether there are lines
 	}{{"0s", "paused failed completed 1 true"}, {"9d", "paused failed completed 1 true"}, {"36h", "paused failed 1 true"}, {"10d", "paused failed 0 true"}, {"10d", "paused 0 true"}, {"252h", "paused 0 false"}, {"40d", "paused 0 false"}} {
-		s.Advance(t, test.by)
+		s.Advance(t, step.by)
 		var got []string
 		for _, status := range []string{"paused", "failed", "completed"} {
 			for range at(s.Root.OK(t, "execution.listRuns", object{"status": status}), "runs").([]any) {
@@ -155,8 +155,8 @@ func TestClockOfHistory(t *testing.T) {
 		lines := at(s.Root.OK(t, "auditLog.list", nil), "entries").([]any)
 		lines = slices.DeleteFunc(lines, func(one any) bool { return at(one, "action") == "clock.advance" })
 		got = append(got, strconv.Itoa(len(firings(t, s.Root, hook))), strconv.FormatBool(len(lines) > 0))
-		if text := strings.Join(got, " "); text != test.want {
-			t.Errorf("%s later: %s, want %s", test.by, text, test.want)
+		if text := strings.Join(got, " "); text != step.want {
+			t.Errorf("%s later: %s, want %s", step.by, text, step.want)
 		}
 	}
 }

@@ -139,28 +139,30 @@ func TestClockOfDaylightSaving(t *testing.T) {
 		{"30 2 * * *", "2030-10-25T12:00:00Z", "10-26T00:30 10-27T00:30 10-28T01:30"},
 		{"0 * * * *", "2030-10-26T23:30:00Z", "10-27T00:00 10-27T01:00 10-27T02:00"},
 	} {
-		from, err := time.Parse(time.RFC3339, test.from)
-		if err != nil {
-			t.Fatal(err)
-		}
-		s := servertest.New(t, func(o *server.Options) { o.Clock = clock.NewVirtual(from) })
-		id := s.Root.Blueprint(t, "t", node("a", "merge", object{}))
-		trigger := s.Root.IDOf(t, "blueprintTriggers.create", object{"blueprintId": id, "triggerType": "scheduled", "config": object{"cron": test.cron, "timezone": "Europe/Zurich"}})
-		if strings.HasPrefix(test.cron, "30 ") {
-			s.Advance(t, "72h")
-		} else {
-			s.Advance(t, "3h")
-		}
-		var got []string
-		for _, row := range firings(t, s.Root, trigger) {
-			if at(row, "receivedAt") != at(row, "dueAt") {
-				t.Errorf("late: %v", row)
+		t.Run(test.from, func(t *testing.T) {
+			from, err := time.Parse(time.RFC3339, test.from)
+			if err != nil {
+				t.Fatal(err)
 			}
-			got = append([]string{at(row, "dueAt").(string)[5:16]}, got...)
-		}
-		if text := strings.Join(got, " "); text != test.want {
-			t.Errorf("%s from %s: %s", test.cron, test.from, text)
-		}
+			s := servertest.New(t, func(o *server.Options) { o.Clock = clock.NewVirtual(from) })
+			id := s.Root.Blueprint(t, "t", node("a", "merge", object{}))
+			trigger := s.Root.IDOf(t, "blueprintTriggers.create", object{"blueprintId": id, "triggerType": "scheduled", "config": object{"cron": test.cron, "timezone": "Europe/Zurich"}})
+			if strings.HasPrefix(test.cron, "30 ") {
+				s.Advance(t, "72h")
+			} else {
+				s.Advance(t, "3h")
+			}
+			var got []string
+			for _, row := range firings(t, s.Root, trigger) {
+				if at(row, "receivedAt") != at(row, "dueAt") {
+					t.Errorf("late: %v", row)
+				}
+				got = append([]string{at(row, "dueAt").(string)[5:16]}, got...)
+			}
+			if text := strings.Join(got, " "); text != test.want {
+				t.Errorf("%s from %s: %s", test.cron, test.from, text)
+			}
+		})
 	}
 }
 
@@ -210,10 +212,12 @@ func TestClockOfTokens(t *testing.T) {
 		by   string
 		want int64
 	}{{"0s", 1}, {"58m59.999s", 1}, {"1ms", 2}, {"58m", 2}, {"365d", 3}, {"1s", 3}} {
-		s.Advance(t, test.by)
-		s.Root.OK(t, "blueprint.execute", object{"id": id})
-		if got := asked.Load(); got != test.want {
-			t.Errorf("%s later: %d tokens were asked for, want %d", test.by, got, test.want)
-		}
+		t.Run(test.by, func(t *testing.T) {
+			s.Advance(t, test.by)
+			s.Root.OK(t, "blueprint.execute", object{"id": id})
+			if got := asked.Load(); got != test.want {
+				t.Errorf("%s later: %d tokens were asked for, want %d", test.by, got, test.want)
+			}
+		})
 	}
 }

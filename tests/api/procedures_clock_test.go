@@ -35,15 +35,17 @@ func TestClockAdvance(t *testing.T) {
 		{`{`, ""},
 		{``, ""},
 	} {
-		answer := move(test.body)
-		if test.now == "" {
-			if answer.Status != 400 {
-				t.Errorf("%s: %d %s", test.body, answer.Status, answer.Text)
+		t.Run(test.body, func(t *testing.T) {
+			answer := move(test.body)
+			if test.now == "" {
+				if answer.Status != 400 {
+					t.Errorf("%d %s", answer.Status, answer.Text)
+				}
+				servertest.Shape(t, test.body, answer.Value, `{"error": {"code": "BAD_REQUEST", "message": "<text>"}}`)
+				return
 			}
-			servertest.Shape(t, test.body, answer.Value, `{"error": {"code": "BAD_REQUEST", "message": "<text>"}}`)
-			continue
-		}
-		servertest.Shape(t, test.body, answer.Value, fmt.Sprintf(`{"now": %q, "fired": 0}`, test.now))
+			servertest.Shape(t, test.body, answer.Value, fmt.Sprintf(`{"now": %q, "fired": 0}`, test.now))
+		})
 	}
 	if answer := s.Root.Send(t, http.MethodGet, "/clock/advance", ""); answer.Status != 405 || answer.Header.Get("Allow") != "POST" {
 		t.Errorf("by GET: %d %s", answer.Status, answer.Text)

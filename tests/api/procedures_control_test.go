@@ -14,6 +14,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"blueprintd/blueprint"
 	"blueprintd/server"
 	"blueprintd/tests/servertest"
@@ -140,29 +142,33 @@ func TestCancel(t *testing.T) {
 		{"human", object{"prompt": "?"}, nil, "cancelled"},
 		{"wait", object{"durationMs": 1000}, "", "cancelled"},
 	} {
-		run := ada.Launch(t, id, nil, node("a", "merge", object{}), node("b", test.kind, test.config), node("c", "merge", object{}))
-		input := object{"executionId": run}
-		if test.reason != nil {
-			input["reason"] = test.reason
-		}
-		ada.Refused(t, blueprint.CodeBadRequest, "execution.cancel", object{"executionId": run, "reason": strings.Repeat("x", 1001)})
-		record := ada.OK(t, "execution.cancel", input).(object)
-		var steps []string
-		for _, step := range record["steps"].([]any) {
-			steps = append(steps, at(step, "status").(string))
-		}
-		if record["status"] != "failed" || record["endTime"] == nil || record["awaitingInput"] != nil || record["currentStep"] != nil || strings.Join(steps, " ") != "completed skipped pending" {
-			t.Errorf("cancelled: %s", servertest.Encoded(t, record))
-		}
-		log := ada.Log(t, run)
-		if at(log, "errorSummary") != test.summary || at(log, "hasErrors") != true || at(log, "criticalErrors") != true || at(log, "status") != "failed" || at(log, "errorCount") != json.Number("0") {
-			t.Errorf("its log record: %s", servertest.Encoded(t, log))
-		}
-		ada.Refused(t, blueprint.CodeConflict, "execution.cancel", input)
-		s.Advance(t, "1h") // nothing goes on
-		if after := ada.Record(t, run); servertest.Encoded(t, after) != servertest.Encoded(t, record) {
-			t.Errorf("it went on: %s", servertest.Encoded(t, after))
-		}
+		t.Run(fmt.Sprint(test.reason), func(t *testing.T) {
+			run := ada.Launch(t, id, nil, node("a", "merge", object{}), node("b", test.kind, test.config), node("c", "merge", object{}))
+			input := object{"executionId": run}
+			if test.reason != nil {
+				input["reason"] = test.reason
+			}
+			ada.Refused(t, blueprint.CodeBadRequest, "execution.cancel", object{"executionId": run, "reason": strings.Repeat("x", 1001)})
+			record := ada.OK(t, "execution.cancel", input).(object)
+			var steps []string
+			for _, step := range record["steps"].([]any) {
+				steps = append(steps, at(step, "status").(string))
+			}
+			want := []any{"failed", false, nil, nil, []string{"completed", "skipped", "pending"}}
+			if diff := cmp.Diff(want, []any{record["status"], record["endTime"] == nil, record["awaitingInput"], record["currentStep"], steps}); diff != "" {
+				t.Errorf("cancelled: status, not ended, awaiting, current step and steps (-want +got):\n%s", diff)
+			}
+			log := ada.Log(t, run)
+			got := []any{at(log, "errorSummary"), at(log, "hasErrors"), at(log, "criticalErrors"), at(log, "status"), at(log, "errorCount")}
+			if diff := cmp.Diff([]any{test.summary, true, true, "failed", json.Number("0")}, got); diff != "" {
+				t.Errorf("log record: summary, errors, critical, status and count (-want +got):\n%s", diff)
+			}
+			ada.Refused(t, blueprint.CodeConflict, "execution.cancel", input)
+			s.Advance(t, "1h") // nothing goes on
+			if after := ada.Record(t, run); servertest.Encoded(t, after) != servertest.Encoded(t, record) {
+				t.Errorf("it went on: %s", servertest.Encoded(t, after))
+			}
+		})
 	}
 	done := ada.Launch(t, id, nil, node("a", "merge", object{}))
 	ada.Refused(t, blueprint.CodeConflict, "execution.cancel", object{"executionId": done})
@@ -376,9 +382,11 @@ func TestLogLists(t *testing.T) {
 		{recent, object{"limit": 2, "organizationId": ada.WorkspaceID}, runs[:2]},
 		{recent, object{"offset": 24, "organizationId": strings.ToUpper(ada.WorkspaceID)}, runs[24:]},
 	} {
-		if got := listed(ada, test.name, test.input); !slices.Equal(got, test.want) {
-			t.Errorf("%s %v lists %d runs, want %d:\n%q\n%q", test.name, test.input, len(got), len(test.want), got, test.want)
-		}
+		t.Run(fmt.Sprint(test.name, " ", test.input), func(t *testing.T) {
+			if got := listed(ada, test.name, test.input); !slices.Equal(got, test.want) {
+				t.Errorf("%s %v lists %d runs, want %d:\n%q\n%q", test.name, test.input, len(got), len(test.want), got, test.want)
+			}
+		})
 	}
 	// Of one instant, the ids decide.
 	for range 5 {
@@ -390,9 +398,11 @@ func TestLogLists(t *testing.T) {
 	// A user who may only see a blueprint sees their own runs of it.
 	bens := at(ben.OK(t, "blueprint.execute", object{"id": first}), "executionId").(string)
 	for p, want := range map[*servertest.Caller]int{&ben: 1, &ada: 25} {
-		if got := listed(*p, of, object{"blueprintId": first, "limit": 100}); len(got) != want || got[0] != bens {
-			t.Errorf("%s sees %d runs", p.Name, len(got))
-		}
+		t.Run(fmt.Sprint(p), func(t *testing.T) {
+			if got := listed(*p, of, object{"blueprintId": first, "limit": 100}); len(got) != want || got[0] != bens {
+				t.Errorf("%s sees %d runs", p.Name, len(got))
+			}
+		})
 	}
 	if got := listed(ben, recent, object{}); !slices.Equal(got, []string{bens}) {
 		t.Errorf("ben's recent runs are %q", got)

@@ -40,11 +40,13 @@ func TestFaultsOfProcedures(t *testing.T) {
 		{`{"status":409,"body":{"error":{"message":"twice"}},"delayMs":1}`, `"message":"twice"`, 409, ""},
 		{`{"status":200,"body":{"success":true}}`, `{"result":{"data":{"json":{"success":true}}}}`, 200, ""},
 	} {
-		putRules(t, s.Root, `{"rules":[{"match":{"procedure":"blueprint.execute"},"times":1,"answer":`+test.answer+`}]}`)
-		answer := s.Root.Call(t, "blueprint.execute", execute)
-		if answer.Status != test.status || !strings.Contains(answer.Text, test.want) || answer.Header.Get("Retry-After") != test.retry {
-			t.Errorf("%s: %d %s, after %q", test.answer, answer.Status, answer.Text, answer.Header.Get("Retry-After"))
-		}
+		t.Run(test.answer, func(t *testing.T) {
+			putRules(t, s.Root, `{"rules":[{"match":{"procedure":"blueprint.execute"},"times":1,"answer":`+test.answer+`}]}`)
+			answer := s.Root.Call(t, "blueprint.execute", execute)
+			if answer.Status != test.status || !strings.Contains(answer.Text, test.want) || answer.Header.Get("Retry-After") != test.retry {
+				t.Errorf("%d %s, after %q", answer.Status, answer.Text, answer.Header.Get("Retry-After"))
+			}
+		})
 	}
 	if list := s.Root.OK(t, "execution.getExecutionLogs", object{"blueprintId": id}); len(at(list, "logs").([]any)) != 0 || audited() != before {
 		t.Errorf("something was done: %s", servertest.Encoded(t, list))
@@ -67,35 +69,39 @@ func TestFaultsOfProcedures(t *testing.T) {
 	}
 	putRules(t, s.Root, `{"rules":[{"match":{"procedure":"blueprint.execute"},"answer":{"status":503,"close":true}},{"match":{"procedure":"server.getInfo"},"answer":{"close":true}}]}`)
 	for path, body := range map[string]string{"/api/trpc/blueprint.execute": `{"json":{"id":"` + id + `"}}`, "/api/trpc/server.getInfo": ""} {
-		method := http.MethodPost
-		if body == "" {
-			method = http.MethodGet
-		}
-		request, err := http.NewRequest(method, s.Host+path, strings.NewReader(body))
-		if err != nil {
-			t.Fatal(err)
-		}
-		request.Header.Set("Authorization", s.Root.Authorization)
-		request.Header.Set("Content-Type", "application/json")
-		response, err := s.Client.Do(request)
-		if err == nil {
-			var read bytes.Buffer
-			_, err = read.ReadFrom(response.Body)
-			response.Body.Close()
-			if read.Len() == 0 {
-				t.Errorf("%s: cut before the body", path)
+		t.Run(path, func(t *testing.T) {
+			method := http.MethodPost
+			if body == "" {
+				method = http.MethodGet
 			}
-		}
-		if err == nil {
-			t.Errorf("%s: it was not cut", path)
-		}
+			request, err := http.NewRequest(method, s.Host+path, strings.NewReader(body))
+			if err != nil {
+				t.Fatal(err)
+			}
+			request.Header.Set("Authorization", s.Root.Authorization)
+			request.Header.Set("Content-Type", "application/json")
+			response, err := s.Client.Do(request)
+			if err == nil {
+				var read bytes.Buffer
+				_, err = read.ReadFrom(response.Body)
+				response.Body.Close()
+				if read.Len() == 0 {
+					t.Error("cut before the body")
+				}
+			}
+			if err == nil {
+				t.Error("it was not cut")
+			}
+		})
 	}
 	for route, path := range map[string]string{"webhooks": "/webhooks/blueprint/" + id, "v1": "/v1/triggers/" + id + "/fire", "mcp": "/mcp"} {
-		putRules(t, s.Root, `{"rules":[{"match":{"route":"`+route+`"},"answer":{"status":502}}]}`)
-		answer := s.Root.Send(t, http.MethodPost, path, "{}")
-		if answer.Status != 502 || at(answer.Value, "error.code") != "INTERNAL_SERVER_ERROR" || (route == "webhooks") != strings.Contains(answer.Text, `"success":false`) {
-			t.Errorf("%s: %d %s", path, answer.Status, answer.Text)
-		}
+		t.Run(route, func(t *testing.T) {
+			putRules(t, s.Root, `{"rules":[{"match":{"route":"`+route+`"},"answer":{"status":502}}]}`)
+			answer := s.Root.Send(t, http.MethodPost, path, "{}")
+			if answer.Status != 502 || at(answer.Value, "error.code") != "INTERNAL_SERVER_ERROR" || (route == "webhooks") != strings.Contains(answer.Text, `"success":false`) {
+				t.Errorf("%s: %d %s", path, answer.Status, answer.Text)
+			}
+		})
 	}
 }
 
@@ -115,26 +121,28 @@ func TestFaultsOfBatches(t *testing.T) {
 		"429": `{"error":{"json":{"message":"the sandbox answers 429 to blueprint.create","code":-32029,"data":{"code":"TOO_MANY_REQUESTS","httpStatus":429}}}}`,
 		"503": `"code":"SERVICE_UNAVAILABLE"`, "500": `"message":"the sandbox answers 500 to blueprint.create"`,
 	} {
-		for _, accept := range []string{"", "application/jsonl"} {
-			before := stored()
-			putRules(t, s.Root, fmt.Sprintf(rule, status))
-			answer := send("apiKey.revoke,blueprint.create,blueprint.create?batch=1", body, accept)
-			if shown := s.Root.Send(t, http.MethodGet, "/sandbox/rules", ""); !strings.Contains(shown.Text, `"answered":1`) {
-				t.Errorf("%s %q: %s", status, accept, shown.Text)
+		t.Run(status, func(t *testing.T) {
+			for _, accept := range []string{"", "application/jsonl"} {
+				before := stored()
+				putRules(t, s.Root, fmt.Sprintf(rule, status))
+				answer := send("apiKey.revoke,blueprint.create,blueprint.create?batch=1", body, accept)
+				if shown := s.Root.Send(t, http.MethodGet, "/sandbox/rules", ""); !strings.Contains(shown.Text, `"answered":1`) {
+					t.Errorf("%s %q: %s", status, accept, shown.Text)
+				}
+				if answer.Header.Get("Retry-After") != "7" || strings.Contains(answer.Text, `"result"`) || strings.Contains(answer.Text, "NOT_FOUND") {
+					t.Errorf("%s %q: %d %s", status, accept, answer.Status, answer.Text)
+				}
+				if accept == "" && (strconv.Itoa(answer.Status) != status || !strings.Contains(answer.Text, want)) {
+					t.Errorf("%d %s", answer.Status, answer.Text)
+				}
+				if accept != "" && (answer.Status != http.StatusOK || strings.Count(answer.Text, "the sandbox answers "+status) != 3) {
+					t.Errorf("%s as lines: %d %s", status, answer.Status, answer.Text)
+				}
+				if after := stored(); after != before {
+					t.Errorf("%s %q: %s blueprints became %s", status, accept, before, after)
+				}
 			}
-			if answer.Header.Get("Retry-After") != "7" || strings.Contains(answer.Text, `"result"`) || strings.Contains(answer.Text, "NOT_FOUND") {
-				t.Errorf("%s %q: %d %s", status, accept, answer.Status, answer.Text)
-			}
-			if accept == "" && (strconv.Itoa(answer.Status) != status || !strings.Contains(answer.Text, want)) {
-				t.Errorf("%s: %d %s", status, answer.Status, answer.Text)
-			}
-			if accept != "" && (answer.Status != http.StatusOK || strings.Count(answer.Text, "the sandbox answers "+status) != 3) {
-				t.Errorf("%s as lines: %d %s", status, answer.Status, answer.Text)
-			}
-			if after := stored(); after != before {
-				t.Errorf("%s %q: %s blueprints became %s", status, accept, before, after)
-			}
-		}
+		})
 	}
 	// A single call is answered as without the word, and a batch without the procedure goes through.
 	putRules(t, s.Root, fmt.Sprintf(rule, "429"))
@@ -249,24 +257,28 @@ func TestSignedWebhooks(t *testing.T) {
 		{"webhook", object{}}, {"webhook", object{"secret": "s"}}, {"webhook", object{"secret": "s", "preset": "github"}}, {"webhook", object{"secret": "s", "preset": "stripe"}},
 		{"webhook", object{"secret": "whsec_c2VjcmV0c2VjcmV0c2VjcmV0", "preset": "standard"}}, {"webhook", object{"secret": "s", "preset": "slack"}}, {"slack", object{"signingSecret": "s"}},
 	} {
-		trigger := s.Root.IDOf(t, "blueprintTriggers.create", object{"blueprintId": id, "triggerType": test.kind, "config": test.config})
-		answer := send(object{"webhook": trigger, "body": object{"id": "evt_1", "type": "event_callback", "event_id": "Ev1", "event": object{"type": "message", "channel": "C1", "text": "x"}}})
-		if status := servertest.Encoded(t, at(answer.Value, "response.status")); answer.Status != http.StatusOK || status != "200" && status != "202" {
-			t.Errorf("%s %v: %d %s", test.kind, test.config, answer.Status, answer.Text)
-		}
-		if test.config["secret"] == nil || test.config["preset"] == "github" {
-			continue
-		}
-		if answer := send(object{"webhook": trigger, "preset": "github", "headers": object{"x-hub-signature-256": "sha256=00"}}); servertest.Encoded(t, at(answer.Value, "response.status")) != "401" {
-			t.Errorf("a wrong signature: %s", answer.Text)
-		}
+		t.Run(fmt.Sprint(test.kind, " ", test.config), func(t *testing.T) {
+			trigger := s.Root.IDOf(t, "blueprintTriggers.create", object{"blueprintId": id, "triggerType": test.kind, "config": test.config})
+			answer := send(object{"webhook": trigger, "body": object{"id": "evt_1", "type": "event_callback", "event_id": "Ev1", "event": object{"type": "message", "channel": "C1", "text": "x"}}})
+			if status := servertest.Encoded(t, at(answer.Value, "response.status")); answer.Status != http.StatusOK || status != "200" && status != "202" {
+				t.Errorf("%s %v: %d %s", test.kind, test.config, answer.Status, answer.Text)
+			}
+			if test.config["secret"] == nil || test.config["preset"] == "github" {
+				return
+			}
+			if answer := send(object{"webhook": trigger, "preset": "github", "headers": object{"x-hub-signature-256": "sha256=00"}}); servertest.Encoded(t, at(answer.Value, "response.status")) != "401" {
+				t.Errorf("a wrong signature: %s", answer.Text)
+			}
+		})
 	}
 	hook := s.Root.IDOf(t, "blueprintTriggers.create", object{"blueprintId": id, "triggerType": "webhook", "config": object{}})
 	for _, test := range []struct{ answer, want string }{{`{"status":503}`, "503"}, {`{"close":true}`, "0"}, {`{"delayMs":1}`, "202"}} {
-		putRules(t, s.Root, `{"rules":[{"match":{"route":"webhooks"},"times":1,"answer":`+test.answer+`}]}`)
-		if answer := send(object{"webhook": hook}); answer.Status != http.StatusOK || servertest.Encoded(t, at(answer.Value, "response.status")) != test.want {
-			t.Errorf("%s: %d %s", test.answer, answer.Status, answer.Text)
-		}
+		t.Run(test.answer, func(t *testing.T) {
+			putRules(t, s.Root, `{"rules":[{"match":{"route":"webhooks"},"times":1,"answer":`+test.answer+`}]}`)
+			if answer := send(object{"webhook": hook}); answer.Status != http.StatusOK || servertest.Encoded(t, at(answer.Value, "response.status")) != test.want {
+				t.Errorf("%d %s", answer.Status, answer.Text)
+			}
+		})
 	}
 	for _, wrong := range []object{{"webhook": hook, "boby": 1}, {"webhook": hook, "headers": 5}, {"webhook": hook, "headers": object{"a": 5}}, {"webhook": 5}} {
 		if answer := send(wrong); answer.Status != http.StatusBadRequest {
@@ -275,9 +287,11 @@ func TestSignedWebhooks(t *testing.T) {
 	}
 	manual := s.Root.IDOf(t, "blueprintTriggers.create", object{"blueprintId": id, "triggerType": "manual", "config": object{}})
 	for input, want := range map[string]int{`{}`: 400, `{"webhook":"` + manual + `"}`: 400, `{"webhook":"` + id + `"}`: 404, `{`: 400} {
-		if answer := s.Root.Send(t, http.MethodPost, "/sandbox/send", input); answer.Status != want {
-			t.Errorf("%s: %d %s", input, answer.Status, answer.Text)
-		}
+		t.Run(input, func(t *testing.T) {
+			if answer := s.Root.Send(t, http.MethodPost, "/sandbox/send", input); answer.Status != want {
+				t.Errorf("%d %s", answer.Status, answer.Text)
+			}
+		})
 	}
 	ada := s.NewUser(t, "ada")
 	if answer := ada.Send(t, http.MethodPost, "/sandbox/send", `{"webhook":"`+manual+`"}`); answer.Status != http.StatusForbidden {

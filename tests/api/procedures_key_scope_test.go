@@ -1,10 +1,13 @@
 package api
 
 import (
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"blueprintd/blueprint"
 	"blueprintd/rpc/trpc"
@@ -71,32 +74,36 @@ func TestScopesOfKeys(t *testing.T) {
 		{[]any{"read"}, "read"}, {[]any{"run"}, "read run"}, {[]any{"write"}, "read write"},
 		{[]any{"write", "run", "write"}, "read run write"}, {[]any{"admin"}, "read run write admin"}, {nil, "read run write admin"},
 	} {
-		limits := object{}
-		if test.scopes != nil {
-			limits["scopes"] = test.scopes
-		}
-		for _, p := range s.RPC.Procedures() {
-			key := limitedTo(t, ada, limits) // apiKey.revoke and the like may spoil the last one
-			answer := key.Call(t, p.Name, object{"name": 5, "frob": 1})
-			refused := strings.Contains(answer.Text, "this API key lacks the scope")
-			switch allowed := slices.Contains(strings.Fields(test.allows), string(p.Scope)); {
-			case allowed && (refused || answer.Status == http.StatusUnauthorized):
-				t.Errorf("%v, %s: %d %s", test.scopes, p.Name, answer.Status, answer.Text)
-			case !allowed && (!refused || answer.Status != http.StatusForbidden):
-				t.Errorf("%v, %s: %d %s, want 403", test.scopes, p.Name, answer.Status, answer.Text)
+		t.Run(fmt.Sprint(test.scopes), func(t *testing.T) {
+			limits := object{}
+			if test.scopes != nil {
+				limits["scopes"] = test.scopes
 			}
-		}
-		for path, needed := range map[string]string{
-			"POST /v1/triggers/" + s.IDs.UUID() + "/fire": "run", "POST /mcp": "run", "GET /files/none": "read", "GET /clock": "read",
-			"POST /clock/advance": "admin", "GET /sandbox/calls": "read", "DELETE /sandbox": "admin", "POST /sandbox/send": "admin",
-		} {
-			method, path, _ := strings.Cut(path, " ")
-			answer := limitedTo(t, ada, limits).Send(t, method, path, `{}`)
-			lacks := strings.Contains(answer.Text, "this API key lacks the scope")
-			if allowed := slices.Contains(strings.Fields(test.allows), needed); allowed == lacks || lacks && answer.Status != http.StatusForbidden {
-				t.Errorf("%v, %s: %d %s", test.scopes, path, answer.Status, answer.Text)
+			for _, p := range s.RPC.Procedures() {
+				key := limitedTo(t, ada, limits) // apiKey.revoke and the like may spoil the last one
+				answer := key.Call(t, p.Name, object{"name": 5, "frob": 1})
+				refused := strings.Contains(answer.Text, "this API key lacks the scope")
+				switch allowed := slices.Contains(strings.Fields(test.allows), string(p.Scope)); {
+				case allowed && (refused || answer.Status == http.StatusUnauthorized):
+					t.Errorf("%v, %s: %d %s", test.scopes, p.Name, answer.Status, answer.Text)
+				case !allowed && (!refused || answer.Status != http.StatusForbidden):
+					t.Errorf("%v, %s: %d %s, want 403", test.scopes, p.Name, answer.Status, answer.Text)
+				}
 			}
-		}
+			for path, needed := range map[string]string{
+				"POST /v1/triggers/" + s.IDs.UUID() + "/fire": "run", "POST /mcp": "run", "GET /files/none": "read", "GET /clock": "read",
+				"POST /clock/advance": "admin", "GET /sandbox/calls": "read", "DELETE /sandbox": "admin", "POST /sandbox/send": "admin",
+			} {
+				t.Run(path, func(t *testing.T) {
+					method, path, _ := strings.Cut(path, " ")
+					answer := limitedTo(t, ada, limits).Send(t, method, path, `{}`)
+					lacks := strings.Contains(answer.Text, "this API key lacks the scope")
+					if allowed := slices.Contains(strings.Fields(test.allows), needed); allowed == lacks || lacks && answer.Status != http.StatusForbidden {
+						t.Errorf("%v, %s: %d %s", test.scopes, path, answer.Status, answer.Text)
+					}
+				})
+			}
+		})
 	}
 }
 
@@ -108,9 +115,12 @@ func TestScopesInABatch(t *testing.T) {
 	answer := writer.Send(t, http.MethodPost, "/api/trpc/blueprint.create,apiKey.create,blueprint.create?batch=1",
 		`{"0": {"json": {"title": "a"}}, "1": {"json": {"name": "more"}}, "2": {"json": {"title": "b"}}}`)
 	list, _ := answer.Value.([]any)
-	if answer.Status != http.StatusMultiStatus || len(list) != 3 || at(list[0], "result.data.json.title") != "a" || at(list[2], "result.data.json.title") != "b" ||
-		at(list[1], "error.json.data.code") != "FORBIDDEN" || at(list[1], "error.json.data.path") != "apiKey.create" {
-		t.Errorf("%d %s", answer.Status, answer.Text)
+	if answer.Status != http.StatusMultiStatus || len(list) != 3 {
+		t.Fatalf("%d %s, want %d with three answers", answer.Status, answer.Text, http.StatusMultiStatus)
+	}
+	got := []any{at(list[0], "result.data.json.title"), at(list[1], "error.json.data.code"), at(list[1], "error.json.data.path"), at(list[2], "result.data.json.title")}
+	if diff := cmp.Diff([]any{"a", "FORBIDDEN", "apiKey.create", "b"}, got); diff != "" {
+		t.Errorf("first title, code and path of the second, third title (-want +got):\n%s", diff)
 	}
 	if total := at(writer.OK(t, "blueprint.list", nil), "pagination.total"); total == nil || total.(interface{ String() string }).String() != "2" {
 		t.Errorf("there are %v blueprints", total)
@@ -191,9 +201,11 @@ func TestExpiredKeys(t *testing.T) {
 	try := func(want bool) {
 		t.Helper()
 		for name, ask := range asks {
-			if answer := ask(); (answer.Status == http.StatusUnauthorized) != want {
-				t.Errorf("%s: %d %s", name, answer.Status, answer.Text)
-			}
+			t.Run(name, func(t *testing.T) {
+				if answer := ask(); (answer.Status == http.StatusUnauthorized) != want {
+					t.Errorf("%d %s", answer.Status, answer.Text)
+				}
+			})
 		}
 	}
 	try(false)

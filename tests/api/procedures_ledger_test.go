@@ -58,36 +58,40 @@ func TestHistoryFilters(t *testing.T) {
 		{`{"key": "one", "decision": "duplicate"}`, "2"},
 		{`{"key": "on"}`, ""},
 	} {
-		input := servertest.Decoded(t, test.input).(object)
-		input["triggerId"] = trigger
-		answer := ada.OK(t, "blueprintTriggers.history", input)
-		got := ""
-		for _, firing := range at(answer, "firings").([]any) {
-			for i, row := range rows {
-				if at(firing, "id") == row["id"] {
-					got += fmt.Sprint(i)
+		t.Run(test.input, func(t *testing.T) {
+			input := servertest.Decoded(t, test.input).(object)
+			input["triggerId"] = trigger
+			answer := ada.OK(t, "blueprintTriggers.history", input)
+			got := ""
+			for _, firing := range at(answer, "firings").([]any) {
+				for i, row := range rows {
+					if at(firing, "id") == row["id"] {
+						got += fmt.Sprint(i)
+					}
 				}
 			}
-		}
-		if got != test.want || at(answer, "total") != json.Number(fmt.Sprint(len(test.want))) {
-			t.Errorf("%s: %q of %v, want %q", test.input, got, at(answer, "total"), test.want)
-		}
-		input["limit"], input["offset"] = 1, 1
-		page := ada.OK(t, "blueprintTriggers.history", input)
-		if n := len(at(page, "firings").([]any)); n != min(1, max(0, len(test.want)-1)) || at(page, "total") != at(answer, "total") {
-			t.Errorf("%s: the second page has %d of %v", test.input, n, at(page, "total"))
-		}
+			if got != test.want || at(answer, "total") != json.Number(fmt.Sprint(len(test.want))) {
+				t.Errorf("%q of %v, want %q", got, at(answer, "total"), test.want)
+			}
+			input["limit"], input["offset"] = 1, 1
+			page := ada.OK(t, "blueprintTriggers.history", input)
+			if n := len(at(page, "firings").([]any)); n != min(1, max(0, len(test.want)-1)) || at(page, "total") != at(answer, "total") {
+				t.Errorf("the second page has %d of %v", n, at(page, "total"))
+			}
+		})
 	}
 	for input, field := range map[string]string{
 		`{"decision": "no"}`: "decision", `{"decision": ["refused", 5]}`: "decision[1]", `{"decision": []}`: "decision", `{"source": "cron"}`: "source",
 		`{"from": "yesterday"}`: "from", `{"to": 5}`: "to", `{"from": "2030-05-01T12:00:00Z", "to": "2030-05-01T12:00:00Z"}`: "to",
 		`{"executionStatus": "done"}`: "executionStatus", `{"key": 5}`: "key", `{"key": ""}`: "key", `{"limit": 101}`: "limit",
 	} {
-		given := servertest.Decoded(t, input).(object)
-		given["triggerId"] = trigger
-		if message := ada.Refused(t, blueprint.CodeBadRequest, "blueprintTriggers.history", given); !strings.HasPrefix(message, field+": ") {
-			t.Errorf("%s: %q", input, message)
-		}
+		t.Run(input, func(t *testing.T) {
+			given := servertest.Decoded(t, input).(object)
+			given["triggerId"] = trigger
+			if message := ada.Refused(t, blueprint.CodeBadRequest, "blueprintTriggers.history", given); !strings.HasPrefix(message, field+": ") {
+				t.Errorf("%q", message)
+			}
+		})
 	}
 }
 
@@ -137,10 +141,12 @@ func TestRedeliverProcedure(t *testing.T) {
 		`{"triggerId": "no uuid", "executionStatus": "failed", "from": "2030-05-01T00:00:00Z"}`:                   "triggerId",
 		`{"triggerId": "T", "executionStatus": "failed", "from": "2030-05-01T00:00:00Z", "dryRun": "yes"}`:        "dryRun",
 	} {
-		given := servertest.Decoded(t, strings.ReplaceAll(input, `"T"`, `"`+trigger+`"`))
-		if message := ada.Refused(t, blueprint.CodeBadRequest, redeliver, given); !strings.HasPrefix(message, field+": ") {
-			t.Errorf("%s: %q", input, message)
-		}
+		t.Run(input, func(t *testing.T) {
+			given := servertest.Decoded(t, strings.ReplaceAll(input, `"T"`, `"`+trigger+`"`))
+			if message := ada.Refused(t, blueprint.CodeBadRequest, redeliver, given); !strings.HasPrefix(message, field+": ") {
+				t.Errorf("%q", message)
+			}
+		})
 	}
 }
 

@@ -185,14 +185,16 @@ func TestRunnerUnavailable(t *testing.T) {
 		},
 	}
 	for name, way := range ways {
-		answer := way()
-		seconds, err := strconv.Atoi(answer.Header.Get("Retry-After"))
-		if answer.Status != http.StatusServiceUnavailable || err != nil || seconds < 1 || !strings.Contains(answer.Text, "SERVICE_UNAVAILABLE") {
-			t.Errorf("%s: %d %s, Retry-After %q", name, answer.Status, answer.Text, answer.Header.Get("Retry-After"))
-		}
-		if !strings.HasPrefix(name, "/") && at(answer.Value, "error.json.code") != json.Number("-32603") {
-			t.Errorf("%s: %s", name, answer.Text)
-		}
+		t.Run(name, func(t *testing.T) {
+			answer := way()
+			seconds, err := strconv.Atoi(answer.Header.Get("Retry-After"))
+			if answer.Status != http.StatusServiceUnavailable || err != nil || seconds < 1 || !strings.Contains(answer.Text, "SERVICE_UNAVAILABLE") {
+				t.Errorf("%d %s, Retry-After %q", answer.Status, answer.Text, answer.Header.Get("Retry-After"))
+			}
+			if !strings.HasPrefix(name, "/") && at(answer.Value, "error.json.code") != json.Number("-32603") {
+				t.Error(answer.Text)
+			}
+		})
 	}
 	if runs := at(ada.OK(t, "execution.getExecutionLogs", object{"blueprintId": id}), "logs").([]any); len(runs) != 2 {
 		t.Errorf("%d runs are on record", len(runs))
@@ -202,14 +204,16 @@ func TestRunnerUnavailable(t *testing.T) {
 		ada.Await(t, run, blueprint.StatusCompleted)
 	}
 	for name, way := range ways {
-		answer := way()
-		run := at(answer.Value, "executionId")
-		if payload := answer.Payload(); payload != nil {
-			run = at(payload, "executionId")
-		}
-		if answer.Status/100 != 2 || run == nil {
-			t.Fatalf("afterwards %s: %d %s", name, answer.Status, answer.Text)
-		}
-		ada.Await(t, run.(string), blueprint.StatusCompleted)
+		t.Run(name, func(t *testing.T) {
+			answer := way()
+			run := at(answer.Value, "executionId")
+			if payload := answer.Payload(); payload != nil {
+				run = at(payload, "executionId")
+			}
+			if answer.Status/100 != 2 || run == nil {
+				t.Fatalf("afterwards %s: %d %s", name, answer.Status, answer.Text)
+			}
+			ada.Await(t, run.(string), blueprint.StatusCompleted)
+		})
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"blueprintd/blueprint"
 	"blueprintd/server"
 	"blueprintd/tests/servertest"
@@ -30,12 +32,16 @@ func TestListings(t *testing.T) {
 	paused = at(s.Root.OK(t, "blueprint.execute", object{"id": asking}), "executionId").(string)
 
 	runs := s.Root.OK(t, "execution.listRuns", object{"limit": 1})
-	if at(item(runs, "runs", 0), "executionId") != paused || at(item(runs, "runs", 0), "awaiting") != "approval" || at(item(runs, "runs", 0), "error") != nil || at(item(runs, "runs", 0), "durationMs") != nil || at(item(runs, "runs", 0), "blueprintTitle") != "asking" {
-		t.Errorf("the first page is %v", runs)
+	one := item(runs, "runs", 0)
+	got := []any{at(one, "executionId"), at(one, "awaiting"), at(one, "error"), at(one, "durationMs"), at(one, "blueprintTitle")}
+	if diff := cmp.Diff([]any{paused, "approval", nil, nil, "asking"}, got); diff != "" {
+		t.Errorf("first page: run, awaiting, error, duration and title (-want +got):\n%s", diff)
 	}
 	runs = s.Root.OK(t, "execution.listRuns", object{"limit": 1, "cursor": at(runs, "next")})
-	if at(item(runs, "runs", 0), "executionId") != failed || at(item(runs, "runs", 0), "awaiting") != nil || at(item(runs, "runs", 0), "error") != "a: it is over" || at(runs, "next") != nil || at(runs, "searchedUntil") != nil {
-		t.Errorf("the second page is %v", runs)
+	one = item(runs, "runs", 0)
+	got = []any{at(one, "executionId"), at(one, "awaiting"), at(one, "error"), at(runs, "next"), at(runs, "searchedUntil")}
+	if diff := cmp.Diff([]any{failed, nil, "a: it is over", nil, nil}, got); diff != "" {
+		t.Errorf("second page: run, awaiting, error, next and searched until (-want +got):\n%s", diff)
 	}
 	s.Root.Refused(t, blueprint.CodeBadRequest, "execution.listRuns", object{"cursor": "x", "from": "y"})
 
@@ -54,10 +60,12 @@ func TestListings(t *testing.T) {
 		schedule: "<nil> 2030-05-01T12:30:00.000Z",
 		hook:     s.APIHost() + "/webhooks/blueprint/" + hook + " <nil>",
 	} {
-		details := s.Root.OK(t, "blueprintTriggers.getDetails", object{"triggerId": id})
-		if got := fmt.Sprintf("%v %v", at(details, "url"), at(details, "next_at")); got != want || at(details, "last_firing") != nil || at(details, "creator_name") == "" {
-			t.Errorf("%v, want %s", details, want)
-		}
+		t.Run(id, func(t *testing.T) {
+			details := s.Root.OK(t, "blueprintTriggers.getDetails", object{"triggerId": id})
+			if got := fmt.Sprintf("%v %v", at(details, "url"), at(details, "next_at")); got != want || at(details, "last_firing") != nil || at(details, "creator_name") == "" {
+				t.Errorf("%v, want %s", details, want)
+			}
+		})
 	}
 	s.Root.OK(t, "blueprintTriggers.fire", object{"triggerId": hook})
 	s.Root.OK(t, "blueprintTriggers.update", object{"triggerId": schedule, "isActive": false})
@@ -70,8 +78,10 @@ func TestListings(t *testing.T) {
 	var names []string
 	for _, kind := range kinds {
 		names = append(names, at(kind, "type").(string))
-		if at(kind, "category") == "" || at(kind, "configSchema.properties") == nil || at(kind, "example") == nil || at(kind, "handles") == nil || at(kind, "expressions") == nil {
-			t.Errorf("%v", kind)
+		for _, key := range []string{"category", "configSchema.properties", "example", "handles", "expressions"} {
+			if value := at(kind, key); value == nil || value == "" {
+				t.Errorf("%v: %s is %v, want a value", at(kind, "type"), key, value)
+			}
 		}
 	}
 	if got := strings.Join(names[:4], " "); got != "conditional switch for-each merge" {

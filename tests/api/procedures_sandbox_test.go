@@ -207,20 +207,22 @@ func TestRulesMeanTheTool(t *testing.T) {
 		{`{"match":{"nodeType":"send-email"},"times":1,"answer":{"status":554,"body":"no spam"}}`, letter, post, []string{"554 no spam", `"messageId"`}},
 		{`{"match":{"host":"mail.example.com"},"times":1,"answer":{"status":451}}`, letter, post, []string{"451", `"messageId"`}},
 	} {
-		putRules(t, s.Root, `{"rules":[`+test.rules+`]}`)
-		if test.test != "" {
-			if tried := s.Root.OK(t, "connection.test", object{"id": test.test}); at(tried, "ok") != true {
-				t.Errorf("%s: the connection does not work: %s", test.rules, servertest.Encoded(t, tried))
+		t.Run(test.rules, func(t *testing.T) {
+			putRules(t, s.Root, `{"rules":[`+test.rules+`]}`)
+			if test.test != "" {
+				if tried := s.Root.OK(t, "connection.test", object{"id": test.test}); at(tried, "ok") != true {
+					t.Errorf("the connection does not work: %s", servertest.Encoded(t, tried))
+				}
 			}
-		}
-		for _, want := range test.want {
-			if answer := execute(t, s.Root, test.node); !strings.Contains(answer.Text, want) {
-				t.Errorf("%s: want %s, got %s", test.rules, want, answer.Text)
+			for _, want := range test.want {
+				if answer := execute(t, s.Root, test.node); !strings.Contains(answer.Text, want) {
+					t.Errorf("want %s, got %s", want, answer.Text)
+				}
 			}
-		}
-		if used := servertest.Encoded(t, sandboxCalls(t, s.Root, "?nodeType=ai-prompt")); strings.Contains(test.rules, "toolCalls") && !strings.Contains(used, `"method":"tools/call"`) {
-			t.Errorf("%s: the tool was not called: %s", test.rules, used)
-		}
+			if used := servertest.Encoded(t, sandboxCalls(t, s.Root, "?nodeType=ai-prompt")); strings.Contains(test.rules, "toolCalls") && !strings.Contains(used, `"method":"tools/call"`) {
+				t.Errorf("the tool was not called: %s", used)
+			}
+		})
 	}
 }
 
@@ -253,10 +255,12 @@ func TestBadRules(t *testing.T) {
 			"rules[0].answer.whole: requires a procedure and a status from 400, without close: it refuses the whole batch; rules[1].answer.whole: requires a procedure and a status from 400, without close: it refuses the whole batch; rules[2].answer.whole"},
 		{`[`, "JSON"},
 	} {
-		answer := s.Root.Send(t, http.MethodPut, "/sandbox/rules", test.rules)
-		if message, _ := at(answer.Value, "error.message").(string); answer.Status != http.StatusBadRequest || !strings.Contains(message, test.want) {
-			t.Errorf("%s: %d %s", test.rules, answer.Status, answer.Text)
-		}
+		t.Run(test.want, func(t *testing.T) {
+			answer := s.Root.Send(t, http.MethodPut, "/sandbox/rules", test.rules)
+			if message, _ := at(answer.Value, "error.message").(string); answer.Status != http.StatusBadRequest || !strings.Contains(message, test.want) {
+				t.Errorf("%s: %d %s", test.rules, answer.Status, answer.Text)
+			}
+		})
 	}
 	shown := s.Root.Send(t, http.MethodGet, "/sandbox/rules", "")
 	servertest.Shape(t, "kept", shown.Value, `{"rules": [{"match": {"host": "kept"}, "answer": {"status": 418}, "answered": 0}]}`)

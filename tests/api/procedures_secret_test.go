@@ -208,28 +208,32 @@ func TestSecretsAreNowhere(t *testing.T) {
 	ada.Server = s
 	views("after a restart", executed)
 	for run, secret := range map[string]string{executed: canary, passed: override} {
-		note("resume "+run, ada, "execution.resume", object{"executionId": run, "input": object{"said": secret}})
-		s.Advance(t, "0s")
-		record := note("ended "+run, ada, "execution.getExecutionStatus", object{"executionId": run})
-		note("subscribe "+run, ada, "execution.subscribe", object{"executionId": run})
-		if got := outside.last(); got[0] != "<"+secret+">" || got[1] != secret {
-			t.Errorf("after the restart the outside was sent %q", got)
-		}
-		if steps := at(record, "steps").([]any); at(record, "status") != "failed" || at(steps[10], "error.message") != "stopped with ***" || at(steps[8], "output.said") != "***" {
-			t.Errorf("in the end: %s", servertest.Encoded(t, record))
-		}
+		t.Run(run, func(t *testing.T) {
+			note("resume "+run, ada, "execution.resume", object{"executionId": run, "input": object{"said": secret}})
+			s.Advance(t, "0s")
+			record := note("ended "+run, ada, "execution.getExecutionStatus", object{"executionId": run})
+			note("subscribe "+run, ada, "execution.subscribe", object{"executionId": run})
+			if got := outside.last(); got[0] != "<"+secret+">" || got[1] != secret {
+				t.Errorf("after the restart the outside was sent %q", got)
+			}
+			if steps := at(record, "steps").([]any); at(record, "status") != "failed" || at(steps[10], "error.message") != "stopped with ***" || at(steps[8], "output.said") != "***" {
+				t.Errorf("in the end: %s", servertest.Encoded(t, record))
+			}
+		})
 	}
 	views("ended", executed)
 	third := at(note("execute to be cancelled", ada, "blueprint.execute", object{"id": id}), "executionId").(string)
 	note("cancel", ada, "execution.cancel", object{"executionId": third, "reason": "because of " + canary})
 	// A retry goes on with the true values, too.
 	for run, secret := range map[string]string{executed: canary, passed: override} {
-		retried := ada.IDOf(t, "execution.retry", object{"executionId": run, "fromNodeId": "again"})
-		s.Advance(t, "0s")
-		views("retried "+run, retried)
-		if got := outside.last(); got[0] != "<"+secret+">" || got[1] != secret {
-			t.Errorf("the retry sent %q", got)
-		}
+		t.Run(run, func(t *testing.T) {
+			retried := ada.IDOf(t, "execution.retry", object{"executionId": run, "fromNodeId": "again"})
+			s.Advance(t, "0s")
+			views("retried "+run, retried)
+			if got := outside.last(); got[0] != "<"+secret+">" || got[1] != secret {
+				t.Errorf("the retry sent %q", got)
+			}
+		})
 	}
 	s.Stop()
 	read["log of the second server"] = s.Logs.String()

@@ -111,9 +111,11 @@ func TestUnknownKeys(t *testing.T) {
 	for name, input := range map[string]object{
 		"blueprint.get": {"id": id}, "blueprint.list": {"scope": "public"}, "blueprintTriggers.list": {"blueprintId": id}, "blueprintTriggers.listAll": {}, "blueprint.versions": {"id": id},
 	} {
-		if in := servertest.Found(ben.Call(t, name, input).Text, canary); len(in) > 0 {
-			t.Errorf("%s shows it to a viewer in the forms %q", name, in)
-		}
+		t.Run(name, func(t *testing.T) {
+			if in := servertest.Found(ben.Call(t, name, input).Text, canary); len(in) > 0 {
+				t.Errorf("%s shows it to a viewer in the forms %q", name, in)
+			}
+		})
 	}
 	disk(t, path, "while the server runs", canary)
 	s.Stop()
@@ -153,32 +155,34 @@ func TestUnknownKeysOfNodes(t *testing.T) {
 		configs[name] = append(configs[name], config)
 	}
 	for kind, all := range configs {
-		for _, config := range all {
-			nodes := []any{node("a", kind, config, "position", object{"x": 1})}
-			told := servertest.Encoded(t, ada.OK(t, "blueprint.validate", object{"blueprint_map": object{"nodes": nodes}}))
-			if config["bearer_token"] != nil && (!strings.Contains(told, `"bearer_token"`) || !strings.Contains(told, `"x-more"`)) {
-				t.Errorf("%s: validate says %s", kind, told)
-			}
-			id := ada.Blueprint(t, kind, nodes...)
-			ada.OK(t, "blueprint.update", object{"id": id, "visibility": "public"})
-			if stored := at(ada.OK(t, "blueprint.get", object{"id": id}), "blueprint_map.nodes"); servertest.Encoded(t, stored) != servertest.Encoded(t, nodes) {
-				t.Errorf("%s: its owner gets %s", kind, servertest.Encoded(t, stored))
-			}
-			seen := ben.OK(t, "blueprint.get", object{"id": id})
-			shown := at(seen, "blueprint_map.nodes").([]any)
-			if kept := at(shown[0], "config"); at(shown[0], "position.x") == nil || config["bearer_token"] != nil && len(kept.(object)) != len(config)-2 {
-				t.Errorf("%s: a stranger gets %s", kind, servertest.Encoded(t, shown))
-			}
-			run := ben.IDOf(t, "execution.executeBlueprintWithLogging", object{"nodes": shown, "options": object{"blueprintId": id}})
-			s.Advance(t, "0s")
-			input := object{"id": id, "blueprintId": id, "executionId": run, "nodes": shown, "options": object{"blueprintId": id}, "scope": "public", "title": "t", "blueprint_map": at(seen, "blueprint_map")}
-			for _, p := range s.RPC.Procedures() {
-				if in := servertest.Found(ben.Call(t, p.Name, input).Text, canary); len(in) > 0 {
-					t.Errorf("%s: %s shows it to a stranger in the forms %q", kind, p.Name, in)
+		t.Run(kind, func(t *testing.T) {
+			for _, config := range all {
+				nodes := []any{node("a", kind, config, "position", object{"x": 1})}
+				told := servertest.Encoded(t, ada.OK(t, "blueprint.validate", object{"blueprint_map": object{"nodes": nodes}}))
+				if config["bearer_token"] != nil && (!strings.Contains(told, `"bearer_token"`) || !strings.Contains(told, `"x-more"`)) {
+					t.Errorf("validate says %s", told)
 				}
+				id := ada.Blueprint(t, kind, nodes...)
+				ada.OK(t, "blueprint.update", object{"id": id, "visibility": "public"})
+				if stored := at(ada.OK(t, "blueprint.get", object{"id": id}), "blueprint_map.nodes"); servertest.Encoded(t, stored) != servertest.Encoded(t, nodes) {
+					t.Errorf("its owner gets %s", servertest.Encoded(t, stored))
+				}
+				seen := ben.OK(t, "blueprint.get", object{"id": id})
+				shown := at(seen, "blueprint_map.nodes").([]any)
+				if kept := at(shown[0], "config"); at(shown[0], "position.x") == nil || config["bearer_token"] != nil && len(kept.(object)) != len(config)-2 {
+					t.Errorf("a stranger gets %s", servertest.Encoded(t, shown))
+				}
+				run := ben.IDOf(t, "execution.executeBlueprintWithLogging", object{"nodes": shown, "options": object{"blueprintId": id}})
+				s.Advance(t, "0s")
+				input := object{"id": id, "blueprintId": id, "executionId": run, "nodes": shown, "options": object{"blueprintId": id}, "scope": "public", "title": "t", "blueprint_map": at(seen, "blueprint_map")}
+				for _, p := range s.RPC.Procedures() {
+					if in := servertest.Found(ben.Call(t, p.Name, input).Text, canary); len(in) > 0 {
+						t.Errorf("%s shows it to a stranger in the forms %q", p.Name, in)
+					}
+				}
+				ben.Refused(t, blueprint.CodeForbidden, "execution.executeBlueprintWithLogging", object{"nodes": append(shown, node("more", "merge", object{})), "options": object{"blueprintId": id}})
 			}
-			ben.Refused(t, blueprint.CodeForbidden, "execution.executeBlueprintWithLogging", object{"nodes": append(shown, node("more", "merge", object{})), "options": object{"blueprintId": id}})
-		}
+		})
 	}
 	s.Stop()
 	if in := servertest.Found(s.Logs.String(), canary); len(in) > 0 {
@@ -228,13 +232,15 @@ func TestEmailTriggerWarns(t *testing.T) {
 		options []func(*server.Options)
 		warns   bool
 	}{{nil, true}, {[]func(*server.Options){withMail}, false}} {
-		ada := servertest.New(t, c.options...).NewUser(t, "ada")
-		id := ada.Blueprint(t, "t", node("a", "merge", object{}))
-		made := ada.OK(t, "blueprintTriggers.create", object{"blueprintId": id, "triggerType": "email", "config": object{"allow_from": []any{"@example.org"}}})
-		if said, warned := made.(object)["warnings"]; warned != c.warns || c.warns && !strings.Contains(servertest.Encoded(t, said), "--smtp-addr") {
-			t.Errorf("it says %v", said)
-		}
-		servertest.Shape(t, "its senders", at(made, "config.allowFrom"), `["@example.org"]`)
+		t.Run(fmt.Sprint(c.warns), func(t *testing.T) {
+			ada := servertest.New(t, c.options...).NewUser(t, "ada")
+			id := ada.Blueprint(t, "t", node("a", "merge", object{}))
+			made := ada.OK(t, "blueprintTriggers.create", object{"blueprintId": id, "triggerType": "email", "config": object{"allow_from": []any{"@example.org"}}})
+			if said, warned := made.(object)["warnings"]; warned != c.warns || c.warns && !strings.Contains(servertest.Encoded(t, said), "--smtp-addr") {
+				t.Errorf("it says %v", said)
+			}
+			servertest.Shape(t, "its senders", at(made, "config.allowFrom"), `["@example.org"]`)
+		})
 	}
 }
 

@@ -51,31 +51,33 @@ func TestTriggerRecord(t *testing.T) {
 		{"api", `{"inputSchema": {"type": 5}}`, ``},
 		{"nothing", ``, ``},
 	} {
-		input := object{
-			"blueprintId": id, "triggerType": test.kind,
-			"id": s.IDs.UUID(), "is_active": false, "created_by": ben.ID, "blueprint_id": s.IDs.UUID(), "trigger_type": "manual", "cursor_at": 0,
-		}
-		if test.config != "" {
-			input["config"] = servertest.Decoded(t, test.config)
-		}
-		if test.want == "" {
-			message := ada.Refused(t, blueprint.CodeBadRequest, "blueprintTriggers.create", input)
-			if !strings.HasPrefix(message, "config") && !strings.HasPrefix(message, "triggerType") {
-				t.Errorf("%s %s: %q does not name the field", test.kind, test.config, message)
+		t.Run(test.kind+" "+test.config, func(t *testing.T) {
+			input := object{
+				"blueprintId": id, "triggerType": test.kind,
+				"id": s.IDs.UUID(), "is_active": false, "created_by": ben.ID, "blueprint_id": s.IDs.UUID(), "trigger_type": "manual", "cursor_at": 0,
 			}
-			continue
-		}
-		if test.want == "<any>" {
-			test.want = `"<any>"`
-		}
-		want := fmt.Sprintf(`{"id": "<uuid>", "blueprint_id": %q, "trigger_type": %q, "config": %s, "is_active": true, "created_by": %q}`, id, test.kind, test.want, ada.ID)
-		made := ada.OK(t, "blueprintTriggers.create", input).(object)
-		if _, warned := made["warnings"]; warned != (test.kind == "email" || strings.Contains(test.config, "anything")) {
-			t.Errorf("%s %s: warnings %v", test.kind, test.config, made["warnings"])
-		}
-		delete(made, "warnings")
-		servertest.Shape(t, test.kind+" "+test.config, made, want)
-		all = append(all, want)
+			if test.config != "" {
+				input["config"] = servertest.Decoded(t, test.config)
+			}
+			if test.want == "" {
+				message := ada.Refused(t, blueprint.CodeBadRequest, "blueprintTriggers.create", input)
+				if !strings.HasPrefix(message, "config") && !strings.HasPrefix(message, "triggerType") {
+					t.Errorf("%s %s: %q does not name the field", test.kind, test.config, message)
+				}
+				return
+			}
+			if test.want == "<any>" {
+				test.want = `"<any>"`
+			}
+			want := fmt.Sprintf(`{"id": "<uuid>", "blueprint_id": %q, "trigger_type": %q, "config": %s, "is_active": true, "created_by": %q}`, id, test.kind, test.want, ada.ID)
+			made := ada.OK(t, "blueprintTriggers.create", input).(object)
+			if _, warned := made["warnings"]; warned != (test.kind == "email" || strings.Contains(test.config, "anything")) {
+				t.Errorf("%s %s: warnings %v", test.kind, test.config, made["warnings"])
+			}
+			delete(made, "warnings")
+			servertest.Shape(t, test.kind+" "+test.config, made, want)
+			all = append(all, want)
+		})
 	}
 	servertest.Shape(t, "the list", ada.OK(t, "blueprintTriggers.list", object{"blueprintId": id}), "["+strings.Join(all, ",")+"]")
 	servertest.Shape(t, "an empty list", ada.OK(t, "blueprintTriggers.list", object{"blueprintId": ada.Blueprint(t, "other")}), "[]")
@@ -141,9 +143,11 @@ func TestPreview(t *testing.T) {
 	for input, field := range map[string]string{
 		`{"cron": ""}`: "cron", `{"cron": "* * * *"}`: "cron", `{"cron": "70/5 * * * *"}`: "cron", `{"cron": "0 0 30 2 *"}`: "cron", `{"cron": "0 0 L * *"}`: "cron", `{"cron": "* * * * *", "timezone": "Nowhere"}`: "timezone",
 	} {
-		if message := s.Root.Refused(t, blueprint.CodeBadRequest, preview, servertest.Decoded(t, input)); !strings.HasPrefix(message, field+": ") {
-			t.Errorf("%s: %q", input, message)
-		}
+		t.Run(input, func(t *testing.T) {
+			if message := s.Root.Refused(t, blueprint.CodeBadRequest, preview, servertest.Decoded(t, input)); !strings.HasPrefix(message, field+": ") {
+				t.Errorf("%q", message)
+			}
+		})
 	}
 }
 
@@ -204,15 +208,17 @@ func TestHistoryPages(t *testing.T) {
 		input    object
 		from, to int
 	}{{object{}, 0, 20}, {object{"limit": 100}, 0, 25}, {object{"offset": 20}, 20, 25}, {object{"limit": 3, "offset": 1}, 1, 4}, {object{"offset": 25}, 25, 25}} {
-		test.input["triggerId"] = trigger
-		answer := ada.OK(t, "blueprintTriggers.history", test.input)
-		var ids []string
-		for _, firing := range at(answer, "firings").([]any) {
-			ids = append(ids, at(firing, "id").(string))
-		}
-		if fmt.Sprint(ids) != fmt.Sprint(fired[test.from:test.to]) || at(answer, "total") != json.Number("25") {
-			t.Errorf("%v: %v of %v", test.input, ids, at(answer, "total"))
-		}
+		t.Run(fmt.Sprint(test.from, " ", test.to), func(t *testing.T) {
+			test.input["triggerId"] = trigger
+			answer := ada.OK(t, "blueprintTriggers.history", test.input)
+			var ids []string
+			for _, firing := range at(answer, "firings").([]any) {
+				ids = append(ids, at(firing, "id").(string))
+			}
+			if fmt.Sprint(ids) != fmt.Sprint(fired[test.from:test.to]) || at(answer, "total") != json.Number("25") {
+				t.Errorf("%v: %v of %v", test.input, ids, at(answer, "total"))
+			}
+		})
 	}
 }
 
@@ -244,9 +250,11 @@ func TestWebhookEndToEnd(t *testing.T) {
 	again := deliver(`{"name": "Ada"}`, "the secret", "Idempotency-Key", "one")
 	servertest.Shape(t, "a duplicate", again.Value, servertest.Encoded(t, first.Value))
 	for what, answer := range map[string]servertest.Reply{"wrong secret 401": deliver(`{}`, "another secret"), "not JSON 400": deliver(`{`, "the secret"), "no signature 401": nobody.Send(t, http.MethodPost, "/webhooks/blueprint/"+trigger, "{}")} {
-		if !strings.HasSuffix(what, fmt.Sprint(answer.Status)) || at(answer.Value, "success") != false || at(answer.Value, "error.code") == nil || at(answer.Value, "error.message") == nil {
-			t.Errorf("%s: %d %s", what, answer.Status, answer.Text)
-		}
+		t.Run(what, func(t *testing.T) {
+			if !strings.HasSuffix(what, fmt.Sprint(answer.Status)) || at(answer.Value, "success") != false || at(answer.Value, "error.code") == nil || at(answer.Value, "error.message") == nil {
+				t.Errorf("%d %s", answer.Status, answer.Text)
+			}
+		})
 	}
 	decisions := map[any]int{}
 	for _, firing := range at(ada.OK(t, "blueprintTriggers.history", object{"triggerId": trigger}), "firings").([]any) {
@@ -298,14 +306,16 @@ func TestAPITrigger(t *testing.T) {
 		{"a malformed id", ada.Send(t, http.MethodPost, "/v1/triggers/x/fire", `{}`), 400, blueprint.CodeBadRequest},
 		{"without a key", (servertest.Caller{Server: s}).Send(t, http.MethodPost, path, `{}`), 401, blueprint.CodeUnauthorized},
 	} {
-		if test.answer.Status != test.status || test.code != "" && at(test.answer.Value, "error.code") != string(test.code) {
-			t.Errorf("%s: %d %s", test.what, test.answer.Status, test.answer.Text)
-		}
-		if test.code != "" {
-			servertest.Shape(t, test.what, test.answer.Value, fmt.Sprintf(`{"error": {"code": %q, "message": "<text>"}}`, test.code))
-		} else {
-			servertest.Shape(t, test.what, test.answer.Value, servertest.Encoded(t, first.Value))
-		}
+		t.Run(test.what, func(t *testing.T) {
+			if test.answer.Status != test.status || test.code != "" && at(test.answer.Value, "error.code") != string(test.code) {
+				t.Errorf("%d %s", test.answer.Status, test.answer.Text)
+			}
+			if test.code != "" {
+				servertest.Shape(t, test.what, test.answer.Value, fmt.Sprintf(`{"error": {"code": %q, "message": "<text>"}}`, test.code))
+			} else {
+				servertest.Shape(t, test.what, test.answer.Value, servertest.Encoded(t, first.Value))
+			}
+		})
 	}
 	answer := ada.OK(t, "blueprintTriggers.history", object{"triggerId": trigger})
 	for _, firing := range at(answer, "firings").([]any) {

@@ -3,6 +3,7 @@ package api
 import (
 	"bytes"
 	"compress/gzip"
+	"fmt"
 	"io"
 	"strings"
 	"testing"
@@ -39,11 +40,13 @@ func TestTrailingSlash(t *testing.T) {
 		{ada, "/v1/triggers/" + api + "/fire", 202},
 		{ada, "/v1/triggers/" + id + "/fire", 404},
 	} {
-		for _, slash := range []string{"", "/"} {
-			if got := c.who.Send(t, "POST", c.path+slash, "{}"); got.Status != c.status {
-				t.Errorf("%s: %d %s, want %d", c.path+slash, got.Status, got.Text, c.status)
+		t.Run(fmt.Sprint(c.path, " ", c.status), func(t *testing.T) {
+			for _, slash := range []string{"", "/"} {
+				if got := c.who.Send(t, "POST", c.path+slash, "{}"); got.Status != c.status {
+					t.Errorf("%s: %d %s, want %d", c.path+slash, got.Status, got.Text, c.status)
+				}
 			}
-		}
+		})
 	}
 }
 
@@ -65,10 +68,12 @@ func TestContentEncoding(t *testing.T) {
 		{"POST", "/clock/advance", `"code":"UNSUPPORTED_MEDIA_TYPE"`},
 		{"GET", "/files/x", `"code":"UNSUPPORTED_MEDIA_TYPE"`},
 	} {
-		got := ada.Send(t, c.method, c.path, `{"json":{"title":"x"}}`, "Content-Encoding", "gzip")
-		if got.Status != 415 || !strings.Contains(got.Text, c.part) {
-			t.Errorf("%s %s: %d %s", c.method, c.path, got.Status, got.Text)
-		}
+		t.Run(c.path, func(t *testing.T) {
+			got := ada.Send(t, c.method, c.path, `{"json":{"title":"x"}}`, "Content-Encoding", "gzip")
+			if got.Status != 415 || !strings.Contains(got.Text, c.part) {
+				t.Errorf("%s %s: %d %s", c.method, c.path, got.Status, got.Text)
+			}
+		})
 	}
 	for _, path := range []string{"/healthz", "/readyz"} { // which read no body
 		if got := ada.Send(t, "GET", path, "", "Content-Encoding", "br"); got.Status != 200 {
@@ -98,16 +103,21 @@ func TestCompressedAnswers(t *testing.T) {
 		{"POST", "/webhooks/blueprint/" + hook, "{}"},
 		{"POST", "/mcp", `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}}`},
 	} {
-		headers := []string{"Accept", "application/json, text/event-stream", "Accept-Encoding"}
-		plain := ada.Send(t, c.method, c.path, c.body, append(headers, "identity")...)
-		packed := ada.Send(t, c.method, c.path, c.body, append(headers, "gzip")...)
-		reader, err := gzip.NewReader(bytes.NewReader([]byte(packed.Text)))
-		if err != nil {
-			t.Fatalf("%s: %v, %v", c.path, err, packed.Header)
-		}
-		text, err := io.ReadAll(reader)
-		if err != nil || string(text) != plain.Text || plain.Status != packed.Status || plain.Header.Get("Content-Encoding") != "" || packed.Header.Get("Vary") == "" {
-			t.Errorf("%s: %v, %d %d, %d and %d bytes", c.path, err, plain.Status, packed.Status, len(text), len(plain.Text))
-		}
+		t.Run(c.path, func(t *testing.T) {
+			headers := []string{"Accept", "application/json, text/event-stream", "Accept-Encoding"}
+			plain := ada.Send(t, c.method, c.path, c.body, append(headers, "identity")...)
+			packed := ada.Send(t, c.method, c.path, c.body, append(headers, "gzip")...)
+			reader, err := gzip.NewReader(bytes.NewReader([]byte(packed.Text)))
+			if err != nil {
+				t.Fatalf("%v, %v", err, packed.Header)
+			}
+			text, err := io.ReadAll(reader)
+			if err != nil || string(text) != plain.Text || plain.Status != packed.Status {
+				t.Errorf("%v, %d and %d bytes, packed %d and %d bytes; want the same", err, plain.Status, len(plain.Text), packed.Status, len(text))
+			}
+			if encoding, vary := plain.Header.Get("Content-Encoding"), packed.Header.Get("Vary"); encoding != "" || vary == "" {
+				t.Errorf("encoding %q of the plain one, Vary %q of the packed one; want none and one", encoding, vary)
+			}
+		})
 	}
 }

@@ -76,13 +76,15 @@ func TestDataOfStrangers(t *testing.T) {
 		"human":    ada.Call(t, "execution.resume", object{"executionId": runs["human"], "input": object{"x": 1}}),
 		"retry":    ada.Call(t, "execution.retry", object{"executionId": runs["failed"], "fromNodeId": "say"}),
 	} {
-		if call.Status != 200 || strings.Contains(call.Text, canary) {
-			t.Errorf("%s: %d %s", name, call.Status, call.Text)
-		}
-		if name == "retry" {
-			runs["retried"] = at(call.Payload(), "executionId").(string)
-			ada.Await(t, runs["retried"], blueprint.StatusFailed)
-		}
+		t.Run(name, func(t *testing.T) {
+			if call.Status != 200 || strings.Contains(call.Text, canary) {
+				t.Errorf("%d %s", call.Status, call.Text)
+			}
+			if name == "retry" {
+				runs["retried"] = at(call.Payload(), "executionId").(string)
+				ada.Await(t, runs["retried"], blueprint.StatusFailed)
+			}
+		})
 	}
 	ada.Call(t, "blueprint.execute", object{"id": id, "inputData": object{"secret": "ada's own", "then": "fail"}})
 	s.Advance(t, "0s")

@@ -67,12 +67,14 @@ func TestJudgeLines(t *testing.T) {
 		{"somebody unknown", nil, []line{{"l", "x", update, "blueprint", "b", "api", nil}}, "does not exist", 0},
 	}
 	for _, c := range cases {
-		b := newBook("test", io.Discard)
-		b.outages = []outage{{from: at(100), to: at(150)}, {from: at(300), to: at(350), asked: true}}
-		b.judgeLines(&minutes{all: c.deeds}, c.lines, map[string]string{"": "", "a": "admin"})
-		if first(b) != map[bool]string{true: "I17"}[c.want != ""] || c.want != "" && !strings.Contains(b.violations[0].Text, c.want) || b.counts.LinesMissed != c.missed {
-			t.Errorf("%s: violations %v, %d missed; want %q and %d", c.name, b.violations, b.counts.LinesMissed, c.want, c.missed)
-		}
+		t.Run(c.name, func(t *testing.T) {
+			b := newBook("test", io.Discard)
+			b.outages = []outage{{from: at(100), to: at(150)}, {from: at(300), to: at(350), asked: true}}
+			b.judgeLines(&minutes{all: c.deeds}, c.lines, map[string]string{"": "", "a": "admin"})
+			if first(b) != map[bool]string{true: "I17"}[c.want != ""] || c.want != "" && !strings.Contains(b.violations[0].Text, c.want) || b.counts.LinesMissed != c.missed {
+				t.Errorf("violations %v, %d missed; want %q and %d", b.violations, b.counts.LinesMissed, c.want, c.missed)
+			}
+		})
 	}
 }
 
@@ -92,16 +94,18 @@ func TestNote(t *testing.T) {
 		{"not sent", "blueprint.create", "none", answer{Err: process.ErrDown}},
 		{"unknown", "blueprint.paint", "none", made},
 	} {
-		m := &minutes{}
-		got := "none"
-		if d := m.note(byKey, now(), c.action, object{"id": "x", "triggerId": "x"}, c.a); d != nil {
-			if got = strings.TrimSuffix(d.target+" "+d.run, " "); !d.sure {
-				got += " unsure"
+		t.Run(c.name, func(t *testing.T) {
+			m := &minutes{}
+			got := "none"
+			if d := m.note(byKey, now(), c.action, object{"id": "x", "triggerId": "x"}, c.a); d != nil {
+				if got = strings.TrimSuffix(d.target+" "+d.run, " "); !d.sure {
+					got += " unsure"
+				}
 			}
-		}
-		if got != c.want || (len(m.unknown) == 1) != (c.name == "unknown") {
-			t.Errorf("%s: %q %v, want %q", c.name, got, m.unknown, c.want)
-		}
+			if got != c.want || (len(m.unknown) == 1) != (c.name == "unknown") {
+				t.Errorf("%q %v, want %q", got, m.unknown, c.want)
+			}
+		})
 	}
 }
 
@@ -115,18 +119,20 @@ func TestLines(t *testing.T) {
 	}{
 		{"whole", 150, 1, 0, 200}, {"miscounted", 151, 1, 1, 200}, {"twice", 150, 0, 1, 200}, {"refused", 150, 1, 1, 403},
 	} {
-		b := newBook("test", io.Discard)
-		lines := b.lines(func(input object) answer {
-			offset := input["offset"].(int)
-			var entries []any
-			for i := offset; i < min(150, offset+100); i++ {
-				entries = append(entries, object{"id": strings.Repeat("x", 1+i*c.step%150)})
+		t.Run(c.name, func(t *testing.T) {
+			b := newBook("test", io.Discard)
+			lines := b.lines(func(input object) answer {
+				offset := input["offset"].(int)
+				var entries []any
+				for i := offset; i < min(150, offset+100); i++ {
+					entries = append(entries, object{"id": strings.Repeat("x", 1+i*c.step%150)})
+				}
+				return answer{Status: c.status, Value: object{"entries": entries, "total": float64(c.total)}}
+			}, "")
+			if (len(b.violations) > 0) != (c.want > 0) || c.status == http.StatusOK && len(lines) != 150 {
+				t.Errorf("%d lines, violations %v", len(lines), b.violations)
 			}
-			return answer{Status: c.status, Value: object{"entries": entries, "total": float64(c.total)}}
-		}, "")
-		if (len(b.violations) > 0) != (c.want > 0) || c.status == http.StatusOK && len(lines) != 150 {
-			t.Errorf("%s: %d lines, violations %v", c.name, len(lines), b.violations)
-		}
+		})
 	}
 }
 
@@ -183,13 +189,15 @@ func TestJudgeContent(t *testing.T) {
 		{"one that was acknowledged", []line{run}, content{}, "e", false}, // for which there is I1
 	}
 	for _, c := range cases {
-		b := newBook("test", io.Discard)
-		m := &minutes{}
-		if c.sure != "" {
-			m.all = append(m.all, &deed{action: "execution.cancel", target: c.sure, sure: true})
-		}
-		if b.judgeContent(m, c.lines, c.stored); (first(b) == "I17") != c.want {
-			t.Errorf("%s: violations %v", c.name, b.violations)
-		}
+		t.Run(c.name, func(t *testing.T) {
+			b := newBook("test", io.Discard)
+			m := &minutes{}
+			if c.sure != "" {
+				m.all = append(m.all, &deed{action: "execution.cancel", target: c.sure, sure: true})
+			}
+			if b.judgeContent(m, c.lines, c.stored); (first(b) == "I17") != c.want {
+				t.Errorf("violations %v", b.violations)
+			}
+		})
 	}
 }

@@ -66,11 +66,13 @@ func TestJudgeFamilies(t *testing.T) {
 		{"made up", func(b *book) { saw(b, "p", "completed", "", gave("run", "c")) }, "I14"},
 	}
 	for _, c := range cases {
-		b := newBook("test", io.Discard)
-		c.make(b)
-		if b.judgeFamilies(); first(b) != c.want {
-			t.Errorf("%s: violations %v, want %q", c.name, b.violations, c.want)
-		}
+		t.Run(c.name, func(t *testing.T) {
+			b := newBook("test", io.Discard)
+			c.make(b)
+			if b.judgeFamilies(); first(b) != c.want {
+				t.Errorf("violations %v, want %q", b.violations, c.want)
+			}
+		})
 	}
 }
 
@@ -89,14 +91,16 @@ func TestJudgeEvents(t *testing.T) {
 		{"raised by nobody", "", map[string]string{"q/emit": "l"}, "I7"},
 	}
 	for _, c := range cases {
-		b := newBook("test", io.Discard)
-		r := saw(b, "p", "completed", "")
-		if c.delivered != "" {
-			r.done["each[0]/emit"] = finished{step: fmt.Sprintf(`{"nodeType":"emit-event","output":%s}`, raised(c.delivered)[2])}
-		}
-		if b.judgeEvents(c.heard); first(b) != c.want {
-			t.Errorf("%s: violations %v, want %q", c.name, b.violations, c.want)
-		}
+		t.Run(c.name, func(t *testing.T) {
+			b := newBook("test", io.Discard)
+			r := saw(b, "p", "completed", "")
+			if c.delivered != "" {
+				r.done["each[0]/emit"] = finished{step: fmt.Sprintf(`{"nodeType":"emit-event","output":%s}`, raised(c.delivered)[2])}
+			}
+			if b.judgeEvents(c.heard); first(b) != c.want {
+				t.Errorf("violations %v, want %q", b.violations, c.want)
+			}
+		})
 	}
 }
 
@@ -107,8 +111,10 @@ func TestAddresses(t *testing.T) {
 		{"each[{{index}}]/call", "each/call", "each", "each[{{index}}]/z"},
 		{"a[1]/b[22]/c", "a/b/c", "a[1]/b", "a[1]/b[22]/z"},
 	} {
-		if got := [3]string{pattern(c.address), around(c.address), beside(c.address, "a/b/z")}; got != [3]string{c.pattern, c.around, c.beside} {
-			t.Errorf("%s: %q", c.address, got)
-		}
+		t.Run(c.address, func(t *testing.T) {
+			if got := [3]string{pattern(c.address), around(c.address), beside(c.address, "a/b/z")}; got != [3]string{c.pattern, c.around, c.beside} {
+				t.Errorf("%q", got)
+			}
+		})
 	}
 }

@@ -20,11 +20,13 @@ func TestReadHours(t *testing.T) {
 		{"an hour too much", bucket("1970-01-01T01:00:00.000Z", 2, 0), bucket("", 1, 1), "I18"},
 		{"at no time", bucket("soon", 2, 0), bucket("", 1, 1), "I18"},
 	} {
-		b, told := newBook("test", io.Discard), map[hour]ends{}
-		b.readHours(told, "b", object{"buckets": []any{bucket("1970-01-01T00:00:00Z", 1, 1), c.second}, "totals": c.totals})
-		if first(b) != c.want || told[hour{"b", 0}] != (ends{1, 1}) || c.want == "" && told[hour{"b", 1}] != (ends{2, 0}) {
-			t.Errorf("%s: %v, violations %v", c.name, told, b.violations)
-		}
+		t.Run(c.name, func(t *testing.T) {
+			b, told := newBook("test", io.Discard), map[hour]ends{}
+			b.readHours(told, "b", object{"buckets": []any{bucket("1970-01-01T00:00:00Z", 1, 1), c.second}, "totals": c.totals})
+			if first(b) != c.want || told[hour{"b", 0}] != (ends{1, 1}) || c.want == "" && told[hour{"b", 1}] != (ends{2, 0}) {
+				t.Errorf("%v, violations %v", told, b.violations)
+			}
+		})
 	}
 }
 
@@ -49,9 +51,11 @@ func TestJudgeEnds(t *testing.T) {
 		{"nobody was told", map[hour]ends{two: {3, 1}}, both(3), map[string]bool{"o": true}, nil, "I18"},
 		{"of a deleted blueprint", map[hour]ends{two: {3, 1}}, both(3), map[string]bool{"o": true}, map[string]bool{"b": true}, ""},
 	} {
-		b := newBook("test", io.Discard)
-		if b.judgeEnds(c.told, c.ended, c.asked, c.gone); first(b) != c.want {
-			t.Errorf("%s: violations %v, want %q", c.name, b.violations, c.want)
-		}
+		t.Run(c.name, func(t *testing.T) {
+			b := newBook("test", io.Discard)
+			if b.judgeEnds(c.told, c.ended, c.asked, c.gone); first(b) != c.want {
+				t.Errorf("violations %v, want %q", b.violations, c.want)
+			}
+		})
 	}
 }

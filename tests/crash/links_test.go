@@ -35,11 +35,13 @@ func TestJudgeLinks(t *testing.T) {
 		{"nothing", nil, false, "I13"},
 	}
 	for _, c := range cases {
-		b := newBook("test", io.Discard)
-		l := &links{published: 2, tried: 3, scratch: map[string]string{"3": made, "4": deleted, "5": unsure}, all: []*link{{name: "guarded", kind: "http", id: "1"}, {name: "chat", kind: "slack", id: "2"}}}
-		if l.judge(b, c.listing, 2, c.still); first(b) != c.want {
-			t.Errorf("%s: violations %v, want %q", c.name, b.violations, c.want)
-		}
+		t.Run(c.name, func(t *testing.T) {
+			b := newBook("test", io.Discard)
+			l := &links{published: 2, tried: 3, scratch: map[string]string{"3": made, "4": deleted, "5": unsure}, all: []*link{{name: "guarded", kind: "http", id: "1"}, {name: "chat", kind: "slack", id: "2"}}}
+			if l.judge(b, c.listing, 2, c.still); first(b) != c.want {
+				t.Errorf("violations %v, want %q", b.violations, c.want)
+			}
+		})
 	}
 }
 
@@ -50,10 +52,12 @@ func TestKeepsSecrets(t *testing.T) {
 		texts[base64.StdEncoding.EncodeToString([]byte(before+secret+"!"))] = true
 	}
 	for text, leaks := range texts {
-		b := newBook("test", io.Discard)
-		if b.keepsSecrets("", "a text", text); (first(b) == "I13") != leaks {
-			t.Errorf("%q: violations %v", text, b.violations)
-		}
+		t.Run(text, func(t *testing.T) {
+			b := newBook("test", io.Discard)
+			if b.keepsSecrets("", "a text", text); (first(b) == "I13") != leaks {
+				t.Errorf("violations %v", b.violations)
+			}
+		})
 	}
 }
 
@@ -78,13 +82,15 @@ func TestCredentials(t *testing.T) {
 		{"a made up token", "identity", "other", "/", "", false},
 	}
 	for _, c := range cases {
-		r := httptest.NewRequest(http.MethodPost, c.url, strings.NewReader(c.body))
-		if c.shown != "" {
-			r.Header.Set("Authorization", "Bearer "+c.shown)
-		}
-		if _, _, wrong := l.credentials(r, c.connection); (wrong == "") != c.good {
-			t.Errorf("%s: %q", c.name, wrong)
-		}
+		t.Run(c.name, func(t *testing.T) {
+			r := httptest.NewRequest(http.MethodPost, c.url, strings.NewReader(c.body))
+			if c.shown != "" {
+				r.Header.Set("Authorization", "Bearer "+c.shown)
+			}
+			if _, _, wrong := l.credentials(r, c.connection); (wrong == "") != c.good {
+				t.Errorf("%q", wrong)
+			}
+		})
 	}
 }
 
@@ -110,14 +116,16 @@ func TestJudgeEffect(t *testing.T) {
 		{"with a secret", []entry{{Kind: "mail", Key: "exec_1/each[0]/mail", Node: "each/mail", Status: 200, Wrong: "a letter holds a secret"}}, nil, 0, "I13"},
 	}
 	for _, c := range cases {
-		s := newScene(options{}, "test", t.TempDir(), newScreen(io.Discard, 0))
-		r := s.book.knows("exec_1", "logged", &shape{once: map[string]bool{"each/mail": true}})
-		r.retries["each[0]/mail"] = c.retries
-		if c.before == nil {
-			c.before = map[string]string{}
-		}
-		if s.judgeEffect(effect{"mail", "exec_1/each[0]/mail"}, c.entries, c.before); first(s.book) != c.want {
-			t.Errorf("%s: violations %v, want %q", c.name, s.book.violations, c.want)
-		}
+		t.Run(c.name, func(t *testing.T) {
+			s := newScene(options{}, "test", t.TempDir(), newScreen(io.Discard, 0))
+			r := s.book.knows("exec_1", "logged", &shape{once: map[string]bool{"each/mail": true}})
+			r.retries["each[0]/mail"] = c.retries
+			if c.before == nil {
+				c.before = map[string]string{}
+			}
+			if s.judgeEffect(effect{"mail", "exec_1/each[0]/mail"}, c.entries, c.before); first(s.book) != c.want {
+				t.Errorf("violations %v, want %q", s.book.violations, c.want)
+			}
+		})
 	}
 }

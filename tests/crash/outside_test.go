@@ -21,14 +21,16 @@ func TestSpans(t *testing.T) {
 		"three over a long one":     {[][2]int64{{0, 100}, {5, 20}, {30, 40}}, ""},
 		"a short one within others": {[][2]int64{{0, 100}, {5, 90}, {30, 40}}, "I16"},
 	} {
-		b, spans := newBook("test", io.Discard), map[string]*span{}
-		for i, one := range c.spans {
-			id := fmt.Sprint("exec_", i)
-			spans[id] = &span{id, one[0], one[1]}
-		}
-		if b.judgeSpans(spans); first(b) != c.want {
-			t.Errorf("%s: %v, want %q", name, b.violations, c.want)
-		}
+		t.Run(name, func(t *testing.T) {
+			b, spans := newBook("test", io.Discard), map[string]*span{}
+			for i, one := range c.spans {
+				id := fmt.Sprint("exec_", i)
+				spans[id] = &span{id, one[0], one[1]}
+			}
+			if b.judgeSpans(spans); first(b) != c.want {
+				t.Errorf("%v, want %q", b.violations, c.want)
+			}
+		})
 	}
 }
 
@@ -51,20 +53,22 @@ func TestListeners(t *testing.T) {
 		"a change without answer":   {[]string{heard(done, "of", "good"), heard(failed, "of", "bad"), heard(change, "version", "1.0.1")}, 0, 1, ""},
 		"a listener without a word": {[]string{heard(done, "of", "good"), heard(failed, "of", "bad"), heard(done, "other", "x")}, 0, 0, "I7"},
 	} {
-		b, shapes := newBook("test", io.Discard), map[string]*shape{}
-		for _, one := range listenerShapes("http://ledger") {
-			shapes[one.name] = one
-		}
-		b.knows("good", "logged", shapes[spoken]).status = "completed"
-		b.knows("bad", "logged", shapes[spoken]).status = "failed"
-		for i, line := range c.heard {
-			parts := strings.Fields(line)
-			r := b.knows(fmt.Sprint("exec_", i), "", shapes[parts[0]])
-			r.done["before"] = finished{step: fmt.Sprintf(`{"output":{%q:%q}}`, parts[1], parts[2])}
-		}
-		if b.judgeListeners(func(string) bool { return true }, c.acknowledged, c.tried); first(b) != c.want {
-			t.Errorf("%s: %v, want %q", name, b.violations, c.want)
-		}
+		t.Run(name, func(t *testing.T) {
+			b, shapes := newBook("test", io.Discard), map[string]*shape{}
+			for _, one := range listenerShapes("http://ledger") {
+				shapes[one.name] = one
+			}
+			b.knows("good", "logged", shapes[spoken]).status = "completed"
+			b.knows("bad", "logged", shapes[spoken]).status = "failed"
+			for i, line := range c.heard {
+				parts := strings.Fields(line)
+				r := b.knows(fmt.Sprint("exec_", i), "", shapes[parts[0]])
+				r.done["before"] = finished{step: fmt.Sprintf(`{"output":{%q:%q}}`, parts[1], parts[2])}
+			}
+			if b.judgeListeners(func(string) bool { return true }, c.acknowledged, c.tried); first(b) != c.want {
+				t.Errorf("%v, want %q", b.violations, c.want)
+			}
+		})
 	}
 }
 
@@ -80,16 +84,18 @@ func TestKeyring(t *testing.T) {
 		"replaced":        {&keyring{number: 3, before: 2}, "23", 1},
 		"perhaps already": {&keyring{number: 3, before: 2, unsure: true}, "3", 2},
 	} {
-		for range 50 {
-			number, _, giveBack := c.ring.take(random)
-			giveBack()
-			if !strings.Contains(c.want, fmt.Sprint(number)) {
-				t.Errorf("%s: took %d", name, number)
+		t.Run(name, func(t *testing.T) {
+			for range 50 {
+				number, _, giveBack := c.ring.take(random)
+				giveBack()
+				if !strings.Contains(c.want, fmt.Sprint(number)) {
+					t.Errorf("took %d", number)
+				}
 			}
-		}
-		if c.gone > 0 && !c.ring.isGone(c.gone) || c.ring.isGone(c.gone+1) {
-			t.Errorf("%s: gone %d", name, c.gone)
-		}
+			if c.gone > 0 && !c.ring.isGone(c.gone) || c.ring.isGone(c.gone+1) {
+				t.Errorf("gone %d", c.gone)
+			}
+		})
 	}
 }
 

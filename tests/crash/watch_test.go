@@ -119,13 +119,15 @@ func TestJudgeEdition(t *testing.T) {
 		{"", 0, 5, "I11"},
 	}
 	for _, c := range cases {
-		b := newBook("test", io.Discard)
-		r := b.knows("exec_1", "fired", &shape{name: edited})
-		r.least = c.least
-		b.judgeEdition(r, c.text, c.tried)
-		if got := first(b); got != c.want {
-			t.Errorf("%+v: violations %v", c, b.violations)
-		}
+		t.Run(fmt.Sprint(c.text, " ", c.least), func(t *testing.T) {
+			b := newBook("test", io.Discard)
+			r := b.knows("exec_1", "fired", &shape{name: edited})
+			r.least = c.least
+			b.judgeEdition(r, c.text, c.tried)
+			if got := first(b); got != c.want {
+				t.Errorf("%+v: violations %v", c, b.violations)
+			}
+		})
 	}
 }
 
@@ -147,12 +149,14 @@ func TestJudgeStored(t *testing.T) {
 		want                     string
 	}{{3, 3, 3, ""}, {4, 3, 4, ""}, {2, 3, 4, "I1"}, {5, 3, 4, "I1"}}
 	for _, c := range cases {
-		b := newBook("test", io.Discard)
-		a := read(t, `[{"config":{"values":{"edition":`+string(rune('0'+c.stored))+`}}}]`)
-		b.judgeStored(a.Value.([]any), c.published, c.tried)
-		if got := first(b); got != c.want {
-			t.Errorf("%+v: violations %v", c, b.violations)
-		}
+		t.Run(fmt.Sprint(c.stored), func(t *testing.T) {
+			b := newBook("test", io.Discard)
+			a := read(t, `[{"config":{"values":{"edition":`+string(rune('0'+c.stored))+`}}}]`)
+			b.judgeStored(a.Value.([]any), c.published, c.tried)
+			if got := first(b); got != c.want {
+				t.Errorf("%+v: violations %v", c, b.violations)
+			}
+		})
 	}
 	b := newBook("test", io.Discard)
 	if b.judgeStored(nil, 1, 1); first(b) != "I1" {
@@ -176,11 +180,13 @@ func TestJudgeIntruder(t *testing.T) {
 		{"another complaint", 1, "error: port in use\nhint: choose another\n", "up"},
 	}
 	for _, c := range cases {
-		b := newBook("test", io.Discard)
-		b.judgeIntruder("/x/blueprintd.db", c.code, c.text)
-		if got := first(b); got != c.want {
-			t.Errorf("%s: violations %v", c.name, b.violations)
-		}
+		t.Run(c.name, func(t *testing.T) {
+			b := newBook("test", io.Discard)
+			b.judgeIntruder("/x/blueprintd.db", c.code, c.text)
+			if got := first(b); got != c.want {
+				t.Errorf("violations %v", b.violations)
+			}
+		})
 	}
 }
 
@@ -267,12 +273,14 @@ func TestJudgeWork(t *testing.T) {
 		{"no ticks", func(c *counts) { c.Ticks = 0 }, "", "I10"},
 	}
 	for _, c := range cases {
-		if got := judge(enoughForAll, false, c.change); got != c.want {
-			t.Errorf("%s: %q, want %q", c.name, got, c.want)
-		}
-		if got := judge(enoughForAll, true, c.change); got != c.later {
-			t.Errorf("%s, under a virtual clock: %q, want %q", c.name, got, c.later)
-		}
+		t.Run(c.name, func(t *testing.T) {
+			if got := judge(enoughForAll, false, c.change); got != c.want {
+				t.Errorf("%q, want %q", got, c.want)
+			}
+			if got := judge(enoughForAll, true, c.change); got != c.later {
+				t.Errorf("%s, under a virtual clock: %q, want %q", c.name, got, c.later)
+			}
+		})
 	}
 	if got := judge(enoughForAll-1, false, func(c *counts) { c.Updates = 0 }); got != "" {
 		t.Errorf("a short run is held to every part of the load: %s", got)

@@ -305,9 +305,11 @@ func TestBadPlaces(t *testing.T) {
 		{filepath.Join(file, "my.db"), file},
 		{"/proc/my.db", "/proc"},
 	} {
-		if text := refusedBy(t, false, "serve", "--addr", "127.0.0.1:0", "--db", test.path); !strings.Contains(text, test.says) {
-			t.Errorf("%s: it says, without %q: %s", test.path, test.says, text)
-		}
+		t.Run(test.path, func(t *testing.T) {
+			if text := refusedBy(t, false, "serve", "--addr", "127.0.0.1:0", "--db", test.path); !strings.Contains(text, test.says) {
+				t.Errorf("it says, without %q: %s", test.says, text)
+			}
+		})
 	}
 }
 

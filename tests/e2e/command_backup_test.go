@@ -23,10 +23,12 @@ func TestBackupTarget(t *testing.T) {
 		{file, "exists already", "--force"},
 		{filepath.Join(file, "b"), "is not a folder", "another name for the backup"},
 	} {
-		r := process.Run(t, "backup", test.target, "--db", database)
-		if _, hint, _ := strings.Cut(r.Err, "hint: "); r.Code != exitFailed || !strings.Contains(r.Err, test.says) || !strings.Contains(hint, test.hint) || strings.Contains(hint, "database") {
-			t.Errorf("backup %s: exit code %d: %s", test.target, r.Code, r.Said())
-		}
+		t.Run(test.target, func(t *testing.T) {
+			r := process.Run(t, "backup", test.target, "--db", database)
+			if _, hint, _ := strings.Cut(r.Err, "hint: "); r.Code != exitFailed || !strings.Contains(r.Err, test.says) || !strings.Contains(hint, test.hint) || strings.Contains(hint, "database") {
+				t.Errorf("backup %s: exit code %d: %s", test.target, r.Code, r.Said())
+			}
+		})
 	}
 }
 

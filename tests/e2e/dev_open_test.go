@@ -44,9 +44,11 @@ func TestDevOpen(t *testing.T) {
 		t.Errorf("shown is %q: %s %v", page, text, err)
 	}
 	for path, want := range map[string]fs.FileMode{page: 0o600, filepath.Dir(page): 0o700} {
-		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != want {
-			t.Errorf("%s: %v %v", path, info, err)
-		}
+		t.Run(path, func(t *testing.T) {
+			if info, err := os.Stat(path); err != nil || info.Mode().Perm() != want {
+				t.Errorf("%v %v", info, err)
+			}
+		})
 	}
 	jar, _ := cookiejar.New(nil)
 	mine, other := process.Browser{Client: &http.Client{Jar: jar}, Root: d.host}, process.Browser{Client: &http.Client{}, Root: d.host}

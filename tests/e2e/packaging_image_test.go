@@ -58,19 +58,23 @@ func TestImageFolder(t *testing.T) {
 		{"image", "image/root/blueprintd", ""},
 		{"image", "linked", "linked is not static"},
 	} {
-		script := process.File(t, "packaging/image.sh")
-		cmd := exec.Command("sh", script, c.folder, c.program)
-		var errs bytes.Buffer
-		cmd.Dir, cmd.Stderr, cmd.Env = dir, &errs, append(os.Environ(), "CA_BUNDLE="+filepath.Join(dir, "roots.pem"))
-		err := cmd.Run()
-		if (err == nil) != (c.want == "") || !strings.Contains(errs.String(), c.want) || err != nil && !strings.Contains(errs.String(), "\nhint: ") {
-			t.Errorf("image.sh %s %s: %v %s, want %q", c.folder, c.program, err, errs.String(), c.want)
-		}
+		t.Run(c.folder+" "+c.program, func(t *testing.T) {
+			script := process.File(t, "packaging/image.sh")
+			cmd := exec.Command("sh", script, c.folder, c.program)
+			var errs bytes.Buffer
+			cmd.Dir, cmd.Stderr, cmd.Env = dir, &errs, append(os.Environ(), "CA_BUNDLE="+filepath.Join(dir, "roots.pem"))
+			err := cmd.Run()
+			if (err == nil) != (c.want == "") || !strings.Contains(errs.String(), c.want) || err != nil && !strings.Contains(errs.String(), "\nhint: ") {
+				t.Errorf("image.sh %s %s: %v %s, want %q", c.folder, c.program, err, errs.String(), c.want)
+			}
+		})
 	}
 	for name, want := range map[string]string{"mine/root/notes.txt": "mine", "image/root/blueprintd": elf(1), "image/root/etc/ssl/certs/ca-certificates.crt": "roots"} {
-		if got, err := os.ReadFile(filepath.Join(dir, name)); err != nil || string(got) != want {
-			t.Errorf("%s: %q %v", name, got, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			if got, err := os.ReadFile(filepath.Join(dir, name)); err != nil || string(got) != want {
+				t.Errorf("%q %v", got, err)
+			}
+		})
 	}
 	if rest, err := filepath.Glob(filepath.Join(dir, "image", ".new*")); err != nil || len(rest) > 0 {
 		t.Errorf("left: %v %v", rest, err)

@@ -1,6 +1,7 @@
 package faultfs
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"strings"
 	"syscall"
@@ -69,31 +70,35 @@ func TestPowerCutForgetsWhatWasNotSynced(t *testing.T) {
 		{"create a; write one a; sync a; link a b; folder; unlink a", "b=one", "a=one b=one"},
 		{"create a; folder; create b; write two b; sync b; rename b a", "a=two", "a="},
 	} {
-		d := New(nil)
-		do(t, d, test.steps)
-		if got := texts(d.Now()); got != test.now {
-			t.Errorf("%s: now %q, want %q", test.steps, got, test.now)
-		}
-		if got := texts(d.Cut(LoseAll, rand.New(rand.NewPCG(1, 1)))); got != test.left {
-			t.Errorf("%s: after a cut %q, want %q", test.steps, got, test.left)
-		}
+		t.Run(test.steps, func(t *testing.T) {
+			d := New(nil)
+			do(t, d, test.steps)
+			if got := texts(d.Now()); got != test.now {
+				t.Errorf("now %q, want %q", got, test.now)
+			}
+			if got := texts(d.Cut(LoseAll, rand.New(rand.NewPCG(1, 1)))); got != test.left {
+				t.Errorf("after a cut %q, want %q", got, test.left)
+			}
+		})
 	}
 }
 
 func TestLossesKeepSomeOfWhatWasNotSynced(t *testing.T) {
 	for loss, all := range map[Loss]string{LoseSome: " a b c ab ac bc abc", LoseTail: " a ab abc"} {
-		seen := map[string]bool{}
-		for seed := range uint64(300) {
-			d := New(Image{"f": {}})
-			do(t, d, "write a f; write b f; write c f")
-			left := string(d.Cut(loss, rand.New(rand.NewPCG(seed, 2)))["f"].Data)
-			seen[strings.ReplaceAll(left, "\x00", "")] = true
-		}
-		for _, want := range strings.Split(all, " ") {
-			if !seen[want] {
-				t.Errorf("%s never left %q", loss, want)
+		t.Run(fmt.Sprint(loss), func(t *testing.T) {
+			seen := map[string]bool{}
+			for seed := range uint64(300) {
+				d := New(Image{"f": {}})
+				do(t, d, "write a f; write b f; write c f")
+				left := string(d.Cut(loss, rand.New(rand.NewPCG(seed, 2)))["f"].Data)
+				seen[strings.ReplaceAll(left, "\x00", "")] = true
 			}
-		}
+			for _, want := range strings.Split(all, " ") {
+				if !seen[want] {
+					t.Errorf("%s never left %q", loss, want)
+				}
+			}
+		})
 	}
 }
 

@@ -22,9 +22,11 @@ func TestClient(t *testing.T) {
 	c, ctx := NewClient(server.URL, "k", server.Client()), context.Background()
 	input := map[string]any{"a": 1}
 	for what, a := range map[string]Answer{"query": c.Query(ctx, "p", input), "mutation": c.Mutate(ctx, "p", input)} {
-		if got := a.Text("id"); got != `/api/trpc/p {"json":{"a":1}}` {
-			t.Errorf("a %s: %s", what, a)
-		}
+		t.Run(what, func(t *testing.T) {
+			if got := a.Text("id"); got != `/api/trpc/p {"json":{"a":1}}` {
+				t.Errorf("a %s: %s", what, a)
+			}
+		})
 	}
 	if id, err := c.Create(ctx, "p", input); err != nil || id == "" {
 		t.Errorf("made %q, %v", id, err)

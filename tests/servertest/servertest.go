@@ -277,10 +277,10 @@ func (c Caller) IDOf(t testing.TB, name string, input any) string {
 func (c Caller) Refused(t testing.TB, code blueprint.Code, name string, input any) string {
 	t.Helper()
 	answer := c.Call(t, name, input)
-	if answer.Status != code.HTTPStatus() || answer.Code() != string(code) ||
-		fmt.Sprint(process.At(answer.Value, "error.json.code")) != fmt.Sprint(code.Number()) ||
-		fmt.Sprint(process.At(answer.Value, "error.json.data.httpStatus")) != fmt.Sprint(code.HTTPStatus()) || process.At(answer.Value, "error.json.data.path") != name {
-		t.Errorf("%s %s: got %d %s, want %s", name, Encoded(t, input), answer.Status, answer.Text, code)
+	at := func(key string) any { return process.At(answer.Value, "error.json."+key) }
+	want := fmt.Sprintf("%d %s %v %v %s", code.HTTPStatus(), code, code.Number(), code.HTTPStatus(), name)
+	if got := fmt.Sprintf("%d %s %v %v %v", answer.Status, answer.Code(), at("code"), at("data.httpStatus"), at("data.path")); got != want {
+		t.Errorf("%s %s: got %s in %s, want %s", name, Encoded(t, input), got, answer.Text, want)
 	}
 	return answer.Message()
 }
