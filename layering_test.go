@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"go/ast"
 	"go/parser"
 	"go/token"
 	"io/fs"
@@ -144,11 +145,15 @@ var listPackages = sync.OnceValues(func() (all []listed, err error) {
 // TestLayers holds every import against the table.
 func TestLayers(t *testing.T) {
 	floors, may := map[string]int{}, map[string][]string{}
+	var twice []string
 	for _, layer := range layers {
-		if _, twice := may[layer.name]; twice {
-			t.Errorf("the table names %s twice", layer.name)
+		if _, known := may[layer.name]; known {
+			twice = append(twice, layer.name)
 		}
 		floors[layer.name], may[layer.name] = layer.floor, strings.Fields(layer.imports)
+	}
+	if len(twice) > 0 {
+		t.Errorf("the table names %q twice", twice)
 	}
 	seen := map[string]bool{}
 	for _, p := range packages(t) {
@@ -222,20 +227,22 @@ func TestFlagsAreReadInCommand(t *testing.T) {
 // finds a part missing.
 func TestNothingIsHalfBuilt(t *testing.T) {
 	for _, made := range []struct{ room, name string }{{"server", "Server"}, {"rpc", "Service"}, {"engine", "Engine"}, {"store", "Store"}, {"triggers", "Service"}} {
-		literals := 0
-		sources(t, func(path string, data []byte) {
-			switch {
-			case filepath.Dir(path) != made.room:
-				if literal := made.room + "." + made.name + "{"; strings.Contains(string(data), literal) && path != "layering_test.go" {
-					t.Errorf("%s writes %s...}, which only its constructor does", path, literal)
+		t.Run(made.room+"."+made.name, func(t *testing.T) {
+			literals := 0
+			sources(t, func(path string, data []byte) {
+				switch {
+				case filepath.Dir(path) != made.room:
+					if literal := made.room + "." + made.name + "{"; strings.Contains(string(data), literal) && path != "layering_test.go" {
+						t.Errorf("%s writes %s...}, which only its constructor does", path, literal)
+					}
+				case !strings.HasSuffix(path, "_test.go"):
+					literals += strings.Count(string(data), "&"+made.name+"{")
 				}
-			case !strings.HasSuffix(path, "_test.go"):
-				literals += strings.Count(string(data), "&"+made.name+"{")
+			})
+			if literals != 1 {
+				t.Errorf("%s.%s is made in %d places, want its constructor alone", made.room, made.name, literals)
 			}
 		})
-		if literals != 1 {
-			t.Errorf("%s.%s is made in %d places, want its constructor alone", made.room, made.name, literals)
-		}
 	}
 }
 
@@ -340,5 +347,182 @@ func TestTimeHasOneSource(t *testing.T) {
 				t.Errorf("%s calls %s...): ask a clock.Clock", path, call)
 			}
 		}
+	})
+}
+
+// TestFailuresAreSpecific holds the files that import testing to two rules. A
+// condition has at most four operands joined by ||, for a longer one does not say
+// which of them failed. And a table of cases runs each as a subtest, which a failure
+// names and -run selects.
+func TestFailuresAreSpecific(t *testing.T) {
+	sources(t, func(path string, data []byte) {
+		if !strings.Contains(string(data), `"testing"`) {
+			return
+		}
+		files := token.NewFileSet()
+		f, err := parser.ParseFile(files, path, data, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(f, func(n ast.Node) bool {
+			if condition, ok := n.(*ast.IfStmt); ok && operands(condition.Cond) > 4 {
+				t.Errorf("%s: a condition with %d operands: compare the fields of a value with cmp.Diff, or split it", files.Position(n.Pos()), operands(condition.Cond))
+			}
+			return true
+		})
+		for _, table := range tablesWithoutRun(f) {
+			t.Errorf("%s: a table whose cases are no subtests: call t.Run for each; if each depends on the one before, name the variable step", files.Position(table.Pos()))
+		}
+	})
+}
+
+// operands counts what || joins.
+func operands(e ast.Expr) int {
+	switch e := e.(type) {
+	case *ast.ParenExpr:
+		return operands(e.X)
+	case *ast.BinaryExpr:
+		if e.Op == token.LOR {
+			return operands(e.X) + operands(e.Y)
+		}
+	}
+	return 1
+}
+
+// tablesWithoutRun returns the loops over a table in the tests of a file that check
+// each case without t.Run. A table is a map that is not empty or a list of a struct
+// type declared in the file, written as a literal and ranged over directly or by its
+// name. A list of single values is none; nor are steps, each of which depends on
+// those before it; nor is what runs in a bubble of synctest, where t.Run panics.
+func tablesWithoutRun(f *ast.File) (found []*ast.RangeStmt) {
+	structs := map[string]bool{}
+	ast.Inspect(f, func(n ast.Node) bool {
+		if spec, ok := n.(*ast.TypeSpec); ok {
+			_, structs[spec.Name.Name] = spec.Type.(*ast.StructType)
+		}
+		return true
+	})
+	global := literals(f)
+	for _, d := range f.Decls {
+		test, ok := d.(*ast.FuncDecl)
+		if !ok || test.Body == nil || !strings.HasPrefix(test.Name.Name, "Test") {
+			continue
+		}
+		local := literals(test.Body)
+		ast.Inspect(test.Body, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.CallExpr:
+				on, _ := method(n)
+				return on != "synctest"
+			case *ast.FuncLit:
+				return !hasParameter(n, "t") || takesT(n)
+			case *ast.RangeStmt:
+				table, ok := n.X.(*ast.CompositeLit)
+				if name, named := n.X.(*ast.Ident); named {
+					if table, ok = local[name.Name]; !ok {
+						table, ok = global[name.Name]
+					}
+				}
+				step, _ := n.Value.(*ast.Ident)
+				if ok && isTable(table, structs) && (step == nil || step.Name != "step") && calls(n.Body, "Error", "Errorf", "Fatalf") && !calls(n.Body, "Run") {
+					found = append(found, n)
+				}
+			}
+			return true
+		})
+	}
+	return found
+}
+
+// literals returns the composite literals that variables start with, by their names.
+func literals(n ast.Node) map[string]*ast.CompositeLit {
+	found := map[string]*ast.CompositeLit{}
+	ast.Inspect(n, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.AssignStmt:
+			for i, left := range n.Lhs {
+				name, named := left.(*ast.Ident)
+				if named && n.Tok == token.DEFINE && len(n.Rhs) == len(n.Lhs) {
+					if literal, ok := n.Rhs[i].(*ast.CompositeLit); ok {
+						found[name.Name] = literal
+					}
+				}
+			}
+		case *ast.ValueSpec:
+			for i, value := range n.Values {
+				if literal, ok := value.(*ast.CompositeLit); ok {
+					found[n.Names[i].Name] = literal
+				}
+			}
+		}
+		return true
+	})
+	return found
+}
+
+func isTable(literal *ast.CompositeLit, structs map[string]bool) bool {
+	if len(literal.Elts) == 0 {
+		return false
+	}
+	list, ok := literal.Type.(*ast.ArrayType)
+	if !ok {
+		_, ok = literal.Type.(*ast.MapType)
+		return ok
+	}
+	if _, ok = literal.Elts[0].(*ast.CompositeLit); !ok {
+		return false
+	}
+	element := list.Elt
+	if pointer, ok := element.(*ast.StarExpr); ok {
+		element = pointer.X
+	}
+	if name, ok := element.(*ast.Ident); ok {
+		return structs[name.Name]
+	}
+	_, ok = element.(*ast.StructType)
+	return ok
+}
+
+// calls reports whether n calls one of the methods of t, other than in functions that
+// run elsewhere, as in a goroutine.
+func calls(n ast.Node, methods ...string) (found bool) {
+	ast.Inspect(n, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.FuncLit:
+			return takesT(n)
+		case *ast.CallExpr:
+			on, name := method(n)
+			found = found || on == "t" && slices.Contains(methods, name)
+		}
+		return true
+	})
+	return found
+}
+
+// method returns the names in a call x.name(...), or none.
+func method(call *ast.CallExpr) (on, name string) {
+	if selector, ok := call.Fun.(*ast.SelectorExpr); ok {
+		if x, ok := selector.X.(*ast.Ident); ok {
+			return x.Name, selector.Sel.Name
+		}
+	}
+	return "", ""
+}
+
+func hasParameter(f *ast.FuncLit, name string) bool {
+	return slices.ContainsFunc(f.Type.Params.List, func(p *ast.Field) bool {
+		return slices.ContainsFunc(p.Names, func(n *ast.Ident) bool { return n.Name == name })
+	})
+}
+
+// takesT reports whether f has a parameter of type *testing.T.
+func takesT(f *ast.FuncLit) bool {
+	return slices.ContainsFunc(f.Type.Params.List, func(p *ast.Field) bool {
+		pointer, ok := p.Type.(*ast.StarExpr)
+		if !ok {
+			return false
+		}
+		selector, ok := pointer.X.(*ast.SelectorExpr)
+		return ok && selector.Sel.Name == "T" && fmt.Sprint(selector.X) == "testing"
 	})
 }

@@ -207,33 +207,29 @@ func TestSecretsAreNowhere(t *testing.T) {
 	s = servertest.New(t, run...)
 	ada.Server = s
 	views("after a restart", executed)
-	for run, secret := range map[string]string{executed: canary, passed: override} {
-		t.Run(run, func(t *testing.T) {
-			note("resume "+run, ada, "execution.resume", object{"executionId": run, "input": object{"said": secret}})
-			s.Advance(t, "0s")
-			record := note("ended "+run, ada, "execution.getExecutionStatus", object{"executionId": run})
-			note("subscribe "+run, ada, "execution.subscribe", object{"executionId": run})
-			if got := outside.last(); got[0] != "<"+secret+">" || got[1] != secret {
-				t.Errorf("after the restart the outside was sent %q", got)
-			}
-			if steps := at(record, "steps").([]any); at(record, "status") != "failed" || at(steps[10], "error.message") != "stopped with ***" || at(steps[8], "output.said") != "***" {
-				t.Errorf("in the end: %s", servertest.Encoded(t, record))
-			}
-		})
+	for _, step := range []struct{ run, secret string }{{executed, canary}, {passed, override}} {
+		note("resume "+step.run, ada, "execution.resume", object{"executionId": step.run, "input": object{"said": step.secret}})
+		s.Advance(t, "0s")
+		record := note("ended "+step.run, ada, "execution.getExecutionStatus", object{"executionId": step.run})
+		note("subscribe "+step.run, ada, "execution.subscribe", object{"executionId": step.run})
+		if got := outside.last(); got[0] != "<"+step.secret+">" || got[1] != step.secret {
+			t.Errorf("after the restart the outside was sent %q", got)
+		}
+		if steps := at(record, "steps").([]any); at(record, "status") != "failed" || at(steps[10], "error.message") != "stopped with ***" || at(steps[8], "output.said") != "***" {
+			t.Errorf("in the end: %s", servertest.Encoded(t, record))
+		}
 	}
 	views("ended", executed)
 	third := at(note("execute to be cancelled", ada, "blueprint.execute", object{"id": id}), "executionId").(string)
 	note("cancel", ada, "execution.cancel", object{"executionId": third, "reason": "because of " + canary})
 	// A retry goes on with the true values, too.
-	for run, secret := range map[string]string{executed: canary, passed: override} {
-		t.Run(run, func(t *testing.T) {
-			retried := ada.IDOf(t, "execution.retry", object{"executionId": run, "fromNodeId": "again"})
-			s.Advance(t, "0s")
-			views("retried "+run, retried)
-			if got := outside.last(); got[0] != "<"+secret+">" || got[1] != secret {
-				t.Errorf("the retry sent %q", got)
-			}
-		})
+	for _, step := range []struct{ run, secret string }{{executed, canary}, {passed, override}} {
+		retried := ada.IDOf(t, "execution.retry", object{"executionId": step.run, "fromNodeId": "again"})
+		s.Advance(t, "0s")
+		views("retried "+step.run, retried)
+		if got := outside.last(); got[0] != "<"+step.secret+">" || got[1] != step.secret {
+			t.Errorf("the retry sent %q, want %s in both", got, step.secret)
+		}
 	}
 	s.Stop()
 	read["log of the second server"] = s.Logs.String()
