@@ -94,7 +94,7 @@ func TestFoldEmail(t *testing.T) {
 	}
 	for _, email := range []string{"adb@example.org", "äda@example.org", "ada@example.com", ""} {
 		if blueprint.FoldEmail(email) == blueprint.FoldEmail("ada@example.org") {
-			t.Errorf("%q folds like ada@example.org, which is another address", email)
+			t.Errorf("%q folds like ada@example.org, which is another address; want other than %v", email, blueprint.FoldEmail("ada@example.org"))
 		}
 	}
 }

@@ -115,7 +115,7 @@ func TestReplaceMessageOfMissingGrant(t *testing.T) {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 	if got := bare.ReplaceMessage(full, "another error"); got != "another error" {
-		t.Errorf("a text without the message became %q", got)
+		t.Errorf("a text without the message became %q, want another error", got)
 	}
 }
 

@@ -58,7 +58,7 @@ func TestCheckConnectionAccepts(t *testing.T) {
 		}
 		for _, text := range connections[kind] {
 			if issues := blueprint.CheckConnection(kind, configOf(t, text)); issues != nil {
-				t.Errorf("%s %s: %v", kind, text, issues)
+				t.Errorf("%s %s: %v, want nil", kind, text, issues)
 			}
 		}
 	}
@@ -189,7 +189,7 @@ func TestRedactConnection(t *testing.T) {
 				t.Error(diff)
 			}
 			if got := blueprint.ConnectionSecrets(test.kind, config); !slices.Equal(got, test.secrets) {
-				t.Errorf("secrets %q", got)
+				t.Errorf("secrets %q, want %v", got, test.secrets)
 			}
 			if diff := cmp.Diff(configOf(t, test.config), config); diff != "" {
 				t.Errorf("%s was changed: %s", test.config, diff)

@@ -26,6 +26,6 @@ func TestFieldsThatMoveNothing(t *testing.T) {
 	}
 	slices.Sort(found)
 	if got := strings.Join(found, " "); got != want {
-		t.Errorf("without moves are %s", got)
+		t.Errorf("without moves are %s, want %v", got, want)
 	}
 }

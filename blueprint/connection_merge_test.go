@@ -99,7 +99,7 @@ func TestMergeConnection(t *testing.T) {
 			before, change := configOf(t, test.before), configOf(t, test.change)
 			got, moved, issues := blueprint.MergeConnection(test.kind, before, change)
 			if moved != test.moved {
-				t.Errorf("%s %s: moved %v", test.before, test.change, moved)
+				t.Errorf("%s %s: moved %v, want %v", test.before, test.change, moved, test.moved)
 			}
 			if path, again := strings.CutPrefix(test.want, "!"); again {
 				if len(issues) != 1 || blueprint.PathText(issues[0].Path) != path || !strings.HasPrefix(issues[0].Message, "must be given again") {
@@ -149,7 +149,7 @@ func TestWholeConnection(t *testing.T) {
 			change := configOf(t, test.change)
 			config, _, _ := blueprint.MergeConnection(blueprint.ConnectionHTTP, configOf(t, test.before), change)
 			if got := blueprint.WholeConnection(blueprint.ConnectionHTTP, config, change); got != test.want {
-				t.Errorf("%s %s: %v", test.before, test.change, got)
+				t.Errorf("%s %s: %v, want %v", test.before, test.change, got, test.want)
 			}
 		})
 	}
@@ -182,7 +182,7 @@ func TestHostsCover(t *testing.T) {
 	} {
 		t.Run(test.hosts+" "+test.host, func(t *testing.T) {
 			if got := blueprint.HostsCover(strings.Fields(test.hosts), test.host); got != test.want {
-				t.Errorf("%q covers %q: %v", test.hosts, test.host, got)
+				t.Errorf("%q covers %q: %v, want %v", test.hosts, test.host, got, test.want)
 			}
 		})
 	}
@@ -208,7 +208,7 @@ func FuzzMergeConnection(f *testing.F) {
 			t.Errorf("issues though nothing has moved: %v", issues)
 		}
 		if len(blueprint.ConnectionSecrets(of, blueprint.RedactConnection(of, merged))) > 0 {
-			t.Errorf("secrets are left in %v", merged)
+			t.Errorf("secrets are left in %v, want none", merged)
 		}
 	})
 }

@@ -12,7 +12,7 @@ import (
 func TestConnectionForms(t *testing.T) {
 	forms := blueprint.ConnectionForms()
 	if len(forms) != len(blueprint.ConnectionTypes) {
-		t.Errorf("%d types", len(forms))
+		t.Errorf("%d types, want %v", len(forms), len(blueprint.ConnectionTypes))
 	}
 	var complete func(where string, s map[string]any)
 	complete = func(where string, s map[string]any) {

@@ -39,7 +39,7 @@ func TestDeletion(t *testing.T) {
 				CancelRuns: func(ctx context.Context, runs []string, reason string) error {
 					hangUp()
 					if ctx.Err() != nil || reason == "" {
-						t.Errorf("cancelled with %v because %q", ctx.Err(), reason)
+						t.Errorf("cancelled with %v because %q, want nil and not empty", ctx.Err(), reason)
 					}
 					did = append(did, fmt.Sprint("cancel ", runs))
 					return test.fail

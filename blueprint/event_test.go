@@ -13,7 +13,7 @@ func TestIsCustomEvent(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := IsCustomEvent(name); got != want {
-				t.Errorf("%t", got)
+				t.Errorf("%t, want %v", got, want)
 			}
 		})
 	}

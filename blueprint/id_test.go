@@ -23,7 +23,7 @@ func FuzzID(f *testing.F) {
 			uuid = uuid && len(parts[i]) == length && all(parts[i], "0123456789abcdefABCDEF")
 		}
 		if blueprint.IsUUID(text) != uuid {
-			t.Errorf("%q is a UUID: %v", text, !uuid)
+			t.Errorf("%q is a UUID: %v, want %v", text, !uuid, uuid)
 		}
 		if uuid && (!blueprint.IsUUID(strings.ToLower(text)) || len(text) != 36) {
 			t.Errorf("%q is not a UUID in lower case", text)

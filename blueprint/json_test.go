@@ -68,7 +68,7 @@ func FuzzDecode(f *testing.F) {
 		value, err := blueprint.Decode(data)
 		if err != nil {
 			if blueprint.CodeOf(err) != blueprint.CodeBadRequest {
-				t.Fatalf("%v is not a CodeBadRequest error", err)
+				t.Fatalf("%v is not a CodeBadRequest error, want %v", err, blueprint.CodeBadRequest)
 			}
 			return
 		}
@@ -104,13 +104,13 @@ func TestTime(t *testing.T) {
 			}
 			var back blueprint.Time
 			if err := back.UnmarshalJSON(data); err != nil || back != given {
-				t.Errorf("%s decodes as %v, %v", data, back, err)
+				t.Errorf("%s decodes as %v, %v; want %v", data, back, err, given)
 			}
 		})
 	}
 	for _, bad := range []string{`1`, `"tomorrow"`, `"2024-13-01T00:00:00Z"`} {
 		if err := new(blueprint.Time).UnmarshalJSON([]byte(bad)); blueprint.CodeOf(err) != blueprint.CodeBadRequest {
-			t.Errorf("%s: %v", bad, err)
+			t.Errorf("%s: %v, want %v", bad, err, blueprint.CodeBadRequest)
 		}
 	}
 }

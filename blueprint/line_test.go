@@ -43,10 +43,10 @@ func TestShorten(t *testing.T) {
 	} {
 		t.Run(test.prefix, func(t *testing.T) {
 			if got := blueprint.Shorten(test.text, test.most); got != test.want {
-				t.Errorf("%q shortened to %d: %q", test.text, test.most, got)
+				t.Errorf("%q shortened to %d: %q, want %v", test.text, test.most, got, test.want)
 			}
 			if got := blueprint.Prefix(test.text, test.most); got != test.prefix {
-				t.Errorf("%q cut to %d: %q", test.text, test.most, got)
+				t.Errorf("%q cut to %d: %q, want %v", test.text, test.most, got, test.prefix)
 			}
 		})
 	}

@@ -65,10 +65,10 @@ func TestParseMapBounds(t *testing.T) {
 		return `{"nodes": [` + strings.Join(list, ",") + `]}`
 	}
 	if m, issues := blueprint.ParseMap(decode(t, nodes(blueprint.MaxNodes))); issues != nil || len(m.Nodes) != blueprint.MaxNodes {
-		t.Errorf("the largest map is refused: %s", issueTexts(issues))
+		t.Errorf("the largest map is refused: %s, want nil and length %v", issueTexts(issues), blueprint.MaxNodes)
 	}
 	if _, issues := blueprint.ParseMap(decode(t, nodes(blueprint.MaxNodes+1))); issueTexts(issues) != "nodes: must hold at most 10000 nodes" {
-		t.Errorf("got %s", issueTexts(issues))
+		t.Errorf("got %s, want nodes: must hold at most 10000 nodes", issueTexts(issues))
 	}
 }
 
@@ -80,33 +80,33 @@ func TestParseMap(t *testing.T) {
 		"edges": [{"id": "e", "source": "a", "target": "b", "sourceHandle": "main"}, {"source": "a", "target": "c", "sourceHandle": null}, {"source": "b", "target": "c", "sourceHandle": "error"}]}`)
 	m, issues := blueprint.ParseMap(given)
 	if issues != nil {
-		t.Fatal(issueTexts(issues))
+		t.Fatalf("%v, want nil", issueTexts(issues))
 	}
 	if !blueprint.Equal(m.Raw, given) {
 		t.Error("the raw map differs from the input")
 	}
 	a, b, c := m.Nodes[0], m.Nodes[1], m.Nodes[2]
 	if a.Type != "http-request" || b.Type != "human" {
-		t.Errorf("types %s, %s", a.Type, b.Type)
+		t.Errorf("types %s, %s; want http-request and human", a.Type, b.Type)
 	}
 	if *a.Retry != (blueprint.Retry{MaxAttempts: 3, Delay: 0, Backoff: 1.5}) || *b.Retry != (blueprint.Retry{MaxAttempts: 2, Delay: time.Second, Backoff: 2}) || c.Retry != nil {
 		t.Errorf("retries %v, %v, %v", a.Retry, b.Retry, c.Retry)
 	}
 	if a.Timeout != 500*time.Microsecond || c.Timeout != 0 {
-		t.Errorf("time-outs %v, %v", a.Timeout, c.Timeout)
+		t.Errorf("time-outs %v, %v; want %v and 0", a.Timeout, c.Timeout, 500*time.Microsecond)
 	}
 	if a.OnError != blueprint.OnErrorStop || b.OnError != blueprint.OnErrorBranch || c.OnError != blueprint.OnErrorStop {
-		t.Errorf("reactions %s, %s, %s", a.OnError, b.OnError, c.OnError)
+		t.Errorf("reactions %s, %s, %s; want %v, %v and %v", a.OnError, b.OnError, c.OnError, blueprint.OnErrorStop, blueprint.OnErrorBranch, blueprint.OnErrorStop)
 	}
 	if a.Effect != "" || b.Effect != blueprint.EffectOnce || !b.Disabled || c.Disabled {
 		t.Error("effect or disabled is wrong")
 	}
 	if want := []blueprint.Edge{{ID: "e", Source: "a", Target: "b"}, {Source: "a", Target: "c"}, {Source: "b", Target: "c", Handle: "error"}}; fmt.Sprint(m.Edges) != fmt.Sprint(want) {
-		t.Errorf("edges %v", m.Edges)
+		t.Errorf("edges %v, want %v", m.Edges, fmt.Sprint(want))
 	}
 	for _, node := range m.Nodes {
 		if node.Invalid != nil {
-			t.Errorf("%s: %s", node.ID, issueTexts(node.Invalid))
+			t.Errorf("%s: %s, want Invalid nil", node.ID, issueTexts(node.Invalid))
 		}
 	}
 }
@@ -131,7 +131,7 @@ func TestParseMapKeepsInvalidNodes(t *testing.T) {
 		t.Run(test.members, func(t *testing.T) {
 			m, issues := blueprint.ParseMap(decode(t, `{"nodes": [{"id": "a", "type": "log", "title": "", "config": {}, `+test.members+`}]}`))
 			if issues != nil {
-				t.Fatal(issueTexts(issues))
+				t.Fatalf("%v, want nil", issueTexts(issues))
 			}
 			if got := issueTexts(m.Nodes[0].Invalid); got != test.want {
 				t.Errorf("got\n%s\nwant\n%s", got, test.want)
@@ -167,7 +167,7 @@ func FuzzParseMap(f *testing.F) {
 		graph, issues := blueprint.Compile(m)
 		if issues != nil {
 			if !strings.HasPrefix(issues[0].Message, "form a cycle: ") {
-				t.Fatalf("an accepted map does not compile: %s", issueTexts(issues))
+				t.Fatalf("an accepted map does not compile: %s, want \"form a cycle: \" at the start", issueTexts(issues))
 			}
 			return
 		}

@@ -19,7 +19,7 @@ func TestEquivalentMaps(t *testing.T) {
 		}
 		m, issues := blueprint.ParseMap(decode(t, text))
 		if issues != nil {
-			t.Fatalf("%s: %s", text, issueTexts(issues))
+			t.Fatalf("%s: %s, want nil", text, issueTexts(issues))
 		}
 		return m
 	}
@@ -165,7 +165,7 @@ func TestParseMapAtTheBounds(t *testing.T) {
 		t.Run(member, func(t *testing.T) {
 			m, issues := blueprint.ParseMap(decode(t, nodes(node("a", "note", "", member))))
 			if issues != nil {
-				t.Fatal(issueTexts(issues))
+				t.Fatalf("%v, want nil", issueTexts(issues))
 			}
 			if got := m.Nodes[0].Invalid == nil; got != valid {
 				t.Errorf("valid: got %v, want %v: %s", got, valid, issueTexts(m.Nodes[0].Invalid))
@@ -254,7 +254,7 @@ func TestCheckConnectionIsBounded(t *testing.T) {
 // A placeholder is a config that reaches no real service, also of an unknown type.
 func TestPlaceholderConfig(t *testing.T) {
 	if issues := blueprint.CheckConnection("slack", blueprint.PlaceholderConfig("slack")); issues != nil {
-		t.Errorf("slack: %s", issueTexts(issues))
+		t.Errorf("slack: %s, want nil", issueTexts(issues))
 	}
 	want := map[string]any{"auth": map[string]any{"type": "none"}, "hosts": []any{}}
 	if diff := cmp.Diff(want, blueprint.PlaceholderConfig("lost")); diff != "" {
@@ -299,7 +299,7 @@ func sequence(t *testing.T, n int) *blueprint.Graph {
 	}
 	g, issues := blueprint.Compile(m)
 	if issues != nil {
-		t.Fatal(issueTexts(issues))
+		t.Fatalf("%v, want nil", issueTexts(issues))
 	}
 	return g
 }

@@ -32,7 +32,7 @@ func graphOf(t testing.TB, text string) *blueprint.Graph {
 	}
 	graph, issues := blueprint.Compile(m)
 	if issues != nil {
-		t.Fatal(issues)
+		t.Fatalf("%v, want nil", issues)
 	}
 	return graph
 }
@@ -157,11 +157,11 @@ func TestInputsOfAWideJoin(t *testing.T) {
 	inputs := plan.Inputs(100)
 	for at, from := range inputs {
 		if from != 99-at {
-			t.Fatalf("input %d is node %d", at, from)
+			t.Fatalf("input %d is node %d, want %v", at, from, 99-at)
 		}
 	}
 	if len(inputs) != 100 {
-		t.Fatalf("%d inputs", len(inputs))
+		t.Fatalf("%d inputs, want 100", len(inputs))
 	}
 }
 
@@ -197,7 +197,7 @@ func TestWritersOfALongSequence(t *testing.T) {
 		t.Error("an unset variable has a writer")
 	}
 	if got := len(seen.All()); got != blueprint.MaxNodes+1 {
-		t.Errorf("%d variables", got)
+		t.Errorf("%d variables, want %v", got, blueprint.MaxNodes+1)
 	}
 }
 

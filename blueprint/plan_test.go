@@ -64,7 +64,7 @@ func drawExample(t *rapid.T, calm bool) *example {
 	}
 	var issues []blueprint.Issue
 	if x.graph, issues = blueprint.Compile(x.m); issues != nil {
-		t.Fatalf("an acyclic graph was refused: %v", issues)
+		t.Fatalf("an acyclic graph was refused: %v, want nil", issues)
 	}
 	return x
 }
@@ -99,7 +99,7 @@ func (x *example) walk(t *rapid.T, label string) walked {
 	var running []int
 	for steps := 0; ; steps++ {
 		if steps > 4*n {
-			t.Fatalf("the walk does not end")
+			t.Fatalf("the walk does not end, want at most %v", 4*n)
 		}
 		for _, i := range plan.Ready() {
 			if !plan.IsReady(i) || !plan.CanStart() {
@@ -162,7 +162,7 @@ func ledTo(t *rapid.T, plan *blueprint.Plan, n, to int) {
 	}
 	for from := range n {
 		if plan.Precedes(from, to) != led[from] {
-			t.Fatalf("node %d led to node %d: %v", from, to, plan.Precedes(from, to))
+			t.Fatalf("node %d led to node %d: %v, want %v", from, to, plan.Precedes(from, to), led[from])
 		}
 	}
 }
@@ -197,7 +197,7 @@ func (x *example) mayStart(t *rapid.T, plan *blueprint.Plan, i int) {
 		led = true
 		from := x.graph.Index(edge.Source)
 		if s := plan.State(from); s == blueprint.NodePending || s == blueprint.NodeStarted {
-			t.Fatalf("node %d starts before node %d has settled", i, from)
+			t.Fatalf("node %d starts before node %d has settled, want other than %v and other than %v", i, from, blueprint.NodePending, blueprint.NodeStarted)
 		}
 		taken = taken || x.takes(from, plan.State(from), edge.Handle)
 	}
@@ -383,7 +383,7 @@ func TestCycleIsFound(t *testing.T) {
 		route, ok := strings.CutPrefix(issues[0].Message, "form a cycle: ")
 		names := strings.Split(route, " -> ")
 		if !ok || len(names) < 2 || names[0] != names[len(names)-1] {
-			t.Fatalf("%q names no cycle", issues[0].Message)
+			t.Fatalf("%q names no cycle, want length at least 2 and %v", issues[0].Message, names[len(names)-1])
 		}
 		for i := 1; i < len(names); i++ {
 			var a, b int
@@ -404,6 +404,6 @@ func TestLongCycleIsAbbreviated(t *testing.T) {
 	_, issues := blueprint.Compile(m)
 	const want = "form a cycle: n0 -> n1 -> n2 -> n3 -> n4 -> n5 -> n6 -> n7 -> n8 -> n9 -> (981 more) -> n991 -> n992 -> n993 -> n994 -> n995 -> n996 -> n997 -> n998 -> n999 -> n0"
 	if len(issues) != 1 || issues[0].Message != want {
-		t.Fatalf("got %v", issues)
+		t.Fatalf("got %v, want length 1 and Message %v", issues, want)
 	}
 }

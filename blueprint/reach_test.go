@@ -24,7 +24,7 @@ func TestLeads(t *testing.T) {
 		}
 		g, issues := Compile(m)
 		if issues != nil {
-			t.Fatal(issues)
+			t.Fatalf("%v, want nil", issues)
 		}
 		ways := make([]way, 500)
 		for k := range ways {
@@ -37,7 +37,7 @@ func TestLeads(t *testing.T) {
 		}
 		for _, edge := range g.edges {
 			if g.rank[edge.from] >= g.rank[edge.to] {
-				t.Fatalf("node %d is not before node %d", edge.from, edge.to)
+				t.Fatalf("node %d is not before node %d, want less than %v", edge.from, edge.to, g.rank[edge.to])
 			}
 		}
 	}
@@ -75,7 +75,7 @@ func TestManyMistakes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			issues := find()
 			if len(issues) < MaxIssues || len(issues) > MaxIssues+1 {
-				t.Errorf("%d issues", len(issues))
+				t.Errorf("%d issues, want at least %v and at most %v", len(issues), MaxIssues, MaxIssues+1)
 			}
 			if last := issues[len(issues)-1]; len(issues) > MaxIssues && (last.Severity != SeverityError || !strings.Contains(last.Message, "there are more issues")) {
 				t.Errorf("the last is %+v", last)

@@ -59,7 +59,7 @@ func TestReasonSentences(t *testing.T) {
 		})
 	}
 	if got := blueprint.MessageReason(blueprint.ReasonMessage, strings.Repeat("é", 200)).String(); len(got) > 300 || !strings.HasSuffix(got, "é…") {
-		t.Errorf("a long sentence is %q", got)
+		t.Errorf("a long sentence is %q, want length at most 300 and \"é…\" at the end", got)
 	}
 }
 
@@ -68,7 +68,7 @@ func TestInWords(t *testing.T) {
 		t.Run(text, func(t *testing.T) {
 			d, err := time.ParseDuration(text)
 			if got := blueprint.InWords(d); err != nil || got != want {
-				t.Errorf("%q", got)
+				t.Errorf("%q, want %v", got, want)
 			}
 		})
 	}

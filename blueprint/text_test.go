@@ -306,7 +306,7 @@ func TestWithHint(t *testing.T) {
 		})
 	}
 	if given.Hint != "" {
-		t.Errorf("the given error was changed: it has the hint %q", given.Hint)
+		t.Errorf("the given error was changed: it has the hint %q, want nothing", given.Hint)
 	}
 }
 

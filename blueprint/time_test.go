@@ -19,10 +19,10 @@ func TestTimeFormat(t *testing.T) {
 			t.Fatalf("%d is formatted %s, want %s", int64(instant), got, want)
 		}
 		if got, err := instant.MarshalJSON(); err != nil || string(got) != `"`+want+`"` {
-			t.Fatalf("%d in JSON: %s, %v", int64(instant), got, err)
+			t.Fatalf("%d in JSON: %s, %v; want %v", int64(instant), got, err, `"`+want+`"`)
 		}
 	}
 	if got, _ := Time(0).MarshalJSON(); string(got) != "null" || Time(0).String() != "" {
-		t.Errorf("the zero time: %s and %q", got, Time(0).String())
+		t.Errorf("the zero time: %s and %q, want null and nothing", got, Time(0).String())
 	}
 }

@@ -26,7 +26,7 @@ func TestTriggerIsOpen(t *testing.T) {
 		t.Run(fmt.Sprint(c.kind, " ", c.config), func(t *testing.T) {
 			trigger := blueprint.Trigger{Type: c.kind, Config: object(t, c.config)}
 			if got := trigger.IsOpen(); got != c.want {
-				t.Errorf("%s %s: %v", c.kind, c.config, got)
+				t.Errorf("%s %s: %v, want %v", c.kind, c.config, got, c.want)
 			}
 		})
 	}

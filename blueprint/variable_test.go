@@ -83,7 +83,7 @@ func TestBindVariables(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			declared, issues := blueprint.ParseVariables(array(t, test.declared))
 			if issues != nil {
-				t.Fatal(issueTexts(issues))
+				t.Fatalf("%v, want nil", issueTexts(issues))
 			}
 			bound, issues := blueprint.BindVariables(declared, object(t, test.given))
 			if got := issueTexts(issues); got != test.issues {

@@ -26,7 +26,7 @@ func TestEveryFlagHasItsEnvironmentVariable(t *testing.T) {
 				if none := slices.Contains(lineOnly, name) || command.Name == "health" && name == "url" || command.Name == "dev" && name == "db"; none {
 					want = nil
 					if command.Name == "serve" {
-						t.Errorf("--%s of serve has no variable", name)
+						t.Errorf("--%s of serve has no variable, want Name other than serve", name)
 					}
 				}
 				if !slices.Equal(names, want) {
@@ -38,7 +38,7 @@ func TestEveryFlagHasItsEnvironmentVariable(t *testing.T) {
 	}
 	look(application(Program{}, nil, io.Discard, io.Discard).Commands)
 	if seen < 30 {
-		t.Errorf("only %d flags were seen", seen)
+		t.Errorf("only %d flags were seen, want at least 30", seen)
 	}
 }
 
@@ -91,7 +91,7 @@ func TestExplain(t *testing.T) {
 	var out strings.Builder
 	report(&out, errors.New("one\ntwo\n"))
 	if out.String() != "blueprintd: one; two\n" {
-		t.Errorf("report wrote %q", out.String())
+		t.Errorf("report wrote %q, want %v", out.String(), "blueprintd: one; two\n")
 	}
 }
 

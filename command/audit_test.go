@@ -28,7 +28,7 @@ func TestAuditList(t *testing.T) {
 	out := output(t, "audit", "list", "--db", path)
 	lines := strings.Split(strings.TrimSpace(out), "\n")
 	if len(lines) != 5 {
-		t.Fatal(out)
+		t.Fatalf("%v, want length 5", out)
 	}
 	for i, want := range []string{"AT", "masterKey.rotate", "user.link", "user.add", "apiKey.create"} {
 		if !strings.Contains(lines[i], want) {
@@ -41,10 +41,10 @@ func TestAuditList(t *testing.T) {
 	out = output(t, "audit", "list", "--limit", "1", "--json", "--db", path)
 	list, _ := servertest.Decoded(t, out).([]any)
 	if len(list) != 1 || process.At(list[0], "action") != "masterKey.rotate" || process.At(list[0], "organizationId") != "" {
-		t.Error(out)
+		t.Errorf("%v, want length 1, action masterKey.rotate and organizationId nothing", out)
 	}
 	refused := &process.Output{}
 	if code := run(t, []string{"blueprintd", "audit", "list", "--limit", "0", "--db", path}, nil, io.Discard, refused); code != ExitUsage || !strings.Contains(refused.String(), "--limit") {
-		t.Errorf("%d, %s", code, refused)
+		t.Errorf("%d, %s; want %v and \"--limit\" in it", code, refused, ExitUsage)
 	}
 }

@@ -49,7 +49,7 @@ func TestCompletion(t *testing.T) {
 			var out, bad bytes.Buffer
 			args := append(append([]string{"blueprintd"}, strings.Fields(test.line)...), completionAsked)
 			if code := run(t, args, strings.NewReader(""), &out, &bad); code != 0 || bad.Len() > 0 {
-				t.Errorf("%d %s", code, &bad)
+				t.Errorf("%d %s, want 0 and nothing", code, &bad)
 			}
 			got := strings.Fields(out.String())
 			for _, want := range test.want {

@@ -16,10 +16,10 @@ func TestDoctorKnowsTheModules(t *testing.T) {
 	}
 	for _, tested := range testedModules {
 		if !strings.Contains(string(text), tested[0]+" "+tested[1]) {
-			t.Errorf("go.mod does not have %s %s", tested[0], tested[1])
+			t.Errorf("go.mod does not have %s %s, want %q in it", tested[0], tested[1], tested[0]+" "+tested[1])
 		}
 	}
 	if f := examineModules("1.0.0", map[string]string{"modernc.org/libc": "v1.0.0"}); f.Health != store.Dubious {
-		t.Errorf("found %+v", f)
+		t.Errorf("found %+v, want Health %v", f, store.Dubious)
 	}
 }

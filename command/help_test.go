@@ -30,7 +30,7 @@ func TestHelp(t *testing.T) {
 				}
 				for line := range strings.Lines(command.UsageText) {
 					if !strings.Contains(line, "blueprintd "+strings.Join(words, " ")) {
-						t.Errorf("the example %q does not call the command", line)
+						t.Errorf("the example %q does not call the command, want %q in it", line, "blueprintd "+strings.Join(words, " "))
 					}
 				}
 			}

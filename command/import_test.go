@@ -39,10 +39,10 @@ func TestImportIsAllOrNothing(t *testing.T) {
 		t.Errorf("of two files: %v, want a refusal of 1.yaml", err)
 	}
 	if _, total, err := s.ListBlueprints(t.Context(), owner, blueprint.BlueprintFilter{Scope: "own", Page: 1, Limit: 10}); err != nil || total != 0 {
-		t.Errorf("%d blueprints are left (%v)", total, err)
+		t.Errorf("%d blueprints are left (%v), want 0", total, err)
 	}
 	if done, err := importAll(t.Context(), s, owner, files[:1]); err != nil || len(done) != 1 {
-		t.Errorf("of one file: %v, %v", done, err)
+		t.Errorf("of one file: %v, %v; want length 1", done, err)
 	}
 }
 

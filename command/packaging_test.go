@@ -62,7 +62,7 @@ func TestPackagingGitHub(t *testing.T) {
 		}
 	}
 	if options := service["options"].(string); !strings.Contains(options, "--health-interval") || strings.Contains(options, "--health-cmd") {
-		t.Errorf("options: %s", options)
+		t.Errorf("options: %s, want \"--health-interval\" in it and no \"--health-cmd\"", options)
 	}
 	if key := process.At(workflow, "jobs.test.env.KEY"); key != process.At(service, "env.BLUEPRINTD_API_KEY") {
 		t.Errorf("the steps have the key %v", key)

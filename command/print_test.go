@@ -40,7 +40,7 @@ func TestCommandsPrintNothingThatDisturbs(t *testing.T) {
 			if kind == "JSON" {
 				var back struct{ Name string }
 				if err := json.Unmarshal(out.Bytes(), &back); err != nil || back.Name != name {
-					t.Errorf("read back: %q, %v", back.Name, err)
+					t.Errorf("read back: %q, %v; want %v", back.Name, err, name)
 				}
 			}
 		})

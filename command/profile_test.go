@@ -14,17 +14,17 @@ func TestCPUProfile(t *testing.T) {
 	work := func() int { worked++; return 3 }
 	var stderr bytes.Buffer
 	if code := profiled("", &stderr, work); code != 3 || worked != 1 {
-		t.Errorf("without a profile: exit code %d, worked %d times", code, worked)
+		t.Errorf("without a profile: exit code %d, worked %d times; want 3 and 1", code, worked)
 	}
 	if code := profiled(path, &stderr, work); code != 3 || worked != 2 || stderr.Len() > 0 {
-		t.Errorf("with a profile: exit code %d, worked %d times, %s", code, worked, stderr.String())
+		t.Errorf("with a profile: exit code %d, worked %d times, %s; want 3, 2 and nothing", code, worked, stderr.String())
 	}
 	data, err := os.ReadFile(path)
 	if err != nil || !bytes.HasPrefix(data, []byte{0x1f, 0x8b}) {
 		t.Errorf("the profile is %.20q, %v", data, err)
 	}
 	if code := profiled(path, &stderr, work); code != ExitUsage || worked != 2 || !strings.Contains(stderr.String(), cpuProfile+" "+path) {
-		t.Errorf("over a file that exists: exit code %d, worked %d times, %s", code, worked, stderr.String())
+		t.Errorf("over a file that exists: exit code %d, worked %d times, %s; want %v, 2 and %q in it", code, worked, stderr.String(), ExitUsage, cpuProfile+" "+path)
 	}
 	if after, err := os.ReadFile(path); err != nil || !bytes.Equal(after, data) {
 		t.Error("the file that exists was changed")

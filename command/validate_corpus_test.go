@@ -33,14 +33,14 @@ func TestCorpus(t *testing.T) {
 		for _, p := range found {
 			out.WriteString(strings.TrimPrefix(p.line, filepath.Dir(name)+string(filepath.Separator)) + "\n" + p.excerpt())
 			if p.Line == 0 || p.Column == 0 || p.excerpt() == "" {
-				t.Errorf("%s has no place", p.line)
+				t.Errorf("%s has no place, want Line other than 0, Column other than 0 and excerpt not empty", p.line)
 			}
 		}
 		mistakes += len(found)
 		got.Files = append(got.Files, txtar.File{Name: filepath.Base(name), Data: out.Bytes()})
 	}
 	if mistakes < 150 {
-		t.Errorf("%d mistakes", mistakes)
+		t.Errorf("%d mistakes, want at least 150", mistakes)
 	}
 	if *update {
 		if err := os.WriteFile(golden, txtar.Format(&got), 0o600); err != nil {

@@ -31,10 +31,10 @@ func TestWhatARunRefusesIsAnError(t *testing.T) {
 	} {
 		t.Run(c.want, func(t *testing.T) {
 			if told := lines(checked(t, c.bad)); !strings.Contains(told, c.want) || !strings.HasPrefix(told, "error ") || strings.Count(told, "\n") != 1 {
-				t.Error(told)
+				t.Errorf("%v, want %q in it, \"error \" at the start and 1", told, c.want)
 			}
 			if told := lines(checked(t, c.good)); told != "" {
-				t.Errorf("%s: %s", c.good, told)
+				t.Errorf("%s: %s, want nothing", c.good, told)
 			}
 		})
 	}

@@ -176,7 +176,7 @@ func TestNoFalseAlarm(t *testing.T) {
 		}
 		for _, p := range found {
 			if !strings.HasPrefix(p.Message, "has no secret: ") {
-				t.Error(p.line)
+				t.Errorf("%v, want \"has no secret: \" at the start", p.line)
 			}
 		}
 	}
@@ -184,7 +184,7 @@ func TestNoFalseAlarm(t *testing.T) {
 		node := map[string]any{"id": "a", "type": kind.Type, "title": kind.Title, "config": kind.Example}
 		for _, issue := range blueprint.Validate(map[string]any{"nodes": []any{node}}, nil, project.Catalogue(), project.CheckConfig) {
 			if issue.Severity == blueprint.SeverityError {
-				t.Errorf("the example of %s: %+v", kind.Type, issue)
+				t.Errorf("the example of %s: %+v, want Severity other than %v", kind.Type, issue, blueprint.SeverityError)
 			}
 		}
 	}
@@ -211,13 +211,13 @@ func TestNoFalseAlarm(t *testing.T) {
 	}
 	templates, _ := outcome.Output.([]any)
 	if len(templates) < 3 {
-		t.Fatal(templates)
+		t.Fatalf("%v, want length at least 3", templates)
 	}
 	for _, each := range templates {
 		template := each.(map[string]any)
 		for _, issue := range blueprint.Validate(template["map"], nil, project.Catalogue(), project.CheckConfig) {
 			if path := issue.Path; path[len(path)-1] != "connectionId" { // left to fill in
-				t.Errorf("%v: %+v", template["key"], issue)
+				t.Errorf("%v: %+v, want connectionId", template["key"], issue)
 			}
 		}
 	}

@@ -50,33 +50,33 @@ func TestChannelName(t *testing.T) {
 	}
 	for range 3 {
 		if name, err := ask(ann, id, "C1"); name != "general" || err != nil {
-			t.Fatalf("%q %v", name, err)
+			t.Fatalf("%q %v, want general", name, err)
 		}
 	}
 	if want := "GET /api/conversations.info?channel=C1 Bearer xoxb-s3cret"; len(slack.requests) != 1 || slack.requests[0] != want {
-		t.Errorf("asked %q", slack.requests)
+		t.Errorf("asked %q, want length 1 and %v", slack.requests, want)
 	}
 	// A cached name is returned only to users who may use the connection.
 	if _, err := ask(bob, id, "C1"); blueprint.CodeOf(err) != blueprint.CodeNotFound {
-		t.Errorf("bob: %v", err)
+		t.Errorf("bob: %v, want %v", err, blueprint.CodeNotFound)
 	}
 	w.pass(10*time.Minute - time.Second)
 	slack.respondWith(text(`{"ok": true, "channel": {"name": "renamed"}}`))
 	if name, _ := ask(ann, id, "C1"); name != "general" || len(slack.requests) != 0 {
-		t.Errorf("before ten minutes: %q", name)
+		t.Errorf("before ten minutes: %q, want general and none", name)
 	}
 	w.pass(time.Second)
 	if name, _ := ask(ann, id, "C1"); name != "renamed" {
-		t.Errorf("after ten minutes: %q", name)
+		t.Errorf("after ten minutes: %q, want renamed", name)
 	}
 	// The name is requested again with another token.
 	w.store.connections[id].Config["botToken"] = "xoxb-other"
 	slack.respondWith(text(`{"ok": true, "channel": {"is_im": true}}`))
 	if name, err := ask(ann, id, "C1"); name != "" || err != nil {
-		t.Errorf("direct message: %q %v", name, err)
+		t.Errorf("direct message: %q %v, want nothing", name, err)
 	}
 	if _, err := ask(ann, id, "C1&x=y #?"); err != nil || !strings.Contains(slack.requests[len(slack.requests)-1], "channel=C1%26x%3Dy+%23%3F ") {
-		t.Errorf("asked %q", slack.requests)
+		t.Errorf("asked %q, want %q in it", slack.requests, "channel=C1%26x%3Dy+%23%3F ")
 	}
 }
 
@@ -109,14 +109,14 @@ func TestChannelNameRefused(t *testing.T) {
 	// Failures are not cached.
 	slack.respondWith(text(`{"ok": true, "channel": {"name": "general"}}`))
 	if name, err := w.service.ChannelName(t.Context(), ann, id, "C1"); name != "general" {
-		t.Errorf("%q %v", name, err)
+		t.Errorf("%q %v, want general", name, err)
 	}
 	other := w.add(ann, blueprint.ConnectionHTTP, `{"auth": {"type": "none"}, "hosts": ["example.com"]}`)
 	if _, err := w.service.ChannelName(t.Context(), ann, other, "C1"); failure(err) != "connection_unavailable" {
-		t.Errorf("another type: %v", err)
+		t.Errorf("another type: %v, want connection_unavailable", err)
 	}
 	if _, err := w.service.ChannelName(t.Context(), ann, "nonsense", "C1"); blueprint.CodeOf(err) != blueprint.CodeNotFound {
-		t.Errorf("no connection: %v", err)
+		t.Errorf("no connection: %v, want %v", err, blueprint.CodeNotFound)
 	}
 }
 
@@ -140,7 +140,7 @@ func TestChannelNameRequestsAreShared(t *testing.T) {
 	<-received
 	cancel()
 	if err := <-cancelled; !errors.Is(err, context.Canceled) {
-		t.Errorf("cancelled call: %v", err)
+		t.Errorf("cancelled call: %v, want %v", err, context.Canceled)
 	}
 	got := make(chan string, 5)
 	for range 5 {
@@ -152,10 +152,10 @@ func TestChannelNameRequestsAreShared(t *testing.T) {
 	close(release)
 	for range 5 {
 		if name := <-got; name != "general" {
-			t.Errorf("%q", name)
+			t.Errorf("%q, want general", name)
 		}
 	}
 	if len(slack.requests) != 1 {
-		t.Errorf("asked %q", slack.requests)
+		t.Errorf("asked %q, want length 1", slack.requests)
 	}
 }

@@ -97,7 +97,7 @@ func TestConnectionTest(t *testing.T) {
 			defer server.Close()
 			config := strings.ReplaceAll(test.config, "HOST", strings.TrimPrefix(server.URL, "http://"))
 			if ok, message := w.testConnection(ann, w.add(ann, test.kind, config)); ok != test.ok || !strings.Contains(message, test.want) {
-				t.Errorf("%v %s", ok, message)
+				t.Errorf("%v %s, want %v and %q in it", ok, message, test.ok, test.want)
 			}
 		})
 	}
@@ -106,7 +106,7 @@ func TestConnectionTest(t *testing.T) {
 		t.Errorf("%v %s", ok, message)
 	}
 	if _, _, err := w.service.Test(t.Context(), bob, w.add(ann, "slack", `{"botToken": "x"}`)); blueprint.CodeOf(err) != blueprint.CodeNotFound {
-		t.Errorf("another user's: %v", err)
+		t.Errorf("another user's: %v, want %v", err, blueprint.CodeNotFound)
 	}
 }
 
@@ -145,7 +145,7 @@ func TestConnectionTestOAuth(t *testing.T) {
 	own := w.add(ann, blueprint.ConnectionOAuth2, `{"flow": "client_credentials", "tokenUrl": "`+p.URL+`/token", "clientId": "the-client", "clientSecret": "the-client-secret"}`)
 	for range 2 {
 		if ok, message := w.testConnection(ann, own); !ok || !strings.Contains(message, "issued a token") {
-			t.Errorf("%v %s", ok, message)
+			t.Errorf("%v %s, want \"issued a token\" in it", ok, message)
 		}
 		w.pass(time.Minute)
 	}
@@ -170,10 +170,10 @@ func TestConnectionTestOAuth(t *testing.T) {
 		t.Fatalf("%v %s", ok, message)
 	}
 	if status, text, _ := newPerson("node").visit(t, address); status != 200 || len(w.resumed) > 0 {
-		t.Errorf("%d %s, resumed %q", status, text, w.resumed)
+		t.Errorf("%d %s, resumed %q; want 200 and none", status, text, w.resumed)
 	}
 	if ok, message := w.testConnection(ann, id); !ok || !strings.Contains(message, "you are signed in at 127.0.0.1") {
-		t.Errorf("%v %s", ok, message)
+		t.Errorf("%v %s, want \"you are signed in at 127.0.0.1\" in it", ok, message)
 	}
 	w.pass(time.Minute)
 	p.revoke()
@@ -313,7 +313,7 @@ func TestConnectionTestSMTP(t *testing.T) {
 			w := newEnv(t, func(o *connections.Options) { o.HTTP = outbound.New(options) })
 			config := `{"host": "127.0.0.1", "port": ` + test.server.serve(t) + `, "from": "me@mail.example", ` + test.config + `}`
 			if ok, message := w.testConnection(ann, w.add(ann, "smtp", config)); ok != test.ok || !strings.Contains(message, test.want) {
-				t.Errorf("%v %s", ok, message)
+				t.Errorf("%v %s, want %v and %q in it", ok, message, test.ok, test.want)
 			}
 		})
 	}

@@ -24,7 +24,7 @@ func TestConsentPageCannotBeSkipped(t *testing.T) {
 	for _, person := range []*person{newPerson(browser), newPerson(browser)} {
 		person.visit(t, address) // gets a cookie, but for another page
 		if status, text, _ := person.visit(t, link); status != 200 || !strings.Contains(text, warning) || p.serial > 0 {
-			t.Errorf("%d %s", status, text)
+			t.Errorf("%d %s, want 200, %q in it and serial at most 0", status, text, warning)
 		}
 	}
 }
@@ -95,7 +95,7 @@ func TestCookieOverHTTPS(t *testing.T) {
 	page := start(w, address)
 	cookie := page.Header().Get("Set-Cookie")
 	if !strings.HasPrefix(cookie, "__Host-blueprintd_sign_in=") || !strings.Contains(cookie, "; Secure") || !strings.Contains(cookie, "Path=/;") || strings.Contains(cookie, "Domain") {
-		t.Fatalf("the cookie is %s", cookie)
+		t.Fatalf("the cookie is %s, want \"__Host-blueprintd_sign_in=\" at the start, \"; Secure\" in it, \"Path=/;\" in it and no \"Domain\"", cookie)
 	}
 	cookie, _, _ = strings.Cut(cookie, ";")
 	link := "https://blueprints.example" + linkIn(t, page.Body.String())
@@ -127,6 +127,6 @@ func TestConsentPageNamesAccount(t *testing.T) {
 	w, p := newEnv(t), newProvider(t)
 	page := start(w, w.paused(ann, w.login(p, ""))).Body.String()
 	if !strings.Contains(page, "a&lt;b&gt;@example.com") || strings.Contains(page, "<b>") {
-		t.Error(page)
+		t.Errorf("%v, want \"a&lt;b&gt;@example.com\" in it and no \"<b>\"", page)
 	}
 }

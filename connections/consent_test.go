@@ -32,7 +32,7 @@ func TestSignInGrantsTheVersion(t *testing.T) {
 				t.Fatalf("without a sign-in: %v, want a pause", err)
 			}
 			if status, text, _ := newPerson("node").visit(t, pause.Await.URL); status != 200 {
-				t.Fatalf("visit: %d %s", status, text)
+				t.Fatalf("visit: %d %s, want 200", status, text)
 			}
 			if err := open("1.0.0"); err != nil {
 				t.Errorf("the version that asked: %v, want it granted", err)
@@ -122,7 +122,7 @@ func TestConsentPageWithoutScopes(t *testing.T) {
 	w, p := newEnv(t), newProvider(t)
 	id := w.add(ann, blueprint.ConnectionOAuth2, `{"flow": "authorization_code", "authorizationUrl": "`+p.URL+`/authorize", "tokenUrl": "`+p.URL+`/token", "clientId": "the-client"}`)
 	if _, text, _ := newPerson(browser).visit(t, w.paused(ann, id)); strings.Contains(text, "It asks for") {
-		t.Errorf("the page lists scopes: %s", text)
+		t.Errorf("the page lists scopes: %s, want no \"It asks for\"", text)
 	}
 }
 

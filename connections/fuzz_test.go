@@ -38,12 +38,12 @@ func FuzzCallback(f *testing.F) {
 				recorder := httptest.NewRecorder()
 				serve(recorder, agent)
 				if recorder.Code != 400 || strings.Contains(recorder.Body.String(), "<script") || recorder.Header().Get("Location") != "" {
-					t.Errorf("%s?%s: %d %s", path, query, recorder.Code, recorder.Body)
+					t.Errorf("%s?%s: %d %s, want 400, no \"<script\" and Location nothing", path, query, recorder.Code, recorder.Body)
 				}
 			}
 		}
 		if len(w.store.tokens) > 0 || len(w.store.signIns) != 1 || len(w.resumed) > 0 || p.serial > 0 {
-			t.Errorf("%q changed something", query)
+			t.Errorf("%q changed something, want none, length 1, none and serial at most 0", query)
 		}
 	})
 }

@@ -147,7 +147,7 @@ func TestConcurrentRefreshes(t *testing.T) {
 	}
 	group.Wait()
 	if got := grants(p); got != "authorization_code refresh_token" {
-		t.Errorf("requested %s", got)
+		t.Errorf("requested %s, want authorization_code refresh_token", got)
 	}
 }
 
@@ -171,7 +171,7 @@ func TestRefreshOutlivesItsCaller(t *testing.T) {
 	<-arrived
 	cancel()
 	if err := <-first; !errors.Is(err, context.Canceled) {
-		t.Errorf("the first: %v", err)
+		t.Errorf("the first: %v, want %v", err, context.Canceled)
 	}
 	second := make(chan error)
 	go func() {
@@ -183,7 +183,7 @@ func TestRefreshOutlivesItsCaller(t *testing.T) {
 		t.Error(err)
 	}
 	if got := grants(p); got != "authorization_code refresh_token" {
-		t.Errorf("requested %s", got)
+		t.Errorf("requested %s, want authorization_code refresh_token", got)
 	}
 }
 
@@ -229,7 +229,7 @@ func TestRenew(t *testing.T) {
 	clear(p.access)
 	p.mu.Unlock()
 	if status, _ := w.get(open, p.URL+"/api"); status != 401 {
-		t.Errorf("%d", status)
+		t.Errorf("%d, want 401", status)
 	}
 	if err := open.Renew(t.Context()); err != nil {
 		t.Fatal(err)
@@ -240,14 +240,14 @@ func TestRenew(t *testing.T) {
 	p.revoke()
 	var pause *blueprint.Pause
 	if err := open.Renew(t.Context()); !errors.As(err, &pause) || len(w.store.tokens) > 0 {
-		t.Errorf("%v with %d tokens", err, len(w.store.tokens))
+		t.Errorf("%v with %d tokens, want none", err, len(w.store.tokens))
 	}
 	p.fixed = true
 	if status, text, _ := newPerson("node").visit(t, pause.Await.URL); status != 200 {
-		t.Fatalf("%d %s", status, text)
+		t.Fatalf("%d %s, want 200", status, text)
 	}
 	if err := w.mustOpen(ann, id).Renew(t.Context()); !errors.As(err, &pause) || len(w.store.tokens) > 0 {
-		t.Errorf("%v with %d tokens", err, len(w.store.tokens))
+		t.Errorf("%v with %d tokens, want none", err, len(w.store.tokens))
 	}
 }
 
@@ -259,13 +259,13 @@ func TestTokenExpiresDuringNode(t *testing.T) {
 	open := w.mustOpen(ann, id)
 	w.pass(2 * time.Hour)
 	if status, _ := w.get(open, p.URL+"/api"); status != 200 {
-		t.Errorf("%d", status)
+		t.Errorf("%d, want 200", status)
 	}
 	w.pass(2 * time.Hour)
 	p.revoke()
 	request, _ := http.NewRequest(http.MethodGet, p.URL+"/api", nil)
 	if err := open.Authorize(t.Context(), request); failure(err) != "token_refused" || len(request.Header) > 0 {
-		t.Errorf("%v %v", err, request.Header)
+		t.Errorf("%v %v, want token_refused and none", err, request.Header)
 	}
 	w.paused(ann, id)
 }
@@ -277,12 +277,12 @@ func TestClientCredentials(t *testing.T) {
 		for _, user := range []string{ann, bob} {
 			open := w.mustOpen(user, id)
 			if status, _ := w.get(open, p.URL+"/api"); status != 200 || open.SignIn || open.Auth != "oauth2" {
-				t.Errorf("%d %+v", status, open)
+				t.Errorf("%d %+v, want 200, not SignIn and Auth oauth2", status, open)
 			}
 		}
 	}
 	if p.requests() != 1 || p.received[0].Get("scope") != "a b" || len(w.store.tokens) > 0 {
-		t.Errorf("requested %v, stored %d", p.received, len(w.store.tokens))
+		t.Errorf("requested %v, stored %d; want requests 1, scope a b and none", p.received, len(w.store.tokens))
 	}
 	w.pass(59 * time.Minute)
 	open := w.mustOpen(ann, id)
@@ -291,11 +291,11 @@ func TestClientCredentials(t *testing.T) {
 		t.Error(err)
 	}
 	if status, _ := w.get(open, p.URL+"/api"); status != 200 || p.requests() != 3 {
-		t.Errorf("%d after %d requests", status, p.requests())
+		t.Errorf("%d after %d requests, want 200 and 3", status, p.requests())
 	}
 	w.store.connections[id].Config["clientSecret"] = "wrong" // another client: the cached token is not its own
 	if _, err := w.open(ann, id); failure(err) != "token_refused" || !strings.Contains(err.Error(), "check clientId and clientSecret") {
-		t.Errorf("%v", err)
+		t.Errorf("%v, want token_refused and \"check clientId and clientSecret\" in it", err)
 	}
 	p.answer = func(w http.ResponseWriter, _ *http.Request) bool {
 		w.Header().Set("Retry-After", "7")
@@ -304,7 +304,7 @@ func TestClientCredentials(t *testing.T) {
 	}
 	var f *blueprint.Failure
 	if _, err := w.open(ann, id); !errors.As(err, &f) || f.RetryAfter != 7*time.Second || f.Permanent || !f.NotSent {
-		t.Errorf("%+v", f)
+		t.Errorf("%+v, want RetryAfter %v, not Permanent and NotSent", f, 7*time.Second)
 	}
 }
 
@@ -327,7 +327,7 @@ func TestClientAuthentication(t *testing.T) {
 			w.pass(time.Minute)
 			w.mustOpen(ann, id)
 			if p.requests() != test.requests {
-				t.Errorf("%d requests", p.requests())
+				t.Errorf("%d requests, want %v", p.requests(), test.requests)
 			}
 		})
 	}
@@ -376,7 +376,7 @@ func TestTokenHosts(t *testing.T) {
 			id := w.add(test.owner, blueprint.ConnectionHTTP, `{"auth": {"type": "oauth2", "connectionId": "`+login+`"}, "hosts": ["localhost", "127.0.0.1"]}`)
 			if test.flow == "authorization_code" {
 				if status, text, _ := newPerson("node").visit(t, w.paused(ann, id)); status != 200 {
-					t.Fatalf("%d %s", status, text)
+					t.Fatalf("%d %s, want 200", status, text)
 				}
 			}
 			open := w.mustOpen(ann, id)
@@ -389,7 +389,7 @@ func TestTokenHosts(t *testing.T) {
 			}
 			request, _ = http.NewRequest(http.MethodGet, "https://else.example/", nil)
 			if got := failure(open.Authorize(t.Context(), request)); got != "host_not_allowed" {
-				t.Errorf("elsewhere %q", got)
+				t.Errorf("elsewhere %q, want host_not_allowed", got)
 			}
 		})
 	}

@@ -52,11 +52,11 @@ func TestOpen(t *testing.T) {
 			w := newEnv(t)
 			open := w.mustOpen(ann, w.add(ann, test.kind, test.config))
 			if open.Auth != test.auth || strings.Join(open.Secrets, " ") != test.secrets || open.SignIn || open.Renew != nil {
-				t.Errorf("%s: auth %q, secrets %q", test.config, open.Auth, open.Secrets)
+				t.Errorf("%s: auth %q, secrets %q; want %v, %v, not SignIn and Renew nil", test.config, open.Auth, open.Secrets, test.auth, test.secrets)
 			}
 			if test.address == "" {
 				if open.Authorize != nil || len(open.Hosts) > 0 {
-					t.Errorf("%s: it has credentials for HTTP", test.config)
+					t.Errorf("%s: it has credentials for HTTP, want Authorize nil and none", test.config)
 				}
 				return
 			}
@@ -89,7 +89,7 @@ func TestMismatchedHostHeader(t *testing.T) {
 	open := w.mustOpen(ann, w.add(ann, blueprint.ConnectionHTTP, `{"auth": {"type": "bearer", "token": "t0ken"}, "hosts": ["api.example"]}`))
 	request := &http.Request{URL: &url.URL{Scheme: "https", Host: "api.example"}, Host: "evil.example", Header: http.Header{}}
 	if err := open.Authorize(context.Background(), request); failure(err) != "host_not_allowed" || len(request.Header) > 0 {
-		t.Errorf("%v %v", err, request.Header)
+		t.Errorf("%v %v, want host_not_allowed and none", err, request.Header)
 	}
 }
 
@@ -129,6 +129,6 @@ func TestUnusableConnections(t *testing.T) {
 		t.Error("a token was requested")
 	}
 	if _, err := w.open("", theirs); failure(err) != "NOT_FOUND" {
-		t.Errorf("without a user: %v", err)
+		t.Errorf("without a user: %v, want NOT_FOUND", err)
 	}
 }

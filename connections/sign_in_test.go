@@ -47,24 +47,24 @@ func TestSignIn(t *testing.T) {
 					status, text, _ = person.visit(t, w.web.URL+linkIn(t, text))
 				}
 				if status != 200 || !strings.Contains(text, "You are signed in") || strings.Contains(text, "<b>") {
-					t.Fatalf("%s, %s: %d %s", name, agent, status, text)
+					t.Fatalf("%s, %s: %d %s; want 200, \"You are signed in\" in it and no \"<b>\"", name, agent, status, text)
 				}
 				if !slices.Equal(w.resumed, []string{"exec_1/node"}) {
-					t.Errorf("resumed %q", w.resumed)
+					t.Errorf("resumed %q, want %v", w.resumed, []string{"exec_1/node"})
 				}
 				open := w.mustOpen(ann, id)
 				if status, body := w.get(open, p.URL+"/api"); status != 200 || body != "welcome" {
-					t.Errorf("%d %s", status, body)
+					t.Errorf("%d %s, want 200 and welcome", status, body)
 				}
 				if !open.SignIn || open.Auth != "oauth2" || len(open.Secrets) != 3 || !slices.Equal(open.Hosts, []string{strings.TrimPrefix(p.URL, "http://")}) {
-					t.Errorf("%+v", open)
+					t.Errorf("%+v, want SignIn, Auth oauth2, length 3 and %v", open, []string{strings.TrimPrefix(p.URL, "http://")})
 				}
 				if status, text, _ := person.visit(t, address); status != 200 || !strings.Contains(text, "You are signed in") {
-					t.Errorf("the address afterwards: %d %s", status, text)
+					t.Errorf("the address afterwards: %d %s, want 200 and \"You are signed in\" in it", status, text)
 				}
 				request := p.received[len(p.received)-1]
 				if request.Get("code_verifier") == "" || request.Get("redirect_uri") != w.web.URL+"/oauth/callback" {
-					t.Errorf("requested with %v", request)
+					t.Errorf("requested with %v, want code_verifier not empty and redirect_uri %v", request, w.web.URL+"/oauth/callback")
 				}
 				w.noSecrets(p)
 			}
@@ -88,7 +88,7 @@ func linkIn(t *testing.T, text string) string {
 	_, rest, ok := strings.Cut(text, `<a href="`)
 	link, _, _ := strings.Cut(rest, `"`)
 	if !ok || strings.Count(text, "<a ") != 1 {
-		t.Fatalf("no link in %s", text)
+		t.Fatalf("no link in %s, want 1", text)
 	}
 	return strings.ReplaceAll(link, "&amp;", "&")
 }
@@ -106,17 +106,17 @@ func TestPageHeaders(t *testing.T) {
 		} {
 			t.Run(name, func(t *testing.T) {
 				if header.Get(name) != want {
-					t.Errorf("%s: %s is %q", address, name, header.Get(name))
+					t.Errorf("%s: %s is %q, want %v", address, name, header.Get(name), want)
 				}
 			})
 		}
 		if strings.Contains(text, "<script") || !strings.HasPrefix(text, "<!doctype html>") {
-			t.Errorf("%s: %s", address, text)
+			t.Errorf("%s: %s, want no \"<script\" and \"<!doctype html>\" at the start", address, text)
 		}
 	}
 	cookie, _, header := newPerson(browser).visit(t, w.paused(ann, w.login(p, "")))
 	if got := header.Get("Set-Cookie"); cookie != 200 || !strings.Contains(got, "HttpOnly; SameSite=Lax") {
-		t.Errorf("the cookie is %s", got)
+		t.Errorf("the cookie is %s, want 200 and \"HttpOnly; SameSite=Lax\" in it", got)
 	}
 }
 
@@ -192,7 +192,7 @@ func TestInvalidCallbacks(t *testing.T) {
 			test.change(v)
 			status, text, _ := v.person.visit(t, v.back.String())
 			if status != test.status || !strings.Contains(text, test.want) || strings.Contains(text, "<b>") {
-				t.Errorf("%d %s", status, text)
+				t.Errorf("%d %s, want %v, %q in it and no \"<b>\"", status, text, test.status, test.want)
 			}
 			for _, secret := range []string{"code-1", "secret-code", p.secret, v.back.Query().Get("state")} {
 				if secret != "" && (strings.Contains(text, secret) || strings.Contains(w.log.String(), secret)) {
@@ -200,7 +200,7 @@ func TestInvalidCallbacks(t *testing.T) {
 				}
 			}
 			if len(w.resumed) > 0 || len(w.store.tokens) > 0 {
-				t.Errorf("resumed %q with %d tokens", w.resumed, len(w.store.tokens))
+				t.Errorf("resumed %q with %d tokens, want none and none", w.resumed, len(w.store.tokens))
 			}
 		})
 	}
@@ -288,7 +288,7 @@ func TestStartStoreFailures(t *testing.T) {
 				t.Errorf("got %d %s, want 500 without the error", status, text)
 			}
 			if !strings.Contains(w.log.String(), "the disk has failed") {
-				t.Errorf("the log lacks the error: %s", w.log)
+				t.Errorf("the log lacks the error: %s, want \"the disk has failed\" in it", w.log)
 			}
 			if len(w.resumed) > 0 || p.requests() > 0 {
 				t.Errorf("resumed %q with %d token requests, want none", w.resumed, p.requests())
@@ -306,7 +306,7 @@ func TestStartAfterDisconnect(t *testing.T) {
 	w.store.fail = func(string) error { return ctx.Err() }
 	w.service.Start(httptest.NewRecorder(), httptest.NewRequestWithContext(ctx, http.MethodGet, address, nil))
 	if w.log.Len() > 0 {
-		t.Errorf("logged %s", w.log)
+		t.Errorf("logged %s, want nothing", w.log)
 	}
 }
 
@@ -416,18 +416,18 @@ func TestStateIsValidOnce(t *testing.T) {
 	}
 	denied := back()
 	if status, text, _ := person.visit(t, denied); status != 200 || !strings.Contains(text, "Access denied") {
-		t.Errorf("denied: %d %s", status, text)
+		t.Errorf("denied: %d %s, want 200 and \"Access denied\" in it", status, text)
 	}
 	if status, _, _ := person.visit(t, denied); status != 400 || len(w.resumed) > 0 {
-		t.Errorf("again: %d, resumed %q", status, w.resumed)
+		t.Errorf("again: %d, resumed %q; want 400 and none", status, w.resumed)
 	}
 	p.deny = ""
 	allowed := back()
 	if status, text, _ := person.visit(t, allowed); status != 200 || !strings.Contains(text, "signed in") {
-		t.Errorf("allowed: %d %s", status, text)
+		t.Errorf("allowed: %d %s, want 200 and \"signed in\" in it", status, text)
 	}
 	if status, _, _ := person.visit(t, allowed); status != 400 || len(w.resumed) != 1 {
-		t.Errorf("again: %d, resumed %q", status, w.resumed)
+		t.Errorf("again: %d, resumed %q; want 400 and length 1", status, w.resumed)
 	}
 }
 
@@ -448,13 +448,13 @@ func TestInvalidTickets(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			if status, text, _ := newPerson("node").visit(t, w.web.URL+"/oauth/start?"+query); status != 400 || !strings.Contains(text, "no longer valid") {
-				t.Errorf("%d %s", status, text)
+				t.Errorf("%d %s, want 400 and \"no longer valid\" in it", status, text)
 			}
 		})
 	}
 	w.pass(31 * 24 * time.Hour)
 	if status, _, _ := newPerson("node").visit(t, address); status != 400 {
-		t.Errorf("after a month: %d", status)
+		t.Errorf("after a month: %d, want 400", status)
 	}
 	if p.serial > 0 || len(w.resumed) > 0 {
 		t.Error("a client was redirected to the service")
@@ -484,22 +484,22 @@ func TestAllWaitingRunsResume(t *testing.T) {
 	w.pass(time.Hour)
 	w.refuse = errors.New("the disk has failed")
 	if status, text, _ := newPerson("node").visit(t, address); status != 200 || !strings.Contains(text, "could not be resumed") {
-		t.Errorf("%d %s", status, text)
+		t.Errorf("%d %s, want 200 and \"could not be resumed\" in it", status, text)
 	}
 	w.refuse, w.resumed = nil, nil
 	if status, text, _ := newPerson("node").visit(t, address); status != 200 || !strings.Contains(text, "signed in") {
-		t.Errorf("%d %s", status, text)
+		t.Errorf("%d %s, want 200 and \"signed in\" in it", status, text)
 	}
 	slices.Sort(w.resumed)
 	if got := strings.Join(w.resumed, " "); got != "exec_1/a exec_1/loop[3]/b exec_2/a" {
-		t.Errorf("resumed %s", got)
+		t.Errorf("resumed %s, want exec_1/a exec_1/loop[3]/b exec_2/a", got)
 	}
 	if len(w.store.signIns) != 2 {
-		t.Errorf("%d sign-ins are left", len(w.store.signIns))
+		t.Errorf("%d sign-ins are left, want 2", len(w.store.signIns))
 	}
 	w.paused(bob, id) // a token belongs to one user
 	if status, _, _ := newPerson("node").visit(t, address); status != 400 {
-		t.Errorf("the address afterwards: %d", status)
+		t.Errorf("the address afterwards: %d, want 400", status)
 	}
 	if bytes.Contains(w.store.tokens[id+ann], []byte(p.secret)) {
 		t.Error("the client's secret is stored with the token")
@@ -512,15 +512,15 @@ func TestTooManySignIns(t *testing.T) {
 	person := newPerson("node").stop()
 	for range 100 {
 		if status, text, _ := person.visit(t, address); status != http.StatusSeeOther {
-			t.Fatalf("%d %s", status, text)
+			t.Fatalf("%d %s, want %v", status, text, http.StatusSeeOther)
 		}
 	}
 	if status, _, _ := person.visit(t, address); status != 429 {
-		t.Errorf("one too many: %d", status)
+		t.Errorf("one too many: %d, want 429", status)
 	}
 	w.pass(10 * time.Minute)
 	if status, _, _ := person.visit(t, address); status != http.StatusSeeOther {
-		t.Errorf("later: %d", status)
+		t.Errorf("later: %d, want %v", status, http.StatusSeeOther)
 	}
 }
 
@@ -534,11 +534,11 @@ func TestHEADDoesNothing(t *testing.T) {
 	for _, visited := range []string{address, header.Get("Location")} {
 		response, err := person.Head(visited)
 		if err != nil || response.StatusCode != 400 {
-			t.Errorf("%v %v", response, err)
+			t.Errorf("%v %v, want StatusCode 400", response, err)
 		}
 	}
 	if status, _, _ := person.visit(t, header.Get("Location")); status != 200 || len(w.store.tokens) != 1 {
-		t.Errorf("%d", status)
+		t.Errorf("%d, want 200 and length 1", status)
 	}
 }
 
@@ -551,11 +551,11 @@ func TestTwoSignInsInOneBrowser(t *testing.T) {
 	_, two, _ := person.visit(t, second)
 	for _, page := range []string{one, two} {
 		if status, text, _ := person.visit(t, w.web.URL+linkIn(t, page)); status != 200 || !strings.Contains(text, "You are signed in") {
-			t.Errorf("%d %s", status, text)
+			t.Errorf("%d %s, want 200 and \"You are signed in\" in it", status, text)
 		}
 	}
 	if len(w.store.tokens) != 2 {
-		t.Errorf("%d tokens", len(w.store.tokens))
+		t.Errorf("%d tokens, want 2", len(w.store.tokens))
 	}
 }
 
@@ -571,7 +571,7 @@ func TestSignInJustBeforeRunAsks(t *testing.T) {
 			w.store.mu.Unlock()
 			defer w.store.mu.Lock()
 			if status, text, _ := newPerson("node").visit(t, address); status != 200 {
-				t.Errorf("%d %s", status, text)
+				t.Errorf("%d %s, want 200", status, text)
 			}
 		}
 		return nil

@@ -45,7 +45,7 @@ func TestOneTicketPerNode(t *testing.T) {
 		first = message
 	}
 	if len(w.store.signIns) != 4 {
-		t.Errorf("%d open tickets", len(w.store.signIns))
+		t.Errorf("%d open tickets, want 4", len(w.store.signIns))
 	}
 }
 
@@ -59,7 +59,7 @@ func TestRepeatedTicketStaysValid(t *testing.T) {
 	w.pass(time.Hour)
 	w.paused(ann, id)
 	if status, text, _ := newPerson("node").visit(t, other); status != 200 {
-		t.Fatalf("%d %s", status, text)
+		t.Fatalf("%d %s, want 200", status, text)
 	}
 	for name, c := range map[string]struct {
 		visited string
@@ -85,7 +85,7 @@ func TestTooManyTickets(t *testing.T) {
 		addresses, prompts = append(addresses, pause.Await.URL), append(prompts, pause.Await.Prompt)
 	}
 	if addresses[3] != addresses[4] || addresses[4] != addresses[5] || addresses[2] == addresses[3] || len(w.store.signIns) != 4 {
-		t.Errorf("%d open tickets: %q", len(w.store.signIns), addresses)
+		t.Errorf("%d open tickets: %q, want %v, %v, other than %v and 4", len(w.store.signIns), addresses, addresses[4], addresses[5], addresses[3])
 	}
 	for n, prompt := range prompts {
 		if strings.Contains(prompt, "resume the run") != (n > 2) {
@@ -93,11 +93,11 @@ func TestTooManyTickets(t *testing.T) {
 		}
 	}
 	if status, _, _ := newPerson("node").visit(t, addresses[5]); status != 200 {
-		t.Errorf("%d", status)
+		t.Errorf("%d, want 200", status)
 	}
 	slices.Sort(w.resumed)
 	if !slices.Equal(w.resumed, []string{"exec_0/a", "exec_1/a", "exec_2/a"}) {
-		t.Errorf("resumed %q", w.resumed)
+		t.Errorf("resumed %q, want %v", w.resumed, []string{"exec_0/a", "exec_1/a", "exec_2/a"})
 	}
 }
 

@@ -20,14 +20,14 @@ func TestVisit(t *testing.T) {
 		t.Errorf("%s and %s, %v", address, again, err)
 	}
 	if _, text, _ := newPerson(browser).visit(t, address); !strings.Contains(text, "asks to use") || strings.Contains(text, "A run") {
-		t.Errorf("the page mentions a run: %s", text)
+		t.Errorf("the page mentions a run: %s, want \"asks to use\" in it and no \"A run\"", text)
 	}
 	if status, text, _ := newPerson("node").visit(t, address); status != 200 || !strings.Contains(text, "You are signed in") {
-		t.Errorf("%d %s", status, text)
+		t.Errorf("%d %s, want 200 and \"You are signed in\" in it", status, text)
 	}
 	w.mustOpen(ann, id)
 	if len(w.resumed) > 0 {
-		t.Errorf("resumed %q", w.resumed)
+		t.Errorf("resumed %q, want none", w.resumed)
 	}
 	for _, test := range []struct {
 		who, id string

@@ -158,7 +158,7 @@ func TestHandler(t *testing.T) {
 
 func TestSearch(t *testing.T) {
 	if hits := Search("  "); len(hits) != 0 {
-		t.Errorf("no words found %d headings", len(hits))
+		t.Errorf("no words found %d headings, want 0", len(hits))
 	}
 	hits := Search("contributing")
 	if len(hits) == 0 || hits[0].Heading.Text != "" || hits[0].Page.Topic != "contributing" {

@@ -24,14 +24,14 @@ func TestQueueIsFirstInFirstOut(t *testing.T) {
 				t.Fatal(err) // stored while it waits
 			}
 			if x := w.view(h.ID); x.Status != blueprint.StatusRunning || x.Steps[0].Status != blueprint.StepPending {
-				t.Errorf("while it waits: %s", sum(x))
+				t.Errorf("while it waits: %s, want Status %v and Status %v", sum(x), blueprint.StatusRunning, blueprint.StepPending)
 			}
 			handles = append(handles, h)
 		}
 		_, err := w.Start(request(w.define(`late act`)), engine.AtOnce)
 		w.code(err, blueprint.CodeUnavailable)
 		if e, ok := err.(*blueprint.Error); !ok || e.RetryAfter <= 0 {
-			t.Errorf("%v has no RetryAfter", err)
+			t.Errorf("%v has no RetryAfter, want more than 0", err)
 		}
 		close(gate.open)
 		w.wait(busy)
@@ -39,7 +39,7 @@ func TestQueueIsFirstInFirstOut(t *testing.T) {
 			w.wait(h)
 		}
 		if got := w.begunNodes(); got != "busy n0 n1 n2 n3 n4" {
-			t.Errorf("began %s", got)
+			t.Errorf("began %s, want busy n0 n1 n2 n3 n4", got)
 		}
 	})
 }
@@ -64,13 +64,13 @@ func TestSlotBeforeCommit(t *testing.T) {
 		w.wait(busy)
 		synctest.Wait()
 		if got := w.begunNodes(); got != "busy" {
-			t.Errorf("began %s before the run was durable", got)
+			t.Errorf("began %s before the run was durable, want busy", got)
 		}
 		disk <- blueprint.Errorf(blueprint.CodeUnavailable, "full")
 		w.code(h.Accepted(w.Context()), blueprint.CodeUnavailable)
 		synctest.Wait()
 		if got := w.begunNodes(); got != "busy" {
-			t.Errorf("began %s of a run that does not exist", got)
+			t.Errorf("began %s of a run that does not exist, want busy", got)
 		}
 	})
 }
@@ -107,10 +107,10 @@ func TestParkedRunsHoldNoSlot(t *testing.T) {
 		}
 		w.wait(a)
 		if x := w.settle(b.ID); x.Status != blueprint.StatusCompleted {
-			t.Error(sum(x))
+			t.Errorf("%v, want Status %v", sum(x), blueprint.StatusCompleted)
 		}
 		if got := w.begunNodes(); got != "w q busy first answered woken" {
-			t.Errorf("began %s", got)
+			t.Errorf("began %s, want w q busy first answered woken", got)
 		}
 	})
 }
@@ -133,13 +133,13 @@ func TestAnswerWhileQueued(t *testing.T) {
 		w.code(w.answer(x.ID, "b", 2), blueprint.CodeConflict)
 		synctest.Wait()
 		if got := w.begunNodes(); strings.Contains(got, "c") || strings.Contains(got, "d") {
-			t.Errorf("began %s", got)
+			t.Errorf("began %s, want no \"c\" and no \"d\"", got)
 		}
 		w.expect(w.view(x.ID), `running: a=completed b=completed c=pending d=pending`)
 		close(gate.open)
 		w.wait(busy)
 		if x := w.settle(x.ID); x.Status != blueprint.StatusCompleted || x.CompletedSteps != 4 {
-			t.Error(sum(x))
+			t.Errorf("%v, want Status %v and CompletedSteps 4", sum(x), blueprint.StatusCompleted)
 		}
 	})
 }
@@ -182,14 +182,14 @@ func TestManyRunsShareFewSlots(t *testing.T) {
 				want = blueprint.StatusFailed
 			}
 			if x := w.view(h.ID); x.Status != want {
-				t.Errorf("run %d: %s", i, sum(x))
+				t.Errorf("run %d: %s, want Status %v", i, sum(x), want)
 			}
 		}
 		if n := len(w.actions()); n != 250 {
-			t.Errorf("%d actions", n)
+			t.Errorf("%d actions, want 250", n)
 		}
 		if s := w.Stats(); s.Working != 0 || s.Queued != 0 || s.Flows != 0 {
-			t.Errorf("at the end: %+v", s)
+			t.Errorf("at the end: %+v, want Working 0, Queued 0 and Flows 0", s)
 		}
 	})
 }
@@ -206,7 +206,7 @@ func TestForkIsBounded(t *testing.T) {
 		h := w.start(w.define(lines))
 		synctest.Wait()
 		if n := len(strings.Fields(w.begunNodes())); n != 65 {
-			t.Errorf("%d nodes began at first", n)
+			t.Errorf("%d nodes began at first, want 65", n)
 		}
 		for i, g := range gates {
 			close(g.open)
@@ -216,10 +216,10 @@ func TestForkIsBounded(t *testing.T) {
 			}
 		}
 		if x := w.wait(h); x.CompletedSteps != 201 {
-			t.Error(sum(x))
+			t.Errorf("%v, want CompletedSteps 201", sum(x))
 		}
 		if w.peak != 64 {
-			t.Errorf("%d at once", w.peak)
+			t.Errorf("%d at once, want 64", w.peak)
 		}
 	})
 }
@@ -243,7 +243,7 @@ func TestScheduledRuns(t *testing.T) {
 			}
 			synctest.Wait()
 			if got := w.begunNodes(); got != "" {
-				t.Errorf("began %s while the clock was held", got)
+				t.Errorf("began %s while the clock was held, want nothing", got)
 			}
 			hold()
 			synctest.Wait()
@@ -253,7 +253,7 @@ func TestScheduledRuns(t *testing.T) {
 			w.advance(time.Second)
 			for _, h := range handles {
 				if x := w.view(h.ID); x.Status != "completed" {
-					t.Errorf("%s is %s", h.ID, x.Status)
+					t.Errorf("%s is %s, want completed", h.ID, x.Status)
 				}
 			}
 			if got := w.begunNodes(); first == "" {
@@ -280,7 +280,7 @@ func TestWaitingForSchedule(t *testing.T) {
 		hold()
 		synctest.Wait()
 		if x := w.view(h.ID); x.Status != "failed" {
-			t.Errorf("cancelled: %s, began %q", x.Status, w.begunNodes())
+			t.Errorf("cancelled: %s, began %q; want failed", x.Status, w.begunNodes())
 		}
 		w.advance(time.Hour)
 	})
@@ -336,7 +336,7 @@ func TestInputWaitsForMemory(t *testing.T) {
 		synctest.Wait()
 		w.wait(w.startWith(request(w.define(`b pass`)), engine.AtOnce)) // a small one does not wait
 		if held := w.Stats().Held; held > 1<<20 || len(handles) > 0 {
-			t.Errorf("%d bytes are held, %d runs were accepted", held, len(handles))
+			t.Errorf("%d bytes are held, %d runs were accepted; want at most %v and none", held, len(handles), 1<<20)
 		}
 		close(gate.open)
 		w.wait(first)
@@ -345,7 +345,7 @@ func TestInputWaitsForMemory(t *testing.T) {
 		}
 		synctest.Wait()
 		if held := w.Stats().Held; held != 0 {
-			t.Errorf("%d bytes are still held", held)
+			t.Errorf("%d bytes are still held, want 0", held)
 		}
 		w.wait(w.startWith(large(), engine.AtOnce))
 	})
@@ -383,14 +383,14 @@ func TestTapesInMemoryAreCounted(t *testing.T) {
 		first := w.recorded(plan)
 		<-gate.came
 		if held := w.Stats().Held; held < 120_000 {
-			t.Errorf("%d bytes are held", held)
+			t.Errorf("%d bytes are held, want at least %v", held, 120_000)
 		}
 		_, err := w.Start(request(plan), engine.AtOnce)
 		w.code(err, blueprint.CodeUnavailable)
 		close(gate.open)
 		w.wait(first)
 		if held := w.Stats().Held; held != 0 {
-			t.Errorf("%d bytes are still held", held)
+			t.Errorf("%d bytes are still held, want 0", held)
 		}
 		w.wait(w.startWith(request(plan), engine.AtOnce))
 	})

@@ -141,7 +141,7 @@ func TestBudgetOfParallelRuns(t *testing.T) {
 			r.Budget = test.budget
 			x := w.wait(w.startWith(r, engine.Soon))
 			if calls, _ := p.made(); calls != test.calls || p.most != test.most || x.Status != blueprint.StatusCompleted {
-				t.Errorf("%s: %d calls, %d at a time: %s", test.name, calls, p.most, sum(x))
+				t.Errorf("%s: %d calls, %d at a time: %s; want %v, %v and Status %v", test.name, calls, p.most, sum(x), test.calls, test.most, blueprint.StatusCompleted)
 			}
 		})
 	}
@@ -161,7 +161,7 @@ func TestBudgetOfChildBlueprint(t *testing.T) {
 			perRun[call.execution]++
 		}
 		if calls, _ := p.made(); calls != 7 || slices.Max(slices.Collect(maps.Values(perRun))) != 2 {
-			t.Errorf("%d calls, %v: %s", calls, perRun, sum(x))
+			t.Errorf("%d calls, %v: %s; want 7 and 2", calls, perRun, sum(x))
 		}
 	})
 }
@@ -208,7 +208,7 @@ func TestBudgetRaiseSurvivesACrash(t *testing.T) {
 		w.crash()
 		w.pass(time.Minute)
 		if x := w.settle(h.ID); x.Status != blueprint.StatusCompleted || len(p.calls) != 5 {
-			t.Errorf("%d calls: %s", len(p.calls), sum(x))
+			t.Errorf("%d calls: %s, want Status %v and 5", len(p.calls), sum(x), blueprint.StatusCompleted)
 		}
 	})
 }
@@ -228,20 +228,20 @@ func TestBudgetIsRaisedForTheFamily(t *testing.T) {
 			}
 			paused := w.paused()
 			if calls, _ := p.made(); calls != 1 || len(paused) != 4 {
-				t.Fatalf("%d calls, %d paused", calls, len(paused))
+				t.Fatalf("%d calls, %d paused; want 1 and 4", calls, len(paused))
 			}
 			w.answerOK(paused[0], "", w.decode(`{"calls": 2}`))
 			w.pass(time.Minute)
 			if calls, _ := p.made(); calls != 3 || len(w.paused()) != 2 {
-				t.Errorf("%d calls, %d paused", calls, len(w.paused()))
+				t.Errorf("%d calls, %d paused; want 3 and 2", calls, len(w.paused()))
 			}
 			w.answerOK(w.paused()[0], "", w.decode(`{"calls": 2}`))
 			w.pass(time.Minute)
 			if x := w.settle(h.ID); x.Status != blueprint.StatusCompleted {
-				t.Error(sum(x))
+				t.Errorf("%v, want Status %v", sum(x), blueprint.StatusCompleted)
 			}
 			if calls, _ := p.made(); calls != 5 {
-				t.Errorf("%d calls", calls)
+				t.Errorf("%d calls, want 5", calls)
 			}
 		})
 	}
@@ -275,7 +275,7 @@ func TestBudgetOfARetry(t *testing.T) {
 			}
 			x := w.wait(h)
 			if calls, _ := p.made(); calls-before != 2 || x.Status != blueprint.StatusFailed {
-				t.Errorf("%d calls: %s", calls-before, sum(x))
+				t.Errorf("%d calls: %s, want 2 and Status %v", calls-before, sum(x), blueprint.StatusFailed)
 			}
 		}
 	})
@@ -296,7 +296,7 @@ func TestFamilyLimitSurvivesRestarts(t *testing.T) {
 				w.advance(time.Second)
 			}
 			if x := w.settle(h.ID); x.Status != blueprint.StatusFailed || x.Failure.Code != "too_many_runs" || len(w.children()) != 6 {
-				t.Errorf("%s: %d runs: %s", name, len(w.children()), sum(x))
+				t.Errorf("%s: %d runs: %s, want Status %v, Code too_many_runs and 6", name, len(w.children()), sum(x), blueprint.StatusFailed)
 			}
 		})
 	}
@@ -489,7 +489,7 @@ func TestTokensOfInterruptedCalls(t *testing.T) {
 					continue
 				}
 				if x := w.view(id); x.Failure == nil || x.Failure.Code != "cancelled" || x.Steps[0].TokensUsed == nil || *x.Steps[0].TokensUsed != 20 {
-					t.Errorf("%s: %s", name, encode(x))
+					t.Errorf("%s: %s, want Failure not nil, Code cancelled, TokensUsed not nil and TokensUsed 20", name, encode(x))
 				}
 			}
 		})
@@ -505,7 +505,7 @@ func TestTokensOfCallsThatTimeOut(t *testing.T) {
 			h := w.startWith(r, engine.AtOnce)
 			w.pass(2 * time.Second)
 			if x := w.settle(h.ID); x.Status != blueprint.StatusFailed || x.Telemetry.TotalTokensUsed != 20 {
-				t.Errorf("%s: %d tokens: %s", name, x.Telemetry.TotalTokensUsed, sum(x))
+				t.Errorf("%s: %d tokens: %s, want Status %v and 20", name, x.Telemetry.TotalTokensUsed, sum(x), blueprint.StatusFailed)
 			}
 		})
 	}

@@ -88,7 +88,7 @@ func TestConcurrencyOfUnreadableRun(t *testing.T) {
 		w.journal.failLoad(first.ID, blueprint.CodeInternal)
 		w.expect(w.settle(w.fire(w.define(`b ask`), 1, blueprint.LimitCancel).ID), `paused: b=paused`)
 		if !strings.Contains(w.logged(), "run cancellation failed") {
-			t.Errorf("logged %q", w.logged())
+			t.Errorf("logged %q, want \"run cancellation failed\" in it", w.logged())
 		}
 	})
 }
@@ -106,7 +106,7 @@ func TestConcurrencyOfDeletedBlueprint(t *testing.T) {
 		}
 		synctest.Wait()
 		if s := w.Stats(); len(strings.Fields(w.begunNodes())) != 2 || s.Blocked != 0 || s.Working != 0 || s.Held != 0 {
-			t.Errorf("began %s, %+v", w.begunNodes(), s)
+			t.Errorf("began %s, %+v; want length 2, Blocked 0, Working 0 and Held 0", w.begunNodes(), s)
 		}
 	})
 }
@@ -131,7 +131,7 @@ func TestConcurrencyMemory(t *testing.T) {
 		for came := 0; came < 21; {
 			s := w.Stats()
 			if now := len(gate.came); now < 1 || now > 4 || s.Held > 1<<20+1<<18 {
-				t.Fatalf("after %d: %d at work, %+v", came, now, s)
+				t.Fatalf("after %d: %d at work, %+v; want at least 1, at most 4 and Held at most %v", came, now, s, 1<<20+1<<18)
 			}
 			for range len(gate.came) {
 				<-gate.came
@@ -142,7 +142,7 @@ func TestConcurrencyMemory(t *testing.T) {
 		}
 		w.expect(w.wait(last), `completed: a=completed -> {"n":1}`)
 		if s := w.Stats(); s.Held != 0 || s.Blocked != 0 {
-			t.Errorf("%+v", s)
+			t.Errorf("%+v, want Held 0 and Blocked 0", s)
 		}
 	})
 }
@@ -204,7 +204,7 @@ func TestConcurrencySkipAwaitsCommits(t *testing.T) {
 			}
 			synctest.Wait()
 			if len(answer) > 0 {
-				t.Fatalf("decided already: %v", <-answer)
+				t.Fatalf("decided already: %v, want none", <-answer)
 			}
 			close(slow)
 			left := 0

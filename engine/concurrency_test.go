@@ -44,7 +44,7 @@ func TestConcurrencyQueues(t *testing.T) {
 			handles = append(handles, w.fire(w.define(fmt.Sprintf("b%d act\nw%d wait {\"ms\": 1000}\nq%d ask\ne%d act", i, i, i, i)), 2, blueprint.LimitQueue))
 		}
 		if s := w.Stats(); s.Blocked != 3 || s.Queued != 0 || s.Held != 0 {
-			t.Errorf("%+v", s)
+			t.Errorf("%+v, want Blocked 3, Queued 0 and Held 0", s)
 		}
 		w.expect(w.view(handles[1].ID), `running: b1=completed w1=running q1=pending e1=pending`)
 		w.expect(w.view(handles[2].ID), `running: b2=pending w2=pending q2=pending e2=pending`)
@@ -56,18 +56,18 @@ func TestConcurrencyQueues(t *testing.T) {
 			}
 			w.answerOK(h.ID, "", "yes")
 			if x := w.settle(h.ID); x.Status != blueprint.StatusCompleted {
-				t.Errorf("run %d: %s", i, sum(x))
+				t.Errorf("run %d: %s, want Status %v", i, sum(x), blueprint.StatusCompleted)
 			}
 			w.advance(time.Second)
 			synctest.Wait()
 		}
 		if s := w.Stats(); s.Blocked != 0 || s.Working != 0 || s.Held != 0 {
-			t.Errorf("%+v", s)
+			t.Errorf("%+v, want Blocked 0, Working 0 and Held 0", s)
 		}
 		got := w.begunNodes()
 		for i := range 4 {
 			if strings.Index(got, fmt.Sprintf("b%d", i)) > strings.Index(got, fmt.Sprintf("b%d", i+1)) {
-				t.Errorf("began %s", got)
+				t.Errorf("began %s, want at most %v", got, strings.Index(got, fmt.Sprintf("b%d", i+1)))
 			}
 		}
 	})
@@ -83,7 +83,7 @@ func TestConcurrencySkips(t *testing.T) {
 		_, err := w.Start(fired(d, 1, blueprint.LimitSkip), engine.Soon)
 		var full *blueprint.ConcurrencyLimitError
 		if !errors.As(err, &full) || full.Limit != 1 || full.Running != 1 || w.journal.count() != before {
-			t.Errorf("got %v", err)
+			t.Errorf("got %v, want Limit 1, Running 1 and count %v", err, before)
 		}
 		w.fire(d, 2, blueprint.LimitSkip)
 		other := fired(d, 1, blueprint.LimitSkip)
@@ -191,7 +191,7 @@ func TestConcurrencyLimitChanges(t *testing.T) {
 		}
 		full, err := w.Start(fired(d, 1, blueprint.LimitSkip), engine.Soon)
 		if err == nil {
-			t.Errorf("accepted %s", full.ID)
+			t.Errorf("accepted %s, want an error", full.ID)
 		}
 	})
 }
@@ -207,7 +207,7 @@ func TestConcurrencyIsBounded(t *testing.T) {
 		w.code(err, blueprint.CodeTooManyRequests)
 		synctest.Wait()
 		if s := w.Stats(); s.Blocked != 1000 || s.Held != 0 || len(strings.Fields(w.begunNodes())) != 1 {
-			t.Errorf("%+v", s)
+			t.Errorf("%+v, want Blocked 1000, Held 0 and length 1", s)
 		}
 	})
 }
@@ -261,7 +261,7 @@ func TestConcurrencyAfterACrash(t *testing.T) {
 					}
 				}
 				if under > 1 {
-					t.Errorf("after commit %d %d runs work at once", n+1, under)
+					t.Errorf("after commit %d %d runs work at once, want at most 1", n+1, under)
 				}
 				w.advance(time.Second)
 			}
@@ -273,7 +273,7 @@ func TestConcurrencyAfterACrash(t *testing.T) {
 			got := strings.Fields(w.begunNodes())
 			for i := 1; i < len(got); i++ {
 				if got[i-1][1] > got[i][1] {
-					t.Errorf("after commit %d began %v", n+1, got)
+					t.Errorf("after commit %d began %v, want at most %v", n+1, got, got[i][1])
 				}
 			}
 		})

@@ -60,20 +60,20 @@ func TestConnectionSecretsAreMasked(t *testing.T) {
 		x := w.settle(h.ID)
 		w.noSecret("a record", x)
 		if data, err := blueprint.Encode(w.journal.stored(h.ID)); err != nil || strings.Contains(string(data), token) {
-			t.Errorf("the journal is readable: %s, %v", data, err)
+			t.Errorf("the journal is readable: %s, %v; want no %q", data, err, token)
 		}
 		w.reboot()
 		w.advance(time.Second)
 		x = w.settle(h.ID)
 		w.noSecret("a record", x)
 		if x.Output != true {
-			t.Errorf("the node behind the crash got %v", x.Output)
+			t.Errorf("the node behind the crash got %v, want true", x.Output)
 		}
 		if got := c.uses[0]; got.UserID != "owner" || got.ExecutionID != h.ID || got.Address != "a" {
-			t.Errorf("opened for %+v", got)
+			t.Errorf("opened for %+v, want UserID owner, ExecutionID %v and Address a", got, h.ID)
 		}
 		if x.Telemetry.MCPServerNames[0] != "server ***" || !slices.Equal(x.Telemetry.AuthenticationMethodsUsed, []string{"bearer"}) || x.Telemetry.RequiredLogin {
-			t.Errorf("telemetry %+v", x.Telemetry)
+			t.Errorf("telemetry %+v, want MCPServerNames server ***, %v and not RequiredLogin", x.Telemetry, []string{"bearer"})
 		}
 		w.noSecret("the record of a repetition", w.repeat(h.ID, "d"))
 	})
@@ -105,7 +105,7 @@ func TestEchoedCredentials(t *testing.T) {
 				t.Errorf("%s: handed on %s, want %s (%v)", test.name, got, test.handed, err)
 			}
 			if strings.Contains(encode(x), test.secret) {
-				t.Errorf("%s: the record shows %s", test.name, encode(x))
+				t.Errorf("%s: the record shows %s, want no %q", test.name, encode(x), test.secret)
 			}
 			warned := 0
 			for _, line := range x.Logs {
@@ -114,10 +114,10 @@ func TestEchoedCredentials(t *testing.T) {
 				}
 			}
 			if got := step(x, "a"); got.Masked != test.masked || (warned == 1) != test.masked || step(x, "b").Masked {
-				t.Errorf("%s: masked %v, %d warnings", test.name, got.Masked, warned)
+				t.Errorf("%s: masked %v, %d warnings; want %v, %v and not Masked", test.name, got.Masked, warned, test.masked, test.masked)
 			}
 			if again := w.repeat(h.ID, "b"); step(again, "a").Masked != test.masked {
-				t.Errorf("%s: the retry has forgotten it", test.name)
+				t.Errorf("%s: the retry has forgotten it, want Masked %v", test.name, test.masked)
 			}
 		})
 	}
@@ -135,7 +135,7 @@ func TestConnectionThatMayNotBeUsed(t *testing.T) {
 		testWith(t, test.options, func(w *fixture) {
 			x := w.run(w.define(`a leak {"connectionId": "other"} | {"retry": {"maxAttempts": 3}}`))
 			if x.Failure == nil || x.Failure.Code != "connection_unavailable" || !strings.Contains(x.Failure.Message, test.message) || x.Steps[0].Attempt != 1 {
-				t.Errorf("%s: %+v", test.name, x.Failure)
+				t.Errorf("%s: %+v, want not nil, Code connection_unavailable, %q in it and Attempt 1", test.name, x.Failure, test.message)
 			}
 		})
 	}
@@ -149,7 +149,7 @@ func TestSignIn(t *testing.T) {
 		x := w.run(w.define("a pass\nb leak {\"connectionId\": \"login\"}"))
 		w.expect(x, `paused: a=completed b=paused`)
 		if a := x.AwaitingInput; a.Kind != blueprint.AwaitOAuth || a.URL != "https://login.example/x" || a.NodeID != "b" {
-			t.Errorf("asks %+v", a)
+			t.Errorf("asks %+v, want Kind %v, URL https://login.example/x and NodeID b", a, blueprint.AwaitOAuth)
 		}
 		if err := w.SignedIn(w.Context(), x.ID, "b"); err != nil { // without a sign-in it asks again
 			t.Fatal(err)
@@ -190,7 +190,7 @@ func TestServersAreCountedByAddress(t *testing.T) {
 				t.Errorf("%s: %d of the names %v", test.servers, got.MCPServerCount, got.MCPServerNames)
 			}
 			if got := x.Telemetry; got.ErrorSummary != "" || got.PrimaryAIProviderConnectionID != "" || got.RequiredLogin || got.OAuthFlowsTriggered {
-				t.Errorf("%s: %+v", test.servers, got)
+				t.Errorf("%s: %+v, want ErrorSummary nothing, PrimaryAIProviderConnectionID nothing, not RequiredLogin and not OAuthFlowsTriggered", test.servers, got)
 			}
 		})
 	}
@@ -245,7 +245,7 @@ func TestBudgetThatPauses(t *testing.T) {
 			return
 		}
 		if x.AwaitingInput.Kind != blueprint.AwaitBudget || !strings.Contains(x.AwaitingInput.Prompt, "2 of 2") {
-			t.Errorf("asks %+v", x.AwaitingInput)
+			t.Errorf("asks %+v, want Kind %v and \"2 of 2\" in it", x.AwaitingInput, blueprint.AwaitBudget)
 		}
 		for _, wrong := range []string{`null`, `{}`, `{"calls": 0}`, `{"calls": 1.5}`, `{"tokens": "9"}`} {
 			w.code(w.answer(x.ID, "a", w.decode(wrong)), blueprint.CodeBadRequest)
@@ -257,7 +257,7 @@ func TestBudgetThatPauses(t *testing.T) {
 		x = w.settle(x.ID)
 		w.expect(x, `completed: a=completed -> 4`)
 		if got := strings.Join(w.actions(), ", "); got != "call 0, call 1, call 2, call 3" || x.Telemetry.TotalTokensUsed != 40 {
-			t.Errorf("made %s; %d tokens", got, x.Telemetry.TotalTokensUsed)
+			t.Errorf("made %s; %d tokens, want call 0, call 1, call 2, call 3 and 40", got, x.Telemetry.TotalTokensUsed)
 		}
 	})
 }

@@ -27,7 +27,7 @@ func TestCancelRunningNode(t *testing.T) {
 		w.expect(x, want)
 		w.expect(w.view(h.ID), want)
 		if tele := x.Telemetry; tele.ErrorSummary != "cancelled: too slow" || !tele.HasErrors || !tele.CriticalErrors || x.Failure.Code != "cancelled" {
-			t.Errorf("telemetry %+v", tele)
+			t.Errorf("telemetry %+v, want ErrorSummary cancelled: too slow, HasErrors, CriticalErrors and Code cancelled", tele)
 		}
 		if len(w.actions()) != 0 {
 			t.Error("a cancelled node has acted")
@@ -61,12 +61,12 @@ func testCancelAtRest(t *testing.T, lines, want string) {
 			t.Fatal(err)
 		}
 		if got := w.journal.stored(h.ID).Row.Status; got != blueprint.StatusFailed {
-			t.Errorf("right after it the run is stored as %s", got)
+			t.Errorf("right after it the run is stored as %s, want %v", got, blueprint.StatusFailed)
 		}
 		x := w.view(h.ID)
 		w.expect(x, want)
 		if x.Telemetry.ErrorSummary != "cancelled" {
-			t.Errorf("summary %q", x.Telemetry.ErrorSummary)
+			t.Errorf("summary %q, want cancelled", x.Telemetry.ErrorSummary)
 		}
 		w.advance(time.Hour)
 		w.expect(w.view(h.ID), want)
@@ -85,7 +85,7 @@ func TestCancelQueued(t *testing.T) {
 		queued := w.start(d)
 		synctest.Wait()
 		if _, err := w.Start(request(d), engine.Soon); blueprint.CodeOf(err) != blueprint.CodeUnavailable {
-			t.Errorf("the queue takes one more: %v", err)
+			t.Errorf("the queue takes one more: %v, want %v", err, blueprint.CodeUnavailable)
 		}
 		if err := w.Cancel(w.Context(), queued.ID, ""); err != nil {
 			t.Fatal(err)
@@ -108,7 +108,7 @@ func TestCancelStubbornNode(t *testing.T) {
 		<-gate.came
 		begin := time.Now()
 		if err := w.Cancel(w.Context(), h.ID, ""); err != nil || time.Since(begin) != 5*time.Second {
-			t.Errorf("got %v after %v", err, time.Since(begin))
+			t.Errorf("got %v after %v, want %v", err, time.Since(begin), 5*time.Second)
 		}
 		if x := w.view(h.ID); x.Status.Terminal() {
 			t.Errorf("while a node is at work the run is %s", x.Status)
@@ -117,7 +117,7 @@ func TestCancelStubbornNode(t *testing.T) {
 		ctx, cancel := context.WithCancel(w.Context())
 		cancel()
 		if _, err := h.Wait(ctx); !errors.Is(err, context.Canceled) {
-			t.Errorf("got %v", err)
+			t.Errorf("got %v, want %v", err, context.Canceled)
 		}
 		close(gate.open)
 		// The node completes, but no other starts.
@@ -280,7 +280,7 @@ func testRetryRun(t *testing.T, lines, from, first, begun, want string) {
 		}
 		for _, line := range y.Logs {
 			if line.Timestamp < y.StartTime {
-				t.Errorf("its log mentions the first run: %+v", line)
+				t.Errorf("its log mentions the first run: %+v, want Timestamp at least %v", line, y.StartTime)
 			}
 		}
 	})
@@ -318,7 +318,7 @@ func TestRetryCancelled(t *testing.T) {
 		w.advance(time.Second)
 		w.expect(w.wait(again), `completed: a=completed b=completed c=completed -> {"done":"c"}`)
 		if got := sortedWords(w.begunNodes()); got != "a b b c" {
-			t.Errorf("began %s", got)
+			t.Errorf("began %s, want a b b c", got)
 		}
 	})
 }
@@ -340,7 +340,7 @@ func TestRetriedRunSurvivesRestart(t *testing.T) {
 		w.lab.begun = nil
 		w.expect(w.repeat(y.ID, "d"), `completed: a=completed b=completed c=completed d=completed -> "11"`)
 		if got := w.begunNodes(); got != "d" {
-			t.Errorf("began %s", got)
+			t.Errorf("began %s, want d", got)
 		}
 	})
 }
@@ -354,7 +354,7 @@ func TestRetryAdHoc(t *testing.T) {
 			y fail {"times": 1}
 			z ask`)))
 		if issues != nil {
-			t.Fatal(issues)
+			t.Fatalf("%v, want nil", issues)
 		}
 		adHoc := *d
 		adHoc.Map = m
@@ -393,11 +393,11 @@ func TestCommandWhileTheDiskIsFull(t *testing.T) {
 				begun := time.Now()
 				w.code(c.order(w, h.ID), blueprint.CodeUnavailable)
 				if took := time.Since(begun); took > 15*time.Second {
-					t.Errorf("it took %s", took)
+					t.Errorf("it took %s, want at most %v", took, 15*time.Second)
 				}
 				w.code(c.order(w, h.ID), blueprint.CodeConflict) // the run has it
 				if x := w.view(h.ID); x.Status != blueprint.StatusPaused {
-					t.Errorf("it is shown as %s, which is not on the disk", x.Status)
+					t.Errorf("it is shown as %s, which is not on the disk; want %v", x.Status, blueprint.StatusPaused)
 				}
 				w.journal.setFault(nil)
 				w.pass(10 * time.Second)

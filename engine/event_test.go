@@ -63,7 +63,7 @@ func TestEvents(t *testing.T) {
 					t.Errorf("told %.300s, want %.300s", got, c.want)
 				}
 				if all[0].Name != "trigger.missed" || len(all) > 2 {
-					t.Errorf("%d events, the first %+v", len(all), all[0])
+					t.Errorf("%d events, the first %+v; want Name trigger.missed and at most 2", len(all), all[0])
 				}
 				if c.want == "" {
 					return
@@ -104,7 +104,7 @@ func TestEventsAreNotTooDeep(t *testing.T) {
 				r.InputData = input
 				w.settle(w.startWith(r, engine.Soon).ID)
 				if tooLarge != want {
-					t.Errorf("%d levels: too large %v", levels, tooLarge)
+					t.Errorf("%d levels: too large %v, want %v", levels, tooLarge, want)
 				}
 			})
 		}
@@ -150,7 +150,7 @@ func TestEventsOfPauses(t *testing.T) {
 		h = w.start(w.define(`a ask`))
 		w.settle(h.ID)
 		if err := w.Cancel(context.Background(), h.ID, "enough"); err != nil || cancelled != 1 {
-			t.Errorf("%v, %d", err, cancelled)
+			t.Errorf("%v, %d; want 1", err, cancelled)
 		}
 	})
 }
@@ -163,12 +163,12 @@ func TestEventsAreMasked(t *testing.T) {
 			w.settle(w.start(w.defineWith(lines, secretVariables)).ID)
 		}
 		if len(*events) != 3 {
-			t.Errorf("%d events", len(*events))
+			t.Errorf("%d events, want 3", len(*events))
 		}
 		for _, e := range *events {
 			w.noSecret(e.Name, e.Data)
 			if !strings.Contains(encode(e.Data), "***") {
-				t.Errorf("event %s shows %s", e.Name, encode(e.Data))
+				t.Errorf("event %s shows %s, want \"***\" in it", e.Name, encode(e.Data))
 			}
 		}
 	})
@@ -192,10 +192,10 @@ func TestEventsOfChildRuns(t *testing.T) {
 		h := w.startWith(r, engine.Soon)
 		w.expect(w.settle(h.ID), `completed: a=completed b=completed -> 0`)
 		if fmt.Sprint(depths) != "[5first 5first]" {
-			t.Errorf("depths %v", depths)
+			t.Errorf("depths %v, want [5first 5first]", depths)
 		}
 		if len(*events) != 1 || (*events)[0].ExecutionID != h.ID {
-			t.Errorf("events %+v", *events)
+			t.Errorf("events %+v, want length 1 and ExecutionID %v", *events, h.ID)
 		}
 	})
 }
@@ -209,7 +209,7 @@ func TestPrivateRunsPublishNoEvents(t *testing.T) {
 		r.CanManage = false
 		w.settle(w.startWith(r, engine.Soon).ID)
 		if len(*events) > 0 {
-			t.Errorf("got events %s", text())
+			t.Errorf("got events %s, want none", text())
 		}
 	})
 }
@@ -225,7 +225,7 @@ func TestPrivateRunsEmitNothing(t *testing.T) {
 			w.settle(w.startWith(r, engine.Soon).ID)
 		}
 		if raised != 1 {
-			t.Errorf("%d events were emitted", raised)
+			t.Errorf("%d events were emitted, want 1", raised)
 		}
 	})
 }
@@ -244,7 +244,7 @@ func TestEmit(t *testing.T) {
 		w.expect(x, `completed: a=completed -> 2`)
 		e := got[0]
 		if encode(e.Data) != `{"secret":"`+token+`"}` || !slices.Equal(e.Hidden, []string{token}) {
-			t.Errorf("its data is %s, its secrets %q", encode(e.Data), e.Hidden)
+			t.Errorf("its data is %s, its secrets %q; want %v and %v", encode(e.Data), e.Hidden, `{"secret":"`+token+`"}`, []string{token})
 		}
 		want := e
 		want.Name, want.Depth, want.Key, want.ExecutionID = "custom.x", 3, x.ID+"/a", x.ID

@@ -76,29 +76,29 @@ func TestRecordedRun(t *testing.T) {
 		w.settle(h.ID)
 		w.advance(time.Second)
 		if x := w.settle(h.ID); x.Status != blueprint.StatusPaused {
-			t.Fatalf("%s: %+v", x.Status, x.Failure)
+			t.Fatalf("%s: %+v, want %v", x.Status, x.Failure, blueprint.StatusPaused)
 		}
 		const soFar = "a 1, a 2, l[0]/r 1, l[1]/r 1"
 		if got, _ := w.tape(h.ID); got != soFar {
-			t.Errorf("while it is paused: %s", got)
+			t.Errorf("while it is paused: %s, want %v", got, soFar)
 		}
 		for _, child := range w.children() {
 			if got, _ := w.tape(child.Row.ID); got != "c 1" {
-				t.Errorf("the run that it started: %s", got)
+				t.Errorf("the run that it started: %s, want c 1", got)
 			}
 		}
 		w.reboot()
 		if got, _ := w.tape(h.ID); got != soFar {
-			t.Errorf("after a crash: %s", got)
+			t.Errorf("after a crash: %s, want %v", got, soFar)
 		}
 		w.answerOK(h.ID, "q", "yes")
 		w.settle(h.ID)
 		if got, _ := w.tape(h.ID); got != soFar+", z 1" {
-			t.Errorf("at the end: %s", got)
+			t.Errorf("at the end: %s, want %v", got, soFar+", z 1")
 		}
 		again := w.repeat(h.ID, "z")
 		if got, _ := w.tape(again.ID); got != soFar+", z 1" {
-			t.Errorf("of a retry: %s", got)
+			t.Errorf("of a retry: %s, want %v", got, soFar+", z 1")
 		}
 	})
 }
@@ -128,7 +128,7 @@ func TestRecordingIsBounded(t *testing.T) {
 			d ring {}`))
 		x := w.settle(h.ID)
 		if got, _ := w.tape(h.ID); got != "a 1, b 1" {
-			t.Errorf("kept: %s", got)
+			t.Errorf("kept: %s, want a 1, b 1", got)
 		}
 		warned := 0
 		for _, line := range x.Logs {
@@ -137,7 +137,7 @@ func TestRecordingIsBounded(t *testing.T) {
 			}
 		}
 		if warned != 1 {
-			t.Errorf("%d warnings in %+v", warned, x.Logs)
+			t.Errorf("%d warnings in %+v, want 1", warned, x.Logs)
 		}
 	})
 }
@@ -169,7 +169,7 @@ func TestRecordingsHoldNoSecrets(t *testing.T) {
 			}
 			recording, err := w.Recording(w.Context(), w.journal.stored(h.ID))
 			if err != nil || recording.Map == nil || strings.Contains(encode(recording.Map), token) {
-				t.Errorf("%s, the map is %s, %v", when, encode(recording.Map), err)
+				t.Errorf("%s, the map is %s, %v; want Map not nil and no %q", when, encode(recording.Map), err, token)
 			}
 		}
 		look("paused")
@@ -208,10 +208,10 @@ func TestFailedStepsKeepTheirExchange(t *testing.T) {
 		w.expect(x, `completed: fine=completed later=completed unsent=failed(refused) bad=failed(refused) told=completed w=completed -> {"error":{"code":"test","message":"refused"}}`)
 		const want = `{"request":{"method":"POST","url":"https://api.example.com/","headers":{},"body":"with ***"},"response":{"status":500,"headers":{},"body":"with ***"}}`
 		if got := encode(x.Steps[3].Error.Exchange); got != want {
-			t.Errorf("kept %s", got)
+			t.Errorf("kept %s, want %v", got, want)
 		}
 		if x.Steps[0].Error != nil || x.Steps[1].Error != nil || x.Steps[2].Error.Exchange != nil {
-			t.Errorf("kept for nothing: %s", encode(x.Steps[:3]))
+			t.Errorf("kept for nothing: %s, want nil, nil and Exchange nil", encode(x.Steps[:3]))
 		}
 	})
 }
@@ -238,7 +238,7 @@ func TestEvidenceOfManySteps(t *testing.T) {
 		}
 		small, err := w.ViewWithin(w.Context(), w.journal.stored(x.ID), 1000)
 		if err != nil || strings.Contains(encode(small), `"exchange"`) {
-			t.Errorf("a small view has them too: %v", err)
+			t.Errorf("a small view has them too: %v, want no \"exchange\"", err)
 		}
 		if x.Telemetry.ErrorCount != 300 || told != 1 {
 			t.Errorf("%d steps failed, the log says so %d times; want 300 and once", x.Telemetry.ErrorCount, told)

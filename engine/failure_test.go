@@ -16,7 +16,7 @@ func TestRetryWithBackoff(t *testing.T) {
 		for attempt := 1; attempt <= 3; attempt++ {
 			x := w.settle(h.ID)
 			if s := step(x, "a"); s.Attempt != attempt || s.Status != blueprint.StepRunning || x.Status != blueprint.StatusRunning || s.Error != nil {
-				w.Fatalf("attempt %d: %s, attempt %d", attempt, sum(x), s.Attempt)
+				w.Fatalf("attempt %d: %s, attempt %d; want %v, Status %v, Status %v and nil", attempt, sum(x), s.Attempt, attempt, blueprint.StepRunning, blueprint.StatusRunning)
 			}
 			delay, percent := 10*time.Second<<(attempt-1), 0
 			for x.Status == blueprint.StatusRunning && step(x, "a").Attempt == attempt {
@@ -25,16 +25,16 @@ func TestRetryWithBackoff(t *testing.T) {
 				percent++
 			}
 			if percent < 80 || percent > 121 {
-				w.Errorf("attempt %d comes after %d %% of its delay", attempt+1, percent)
+				w.Errorf("attempt %d comes after %d %% of its delay, want at least 80 and at most 121", attempt+1, percent)
 			}
 		}
 		x := w.wait(h)
 		w.expect(x, `completed: a=completed -> 4`)
 		if s := step(x, "a"); s.Attempt != 4 || x.FailedSteps != 0 || x.Telemetry.HasErrors || *s.TokensUsed != 6 {
-			t.Errorf("attempt %d, %d failed, %d tokens", s.Attempt, x.FailedSteps, *s.TokensUsed)
+			t.Errorf("attempt %d, %d failed, %d tokens; want 4, 0, not HasErrors and 6", s.Attempt, x.FailedSteps, *s.TokensUsed)
 		}
 		if got := x.Telemetry.DataSourcesSummary; fmt.Sprint(got) != "[{api 3 [500]}]" {
-			t.Errorf("data sources %v", got)
+			t.Errorf("data sources %v, want [{api 3 [500]}]", got)
 		}
 	})
 }
@@ -82,7 +82,7 @@ func testRetry(t *testing.T, lines string, within time.Duration, want string, at
 			t.Errorf("%d attempts, want %d", s.Attempt, attempts)
 		}
 		if took := x.EndTime.Time().Sub(x.StartTime.Time()); took > within {
-			t.Errorf("took %v, more than %v", took, within)
+			t.Errorf("took %v, more than %v; want at most %v", took, within, within)
 		}
 	})
 }
@@ -104,7 +104,7 @@ func TestTimeout(t *testing.T) {
 		h := w.start(w.define(`a hang {} | {"timeoutMs": 30000, "retry": {"maxAttempts": 2}}`))
 		w.pass(29 * time.Second)
 		if s := step(w.view(h.ID), "a"); s.Attempt != 1 || s.Status != blueprint.StepRunning {
-			t.Errorf("%s, attempt %d", s.Status, s.Attempt)
+			t.Errorf("%s, attempt %d; want 1 and %v", s.Status, s.Attempt, blueprint.StepRunning)
 		}
 		w.pass(time.Second) // of real time, whatever the virtual clock
 		w.advance(2 * time.Second)
@@ -112,7 +112,7 @@ func TestTimeout(t *testing.T) {
 		x := w.wait(h)
 		w.expect(x, `failed: a=failed(took longer than its timeoutMs of 30000) !a:took longer than its timeoutMs of 30000`)
 		if s := step(x, "a"); s.Attempt != 2 || s.Error.Code != "timeout" {
-			t.Errorf("attempt %d, code %s", s.Attempt, s.Error.Code)
+			t.Errorf("attempt %d, code %s; want 2 and timeout", s.Attempt, s.Error.Code)
 		}
 	})
 }
@@ -182,10 +182,10 @@ func TestCounts(t *testing.T) {
 			d pass`))
 		w.expect(x, `failed: a=completed b=skipped c=failed(failed: ) d=pending !c:failed: `)
 		if x.TotalSteps != 4 || x.CompletedSteps != 1 || x.FailedSteps != 1 || x.Progress != 50 {
-			t.Errorf("%d steps, %d completed, %d failed, progress %d", x.TotalSteps, x.CompletedSteps, x.FailedSteps, x.Progress)
+			t.Errorf("%d steps, %d completed, %d failed, progress %d; want 4, 1, 1 and 50", x.TotalSteps, x.CompletedSteps, x.FailedSteps, x.Progress)
 		}
 		if got := x.Telemetry.ErrorSummary; got != "c: failed: " {
-			t.Errorf("summary %q", got)
+			t.Errorf("summary %q, want c: failed: ", got)
 		}
 	})
 	test(t, func(w *fixture) {
@@ -197,11 +197,11 @@ func TestCounts(t *testing.T) {
 		<-gate.came
 		x := w.settle(h.ID)
 		if x.Progress != 66 || x.CurrentStep == nil || *x.CurrentStep != "c" || x.EndTime != 0 {
-			t.Errorf("progress %d at %v", x.Progress, x.CurrentStep)
+			t.Errorf("progress %d at %v, want 66, not nil, c and EndTime 0", x.Progress, x.CurrentStep)
 		}
 		close(gate.open)
 		if x := w.wait(h); x.CurrentStep != nil || x.Progress != 100 || x.EndTime == 0 {
-			t.Errorf("progress %d at %v", x.Progress, x.CurrentStep)
+			t.Errorf("progress %d at %v, want nil, 100 and EndTime other than 0", x.Progress, x.CurrentStep)
 		}
 	})
 }
@@ -237,7 +237,7 @@ func TestStoppingFailure(t *testing.T) {
 		synctest.Wait()
 		x := w.view(h.ID)
 		if x.Status != blueprint.StatusRunning || x.AwaitingInput != nil {
-			t.Errorf("while a node runs: %s", sum(x))
+			t.Errorf("while a node runs: %s, want Status %v and AwaitingInput nil", sum(x), blueprint.StatusRunning)
 		}
 		close(slow.open)
 		const want = `failed: root=completed retrying=failed(failed: ) slow=completed after=pending waits=skipped asks=skipped bad=failed(failed: bad) later=skipped !retrying:failed: `
@@ -245,7 +245,7 @@ func TestStoppingFailure(t *testing.T) {
 		w.expect(x, want)
 		w.expect(w.view(h.ID), want)
 		if s := step(x, "waits"); s.StartTime == 0 || s.EndTime == 0 || s.Output != nil {
-			t.Errorf("a wait that was cut short: %+v", s)
+			t.Errorf("a wait that was cut short: %+v, want StartTime other than 0, EndTime other than 0 and Output nil", s)
 		}
 		w.advance(time.Hour)
 		w.expect(w.view(h.ID), want)
@@ -275,7 +275,7 @@ func TestFirstFailureInMapOrder(t *testing.T) {
 			x := w.wait(h)
 			w.expect(x, `failed: a=failed(failed: a) b=failed(failed: b) end=pending !a:failed: a`)
 			if got := x.Telemetry.ErrorSummary; got != "a: failed: a; b: failed: b" {
-				t.Errorf("summary %q", got)
+				t.Errorf("summary %q, want a: failed: a; b: failed: b", got)
 			}
 		})
 	}
@@ -330,7 +330,7 @@ func TestStopBetweenAttempts(t *testing.T) {
 		x := w.wait(h)
 		w.expect(x, `completed: root=completed retrying=failed(failed: ) end=completed -> {"n":1}`)
 		if !x.Telemetry.HasErrors || x.Telemetry.CriticalErrors || x.Progress != 100 {
-			t.Errorf("telemetry %+v", x.Telemetry)
+			t.Errorf("telemetry %+v, want HasErrors, not CriticalErrors and Progress 100", x.Telemetry)
 		}
 	})
 }
@@ -342,7 +342,7 @@ func TestErrorSummaryIsShort(t *testing.T) {
 			lines += fmt.Sprintf("n%d fail {} | {\"onError\": \"continue\"}\n", i)
 		}
 		if got := w.run(w.define(lines)).Telemetry.ErrorSummary; got != "n0: failed: ; n1: failed: ; n2: failed:  (and 2 more)" {
-			t.Errorf("got %q", got)
+			t.Errorf("got %q, want n0: failed: ; n1: failed: ; n2: failed:  (and 2 more)", got)
 		}
 	})
 }
@@ -380,7 +380,7 @@ func TestLogIsBounded(t *testing.T) {
 	test(t, func(w *fixture) {
 		x := w.run(w.define(`a log {"message": "x", "times": 10010}`))
 		if n := len(x.Logs); n != 10_001+3 {
-			t.Errorf("%d lines", n)
+			t.Errorf("%d lines, want %v", n, 10_001+3)
 		}
 		last := x.Logs[10_001]
 		if last.Level != "warn" || last.Message != "the log of this run is full at 10000 lines; the rest is dropped" {

@@ -74,7 +74,7 @@ func TestFlowsKeepTheirBounds(t *testing.T) {
 			l.check(t)
 		}
 		if l.taken != 0 || l.queued != 0 || len(l.groups) != 0 {
-			t.Fatalf("%d slots and %d runs are left, %d groups", l.taken, l.queued, len(l.groups))
+			t.Fatalf("%d slots and %d runs are left, %d groups; want 0, 0 and 0", l.taken, l.queued, len(l.groups))
 		}
 	})
 }
@@ -93,7 +93,7 @@ func (l *load) check(t *rapid.T) {
 				t.Fatalf("%s%s waits with %d slots although %d are free", g.name, f.name, f.taken, l.free())
 			}
 			if f.taken+f.waiting.length == 0 {
-				t.Fatalf("%s%s is not removed", g.name, f.name)
+				t.Fatalf("%s%s is not removed, want other than 0", g.name, f.name)
 			}
 		}
 		if inGroup != g.taken || waiting != g.queued || inGroup > mostOf(l.slotCount(), groupShare) {
@@ -141,7 +141,7 @@ func TestFlowsRoundRobin(t *testing.T) {
 		}
 	}
 	if l.served["noisy1"] < 60 || l.served["calm1"] != 10 || l.served["calm2"] != 10 || l.served["other1"] != 10 {
-		t.Errorf("served %v", l.served)
+		t.Errorf("served %v, want noisy1 at least 60, calm1 10, calm2 10 and other1 10", l.served)
 	}
 }
 
@@ -170,7 +170,7 @@ func TestFlowsLeaveRoom(t *testing.T) {
 				}
 			}
 			if len(alone.working) != test.alone || waiting != test.alone || len(group.working) > test.group || len(group.working) < test.group-1 {
-				t.Errorf("of %d a flow alone has %d slots and %d places, a group %d slots", test.most, len(alone.working), waiting, len(group.working))
+				t.Errorf("of %d a flow alone has %d slots and %d places, a group %d slots; want %v, %v, at most %v and at least %v", test.most, len(alone.working), waiting, len(group.working), test.alone, test.alone, test.group, test.group-1)
 			}
 		})
 	}
@@ -195,7 +195,7 @@ func TestFlowsAreEqual(t *testing.T) {
 			least, most = min(least, n), max(most, n)
 		}
 		if least < 5 {
-			t.Fatalf("of %d slots, %d flows had from %d to %d", slots, flows, least, most)
+			t.Fatalf("of %d slots, %d flows had from %d to %d; want at least 5", slots, flows, least, most)
 		}
 	})
 }

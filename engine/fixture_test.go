@@ -148,11 +148,11 @@ func (w *fixture) defineWith(lines, variables string) *blueprint.Definition {
 	w.Helper()
 	m, issues := blueprint.ParseMap(w.decode(mapText(lines)))
 	if issues != nil {
-		w.Fatalf("%v", issues)
+		w.Fatalf("%v, want nil", issues)
 	}
 	declared, issues := blueprint.ParseVariables(w.decode(variables).([]any))
 	if issues != nil {
-		w.Fatalf("%v", issues)
+		w.Fatalf("%v, want nil", issues)
 	}
 	id := fmt.Sprintf("00000000-0000-0000-0000-%012d", definitions.Add(1))
 	d := &blueprint.Definition{BlueprintID: id, OrganizationID: "org", Title: "Test", Version: "1.0.0", Map: m, Variables: declared}

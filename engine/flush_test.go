@@ -44,7 +44,7 @@ func TestPureRunIsOneCommit(t *testing.T) {
 				c echo {"value": "{{v}}"}`)), urgency))
 			w.pass(time.Hour)
 			if n := w.journal.count(); n != 1 {
-				t.Errorf("%d commits", n)
+				t.Errorf("%d commits, want 1", n)
 			}
 		})
 	}
@@ -80,7 +80,7 @@ func testUrgency(t *testing.T, urgency engine.Urgency, within time.Duration) {
 		close(gate.open)
 		w.wait(h)
 		if n := w.journal.count(); n != 2 {
-			t.Errorf("%d commits", n)
+			t.Errorf("%d commits, want 2", n)
 		}
 	})
 }
@@ -100,7 +100,7 @@ func TestCommitBeforePromiseAndAct(t *testing.T) {
 			t.Error("accepted before it was stored")
 		}
 		if got := w.begunNodes(); got != "a" {
-			t.Errorf("began %s", got)
+			t.Errorf("began %s, want a", got)
 		}
 		close(open)
 		w.expect(w.wait(h), `completed: a=completed b=completed c=completed -> {"done":"b"}`)
@@ -127,24 +127,24 @@ func TestEffectsAreDurable(t *testing.T) {
 		}
 		<-first.came
 		if n := entries(); n != 4 { // begin, start and end of a, start of b
-			t.Errorf("when b acts, %d entries are stored", n)
+			t.Errorf("when b acts, %d entries are stored; want 4", n)
 		}
 		close(first.open)
 		<-second.came
 		if n := entries(); n != 6 { // end of b, start of c
-			t.Errorf("when c acts, %d entries are stored", n)
+			t.Errorf("when c acts, %d entries are stored; want 6", n)
 		}
 		w.pass(time.Minute)
 		close(second.open)
 		<-last.came
 		w.pass(5 * time.Millisecond)
 		if n := entries(); n != 8 { // end of c, start of d
-			t.Errorf("soon after c acted, %d entries are stored", n)
+			t.Errorf("soon after c acted, %d entries are stored; want 8", n)
 		}
 		close(last.open)
 		w.wait(h)
 		if n := w.journal.count(); n != 4 {
-			t.Errorf("%d commits", n)
+			t.Errorf("%d commits, want 4", n)
 		}
 	})
 }
@@ -161,7 +161,7 @@ func TestLongPureRunIsStoredMeanwhile(t *testing.T) {
 			<-gate.came
 			w.pass(10 * time.Second)
 			if n := len(w.journal.stored(h.ID).Entries); n != 2+2*i {
-				t.Errorf("at node %d %d entries are stored", i, n)
+				t.Errorf("at node %d %d entries are stored, want %v", i, n, 2+2*i)
 			}
 			close(gate.open)
 		}
@@ -176,7 +176,7 @@ func TestAtOnceStoresFirst(t *testing.T) {
 		h := w.startWith(request(w.define(`a pass`)), engine.AtOnce)
 		w.pass(time.Hour)
 		if got := w.begunNodes(); got != "" {
-			t.Errorf("began %s", got)
+			t.Errorf("began %s, want nothing", got)
 		}
 		close(open)
 		w.wait(h)
@@ -199,10 +199,10 @@ func TestDuplicateFiring(t *testing.T) {
 			first := w.startWith(r, urgency)
 			w.wait(first)
 			if first.FiringID != "f1" || r.Firing.Decision != blueprint.DecisionStarted || *r.Firing.ExecutionID != first.ID {
-				t.Errorf("the firing is %+v", r.Firing)
+				t.Errorf("the firing is %+v, want FiringID f1, Decision %v and ExecutionID %v", r.Firing, blueprint.DecisionStarted, first.ID)
 			}
 			if row := w.journal.stored(first.ID).Row; row.TriggerID != "trigger" || row.FiringID != "f1" {
-				t.Errorf("stored as %+v", row)
+				t.Errorf("stored as %+v, want TriggerID trigger and FiringID f1", row)
 			}
 			w.lab.begun = nil
 			r = request(d)
@@ -210,7 +210,7 @@ func TestDuplicateFiring(t *testing.T) {
 			second := w.startWith(r, urgency)
 			var duplicate *blueprint.DuplicateFiringError
 			if err := second.Accepted(w.Context()); !errors.As(err, &duplicate) || duplicate.FiringID != "f1" || duplicate.ExecutionID != first.ID {
-				t.Errorf("got %v", err)
+				t.Errorf("got %v, want FiringID f1 and ExecutionID %v", err, first.ID)
 			}
 			if _, err := second.Wait(w.Context()); !errors.As(err, &duplicate) {
 				t.Errorf("got %v", err)
@@ -220,7 +220,7 @@ func TestDuplicateFiring(t *testing.T) {
 				t.Errorf("began %s, acted %v", got, w.actions())
 			}
 			if w.journal.stored(second.ID) != nil || w.logged() != "" {
-				t.Errorf("the second run exists, or somebody complains: %s", w.logged())
+				t.Errorf("the second run exists, or somebody complains: %s; want nil and nothing", w.logged())
 			}
 		})
 	}
@@ -245,7 +245,7 @@ func TestEntriesDuringACommit(t *testing.T) {
 		close(open)
 		w.pass(5 * time.Millisecond)
 		if n := len(w.journal.stored(h.ID).Entries); n != 4 {
-			t.Errorf("%d entries are stored", n)
+			t.Errorf("%d entries are stored, want 4", n)
 		}
 		close(b.open)
 		w.wait(h)
@@ -272,7 +272,7 @@ func TestRefusedRunStartsNothing(t *testing.T) {
 		close(gate.open)
 		synctest.Wait()
 		if got := sortedWords(w.begunNodes()); got != "b root" {
-			t.Errorf("began %s", got)
+			t.Errorf("began %s, want b root", got)
 		}
 	})
 }
@@ -294,10 +294,10 @@ func testNotStored(t *testing.T, failure error, urgency engine.Urgency, lines st
 		w.journal.setFault(func(int, *blueprint.JournalCommit) error { return failure })
 		h := w.startWith(request(w.define(lines)), urgency)
 		if err := h.Accepted(w.Context()); !errors.Is(err, failure) {
-			t.Errorf("got %v", err)
+			t.Errorf("got %v, want %v", err, failure)
 		}
 		if _, err := h.Wait(w.Context()); !errors.Is(err, failure) {
-			t.Errorf("got %v", err)
+			t.Errorf("got %v, want %v", err, failure)
 		}
 		synctest.Wait()
 		if len(w.actions()) != 0 {
@@ -307,7 +307,7 @@ func testNotStored(t *testing.T, failure error, urgency engine.Urgency, lines st
 		w.advance(time.Hour)
 		w.code(w.Cancel(w.Context(), h.ID, ""), blueprint.CodeNotFound)
 		if w.logged() != "" {
-			t.Errorf("returned and logged: %s", w.logged())
+			t.Errorf("returned and logged: %s, want nothing", w.logged())
 		}
 	})
 }
@@ -333,7 +333,7 @@ func TestTemporaryCommitFailure(t *testing.T) {
 			w.pass(2 * time.Minute)
 			w.expect(w.wait(h), `completed: a=completed b=completed c=completed d=completed -> {"done":"c"}`)
 			if n := len(w.actions()); n != 2 {
-				t.Errorf("%d actions", n)
+				t.Errorf("%d actions, want 2", n)
 			}
 		})
 	}
@@ -360,10 +360,10 @@ func TestPermanentCommitFailure(t *testing.T) {
 				t.Error(err)
 			}
 			if _, err := h.Wait(w.Context()); !errors.Is(err, broken) {
-				t.Errorf("got %v", err)
+				t.Errorf("got %v, want %v", err, broken)
 			}
 			if x := w.settle(h.ID); x.Status != blueprint.StatusRunning {
-				t.Error(sum(x))
+				t.Errorf("%v, want Status %v", sum(x), blueprint.StatusRunning)
 			}
 			w.reboot()
 			w.expect(w.settle(h.ID), `completed: a=completed b=completed c=completed d=completed -> {"done":"c"}`)
@@ -413,7 +413,7 @@ func TestRespond(t *testing.T) {
 		close(open)
 		<-h.Responded()
 		if got := h.Response(); encode(got) != `{"status":200,"headers":{"x-a":"x"},"body":{"got":5}}` {
-			t.Errorf("answered %s", encode(got))
+			t.Errorf("answered %s, want {\"status\":200,\"headers\":{\"x-a\":\"x\"},\"body\":{\"got\":5}}", encode(got))
 		}
 		if len(w.journal.stored(h.ID).Entries) == 0 {
 			t.Error("nothing is on the disk")

@@ -27,16 +27,16 @@ func TestWaitingRunsHoldNoGoroutine(t *testing.T) {
 		}
 		synctest.Wait()
 		if after := runtime.NumGoroutine(); after > before+n/100 { // some may just be ending
-			t.Errorf("%d goroutines, %d before", after, before)
+			t.Errorf("%d goroutines, %d before; want at most %v", after, before, before+n/100)
 		}
 		w.advance(time.Hour)
 		for id := range w.journal.runs {
 			if stored := w.journal.stored(id); stored.Row.Status != blueprint.StatusCompleted {
-				t.Fatalf("%s is %s", id, stored.Row.Status)
+				t.Fatalf("%s is %s, want %v", id, stored.Row.Status, blueprint.StatusCompleted)
 			}
 		}
 		if len(w.journal.runs) != n {
-			t.Errorf("%d runs", len(w.journal.runs))
+			t.Errorf("%d runs, want %v", len(w.journal.runs), n)
 		}
 	})
 }
@@ -49,7 +49,7 @@ func quick(t *testing.T, what string, f func()) {
 	took := time.Since(begin)
 	t.Logf("%s took %v", what, took)
 	if took > 20*time.Second {
-		t.Errorf("%s took %v", what, took)
+		t.Errorf("%s took %v, want at most %v", what, took, 20*time.Second)
 	}
 }
 
@@ -79,7 +79,7 @@ func TestLargeGraphs(t *testing.T) {
 			var x *blueprint.Execution
 			quick(t, "the run", func() { x = w.run(d) })
 			if x.Status != blueprint.StatusCompleted {
-				t.Errorf("%.500s", sum(x))
+				t.Errorf("%.500s, want Status %v", sum(x), blueprint.StatusCompleted)
 			}
 			quick(t, "the view", func() { w.view(x.ID) })
 		})
@@ -102,7 +102,7 @@ func TestManyWaitsInOneRun(t *testing.T) {
 		synctest.Wait()
 		w.advance(time.Second)
 		if x := w.wait(h); x.CompletedSteps != 2_002 {
-			t.Errorf("%.500s", sum(x))
+			t.Errorf("%.500s, want CompletedSteps %v", sum(x), 2_002)
 		}
 	})
 }
@@ -139,10 +139,10 @@ func testLadder(t *testing.T, lines string, want blueprint.Status) {
 	testWith(t, func(o *engine.Options) { o.Limits = small }, func(w *fixture) {
 		x := w.run(w.define(lines))
 		if x.Status != want {
-			t.Errorf("%.500s", sum(x))
+			t.Errorf("%.500s, want Status %v", sum(x), want)
 		}
 		if n := len(encode(w.view(x.ID).Steps)); n > 200<<10 {
-			t.Errorf("the record has %d bytes", n)
+			t.Errorf("the record has %d bytes, want at most %v", n, 200<<10)
 		}
 	})
 }
@@ -218,7 +218,7 @@ func TestLargeRecord(t *testing.T) {
 		x := w.wait(w.startWith(r, engine.Soon))
 		for _, x := range []*blueprint.Execution{x, w.view(x.ID)} {
 			if x.Status != blueprint.StatusCompleted || step(x, "a").Output == nil || step(x, "c").Input != nil || step(x, "d").Output == nil {
-				t.Errorf("%.200s", sum(x))
+				t.Errorf("%.200s, want Status %v, Output not nil, Input nil and Output not nil", sum(x), blueprint.StatusCompleted)
 			}
 			last := x.Logs[len(x.Logs)-1]
 			if last.Level != "warn" || last.Message != "the record is too large to show all of it: inputs or outputs of 2 nodes are left out" {

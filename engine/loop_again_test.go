@@ -57,7 +57,7 @@ func TestForEachKeepsRunningItems(t *testing.T) {
 		x := w.pace(h.ID)
 		w.expect(x, `completed: l=completed l[0]/a=completed l[0]/b=completed l[1]/a=completed l[1]/b=completed -> [1,1]`)
 		if got := len(w.actions()); got != 2 {
-			t.Errorf("acted %d times", got)
+			t.Errorf("acted %d times, want 2", got)
 		}
 	})
 }
@@ -72,11 +72,11 @@ func TestForEachThatIsHaltedEndsOnce(t *testing.T) {
 		close(other.open) // the other item fails only now, or this one might never begin
 		x := w.settle(h.ID)
 		if x.Status != blueprint.StatusRunning || x.Steps[0].Status != blueprint.StepRunning {
-			t.Errorf("while an item is at work: %s", sum(x))
+			t.Errorf("while an item is at work: %s, want Status %v and Status %v", sum(x), blueprint.StatusRunning, blueprint.StepRunning)
 		}
 		close(gate.open)
 		if x := w.pace(h.ID); x.Status != blueprint.StatusCompleted {
-			t.Error(sum(x))
+			t.Errorf("%v, want Status %v", sum(x), blueprint.StatusCompleted)
 		}
 	})
 }
@@ -101,7 +101,7 @@ func TestRunHasOnlySoManySteps(t *testing.T) {
 		r.InputData = list
 		x := w.wait(w.startWith(r, engine.Soon))
 		if x.Status != blueprint.StatusFailed || !strings.Contains(x.Failure.Message, "more than 200000 steps") {
-			t.Errorf("%s: %+v", x.Status, x.Failure)
+			t.Errorf("%s: %+v, want %v and \"more than 200000 steps\" in it", x.Status, x.Failure, blueprint.StatusFailed)
 		}
 	})
 }
@@ -115,7 +115,7 @@ func TestBudgetOfChildRuns(t *testing.T) {
 		r.Budget = &blueprint.Budget{Calls: &three}
 		x := w.wait(w.startWith(r, engine.Soon))
 		if x.Status != blueprint.StatusFailed || x.Failure.NodeID != "b" || len(w.actions()) != 3 || x.Telemetry.TotalTokensUsed != 30 {
-			t.Errorf("%d calls, %d tokens: %s", len(w.actions()), x.Telemetry.TotalTokensUsed, sum(x))
+			t.Errorf("%d calls, %d tokens: %s; want Status %v, NodeID b, 3 and 30", len(w.actions()), x.Telemetry.TotalTokensUsed, sum(x), blueprint.StatusFailed)
 		}
 	})
 }
@@ -157,7 +157,7 @@ func TestChildRunThatActedIsNotRepeated(t *testing.T) {
 			child := w.define(test.child)
 			h := w.start(w.define(fmt.Sprintf(`a call {"blueprintId": %q}`, child.BlueprintID) + repeated))
 			if x := w.pace(h.ID); x.Status != blueprint.StatusFailed || len(w.children()) != test.children {
-				t.Errorf("%s: %d runs: %s", test.name, len(w.children()), sum(x))
+				t.Errorf("%s: %d runs: %s, want Status %v and %v", test.name, len(w.children()), sum(x), blueprint.StatusFailed, test.children)
 			}
 		})
 	}
@@ -171,7 +171,7 @@ func TestBudgetIsRaisedForAll(t *testing.T) {
 		r.Budget = &blueprint.Budget{Calls: &none, OnBreach: blueprint.BreachPauses}
 		x := w.wait(w.startWith(r, engine.AtOnce))
 		if len(x.AwaitingInputs) != 4 {
-			t.Fatal(sum(x))
+			t.Fatalf("%v, want length 4", sum(x))
 		}
 		w.answerOK(x.ID, "", w.decode(`{"calls": 4}`))
 		w.expect(w.settle(x.ID), `completed: l=completed l[0]/m=completed l[1]/m=completed l[2]/m=completed l[3]/m=completed -> [1,1,1,1]`)
@@ -192,11 +192,11 @@ func TestWaitsWithinItemsAreCheap(t *testing.T) {
 		}
 		w.journal.mu.Lock()
 		if got := w.journal.loads; got > 0 {
-			t.Errorf("the journal was read %d times", got)
+			t.Errorf("the journal was read %d times, want at most 0", got)
 		}
 		w.journal.mu.Unlock()
 		if x := w.settle(h.ID); x.Status != blueprint.StatusCompleted {
-			t.Error(sum(x))
+			t.Errorf("%v, want Status %v", sum(x), blueprint.StatusCompleted)
 		}
 	})
 }

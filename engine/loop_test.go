@@ -83,7 +83,7 @@ func TestForEach(t *testing.T) {
 					t.Errorf("the record differs from the returned one\nreturned %s\nrecord   %s", a, b)
 				}
 				if x.TotalSteps > 3 || x.CompletedSteps > x.TotalSteps {
-					t.Errorf("%d of %d steps", x.CompletedSteps, x.TotalSteps)
+					t.Errorf("%d of %d steps, want at most 3 and at most %v", x.CompletedSteps, x.TotalSteps, x.TotalSteps)
 				}
 			})
 		})
@@ -105,7 +105,7 @@ func TestForEachKeepsToItsConcurrency(t *testing.T) {
 				t.Errorf("after %d s: %s, want %s", second, got, want)
 			}
 			if x.CurrentStep == nil || !strings.HasPrefix(*x.CurrentStep, "l[") {
-				t.Errorf("current step %v", x.CurrentStep)
+				t.Errorf("current step %v, want not nil and \"l[\" at the start", x.CurrentStep)
 			}
 			w.advance(time.Second)
 		}
@@ -123,7 +123,7 @@ func TestForEachIsRepeated(t *testing.T) {
 		}
 		w.expect(w.settle(h.ID), `completed: l=completed l[0]/a=completed l[0]/x=completed l[1]/a=completed l[1]/x=completed -> [1,1]`)
 		if x := w.view(h.ID); x.Steps[0].Attempt != 5 {
-			t.Errorf("attempt %d", x.Steps[0].Attempt)
+			t.Errorf("attempt %d, want 5", x.Steps[0].Attempt)
 		}
 	})
 }
@@ -132,7 +132,7 @@ func TestQuestionsWithinItems(t *testing.T) {
 	test(t, func(w *fixture) {
 		x := w.run(w.define(each("l", abc, `, "concurrency": 3`, `q ask {"prompt": "{{item}}?"}`)))
 		if len(x.AwaitingInputs) != 3 || x.AwaitingInput.NodeID != "l[0]/q" || x.AwaitingInput.Prompt != "a?" {
-			t.Fatalf("asks %+v", x.AwaitingInputs)
+			t.Fatalf("asks %+v, want length 3, NodeID l[0]/q and Prompt a?", x.AwaitingInputs)
 		}
 		w.reboot()
 		w.code(w.answer(x.ID, "l[7]/q", "x"), blueprint.CodeBadRequest)
@@ -142,7 +142,7 @@ func TestQuestionsWithinItems(t *testing.T) {
 		w.answerOK(x.ID, "l[2]/q", "three")
 		x = w.settle(x.ID)
 		if got := encode(x.Output); x.Status != blueprint.StatusCompleted || !strings.Contains(got, `"answer":"one"`) {
-			t.Error(sum(x))
+			t.Errorf("%v, want Status %v and \"answer\":\"one\" in it", sum(x), blueprint.StatusCompleted)
 		}
 	})
 }
@@ -198,12 +198,12 @@ func TestForEachSurvivesEveryCrash(t *testing.T) {
 		}
 		x := w.settle(h.ID)
 		if x.Status != blueprint.StatusCompleted {
-			t.Fatal(sum(x))
+			t.Fatalf("%v, want Status %v", sum(x), blueprint.StatusCompleted)
 		}
 		want, histories, id = sum(x), w.journal.history, h.ID
 	})
 	if len(histories) < 6 { // items that act at the same time share some
-		t.Fatalf("only %d commits", len(histories))
+		t.Fatalf("only %d commits, want at least 6", len(histories))
 	}
 	for k, disk := range histories {
 		if disk.runs[id] == nil || disk.runs[id].Row.Status.Terminal() {
@@ -237,7 +237,7 @@ func TestForEachBesideAmbiguousIDs(t *testing.T) {
 	test(t, func(w *fixture) {
 		x := w.run(w.define(each("l", abc, "", `x pass`) + "\nl[0]/x pass"))
 		if x.Failure == nil || x.Failure.Code != "bad_config" {
-			t.Errorf("%+v", x.Failure)
+			t.Errorf("%+v, want not nil and Code bad_config", x.Failure)
 		}
 	})
 }
@@ -253,7 +253,7 @@ func TestManyItems(t *testing.T) {
 		r.InputData = list
 		x := w.wait(w.startWith(r, engine.Soon))
 		if out, ok := x.Output.([]any); x.Status != blueprint.StatusCompleted || !ok || len(out) != items || encode(out[items-1]) != fmt.Sprint(items) {
-			t.Errorf("%s: %d steps", x.Status, len(x.Steps))
+			t.Errorf("%s: %d steps, want %v, length %v and %v", x.Status, len(x.Steps), blueprint.StatusCompleted, items, fmt.Sprint(items))
 		}
 		if !slices.ContainsFunc(x.Steps, func(s blueprint.Step) bool { return s.NodeID == "l[9999]/b" }) {
 			t.Error("the last item is missing")
@@ -267,7 +267,7 @@ func TestForEachWithinAnItemThatIsStopped(t *testing.T) {
 		inner := each("m", `"items": [1]`, "", `w wait {"ms": 3600000}`)
 		h := w.start(w.define(each("l", `"items": [1, 2]`, `, "concurrency": 2`, "c choose {\"handle\": \"h{{item}}\"}\n"+inner+"\nx fail {}\nc -h1> m\nc -h2> x") + ` | {"onError": "continue"}` + "\nz pass"))
 		if x := w.settle(h.ID); x.Status != blueprint.StatusCompleted {
-			t.Error(sum(x))
+			t.Errorf("%v, want Status %v", sum(x), blueprint.StatusCompleted)
 		}
 	})
 }
@@ -290,7 +290,7 @@ func TestRetryKeepsWhatIsBehindAForEach(t *testing.T) {
 		w.lab.begun = nil
 		w.repeat(x.ID, "z")
 		if got := w.begunNodes(); got != "l z" {
-			t.Errorf("began %s", got)
+			t.Errorf("began %s, want l z", got)
 		}
 	})
 }
@@ -308,16 +308,16 @@ func TestItemsThatEndEarlyAreKept(t *testing.T) {
 		}
 		x := w.settle(h.ID)
 		if got := strings.Count(w.begunNodes(), "l[0]/a"); got != 1 || x.Status != blueprint.StatusFailed {
-			t.Errorf("the first item began %d times: %s", got, sum(x))
+			t.Errorf("the first item began %d times: %s, want 1 and Status %v", got, sum(x), blueprint.StatusFailed)
 		}
 		if tokens := x.Telemetry.TotalTokensUsed; tokens != 3+3+2*2 {
-			t.Errorf("%d tokens", tokens) // of an attempt whose steps are gone, too
+			t.Errorf("%d tokens, want %v", tokens, 3+3+2*2) // of an attempt whose steps are gone, too
 		}
 		w.lab.begun = nil
 		w.lab.tries["l[2]/b"] = 2
 		w.repeat(h.ID, "")
 		if got := w.begunNodes(); strings.Contains(got, "l[0]") {
-			t.Errorf("began %s", got)
+			t.Errorf("began %s, want no \"l[0]\"", got)
 		}
 	})
 }
@@ -329,7 +329,7 @@ func TestRetryOfAForEachThatDidNotBegin(t *testing.T) {
 		w.lab.begun = nil
 		w.repeat(x.ID, "")
 		if got := w.begunNodes(); got != "l" {
-			t.Errorf("began %q", got)
+			t.Errorf("began %q, want l", got)
 		}
 	})
 }
@@ -363,7 +363,7 @@ func TestRetryKeepsWhatEndedBesideAnEarlyEnd(t *testing.T) {
 			t.Fatal(err)
 		}
 		if x := w.settle(again.ID); x.Status != blueprint.StatusCompleted || step(x, "l[0]/a").Status != blueprint.StepCompleted || len(w.actions()) != 1 {
-			t.Errorf("acted %d times: %s", len(w.actions()), sum(x))
+			t.Errorf("acted %d times: %s, want Status %v, Status %v and 1", len(w.actions()), sum(x), blueprint.StatusCompleted, blueprint.StepCompleted)
 		}
 	})
 }
@@ -392,7 +392,7 @@ func TestChildRunWithOrphanIsNotRepeated(t *testing.T) {
 		w.settle(h.ID)
 		close(gate.open)
 		if x := w.pace(h.ID); x.Status != blueprint.StatusFailed || len(w.actions()) != 1 || len(w.children()) != 2 {
-			t.Errorf("acted %d times, %d runs: %s", len(w.actions()), len(w.children()), sum(x))
+			t.Errorf("acted %d times, %d runs: %s; want Status %v, 1 and 2", len(w.actions()), len(w.children()), sum(x), blueprint.StatusFailed)
 		}
 	})
 }
@@ -417,7 +417,7 @@ func TestChildRunWithRepeatedItemIsNotRepeated(t *testing.T) {
 		}()
 		w.advance(2 * time.Second)
 		if x := w.pace(h.ID); x.Status != blueprint.StatusFailed || len(w.actions()) != 1 || len(w.children()) != 1 {
-			t.Errorf("acted %d times, %d runs: %s", len(w.actions()), len(w.children()), sum(x))
+			t.Errorf("acted %d times, %d runs: %s; want Status %v, 1 and 1", len(w.actions()), len(w.children()), sum(x), blueprint.StatusFailed)
 		}
 	})
 }
@@ -432,7 +432,7 @@ func TestForEachKeepsWhatItReachesOtherwise(t *testing.T) {
 		go func() { <-late.came }()
 		x := w.pace(h.ID)
 		if x.Status != blueprint.StatusCompleted || step(x, "l[0]/x").Status != blueprint.StepCompleted || len(w.actions()) != 1 {
-			t.Errorf("acted %d times: %s", len(w.actions()), sum(x))
+			t.Errorf("acted %d times: %s, want Status %v, Status %v and 1", len(w.actions()), sum(x), blueprint.StatusCompleted, blueprint.StepCompleted)
 		}
 	})
 }

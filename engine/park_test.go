@@ -32,7 +32,7 @@ func TestParkedRunIsEvicted(t *testing.T) {
 			w.pass(time.Second)
 			runtime.GC()
 			if input.Value() != nil {
-				t.Errorf("%s: the run is still in memory", lines)
+				t.Errorf("%s: the run is still in memory, want Value nil", lines)
 			}
 		}
 	})
@@ -56,7 +56,7 @@ func TestPauseAndResume(t *testing.T) {
 			t.Errorf("node, kind, prompt, when and until when (-want +got):\n%s", diff)
 		}
 		if row := w.journal.stored(h.ID).Row; row.Status != blueprint.StatusPaused || row.EndTime != 0 {
-			t.Errorf("stored as %s", row.Status)
+			t.Errorf("stored as %s, want %v and EndTime 0", row.Status, blueprint.StatusPaused)
 		}
 		w.code(w.answer(h.ID, "b", "bad"), blueprint.CodeBadRequest)
 		w.expect(w.settle(h.ID), `paused: a=completed b=paused c=pending`)
@@ -130,13 +130,13 @@ func TestSeveralQuestions(t *testing.T) {
 		x = w.wait(h)
 		w.expect(x, `paused: second=paused slow=completed first=completed third=paused end=pending`)
 		if x.AwaitingInput.NodeID != "second" || len(x.AwaitingInputs) != 2 || x.AwaitingInputs[1].NodeID != "third" {
-			t.Errorf("asked %+v", x.AwaitingInputs)
+			t.Errorf("asked %+v, want NodeID second, length 2 and NodeID third", x.AwaitingInputs)
 		}
 		w.answerOK(h.ID, "third", "three")
 		w.expect(w.settle(h.ID), `paused: second=paused slow=completed first=completed third=completed end=pending`)
 		w.answerOK(h.ID, "", "two") // the first in the map
 		if x := w.settle(h.ID); x.Status != blueprint.StatusCompleted {
-			t.Error(sum(x))
+			t.Errorf("%v, want Status %v", sum(x), blueprint.StatusCompleted)
 		}
 	})
 }
@@ -238,7 +238,7 @@ func TestWaitBesideQuestion(t *testing.T) {
 		w.expect(w.settle(h.ID), `paused: asks=paused waits=completed after=completed end=pending`)
 		w.answerOK(h.ID, "", "yes")
 		if x := w.settle(h.ID); x.Status != blueprint.StatusCompleted {
-			t.Error(sum(x))
+			t.Errorf("%v, want Status %v", sum(x), blueprint.StatusCompleted)
 		}
 	})
 }
@@ -278,7 +278,7 @@ func TestAnswerThatIsNotStored(t *testing.T) {
 		broken := errors.New("broken disk")
 		w.journal.setFault(func(int, *blueprint.JournalCommit) error { return broken })
 		if err := w.answer(x.ID, "a", "yes"); !errors.Is(err, broken) {
-			t.Errorf("got %v", err)
+			t.Errorf("got %v, want %v", err, broken)
 		}
 		w.journal.setFault(nil)
 		w.expect(w.settle(x.ID), `paused: a=paused`)
@@ -296,7 +296,7 @@ func TestResumeThatCannotLoad(t *testing.T) {
 		synctest.Wait()
 		w.journal.loadFault = func(string) error { return context.Canceled }
 		if err := w.answer(h.ID, "", "x"); !errors.Is(err, context.Canceled) {
-			t.Errorf("got %v", err)
+			t.Errorf("got %v, want %v", err, context.Canceled)
 		}
 		w.journal.loadFault = nil
 		w.advance(time.Second)
@@ -320,7 +320,7 @@ func TestWakeIsRetried(t *testing.T) {
 		x := w.wait(h)
 		w.expect(x, `completed: a=completed -> {"n":1}`)
 		if took := x.EndTime.Time().Sub(epoch); took != 21*time.Second {
-			t.Errorf("it took %v", took)
+			t.Errorf("it took %v, want %v", took, 21*time.Second)
 		}
 	})
 }
@@ -364,11 +364,11 @@ func TestPauseInAnItem(t *testing.T) {
 	test(t, func(w *fixture) {
 		h := w.start(w.define(`a each {"items": [1], "nodes": [{"id": "q", "type": "ask", "title": "Q", "config": {"expiresMs": 30000}}]}`))
 		if x := w.wait(h); x.Status != blueprint.StatusPaused || x.AwaitingInput == nil {
-			t.Errorf("it is %s, and awaits %v", x.Status, x.AwaitingInput)
+			t.Errorf("it is %s, and awaits %v; want %v and not nil", x.Status, x.AwaitingInput, blueprint.StatusPaused)
 		}
 		w.advance(time.Minute)
 		if x := w.settle(h.ID); x.Status != blueprint.StatusFailed {
-			t.Errorf("it is %s without an answer", x.Status)
+			t.Errorf("it is %s without an answer, want %v", x.Status, blueprint.StatusFailed)
 		}
 	})
 }

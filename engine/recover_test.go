@@ -98,7 +98,7 @@ func TestCrashAtEveryCommit(t *testing.T) {
 			}
 			for _, key := range w.actions() {
 				if !strings.HasPrefix(key, id+"/") {
-					t.Errorf("the key is %s", key)
+					t.Errorf("the key is %s, want %q at the start", key, id+"/")
 				}
 			}
 		})
@@ -141,7 +141,7 @@ func TestFinishedNodesDoNotBeginAgain(t *testing.T) {
 			}
 			x := w.view(id)
 			if s := x.Steps[n]; s.Attempt != 1 {
-				t.Errorf("attempt %d", s.Attempt)
+				t.Errorf("attempt %d, want 1", s.Attempt)
 			}
 			found := false
 			for _, line := range x.Logs {
@@ -201,7 +201,7 @@ func TestUnknownOutcome(t *testing.T) {
 				w.expect(x, `paused: a=completed b=paused c=pending`)
 				a := x.AwaitingInput
 				if a.Kind != blueprint.AwaitUnknownOutcome || strings.Join(a.Options, " ") != "retry mark-done abort" || a.Prompt == "" {
-					t.Errorf("asked %+v", a)
+					t.Errorf("asked %+v, want Kind %v, retry mark-done abort and Prompt not empty", a, blueprint.AwaitUnknownOutcome)
 				}
 				// The question itself survives, and is asked once.
 				w.reboot()
@@ -214,7 +214,7 @@ func TestUnknownOutcome(t *testing.T) {
 				x = w.settle(id)
 				w.expect(x, test.want)
 				if n := len(w.actions()); n != test.actions || step(x, "b").Attempt != test.try {
-					t.Errorf("%d actions, attempt %d", n, step(x, "b").Attempt)
+					t.Errorf("%d actions, attempt %d; want %v and %v", n, step(x, "b").Attempt, test.actions, test.try)
 				}
 			})
 		})
@@ -232,7 +232,7 @@ func TestEffectOfANodeCounts(t *testing.T) {
 					w := newFixture(t, disk, newLab(), key, nil)
 					defer w.stop()
 					if x := w.settle(id); x.Status != want {
-						t.Errorf("%s as %s: %s", kind, effect, sum(x))
+						t.Errorf("%s as %s: %s, want Status %v", kind, effect, sum(x), want)
 					}
 				})
 			}
@@ -262,7 +262,7 @@ func TestCrashWhileCancelled(t *testing.T) {
 			defer w.stop()
 			w.expect(w.settle(id), `failed: a=failed(cancelled) b=pending !:cancelled: why`)
 			if w.begunNodes() != "" {
-				t.Errorf("began %s", w.begunNodes())
+				t.Errorf("began %s, want nothing", w.begunNodes())
 			}
 		})
 	}
@@ -340,17 +340,17 @@ func TestUnreadableRun(t *testing.T) {
 			w.journal.runs[bad.ID].Entries = damage
 			w.boot(w.clock.Now())
 			if !strings.Contains(w.logged(), "run recovery failed") || !strings.Contains(w.logged(), bad.ID) {
-				t.Errorf("%s: the log says %s", name, w.logged())
+				t.Errorf("%s: the log says %s, want \"run recovery failed\" in it and %q in it", name, w.logged(), bad.ID)
 			}
 			w.answerOK(good.ID, "", 1)
 			if x := w.settle(good.ID); x.Status != blueprint.StatusCompleted {
-				t.Errorf("%s: %s", name, sum(x))
+				t.Errorf("%s: %s, want Status %v", name, sum(x), blueprint.StatusCompleted)
 			}
 			if err := w.answer(bad.ID, "", 1); err == nil {
-				t.Errorf("%s: a damaged run takes an answer", name)
+				t.Errorf("%s: a damaged run takes an answer, want an error", name)
 			}
 			if _, err := w.View(w.Context(), w.journal.stored(bad.ID)); err == nil {
-				t.Errorf("%s: a damaged run is shown", name)
+				t.Errorf("%s: a damaged run is shown, want an error", name)
 			}
 		})
 	}
@@ -407,7 +407,7 @@ func TestWaitingForALoadEndsWithItsContext(t *testing.T) {
 		select {
 		case err := <-secondDone:
 			if !errors.Is(err, context.Canceled) {
-				t.Errorf("the second ended with %v", err)
+				t.Errorf("the second ended with %v, want %v", err, context.Canceled)
 			}
 		default:
 			t.Error("the second still waits")
@@ -417,7 +417,7 @@ func TestWaitingForALoadEndsWithItsContext(t *testing.T) {
 		select {
 		case err := <-firstDone:
 			if !errors.Is(err, context.Canceled) {
-				t.Errorf("the first ended with %v", err)
+				t.Errorf("the first ended with %v, want %v", err, context.Canceled)
 			}
 		default:
 			t.Error("the first still waits")
@@ -426,7 +426,7 @@ func TestWaitingForALoadEndsWithItsContext(t *testing.T) {
 		synctest.Wait()
 		w.answerOK(h.ID, "", w.decode(`"yes"`))
 		if x := w.settle(h.ID); x.Status != blueprint.StatusCompleted {
-			t.Error(sum(x))
+			t.Errorf("%v, want Status %v", sum(x), blueprint.StatusCompleted)
 		}
 	})
 }
@@ -444,11 +444,11 @@ func TestRunsOfADeletedBlueprintEndAtTheNextStart(t *testing.T) {
 		for _, id := range []string{waiting.ID, paused.ID} {
 			x := w.settle(id)
 			if x.Status != blueprint.StatusFailed || x.Failure == nil || x.Failure.Message != "cancelled: the blueprint was deleted" {
-				t.Errorf("%s: %+v", sum(x), x.Failure)
+				t.Errorf("%s: %+v, want Status %v, not nil and Message cancelled: the blueprint was deleted", sum(x), x.Failure, blueprint.StatusFailed)
 			}
 		}
 		if got := w.lab.actions(); len(got) != 0 {
-			t.Errorf("acted: %v", got)
+			t.Errorf("acted: %v, want none", got)
 		}
 	})
 }

@@ -26,7 +26,7 @@ func TestScopeOfCode(t *testing.T) {
 			x := w.wait(w.startWith(r, engine.Soon))
 			out, _ := x.Output.([]any)
 			if len(out) != 1 {
-				t.Fatal(sum(x))
+				t.Fatalf("%v, want length 1", sum(x))
 			}
 			if got := encode(out[0].([]any)[1]); got != test.want {
 				t.Errorf("%s\ngot  %s\nwant %s", test.name, got, test.want)
@@ -149,11 +149,11 @@ func testScopeFailure(t *testing.T, lines, code string) {
 	test(t, func(w *fixture) {
 		x := w.run(w.define(lines))
 		if x.Status != blueprint.StatusFailed || x.Failure.Code != code {
-			t.Errorf("%s, code %s", sum(x), x.Failure.Code)
+			t.Errorf("%s, code %s; want Status %v and %v", sum(x), x.Failure.Code, blueprint.StatusFailed, code)
 		}
 		for _, s := range x.Steps {
 			if s.Attempt > 1 {
-				t.Errorf("%s was tried %d times", s.NodeID, s.Attempt)
+				t.Errorf("%s was tried %d times, want at most 1", s.NodeID, s.Attempt)
 			}
 		}
 	})

@@ -34,7 +34,7 @@ func (w *fixture) noSecret(where string, value any) {
 	data := encode(value)
 	for _, form := range []string{token, base64.RawStdEncoding.EncodeToString([]byte(token))} {
 		if strings.Contains(data, form) {
-			w.Errorf("%s shows the secret: %s", where, data)
+			w.Errorf("%s shows the secret: %s, want no %q", where, data, form)
 		}
 	}
 }
@@ -53,17 +53,17 @@ func TestSecretsAreMaskedAndSealed(t *testing.T) {
 		x := w.settle(h.ID)
 		w.noSecret("a paused record", x)
 		if x.AwaitingInput.Prompt != "is it ***?" {
-			t.Errorf("asked %q", x.AwaitingInput.Prompt)
+			t.Errorf("asked %q, want is it ***?", x.AwaitingInput.Prompt)
 		}
 		if got := encode(x.InputVariables); got != `{"flag":"***","pin":"***"}` {
-			t.Errorf("input variables %s", got)
+			t.Errorf("input variables %s, want {\"flag\":\"***\",\"pin\":\"***\"}", got)
 		}
 		w.answerOK(h.ID, "", token)
 		w.noSecret("an ended record", w.settle(h.ID))
 		x = w.view(h.ID)
 		w.expect(x, `completed: a=completed l=completed h=completed f=failed(failed: ***) w=completed q=completed r=completed z=completed -> "***visible"`)
 		if got := encode(step(x, "a").Output); !strings.Contains(got, `"plain":"Bearer ***"`) {
-			t.Errorf("a gave %s", got)
+			t.Errorf("a gave %s, want \"plain\":\"Bearer ***\" in it", got)
 		}
 		if strings.Contains(w.logged(), token) {
 			t.Error("the secret is in the server's log")
@@ -110,7 +110,7 @@ func TestSecretsOfChildRuns(t *testing.T) {
 		check := func(where string, x *blueprint.Execution) {
 			w.noSecret(where, x)
 			if strings.Contains(encode(x), "part-of-a-secret") {
-				t.Errorf("%s shows %s", where, encode(x))
+				t.Errorf("%s shows %s, want no \"part-of-a-secret\"", where, encode(x))
 			}
 		}
 		check("a paused record", w.settle(h.ID))
@@ -169,7 +169,7 @@ func TestShortSecret(t *testing.T) {
 		r.Variables = map[string]any{"flag": true}
 		x := w.wait(w.startWith(r, engine.Soon))
 		if got := encode(x.InputVariables); got != `{"flag":"***"}` {
-			t.Errorf("input variables %s", got)
+			t.Errorf("input variables %s, want {\"flag\":\"***\"}", got)
 		}
 		w.answerOK(x.ID, "", 1)
 		if x := w.settle(x.ID); x.Status != blueprint.StatusCompleted || encode(x.InputVariables) != `{"flag":"***"}` {
@@ -230,12 +230,12 @@ func testDenied(t *testing.T, lines string, given map[string]any, denied bool) {
 		x := w.wait(w.startWith(r, engine.Soon))
 		if !denied {
 			if x.Status != blueprint.StatusCompleted {
-				t.Error(sum(x))
+				t.Errorf("%v, want Status %v", sum(x), blueprint.StatusCompleted)
 			}
 			return
 		}
 		if x.Failure == nil || x.Failure.Code != "secret_denied" || step(x, "a").Attempt != 1 {
-			t.Error(sum(x))
+			t.Errorf("%v, want Failure not nil, Code secret_denied and Attempt 1", sum(x))
 		}
 		if len(w.actions()) > 0 {
 			t.Error("the node has acted")
@@ -246,10 +246,10 @@ func testDenied(t *testing.T, lines string, given map[string]any, denied bool) {
 			t.Fatal(err)
 		}
 		if x := w.wait(y); x.Failure == nil || x.Failure.Code != "secret_denied" {
-			t.Error(sum(x))
+			t.Errorf("%v, want Failure not nil and Code secret_denied", sum(x))
 		}
 		if x := w.repeat(x.ID, ""); x.Status != blueprint.StatusCompleted {
-			t.Errorf("for who can manage: %s", sum(x))
+			t.Errorf("for who can manage: %s, want Status %v", sum(x), blueprint.StatusCompleted)
 		}
 	})
 }
@@ -263,7 +263,7 @@ func TestWrongMasterKey(t *testing.T) {
 		w.boot(w.clock.Now())
 		synctest.Wait()
 		if !strings.Contains(w.logged(), "run recovery failed") {
-			t.Errorf("the log says %s", w.logged())
+			t.Errorf("the log says %s, want \"run recovery failed\" in it", w.logged())
 		}
 		if err := w.answer(x.ID, "", 1); err == nil {
 			t.Error("a run that cannot be read takes an answer")

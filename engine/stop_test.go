@@ -30,7 +30,7 @@ func TestStopLetsNodesFinish(t *testing.T) {
 		} {
 			t.Run(name, func(t *testing.T) {
 				if err := call(); blueprint.CodeOf(err) != blueprint.CodeUnavailable {
-					t.Errorf("%s while it stops: %v", name, err)
+					t.Errorf("%s while it stops: %v, want %v", name, err, blueprint.CodeUnavailable)
 				}
 			})
 		}
@@ -41,7 +41,7 @@ func TestStopLetsNodesFinish(t *testing.T) {
 		w.boot(w.clock.Now())
 		w.expect(w.settle(h.ID), `completed: a=completed b=completed c=completed -> {"done":"c"}`)
 		if got := w.begunNodes(); got != "c" {
-			t.Errorf("began %s", got)
+			t.Errorf("began %s, want c", got)
 		}
 	})
 }
@@ -63,7 +63,7 @@ func TestStopInterruptsSlowNodes(t *testing.T) {
 			begin := time.Now()
 			w.stop()
 			if took := time.Since(begin); took != 3*time.Second {
-				t.Errorf("stopping took %v", took)
+				t.Errorf("stopping took %v, want %v", took, 3*time.Second)
 			}
 			w.expect(w.wait(h), `running: a=completed b=running c=pending`)
 			close(gate.open)
@@ -71,7 +71,7 @@ func TestStopInterruptsSlowNodes(t *testing.T) {
 			x := w.settle(h.ID)
 			w.expect(x, want)
 			if step(x, "b").Attempt != 1 {
-				t.Errorf("attempt %d", step(x, "b").Attempt)
+				t.Errorf("attempt %d, want 1", step(x, "b").Attempt)
 			}
 		})
 	}
@@ -108,7 +108,7 @@ func TestStopSettlesHandles(t *testing.T) {
 		w.expect(w.settle(waits.ID), `completed: a=completed b=completed -> {"n":1}`)
 		for id := range w.journal.runs {
 			if x := w.view(id); x.Status != blueprint.StatusCompleted {
-				t.Error(sum(x))
+				t.Errorf("%v, want Status %v", sum(x), blueprint.StatusCompleted)
 			}
 		}
 	})
@@ -158,10 +158,10 @@ func TestStopWithoutJournal(t *testing.T) {
 		begin := time.Now()
 		w.stop()
 		if took := time.Since(begin); took > 3*time.Second {
-			t.Errorf("stopping took %v", took)
+			t.Errorf("stopping took %v, want at most %v", took, 3*time.Second)
 		}
 		if _, err := h.Wait(w.Context()); blueprint.CodeOf(err) != blueprint.CodeUnavailable {
-			t.Errorf("got %v", err)
+			t.Errorf("got %v, want %v", err, blueprint.CodeUnavailable)
 		}
 		w.journal.setFault(nil)
 		w.boot(w.clock.Now())
@@ -182,7 +182,7 @@ func TestStopAtOnceAfterJournalFailure(t *testing.T) {
 		w.fail(fmt.Errorf("store: %w", failure))
 		w.stop()
 		if took := time.Since(begin); took > 0 {
-			t.Errorf("stopping took %v", took)
+			t.Errorf("stopping took %v, want at most 0", took)
 		}
 		w.journal.setFault(nil)
 		close(gate.open)
@@ -207,7 +207,7 @@ func TestStopEndsOnJournalFailure(t *testing.T) {
 		close(lost)
 		w.stop()
 		if took := time.Since(begin); took != 3*time.Second {
-			t.Errorf("stopping took %v", took)
+			t.Errorf("stopping took %v, want %v", took, 3*time.Second)
 		}
 		w.journal.setFault(nil)
 		close(gate.open)
@@ -235,10 +235,10 @@ func TestStopWithoutJournalWhileQueued(t *testing.T) {
 		begin := time.Now()
 		w.stop()
 		if took := time.Since(begin); took < 3*time.Second || took > 4*time.Second {
-			t.Errorf("stopping took %v", took)
+			t.Errorf("stopping took %v, want at least %v and at most %v", took, 3*time.Second, 4*time.Second)
 		}
 		if _, err := h.Wait(w.Context()); blueprint.CodeOf(err) != blueprint.CodeUnavailable {
-			t.Errorf("got %v", err)
+			t.Errorf("got %v, want %v", err, blueprint.CodeUnavailable)
 		}
 		w.journal.setFault(nil)
 		close(gate.open)
@@ -256,7 +256,7 @@ func TestStopWhenIdle(t *testing.T) {
 		begin := time.Now()
 		w.stop()
 		if took := time.Since(begin); took != 0 {
-			t.Errorf("stopping took %v", took)
+			t.Errorf("stopping took %v, want 0", took)
 		}
 		w.advance(time.Hour) // wakes no run
 	})

@@ -69,7 +69,7 @@ func TestChildRun(t *testing.T) {
 			for _, c := range w.children() {
 				got = strings.ReplaceAll(got, c.Row.ID, "CHILD")
 				if c.Row.ParentExecutionID != x.ID || c.Row.UserID != test.user {
-					t.Errorf("%s: the child is %+v", test.name, c.Row)
+					t.Errorf("%s: the child is %+v, want ParentExecutionID %v and UserID %v", test.name, c.Row, x.ID, test.user)
 				}
 			}
 			if got != test.want {
@@ -92,7 +92,7 @@ func TestLongChildRun(t *testing.T) {
 		w.reboot()
 		w.advance(24 * time.Hour)
 		if x := w.settle(h.ID); x.Status != blueprint.StatusCompleted {
-			t.Error(sum(x))
+			t.Errorf("%v, want Status %v", sum(x), blueprint.StatusCompleted)
 		}
 	})
 }
@@ -105,7 +105,7 @@ func TestChildRunDepth(t *testing.T) {
 		w.journal.add(&self)
 		x := w.run(d)
 		if x.Status != blueprint.StatusFailed || !strings.HasSuffix(x.Failure.Message, "runs are nested more than 16 deep") || len(w.children()) != 15 {
-			t.Errorf("%d children: %s", len(w.children()), sum(x))
+			t.Errorf("%d children: %s, want Status %v, \"runs are nested more than 16 deep\" at the end and 15", len(w.children()), sum(x), blueprint.StatusFailed)
 		}
 	})
 }
@@ -173,7 +173,7 @@ func TestManyChildRuns(t *testing.T) {
 		r.InputData = list
 		x := w.wait(w.startWith(r, engine.Soon))
 		if out, _ := x.Output.([]any); x.Status != blueprint.StatusCompleted || len(out) != items || encode(out[items-1]) != fmt.Sprint(items) || len(w.children()) != items {
-			t.Errorf("%s: %d of %d, %d children", x.Status, len(out), items, len(w.children()))
+			t.Errorf("%s: %d of %d, %d children; want %v, %v, %v and %v", x.Status, len(out), items, len(w.children()), blueprint.StatusCompleted, items, fmt.Sprint(items), items)
 		}
 	})
 }
@@ -187,7 +187,7 @@ func TestChildRunIsRetried(t *testing.T) {
 		w.reboot()
 		w.advance(2 * time.Second)
 		if x := w.settle(h.ID); x.Status != blueprint.StatusCompleted || len(w.children()) != 2 {
-			t.Errorf("%d children: %s", len(w.children()), sum(x))
+			t.Errorf("%d children: %s, want Status %v and 2", len(w.children()), sum(x), blueprint.StatusCompleted)
 		}
 	})
 }
@@ -205,7 +205,7 @@ func TestFamilyLimit(t *testing.T) {
 		w.journal.add(&self)
 		w.run(d)
 		if got := len(w.children()); got > 100 || got < 50 {
-			t.Errorf("%d runs", got)
+			t.Errorf("%d runs, want at most 100 and at least 50", got)
 		}
 	})
 }

@@ -21,10 +21,10 @@ func TestViewIsDurable(t *testing.T) {
 			b pass`)), engine.AtOnce)
 		<-gate.came
 		if got := step(w.view(h.ID), "a").Status; got != blueprint.StepCompleted {
-			t.Errorf("the first step is shown as %s", got)
+			t.Errorf("the first step is shown as %s, want %v", got, blueprint.StepCompleted)
 		}
 		if n := len(w.journal.stored(h.ID).Entries); n < 4 { // begin, start, end, start
-			t.Errorf("%d entries are on the disk of what was shown", n)
+			t.Errorf("%d entries are on the disk of what was shown, want at least 4", n)
 		}
 		close(gate.open)
 		w.wait(h)
@@ -69,7 +69,7 @@ func TestSummary(t *testing.T) {
 			}
 			stored.Record = nil // too large for a list
 			if problem, _, _ := w.Engine.Summary(context.Background(), stored); problem != nil {
-				t.Errorf("%s: %s, of no record", lines, *problem)
+				t.Errorf("%s: %s, of no record; want nil", lines, *problem)
 			}
 		})
 	}
@@ -81,7 +81,7 @@ func TestSummary(t *testing.T) {
 		}
 		w.settle(h.ID)
 		if problem, _, _ := w.Engine.Summary(context.Background(), w.journal.stored(h.ID)); problem == nil || *problem != "cancelled: enough" {
-			t.Errorf("a cancelled run: %v", problem)
+			t.Errorf("a cancelled run: %v, want not nil and cancelled: enough", problem)
 		}
 	})
 }

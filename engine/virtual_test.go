@@ -28,18 +28,18 @@ func TestAdvanceThroughWhatIsDue(t *testing.T) {
 			return strings.TrimSuffix(strings.TrimPrefix(encode(step(w.view(h.ID), node).Output), `"2000-01-01T00:00:0`), `Z"`)
 		}
 		if got := fmt.Sprint(at(first, "a2"), " ", at(second, "b2"), " ", at(third, "c2")); got != "2.000 3.000 1.000" {
-			t.Errorf("at %s", got)
+			t.Errorf("at %s, want 2.000 3.000 1.000", got)
 		}
 		w.expect(w.view(third.ID), `completed: c1=completed c2=completed -> "2000-01-01T00:00:01.000Z"`)
 		if s := step(w.view(first.ID), "a3"); s.Status != blueprint.StepRunning {
-			t.Errorf("a3 is %s", s.Status)
+			t.Errorf("a3 is %s, want %v", s.Status, blueprint.StepRunning)
 		}
 		w.advance(500 * time.Millisecond) // exactly to the end of a3
 		if got := at(first, "a4"); got != "4.000" {
-			t.Errorf("a4 ran at %s", got)
+			t.Errorf("a4 ran at %s, want 4.000", got)
 		}
 		if got := w.begunNodes(); sortedWords(got) != "a1 a2 a3 a4 b1 b2 c1 c1 c2" || !strings.HasSuffix(got, "c1 c2 a2 a3 b2 a4") {
-			t.Errorf("began %s", got)
+			t.Errorf("began %s, want a1 a2 a3 a4 b1 b2 c1 c1 c2 and \"c1 c2 a2 a3 b2 a4\" at the end", got)
 		}
 	})
 }
@@ -110,7 +110,7 @@ func TestClockIsHeldDuringWork(t *testing.T) {
 			t.Error(err)
 		}
 		if x := w.wait(h); x.EndTime != blueprint.TimeOf(epoch) {
-			t.Errorf("ended at %s", x.EndTime)
+			t.Errorf("ended at %s, want %v", x.EndTime, blueprint.TimeOf(epoch))
 		}
 	})
 }
@@ -124,7 +124,7 @@ func TestRealClock(t *testing.T) {
 			b fail {"times": 1} | {"retry": {"maxAttempts": 2, "delayMs": 0}}`))
 		w.expect(x, `completed: a=completed b=completed -> 2`)
 		if took := time.Since(begin); took < time.Hour || took > time.Hour+time.Second {
-			t.Errorf("it took %v", took)
+			t.Errorf("it took %v, want at least %v and at most %v", took, time.Hour, time.Hour+time.Second)
 		}
 	})
 }
@@ -142,7 +142,7 @@ func TestWaitBesideWork(t *testing.T) {
 		begin := time.Now()
 		<-after.came
 		if took := time.Since(begin); took != time.Second {
-			t.Errorf("it took %v", took)
+			t.Errorf("it took %v, want %v", took, time.Second)
 		}
 		close(after.open)
 		close(slow.open)
@@ -167,12 +167,12 @@ func TestWokenWhileParking(t *testing.T) {
 			d pass`)), engine.AtEnd)
 		w.pass(1500 * time.Millisecond)
 		if got := w.begunNodes(); got != "a b c" {
-			t.Errorf("began %s", got)
+			t.Errorf("began %s, want a b c", got)
 		}
 		close(open)
 		w.expect(w.wait(h), `completed: a=completed b=completed c=completed d=completed -> {"n":1}`)
 		if got := w.begunNodes(); got != "a b c d" {
-			t.Errorf("began %s", got)
+			t.Errorf("began %s, want a b c d", got)
 		}
 	})
 }

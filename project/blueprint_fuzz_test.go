@@ -50,17 +50,17 @@ func FuzzBlueprintFile(f *testing.F) {
 			at := b.Document.At(issue.Path)
 			line := strings.Count(string(data), "\n") + strings.Count(string(data), "\r") + 1
 			if at.Line < 0 || at.Line > line || issue.Message == "" || issue.Severity == "" {
-				t.Fatalf("%q: %+v at %+v of %d lines", data, issue, at, line)
+				t.Fatalf("%q: %+v at %+v of %d lines, want Line at least 0, Line at most %v, Message not empty and Severity not empty", data, issue, at, line, line)
 			}
 		}
 		if len(issues) > 2*blueprint.MaxIssues+len(data) {
-			t.Fatalf("%d issues in %d bytes", len(issues), len(data))
+			t.Fatalf("%d issues in %d bytes, want at most %v", len(issues), len(data), 2*blueprint.MaxIssues+len(data))
 		}
 		if bad {
 			return
 		}
 		if m, wrong := blueprint.ParseMap(b.Map); b.Title == "" || m == nil || len(wrong) > 0 {
-			t.Fatalf("%q: accepted without a title or map: %+v", data, wrong)
+			t.Fatalf("%q: accepted without a title or map: %+v, want Title not empty, not nil and none", data, wrong)
 		}
 		whole := b.Document.Value.(map[string]any)
 		var members []document.Member
@@ -78,7 +78,7 @@ func FuzzBlueprintFile(f *testing.F) {
 			}
 			again, err := document.Parse(name, text)
 			if err != nil || !blueprint.Equal(again.Value, b.Document.Value) {
-				t.Fatalf("%q is written as %q, which reads back as %v", data, text, err)
+				t.Fatalf("%q is written as %q, which reads back as %v; want %v", data, text, err, b.Document.Value)
 			}
 		}
 	})

@@ -74,7 +74,7 @@ func TestValidateIsLinear(t *testing.T) {
 			return CheckConfig(config, untouched)
 		}
 		if issues := blueprint.Validate(m, variables, types, check); len(issues) > 0 {
-			t.Fatal(issues[0])
+			t.Fatalf("%v, want none", issues[0])
 		}
 		once := looks
 		return testing.AllocsPerRun(1, func() { blueprint.Validate(m, variables, types, check) }), once
@@ -83,9 +83,9 @@ func TestValidateIsLinear(t *testing.T) {
 	large, many := work(blueprint.MaxNodes)
 	t.Logf("%.0f and %.0f allocations, %d and %d looks at a config", small, large, few, many)
 	if large > 11*small {
-		t.Errorf("%d nodes take %.0f allocations, a tenth of them %.0f", blueprint.MaxNodes, large, small)
+		t.Errorf("%d nodes take %.0f allocations, a tenth of them %.0f; want at most %v", blueprint.MaxNodes, large, small, 11*small)
 	}
 	if many > 10*few {
-		t.Errorf("%d nodes take %d looks at a config, a tenth of them %d", blueprint.MaxNodes, many, few)
+		t.Errorf("%d nodes take %d looks at a config, a tenth of them %d; want at most %v", blueprint.MaxNodes, many, few, 10*few)
 	}
 }

@@ -160,7 +160,7 @@ func TestScan(t *testing.T) {
 		t.Error("a link led out of the folder")
 	}
 	if data, err := ReadListed(folder, "sub/c.blueprint.json", 100); err != nil || string(data) != "sub/c.blueprint.json" {
-		t.Errorf("%q %v", data, err)
+		t.Errorf("%q %v, want sub/c.blueprint.json", data, err)
 	}
 	if _, err := ReadListed(folder, "sub/c.blueprint.json", 3); err == nil {
 		t.Error("a large file was read")
@@ -169,6 +169,6 @@ func TestScan(t *testing.T) {
 		t.Error("a folder that is none was listed")
 	}
 	if Stem("sub/c.v1.blueprint.json") != "sub/c.v1" {
-		t.Error(Stem("sub/c.v1.blueprint.json"))
+		t.Errorf("%v, want sub/c.v1", Stem("sub/c.v1.blueprint.json"))
 	}
 }

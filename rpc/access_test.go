@@ -476,7 +476,7 @@ func TestUnknownRunIsNotTouched(t *testing.T) {
 func TestRunsManageByAccess(t *testing.T) {
 	m, issues := blueprint.ParseMap(knownMap())
 	if issues != nil {
-		t.Fatal(issues)
+		t.Fatalf("%v, want nil", issues)
 	}
 	for access, manages := range map[blueprint.Access]bool{
 		blueprint.AccessView: false, blueprint.AccessManage: true, blueprint.AccessOwner: true,
@@ -539,7 +539,7 @@ func TestOtherNodesNeedTheRightToManage(t *testing.T) {
 	stored := map[string]any{"nodes": append(strayMap()["nodes"].([]any), map[string]any{"id": "b", "type": "note", "title": "B", "config": map[string]any{}}), "edges": []any{map[string]any{"source": "a", "target": "b"}}}
 	m, issues := blueprint.ParseMap(stored)
 	if issues != nil {
-		t.Fatal(issues)
+		t.Fatalf("%v, want nil", issues)
 	}
 	nodes := nodesInput(stored["nodes"].([]any))
 	shown := nodesInput(append(knownMap()["nodes"].([]any), nodes[1]))
@@ -773,7 +773,7 @@ func TestFailedCallsAreNoted(t *testing.T) {
 	broken := errors.New("disk I/O error")
 	m, issues := blueprint.ParseMap(knownMap())
 	if issues != nil {
-		t.Fatal(issues)
+		t.Fatalf("%v, want nil", issues)
 	}
 	for name, call := range map[string]func(*Service, *trpc.Caller) (bool, error){
 		"resume": func(s *Service, c *trpc.Caller) (bool, error) {

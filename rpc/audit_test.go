@@ -70,7 +70,7 @@ func TestNoting(t *testing.T) {
 		"noted in its transaction": {func(ctx context.Context, _ *trpc.Caller, _ struct{}) (succeeded, error) {
 			actor := blueprint.ActorOf(ctx)
 			if actor.UserID != "u" || actor.Action != "x.y" || actor.Via != "api" {
-				t.Errorf("the actor is %+v", actor)
+				t.Errorf("the actor is %+v, want UserID u, Action x.y and Via api", actor)
 			}
 			actor.MarkAudited()
 			return succeeded{true}, nil

@@ -32,7 +32,7 @@ func TestOnePointOfDisplay(t *testing.T) {
 		}
 	}
 	if found < 6 {
-		t.Errorf("only %d uses are found", found)
+		t.Errorf("only %d uses are found, want at least 6", found)
 	}
 }
 
@@ -50,7 +50,7 @@ func TestHideSignIn(t *testing.T) {
 				t.Errorf("%s reads %q", user, prompt)
 			}
 			if x.AwaitingInput.URL != want || x.AwaitingInputs[0].URL != want || x.AwaitingInputs[0].NodeID != "a" || x.AwaitingInputs[1] != other {
-				t.Errorf("%s sees %+v", user, x.AwaitingInput)
+				t.Errorf("%s sees %+v, want URL %v, URL %v, NodeID a and AwaitingInputs %v", user, x.AwaitingInput, want, want, other)
 			}
 		})
 	}

@@ -79,6 +79,6 @@ func TestStatistics(t *testing.T) {
 		t.Errorf("last start, its mean, the slowest and the mean of all (-want +got):\n%s", diff)
 	}
 	if out, err := s.runStatistics(t.Context(), &trpc.Caller{}, statistics{Bucket: "hour", From: text("2026-02-15T21:00:00Z")}); err != nil || len(out.Buckets) != 1000 {
-		t.Errorf("%v, %d buckets", err, len(out.Buckets))
+		t.Errorf("%v, %d buckets; want 1000", err, len(out.Buckets))
 	}
 }

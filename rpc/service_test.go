@@ -19,7 +19,7 @@ import (
 func TestNewDemandsWhatItNeeds(t *testing.T) {
 	defer func() {
 		if message := fmt.Sprint(recover()); !strings.Contains(message, "Explain") {
-			t.Errorf("it says %q", message)
+			t.Errorf("it says %q, want \"Explain\" in it", message)
 		}
 	}()
 	New(Options{
@@ -71,7 +71,7 @@ func TestGuardingKeys(t *testing.T) {
 		faults := func(input map[string]any) string {
 			status, text := ask(t, *p, "u", input)
 			if status != http.StatusBadRequest {
-				t.Errorf("%s takes %v: %s", p.Name, input, text)
+				t.Errorf("%s takes %v: %s, want %v", p.Name, input, text, http.StatusBadRequest)
 			}
 			return text
 		}
@@ -99,7 +99,7 @@ func TestGuardingKeys(t *testing.T) {
 						input = map[string]any{strings.TrimSuffix(path, "."): input}
 					}
 					if text := faults(input); !strings.Contains(text, key) || !strings.Contains(text, `: unknown; the key is \"`+name+`\"`) || strings.Contains(text, "value") {
-						t.Errorf("%s: of %s it says %s", p.Name, key, text)
+						t.Errorf("%s: of %s it says %s, want %q in it, %q in it and no \"value\"", p.Name, key, text, key, `: unknown; the key is \"`+name+`\"`)
 					}
 				}
 			}

@@ -22,6 +22,6 @@ func TestAdvanceIsFinished(t *testing.T) {
 		t.Fatal(err)
 	}
 	if now := at(s.Root.Send(t, http.MethodGet, "/clock", "").Value, "now"); now != "2030-05-03T00:00:00.000Z" {
-		t.Errorf("the clock is at %v", now)
+		t.Errorf("the clock is at %v, want 2030-05-03T00:00:00.000Z", now)
 	}
 }

@@ -58,7 +58,7 @@ func TestStartWithAUserWithoutKeySaysHowToMakeOne(t *testing.T) {
 	}
 	line, _, _ = strings.Cut(line, "\n")
 	if key := commandOutput(t, strings.Fields(line)...); !strings.HasPrefix(key, "bpd_") {
-		t.Errorf("blueprintd %s printed %q", line, key)
+		t.Errorf("blueprintd %s printed %q, want \"bpd_\" at the start", line, key)
 	}
 	if text := announced(t, database); strings.Contains(text, "key create") {
 		t.Errorf("with a key there the start says:\n%s", text)

@@ -20,7 +20,7 @@ func TestTrippedTriggerIsSeen(t *testing.T) {
 		t.Helper()
 		metrics := s.Root.Send(t, "GET", "/metrics", "").Text
 		if !strings.Contains(metrics, "\nblueprintd_triggers_tripped "+count+"\n") {
-			t.Errorf("/metrics does not say %s", count)
+			t.Errorf("/metrics does not say %s, want %q in it", count, "\nblueprintd_triggers_tripped "+count+"\n")
 		}
 		c := s.CheckTriggers(context.Background())
 		if c.OK != ok || !ok && !strings.Contains(c.Detail, "1 trigger was switched off by the server: "+trigger+" (20 runs in a row failed, the last of them exec_") {

@@ -58,7 +58,7 @@ func TestMemoryLimit(t *testing.T) {
 	for _, limit := range []int64{128 << 20, 64 << 30} {
 		s := sharesOf(limit)
 		if s.Heap < limit/2 || s.Heap > limit || s.Arriving+s.Decoded+2*s.Inputs+s.Inputs/4+s.Answers > limit/4*3 {
-			t.Errorf("%d bytes are divided as %+v", limit, s)
+			t.Errorf("%d bytes are divided as %+v, want Heap at least %v, Heap at most %v and at most %v", limit, s, limit/2, limit, limit/4*3)
 		}
 	}
 }

@@ -44,7 +44,7 @@ func parseMetrics(t testing.TB, text string) scraped {
 		}
 		if kind := typeLine.FindStringSubmatch(line); kind != nil {
 			if kind[1] != family || families[family] != "" {
-				t.Errorf("%q does not follow its HELP line", line)
+				t.Errorf("%q does not follow its HELP line, want %v and nothing", line, family)
 			}
 			families[family] = kind[2]
 			continue
@@ -57,7 +57,7 @@ func parseMetrics(t testing.TB, text string) scraped {
 		name, labels := sample[1], sample[2]
 		value, err := strconv.ParseFloat(sample[3], 64)
 		if err != nil || value < 0 {
-			t.Errorf("%q: %v", line, err)
+			t.Errorf("%q: %v, want at least 0", line, err)
 		}
 		if _, again := series[name+labels]; again {
 			t.Errorf("the series %s is there twice", name+labels)
@@ -90,7 +90,7 @@ func parseMetrics(t testing.TB, text string) scraped {
 		case kind == "histogram" && name == family+"_count":
 			have := buckets[family+labels]
 			if len(have) == 0 || have[len(have)-1] != value || strconv.FormatFloat(have[len(have)-2], 'g', -1, 64) != "+Inf" {
-				t.Errorf("%q: the buckets hold %v", line, have)
+				t.Errorf("%q: the buckets hold %v, want some, %v and +Inf", line, have, value)
 			}
 			delete(buckets, family+labels)
 		}
@@ -111,7 +111,7 @@ func scrape(t testing.TB, s *servertest.Server) scraped {
 	t.Helper()
 	answer := servertest.Caller{Server: s}.Send(t, "GET", "/metrics", "")
 	if answer.Status != 200 || answer.Header.Get("Content-Type") != "text/plain; version=0.0.4; charset=utf-8" {
-		t.Fatalf("metrics: %d %v", answer.Status, answer.Header)
+		t.Fatalf("metrics: %d %v, want 200 and Content-Type text/plain; version=0.0.4; charset=utf-8", answer.Status, answer.Header)
 	}
 	return parseMetrics(t, answer.Text)
 }

@@ -59,7 +59,7 @@ func TestOpenLinkIsFor(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			if s := servertest.New(t, develops, test.change); (s.Link != nil) != test.want {
-				t.Errorf("there is one: %v", s.Link != nil)
+				t.Errorf("there is one: %v, want %v", s.Link != nil, test.want)
 			}
 		})
 	}
@@ -83,7 +83,7 @@ func TestOpenLinkIsNotWasted(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			if answer.StatusCode != http.StatusServiceUnavailable || len(answer.Cookies()) > 0 {
-				t.Error(answer.Status)
+				t.Errorf("%v, want StatusCode %v and none", answer.Status, http.StatusServiceUnavailable)
 			}
 		})
 	}
@@ -96,14 +96,14 @@ func TestOpenLinkIsNotWasted(t *testing.T) {
 	mine := []string{"Cookie", cookies[0].Name + "=" + cookies[0].Value}
 	for _, address := range []string{first, s.Link.URL()} {
 		if answer := visit(t.Context(), s, address, mine...); answer.StatusCode != http.StatusSeeOther || len(answer.Cookies()) > 0 {
-			t.Errorf("signed in: %s", answer.Status)
+			t.Errorf("signed in: %s, want StatusCode %v and none", answer.Status, http.StatusSeeOther)
 		}
 	}
 	if answer := visit(t.Context(), s, s.Link.URL()); answer.StatusCode != http.StatusSeeOther {
-		t.Errorf("another browser: %s", answer.Status)
+		t.Errorf("another browser: %s, want StatusCode %v", answer.Status, http.StatusSeeOther)
 	}
 	if answer := visit(t.Context(), s, first); answer.StatusCode != http.StatusGone {
-		t.Errorf("once more: %s", answer.Status)
+		t.Errorf("once more: %s, want StatusCode %v", answer.Status, http.StatusGone)
 	}
 	if some, err := s.Store.AnyPassword(t.Context()); some || err != nil {
 		t.Errorf("there is a password: %v %v", some, err)
@@ -113,7 +113,7 @@ func TestOpenLinkIsNotWasted(t *testing.T) {
 	}
 	line := at(query("auditLog.list"), "entries").([]any)[1]
 	if at(line, "action") != "session.create" || at(line, "via") != blueprint.ViaDashboard || at(line, "detail.outcome") != "signed in" || at(line, "actorId") != s.Bootstrap.Account.ID {
-		t.Errorf("the audit log says %v", line)
+		t.Errorf("the audit log says %v, want action session.create, via %v, detail.outcome signed in and actorId %v", line, blueprint.ViaDashboard, s.Bootstrap.Account.ID)
 	}
 	if listed := query("session.list").([]any); len(listed) != 2 || at(listed[0], "agent") != "a browser" && at(listed[1], "agent") != "a browser" {
 		t.Errorf("sessions %v", listed)
@@ -131,17 +131,17 @@ func TestOpenLinkGivenBack(t *testing.T) {
 	first, user := l.URL(), l.UserID
 	l.UserID = "nobody"
 	if answer := visit(t.Context(), s, first); answer.StatusCode != http.StatusServiceUnavailable || l.URL() != first {
-		t.Errorf("unknown user: %s", answer.Status)
+		t.Errorf("unknown user: %s, want StatusCode %v and URL %v", answer.Status, http.StatusServiceUnavailable, first)
 	}
 	l.UserID = user
 	gone, hangUp := context.WithCancel(t.Context())
 	hangUp()
 	r := httptest.NewRequestWithContext(gone, http.MethodGet, first, nil)
 	if err := l.Use(l.Token, func() error { return l.SignIn(httptest.NewRecorder(), r, s.SessionCookie()) }); err == nil || l.URL() != first {
-		t.Errorf("disconnected client: %v", err)
+		t.Errorf("disconnected client: %v, want an error and URL %v", err, first)
 	}
 	if list, err := s.Store.Sessions(t.Context(), blueprint.Principal{UserID: user}); err != nil || len(list) > 0 {
-		t.Errorf("sessions %v %v", list, err)
+		t.Errorf("sessions %v %v, want none", list, err)
 	}
 	l.Until = l.Until.Add(-2 * server.OpenLife)
 	for range 2 { // the second time there is one to use

@@ -32,7 +32,7 @@ func TestMetricsTellWhatHappened(t *testing.T) {
 	s.Root.OK(t, "blueprintTriggers.create", object{"blueprintId": hello, "triggerType": "scheduled", "config": object{"cron": "0 * * * *", "timezone": "UTC"}})
 	for range 3 {
 		if got := s.Root.Send(t, http.MethodPost, "/webhooks/blueprint/"+hook, `{}`); got.Status != http.StatusOK {
-			t.Fatalf("%d %s", got.Status, got.Text)
+			t.Fatalf("%d %s, want %v", got.Status, got.Text, http.StatusOK)
 		}
 	}
 	s.Root.Send(t, http.MethodPost, "/webhooks/blueprint/"+hook, `not json`)
@@ -57,7 +57,7 @@ func TestMetricsTellWhatHappened(t *testing.T) {
 	})
 	for _, name := range []string{"commits_total", "commit_jobs_total", "commit_duration_seconds_count", "database_bytes", "wal_bytes", "start_time_seconds", "connections_open"} {
 		if m["blueprintd_"+name] <= 0 {
-			t.Errorf("%s is %v", name, m["blueprintd_"+name])
+			t.Errorf("%s is %v, want more than 0", name, m["blueprintd_"+name])
 		}
 	}
 	if m["go_goroutines"] <= 0 || runtime.GOOS == "linux" && (m["process_resident_memory_bytes"] <= 1<<20 || m["process_open_fds"] <= 2) {
@@ -65,7 +65,7 @@ func TestMetricsTellWhatHappened(t *testing.T) {
 	}
 	for name := range m {
 		if strings.Contains(name, hook) || strings.Contains(name, "title") || strings.Contains(name, "admin") {
-			t.Errorf("%s tells too much", name)
+			t.Errorf("%s tells too much, want no %q, no \"title\" and no \"admin\"", name, hook)
 		}
 	}
 
@@ -142,7 +142,7 @@ func TestOperatorsAreOnThisMachine(t *testing.T) {
 				t.Errorf("readyz?verbose for %s at %q %v: %d %s", test.from, host, test.header, got.Code, got.Body)
 			}
 			if got := ask("/healthz", test.from, host, test.header...); got.Code != http.StatusOK {
-				t.Errorf("healthz for %s: %d", test.from, got.Code)
+				t.Errorf("healthz for %s: %d, want %v", test.from, got.Code, http.StatusOK)
 			}
 		})
 	}
@@ -152,20 +152,20 @@ func TestMetricsHaveAnAddressOfTheirOwn(t *testing.T) {
 	t.Parallel()
 	s := servertest.New(t, func(o *server.Options) { o.MetricsAddr = "127.0.0.1:0" })
 	if got := s.Root.Send(t, http.MethodGet, "/metrics", ""); got.Status != http.StatusNotFound {
-		t.Errorf("on the main address: %d", got.Status)
+		t.Errorf("on the main address: %d, want %v", got.Status, http.StatusNotFound)
 	}
 	other := servertest.Caller{Server: &servertest.Server{Server: s.Server, Host: "http://" + s.MetricsListener.Addr().String(), Client: s.Client}}
 	for path, want := range map[string]int{"/metrics": 200, "/healthz": 200, "/readyz": 200, "/readyz?verbose": 200, "/": 404, "/api/trpc/blueprint.list": 404} {
 		t.Run(path, func(t *testing.T) {
 			if got := other.Send(t, http.MethodGet, path, "", "Via", "1.1 proxy"); got.Status != want {
-				t.Errorf("%d %s", got.Status, got.Text)
+				t.Errorf("%d %s, want %v", got.Status, got.Text, want)
 			}
 		})
 	}
 	parseMetrics(t, other.Send(t, http.MethodGet, "/metrics", "").Text)
 	taken := server.Options{Database: server.Database{Schema: schema, Ephemeral: true}, Network: server.Network{Addr: "127.0.0.1:0", MetricsAddr: s.MetricsListener.Addr().String()}, Version: version, APIKey: testKey, Clock: clock.Real{}, Logger: slog.New(slog.DiscardHandler), Out: io.Discard}
 	if _, err := server.New(t.Context(), taken); err == nil || !strings.Contains(err.Error(), "cannot listen") {
-		t.Errorf("an address that is taken: %v", err)
+		t.Errorf("an address that is taken: %v, want an error and \"cannot listen\" in it", err)
 	}
 }
 
@@ -181,14 +181,14 @@ func TestReadinessHasDetails(t *testing.T) {
 	for _, one := range answer.Checks {
 		names = append(names, one.Name)
 		if !one.OK || one.Detail == "" || one.Hint != "" {
-			t.Errorf("%+v", one)
+			t.Errorf("%+v, want OK, Detail not empty and Hint nothing", one)
 		}
 	}
 	if want := []string{"database", "disk", "recovery", "scheduler", "schedules", "triggers", "queue", "connections", "clock", "draining", "version"}; answer.Status != "ready" || !slices.Equal(names, want) {
 		t.Errorf("got %s with %q, want %q", answer.Status, names, want)
 	}
 	if strings.Contains(text, testKey) || !strings.Contains(text, "virtual, 2030-05-01T12:00:00.000Z") {
-		t.Errorf("it says %s", text)
+		t.Errorf("it says %s, want no %q and \"virtual, 2030-05-01T12:00:00.000Z\" in it", text, testKey)
 	}
 }
 
@@ -228,24 +228,24 @@ func TestBeforeRecoveryAndAtTheEnd(t *testing.T) {
 	go func() { ended <- s.ServeHTTP(ctx, recovered, atRest) }()
 	somebody := servertest.Caller{Server: &servertest.Server{Server: s, Host: s.APIHost(), Client: &http.Client{}}}
 	if got := somebody.Send(t, http.MethodGet, "/healthz", ""); got.Status != http.StatusOK {
-		t.Errorf("alive: %d", got.Status)
+		t.Errorf("alive: %d, want %v", got.Status, http.StatusOK)
 	}
 	got := somebody.Send(t, http.MethodGet, "/readyz?verbose", "")
 	if got.Status != http.StatusServiceUnavailable || got.Header.Get("Retry-After") != "2" || !strings.Contains(got.Text, `"not ready"`) || !strings.Contains(got.Text, `"recovery","ok":false`) {
-		t.Errorf("ready: %d %v %s", got.Status, got.Header, got.Text)
+		t.Errorf("ready: %d %v %s, want %v, Retry-After 2, \"not ready\" in it and \"recovery\",\"ok\":false in it", got.Status, got.Header, got.Text, http.StatusServiceUnavailable)
 	}
 	for _, path := range []string{"/", "/api/trpc/blueprint.list", "/webhooks/blueprint/" + s.IDs.UUID(), "/nothing"} {
 		if got := somebody.Send(t, http.MethodPost, path, `{}`); got.Status != http.StatusServiceUnavailable || got.Header.Get("Retry-After") != "2" {
-			t.Errorf("%s: %d %v %s", path, got.Status, got.Header, got.Text)
+			t.Errorf("%s: %d %v %s, want %v and Retry-After 2", path, got.Status, got.Header, got.Text, http.StatusServiceUnavailable)
 		}
 	}
 	close(recovered)
 	<-s.Opened
 	if got := somebody.Send(t, http.MethodGet, "/", ""); got.Status != http.StatusOK {
-		t.Errorf("then: %d", got.Status)
+		t.Errorf("then: %d, want %v", got.Status, http.StatusOK)
 	}
 	if got := somebody.Send(t, http.MethodGet, "/readyz", ""); got.Status != http.StatusOK || strings.TrimSpace(got.Text) != `{"status":"ready"}` {
-		t.Errorf("then ready: %d %s", got.Status, got.Text)
+		t.Errorf("then ready: %d %s, want %v and {\"status\":\"ready\"}", got.Status, got.Text, http.StatusOK)
 	}
 	stop()
 	<-s.Draining
@@ -254,7 +254,7 @@ func TestBeforeRecoveryAndAtTheEnd(t *testing.T) {
 	r.RemoteAddr, r.Host = "127.0.0.1:9", "localhost:9"
 	s.Routes().ServeHTTP(w, r)
 	if w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") != "2" || !strings.Contains(w.Body.String(), `"draining","ok":false`) {
-		t.Errorf("at the end: %d %s", w.Code, w.Body)
+		t.Errorf("at the end: %d %s, want %v, Retry-After 2 and \"draining\",\"ok\":false in it", w.Code, w.Body, http.StatusServiceUnavailable)
 	}
 	close(atRest)
 	somebody.Client.CloseIdleConnections()

@@ -36,7 +36,7 @@ func TestRecorder(t *testing.T) {
 				t.Errorf("flushed %v, %v", behind.Flushed, err)
 			}
 			if err := http.NewResponseController(kept).Flush(); !errors.Is(err, http.ErrNotSupported) {
-				t.Errorf("a recorder without a writer was flushed: %v", err)
+				t.Errorf("a recorder without a writer was flushed: %v, want %v", err, http.ErrNotSupported)
 			}
 			got := []any{through.status, through.body.String(), behind.Body.String(), behind.Header().Get("X-Test"), kept.status, kept.body.String(), kept.header.Get("X-Test")}
 			if diff := cmp.Diff([]any{c.want, "", "body", c.name, c.want, "body", c.name}, got); diff != "" {

@@ -50,7 +50,7 @@ func TestSeedCutOff(t *testing.T) {
 		s, err := start(ctx)
 		if err == nil {
 			if left := s.Bootstrap.Seeded.Left; left > 0 || !s.Bootstrap.Fresh {
-				t.Errorf("%d things were there", left)
+				t.Errorf("%d things were there, want at most 0 and Fresh", left)
 			}
 			s.Listener.Close()
 			if err := s.Store.Close(); err != nil {
@@ -65,7 +65,7 @@ func TestSeedCutOff(t *testing.T) {
 		}
 	}
 	if cuts < 15 { // 4 users, an organization with a member, a connection, 2 blueprints, 4 triggers
-		t.Errorf("it was cut off at %d places", cuts)
+		t.Errorf("it was cut off at %d places, want at least 15", cuts)
 	}
 	s, err := start(t.Context())
 	if err != nil {
@@ -73,7 +73,7 @@ func TestSeedCutOff(t *testing.T) {
 	}
 	defer s.Listener.Close()
 	if done := s.Bootstrap.Seeded; done.Left != 7 || s.Bootstrap.Fresh || len(done.Blueprints[0].Triggers) != 2 || len(done.Blueprints[1].Triggers) != 2 {
-		t.Errorf("afterwards it found %+v", done)
+		t.Errorf("afterwards it found %+v, want Left 7, not Fresh, length 2 and length 2", done)
 	}
 	if err := s.Store.Close(); err != nil {
 		t.Error(err)

@@ -38,18 +38,18 @@ func TestWatchdogStopsWhenWriterHangs(t *testing.T) {
 		<-asked
 		answer <- nil
 		if message := m.Next(30 * time.Second); message != "WATCHDOG=1" {
-			t.Fatalf("got %q", message)
+			t.Fatalf("got %q, want WATCHDOG=1", message)
 		}
 	}
 	<-asked
 	if message := m.Next(50 * time.Millisecond); message != "" {
-		t.Errorf("a hanging writer sends %q", message)
+		t.Errorf("a hanging writer sends %q, want nothing", message)
 	}
 	answer <- errors.New("the disk has failed")
 	<-asked
 	answer <- nil
 	if message := m.Next(30 * time.Second); message != "WATCHDOG=1" {
-		t.Errorf("got %q", message)
+		t.Errorf("got %q, want WATCHDOG=1", message)
 	}
 	cancel()
 	<-ended
@@ -65,7 +65,7 @@ func TestNoServiceManager(t *testing.T) {
 	t.Setenv("NOTIFY_SOCKET", filepath.Join(t.TempDir(), "gone"))
 	newNotifier(logger).Stopping()
 	if !strings.Contains(log.String(), "level=WARN") {
-		t.Errorf("log: %s", log.String())
+		t.Errorf("log: %s, want \"level=WARN\" in it", log.String())
 	}
 	for _, test := range []struct {
 		limit, pid string
@@ -81,7 +81,7 @@ func TestNoServiceManager(t *testing.T) {
 			t.Setenv("WATCHDOG_USEC", test.limit)
 			t.Setenv("WATCHDOG_PID", test.pid)
 			if n := newNotifier(logger); n.Interval != test.want {
-				t.Errorf("%v: notifies every %s", test, n.Interval)
+				t.Errorf("%v: notifies every %s, want %v", test, n.Interval, test.want)
 			}
 		})
 	}

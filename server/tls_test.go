@@ -142,17 +142,17 @@ func TestAuthorityWithoutCertificate(t *testing.T) {
 	r.URL = &url.URL{Scheme: "x", Opaque: "@evil.example/"}
 	w := httptest.NewRecorder()
 	if (&Server{ACME: a, site: site{Listener: atAddress(t, "127.0.0.1:8443")}}).sendToTLS(w, r); w.Code != http.StatusBadRequest || w.Header().Get("Location") != "" {
-		t.Errorf("an address without a path: %d to %q", w.Code, w.Header().Get("Location"))
+		t.Errorf("an address without a path: %d to %q, want %v and nothing", w.Code, w.Header().Get("Location"), http.StatusBadRequest)
 	}
 	if info, err := os.Stat(folder); err != nil || info.Mode().Perm() != 0o700 {
-		t.Errorf("the folder: %v, %v", info.Mode(), err)
+		t.Errorf("the folder: %v, %v; want Perm %v", info.Mode(), err, 0o700)
 	}
 	for _, d := range a.Domains {
 		close(d.Tried)
 	}
 	for _, hello := range []*tls.ClientHelloInfo{{ServerName: "b.example.org"}, {}, {ServerName: "other.example.org"}, {ServerName: "other.example.org", SupportedProtos: []string{certificate.ProofProtocol}}} {
 		if _, err := a.Get(hello); err == nil {
-			t.Errorf("%q certificate loaded", hello.ServerName)
+			t.Errorf("%q certificate loaded, want an error", hello.ServerName)
 		}
 	}
 	if !a.Expiry().IsZero() {
@@ -177,7 +177,7 @@ func TestAuthorityWithoutCertificate(t *testing.T) {
 			w := httptest.NewRecorder()
 			s.sendToTLS(w, r)
 			if w.Code != c.status || w.Header().Get("Location") != c.to {
-				t.Errorf("%s %s%s: %d to %q", c.method, c.host, c.path, w.Code, w.Header().Get("Location"))
+				t.Errorf("%s %s%s: %d to %q, want %v and %v", c.method, c.host, c.path, w.Code, w.Header().Get("Location"), c.status, c.to)
 			}
 		})
 	}
@@ -198,7 +198,7 @@ func TestHealthCertificates(t *testing.T) {
 		})
 	}
 	if got := (&Server{}).checkCertificate(); got != nil {
-		t.Errorf("without TLS: %+v", got)
+		t.Errorf("without TLS: %+v, want nil", got)
 	}
 }
 
@@ -215,10 +215,10 @@ func TestEmptyHandshakesAreNotLogged(t *testing.T) {
 	log := newHTTPLog(slog.New(slog.NewTextHandler(&out, nil)))
 	log.Write([]byte("http: TLS handshake error from 127.0.0.1:1: EOF"))
 	if out.Len() != 0 {
-		t.Errorf("says %s", out.String())
+		t.Errorf("says %s, want Len 0", out.String())
 	}
 	log.Write([]byte("http: TLS handshake error from 127.0.0.1:1: remote error: tls: bad certificate"))
 	if !strings.Contains(out.String(), "bad certificate") {
-		t.Errorf("says %q", out.String())
+		t.Errorf("says %q, want \"bad certificate\" in it", out.String())
 	}
 }

@@ -44,7 +44,7 @@ func TestTLSWarnings(t *testing.T) {
 				}
 			})
 			if told := strings.Contains(s.Logs.String(), "--public-url https://"); told != want {
-				t.Error(s.Logs)
+				t.Errorf("%v, want %v", s.Logs, want)
 			}
 		})
 	}

@@ -58,25 +58,25 @@ func look(t *testing.T, f *recording.File, run, id string, status blueprint.Stat
 	jar, _ := cookiejar.New(nil)
 	mine, other := process.Browser{Client: &http.Client{Jar: jar}, Root: v.APIHost()}, process.Browser{Client: &http.Client{}, Root: v.APIHost()}
 	if code, _ := other.Query(t, "execution.getExecutionStatus", `{"executionId":"`+run+`"}`); code != http.StatusUnauthorized {
-		t.Errorf("without the address: %d", code)
+		t.Errorf("without the address: %d, want %v", code, http.StatusUnauthorized)
 	}
 	if code, _, _ := other.Get(t, v.APIHost()+"/open/guessed"); code != http.StatusNotFound {
-		t.Errorf("a guessed address: %d", code)
+		t.Errorf("a guessed address: %d, want %v", code, http.StatusNotFound)
 	}
 	if response, err := other.Head(link); err != nil || response.StatusCode != http.StatusMethodNotAllowed {
-		t.Errorf("HEAD: %v %v", response, err)
+		t.Errorf("HEAD: %v %v, want StatusCode %v", response, err, http.StatusMethodNotAllowed)
 	}
 	if code, path, _ := mine.Get(t, link); code != http.StatusOK || path != "/runs/"+run {
-		t.Errorf("the address led to %d %s", code, path)
+		t.Errorf("the address led to %d %s, want %v and %v", code, path, http.StatusOK, "/runs/"+run)
 	}
 	if code, path, _ := mine.Get(t, link); code != http.StatusOK || path != "/runs/"+run {
-		t.Errorf("once more the address led to %d %s", code, path)
+		t.Errorf("once more the address led to %d %s, want %v and %v", code, path, http.StatusOK, "/runs/"+run)
 	}
 	if code, _, body := other.Get(t, link); code != http.StatusGone || !strings.Contains(body, "blueprintd open again") {
-		t.Errorf("the address for somebody else: %d %s", code, body)
+		t.Errorf("the address for somebody else: %d %s, want %v and \"blueprintd open again\" in it", code, body, http.StatusGone)
 	}
 	if code, _ := other.Query(t, "session.get", `{}`); code != http.StatusUnauthorized {
-		t.Errorf("the address signed in twice: %d", code)
+		t.Errorf("the address signed in twice: %d, want %v", code, http.StatusUnauthorized)
 	}
 	for _, each := range []struct{ name, input, want string }{
 		{"session.get", `{}`, server.ViewerEmail},
@@ -101,11 +101,11 @@ func look(t *testing.T, f *recording.File, run, id string, status blueprint.Stat
 		"execution.cancel": `{"executionId":"` + run + `"}`, "blueprint.delete": `{"id":"` + id + `"}`, "apiKey.create": `{"name":"k"}`,
 	} {
 		if code, body := mine.Mutate(t, name, input); code != http.StatusForbidden || !strings.Contains(body, "only shows a run") {
-			t.Errorf("%s: %d %.200s", name, code, body)
+			t.Errorf("%s: %d %.200s, want %v and \"only shows a run\" in it", name, code, body, http.StatusForbidden)
 		}
 	}
 	if code, _, _ := mine.Get(t, v.APIHost()+"/webhooks/blueprint/x"); code != http.StatusNotFound {
-		t.Errorf("a webhook is answered: %d", code)
+		t.Errorf("a webhook is answered: %d, want %v", code, http.StatusNotFound)
 	}
 	stop()
 	if err := <-ended; err != nil {

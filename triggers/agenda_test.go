@@ -76,10 +76,10 @@ func TestChangesAreReadSinceTheLast(t *testing.T) {
 	// Reports of changes may be taken together.
 	for i, since := range m.readings {
 		if since != int64(i) {
-			t.Fatalf("read since %v", m.readings)
+			t.Fatalf("read since %v, want %v", m.readings, int64(i))
 		}
 	}
 	if len(m.readings) < 3 {
-		t.Errorf("read since %v", m.readings)
+		t.Errorf("read since %v, want length at least 3", m.readings)
 	}
 }

@@ -75,7 +75,7 @@ func TestMailboxTakesARest(t *testing.T) {
 			}
 			s := newService(m, clock.NewVirtual(begin.Add(c.after)), mailTo(id))
 			if err := s.Mailbox(t.Context(), "box", &blueprint.Envelope{}); blueprint.CodeOf(err) != c.code || m.bindings[id].Trigger.IsActive {
-				t.Errorf("recipient: %v, active %v", err, m.bindings[id].Trigger.IsActive)
+				t.Errorf("recipient: %v, active %v; want %v and not IsActive", err, m.bindings[id].Trigger.IsActive, c.code)
 			}
 			err := s.ReceiveMail(t.Context(), "box", letter("<1@example.org>"))
 			if row := m.lastRow(t); blueprint.CodeOf(err) != c.code || m.bindings[id].Trigger.IsActive != (c.code == "") || strings.HasPrefix(row.Reason, "accepted after a pause of 15 minutes: a mail from") != (c.code == "") {

@@ -175,7 +175,7 @@ func TestGuardingKeys(t *testing.T) {
 						t.Errorf("%s %s: %v, want %s", kind, name, issues, want)
 					}
 					if said := Warnings(kind, config); said != nil {
-						t.Errorf("%s %s: also warned of: %v", kind, name, said)
+						t.Errorf("%s %s: also warned of: %v, want nil", kind, name, said)
 					}
 				}
 			}
@@ -234,7 +234,7 @@ func TestSettle(t *testing.T) {
 				said = blueprint.InvalidInput(list).Message
 			}
 			if len(issues) > 0 || string(text) != c.want || said != c.warnings {
-				t.Errorf("%s %s: %s, %v, warnings %s", c.kind, c.change, text, issues, said)
+				t.Errorf("%s %s: %s, %v, warnings %s; want none, %v and %v", c.kind, c.change, text, issues, said, c.want, c.warnings)
 			}
 		})
 	}
@@ -268,15 +268,15 @@ func TestPreview(t *testing.T) {
 			got, err := preview(c.cron, c.zone, c.count, at(c.now))
 			if part, bad := strings.CutPrefix(c.want, "!"); bad {
 				if blueprint.CodeOf(err) != blueprint.CodeBadRequest || !strings.Contains(err.Error(), part) {
-					t.Errorf("%q %s: %v", c.cron, c.zone, err)
+					t.Errorf("%q %s: %v, want %v and %q in it", c.cron, c.zone, err, blueprint.CodeBadRequest, part)
 				}
 			} else if err != nil || strings.Join(got, " ") != c.want {
-				t.Errorf("%q %s: %v %v", c.cron, c.zone, got, err)
+				t.Errorf("%q %s: %v %v, want %v", c.cron, c.zone, got, err, c.want)
 			}
 		})
 	}
 	if got, _ := preview("* * * * *", "", 100, begin); len(got) != 100 {
-		t.Errorf("%d ticks", len(got))
+		t.Errorf("%d ticks, want 100", len(got))
 	}
 }
 

@@ -24,10 +24,10 @@ func TestCopiesAreNotLeftOut(t *testing.T) {
 	}
 	group.Wait()
 	if got := count(s.ledger(hook)); got[blueprint.DecisionStarted] != 1 || got[blueprint.DecisionDuplicate] != 7 {
-		t.Errorf("%v", got)
+		t.Errorf("%v, want 1 and 7", got)
 	}
 	if _, text, _ := s.hook(hook, `{}`); !strings.Contains(text, `"skipped":true`) {
-		t.Errorf("another one: %s", text)
+		t.Errorf("another one: %s, want \"skipped\":true in it", text)
 	}
 }
 
@@ -58,7 +58,7 @@ func TestLimitTakenAway(t *testing.T) {
 			}
 			s.advance(s.clock.Now())
 			if stats := s.engine.Stats(); stats.Blocked != 4 {
-				t.Fatalf("%+v", stats)
+				t.Fatalf("%+v, want Blocked 4", stats)
 			}
 			s.fine(act(hook))
 			s.triggers.Changed()
@@ -70,7 +70,7 @@ func TestLimitTakenAway(t *testing.T) {
 				s.triggers.Changed()
 			}
 			if stats := s.engine.Stats(); stats.Blocked != want {
-				t.Errorf("%+v", stats)
+				t.Errorf("%+v, want Blocked %v", stats, want)
 			}
 			s.advance(s.clock.Now().Add(time.Minute))
 		})

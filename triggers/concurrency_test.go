@@ -95,7 +95,7 @@ func TestEveryStartHasItsConcurrencyGroup(t *testing.T) {
 		got = append(got, fmt.Sprintf("%d %s", r.Concurrency.Limit, r.Concurrency.OnLimit))
 	}
 	if got := strings.Join(got, ", "); got != "2 skip, 2 cancel-running, 2 skip, none" {
-		t.Errorf("concurrency groups %s", got)
+		t.Errorf("concurrency groups %s, want 2 skip, 2 cancel-running, 2 skip, none", got)
 	}
 	if group := ConcurrencyOf(&m.bindings[event].Trigger); group == nil || *group != (blueprint.ConcurrencyGroup{Key: event, Limit: 2, OnLimit: blueprint.LimitQueue}) {
 		t.Errorf("%+v", group)
@@ -115,7 +115,7 @@ func TestLimitLeavesOut(t *testing.T) {
 		t.Helper()
 		row := m.lastRow(t)
 		if row.Decision != blueprint.DecisionSkipped || row.ExecutionID != nil || row.Reason != reason || row.Source != source {
-			t.Errorf("%s: %+v", source, row)
+			t.Errorf("%s: %+v, want Decision %v, ExecutionID nil, Reason %v and Source %v", source, row, blueprint.DecisionSkipped, reason, source)
 		}
 		return row.ID
 	}
@@ -125,14 +125,14 @@ func TestLimitLeavesOut(t *testing.T) {
 	}
 	// A repeated delivery is answered with its run.
 	if w := deliver(s, webhook, delivery{body: `{}`, headers: []string{"webhook-id: 1"}}); w.Code != http.StatusOK || !strings.Contains(w.Body.String(), *m.rows[0].ExecutionID) {
-		t.Errorf("again: %d %s", w.Code, w.Body)
+		t.Errorf("again: %d %s, want %v and %q in it", w.Code, w.Body, http.StatusOK, *m.rows[0].ExecutionID)
 	}
 	if w := call(s, me, api, delivery{body: `{}`}); w.Code != http.StatusConflict || !strings.Contains(w.Body.String(), reason) {
-		t.Errorf("api: %d %s", w.Code, w.Body)
+		t.Errorf("api: %d %s, want %v and %q in it", w.Code, w.Body, http.StatusConflict, reason)
 	}
 	left(blueprint.SourceAPI)
 	if _, _, err := s.Fire(t.Context(), me, webhook, nil, false); blueprint.CodeOf(err) != blueprint.CodeConflict || err.Error() != reason {
-		t.Errorf("by hand: %v", err)
+		t.Errorf("by hand: %v, want %v and %v", err, blueprint.CodeConflict, reason)
 	}
 	left(blueprint.SourceManual)
 }
@@ -149,7 +149,7 @@ func TestOneThatComesAgainTakesNoPlace(t *testing.T) {
 		deliver(s, id, delivery{body: `{}`, headers: []string{"webhook-id: 1"}})
 	}
 	if row := m.lastRow(t); asked != 1 || row.Decision != blueprint.DecisionDuplicate {
-		t.Errorf("asked %d times, %+v", asked, row)
+		t.Errorf("asked %d times, %+v; want 1 and Decision %v", asked, row, blueprint.DecisionDuplicate)
 	}
 }
 
@@ -196,7 +196,7 @@ func TestNoRoomSaysWhenToComeAgain(t *testing.T) {
 	}
 	w := deliver(s, id, delivery{body: `{}`})
 	if row := m.lastRow(t); w.Code != http.StatusTooManyRequests || w.Header().Get("Retry-After") != "2" || row.Decision != blueprint.DecisionRefused || row.Reason != "too many wait" {
-		t.Errorf("%d %v %+v", w.Code, w.Header(), row)
+		t.Errorf("%d %v %+v, want %v, Retry-After 2, Decision %v and Reason too many wait", w.Code, w.Header(), row, http.StatusTooManyRequests, blueprint.DecisionRefused)
 	}
 }
 

@@ -23,10 +23,10 @@ func TestEventChain(t *testing.T) {
 	s.advance(noon.Add(time.Second))
 	pings, pongs := s.ledger(ping), s.ledger(pong)
 	if got := count(pings); got[blueprint.DecisionStarted] != 1+8 || len(pings) != 9 {
-		t.Errorf("pings %v", got)
+		t.Errorf("pings %v, want %v and length 9", got, 1+8)
 	}
 	if got := count(pongs); got[blueprint.DecisionStarted] != 8 || got[blueprint.DecisionRefused] != 1 || len(pongs) != 9 {
-		t.Errorf("pongs %v", got)
+		t.Errorf("pongs %v, want 8, 1 and length 9", got)
 	}
 	last := pongs[len(pongs)-1]
 	if diff := cmp.Diff([]any{blueprint.SourceEvent, blueprint.DecisionRefused, *pings[8].ExecutionID + "/custom.pong"}, []any{last.Source, last.Decision, last.Key}); diff != "" {
@@ -68,7 +68,7 @@ func TestEventAgain(t *testing.T) {
 	event := blueprint.Event{Name: "custom.ping", OrganizationID: binding.Definition.OrganizationID, BlueprintID: "x", ExecutionID: "exec_1_x", Key: "exec_1_x/n", At: blueprint.TimeOf(noon)}
 	emit := func() {
 		if delivered, err := s.triggers.Emit(t.Context(), event); delivered != 1 || err != nil {
-			t.Errorf("%d delivered, %v", delivered, err)
+			t.Errorf("%d delivered, %v; want 1", delivered, err)
 		}
 	}
 	emit()
@@ -77,6 +77,6 @@ func TestEventAgain(t *testing.T) {
 	s = serve(t, path, noon.Add(time.Hour))
 	emit()
 	if got := count(s.ledger(trigger)); got[blueprint.DecisionStarted] != 1 || got[blueprint.DecisionDuplicate] != 2 {
-		t.Errorf("rows %v", got)
+		t.Errorf("rows %v, want 1 and 2", got)
 	}
 }

@@ -103,13 +103,13 @@ func TestIdleSchedules(t *testing.T) {
 	used, begun := processor(t), time.Now()
 	go func() { ended <- service.Run(working) }()
 	if n := <-look.read; n != *idleSchedules {
-		t.Errorf("read %d schedules", n)
+		t.Errorf("read %d schedules, want %v", n, *idleSchedules)
 	}
 	service.Changed()
 	n := <-look.read // the first are in the agenda by now
 	t.Logf("start: %v, of the processor %v", time.Since(begun).Round(time.Millisecond), (processor(t) - used).Round(time.Millisecond))
 	if n != 0 {
-		t.Errorf("read %d schedules again, though none had changed", n)
+		t.Errorf("read %d schedules again, though none had changed; want 0", n)
 	}
 	go func() {
 		for range look.read { // the looks for changes of other processes

@@ -56,7 +56,7 @@ func TestCall(t *testing.T) {
 			s := newService(m, clock.NewVirtual(begin), func(o *Options) { o.SyncTimeout = 20 * time.Millisecond })
 			got, err := s.Call(t.Context(), test.who, strings.ToUpper(id), test.input, request)
 			if blueprint.CodeOf(err) != test.want {
-				t.Fatalf("error %v", err)
+				t.Fatalf("error %v, want %v", err, test.want)
 			}
 			if err != nil {
 				if len(m.runs()) != 0 {
@@ -66,10 +66,10 @@ func TestCall(t *testing.T) {
 			}
 			row := m.lastRow(t)
 			if row.Source != blueprint.SourceAPI || row.Decision != blueprint.DecisionStarted || got.ExecutionID != *row.ExecutionID {
-				t.Errorf("%+v, row %+v", got, row)
+				t.Errorf("%+v, row %+v; want Source %v, Decision %v and ExecutionID %v", got, row, blueprint.SourceAPI, blueprint.DecisionStarted, *row.ExecutionID)
 			}
 			if headers := m.runs()[0].Trigger.Headers; headers["x-given"] != "yes" || headers["authorization"] != nil {
-				t.Errorf("headers %v", headers)
+				t.Errorf("headers %v, want x-given yes and authorization nil", headers)
 			}
 			terminal := test.status.Terminal()
 			if got.Paused != (test.status == blueprint.StatusPaused) || (got.Ending != nil) != terminal || terminal && (got.Ending.Status != test.status || got.Ending.Output != "out") {
@@ -88,6 +88,6 @@ func TestCallLeft(t *testing.T) {
 	leave()
 	got, err := newService(m, clock.NewVirtual(begin)).Call(ctx, me, id, map[string]any{}, httptest.NewRequest("POST", "/mcp", nil))
 	if err != nil || got.Ending != nil || m.lastRow(t).Decision != blueprint.DecisionStarted {
-		t.Errorf("%+v, %v", got, err)
+		t.Errorf("%+v, %v; want Ending nil and Decision %v", got, err, blueprint.DecisionStarted)
 	}
 }

@@ -69,7 +69,7 @@ func TestSameMail(t *testing.T) {
 					t.Errorf("row %d has the key %q, not %q", i, row.Key, c.keys[i])
 				}
 				if len(row.Key) > maxKey {
-					t.Errorf("%d bytes of key", len(row.Key))
+					t.Errorf("%d bytes of key, want at most %v", len(row.Key), maxKey)
 				}
 			}
 			if strings.Join(got, " ") != c.want {
@@ -139,7 +139,7 @@ func TestMailIsBounded(t *testing.T) {
 	m.refuse = func(*blueprint.Firing) error { return blueprint.Errorf(blueprint.CodeUnavailable, "full") }
 	for range 100 { // what starts nothing is not counted
 		if err := send(other, 10<<20); blueprint.CodeOf(err) != blueprint.CodeUnavailable {
-			t.Fatal(err)
+			t.Fatalf("%v, want %v", err, blueprint.CodeUnavailable)
 		}
 	}
 	service.stopThrottle()
@@ -157,10 +157,10 @@ func TestRepeatedHeader(t *testing.T) {
 	}
 	row := m.lastRow(t)
 	if row.Decision != blueprint.DecisionSkipped || !strings.Contains(row.Reason, "the header subject several times") || fmt.Sprint(row.Delivery.Facts["repeatedHeader"]) != "subject" {
-		t.Errorf("%+v", row)
+		t.Errorf("%+v, want Decision %v, \"the header subject several times\" in it and subject", row, blueprint.DecisionSkipped)
 	}
 	if !slices.Equal(row.Delivery.Header[senderTwice], []string{"subject"}) {
-		t.Error(row.Delivery.Header)
+		t.Errorf("%v, want %v", row.Delivery.Header, []string{"subject"})
 	}
 }
 
@@ -180,13 +180,13 @@ func TestMailBudgetsAreForgotten(t *testing.T) {
 	}
 	take("busy", 10*mailRate)
 	if n := len(budget.used); n != 501 {
-		t.Errorf("%d are known", n)
+		t.Errorf("%d are known, want 501", n)
 	}
 	if err := v.Advance(t.Context(), begin.Add(mailInterval+time.Second)); err != nil {
 		t.Fatal(err)
 	}
 	take("another", 1000)
 	if n := len(budget.used); n != 2 || budget.used["busy"].bytes < 8*mailRate {
-		t.Errorf("later %d are known, and the busy one took %v", n, budget.used["busy"])
+		t.Errorf("later %d are known, and the busy one took %v; want 2 and bytes at least %v", n, budget.used["busy"], 8*mailRate)
 	}
 }

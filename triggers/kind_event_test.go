@@ -52,11 +52,11 @@ func TestEmitHidden(t *testing.T) {
 	for i, request := range m.runs() {
 		data := request.InputData.(map[string]any)["data"].(map[string]any)
 		if data["key"] != "a hidden value" || !slices.Equal(request.Hidden, event.Hidden) {
-			t.Errorf("run %d: %v, hidden %q", i, data, request.Hidden)
+			t.Errorf("run %d: %v, hidden %q; want key a hidden value and %v", i, data, request.Hidden, event.Hidden)
 		}
 	}
 	if !slices.Equal(first.Delivery.Hidden, event.Hidden) {
-		t.Errorf("the ledger hides %q", first.Delivery.Hidden)
+		t.Errorf("the ledger hides %q, want %v", first.Delivery.Hidden, event.Hidden)
 	}
 }
 
@@ -95,11 +95,11 @@ func TestEmit(t *testing.T) {
 			delivered, err := newService(m, clock.NewVirtual(begin)).Emit(t.Context(), event)
 			rows := m.snapshot()
 			if want := c.decision == "started"; err != nil || (delivered == 1) != want || delivered > 1 || len(m.runs()) != delivered {
-				t.Errorf("delivered %d, %v", delivered, err)
+				t.Errorf("delivered %d, %v; want %v, at most 1 and length %v", delivered, err, want, delivered)
 			}
 			if c.decision == "" {
 				if len(rows) > 0 {
-					t.Errorf("rows %+v", rows)
+					t.Errorf("rows %+v, want none", rows)
 				}
 				return
 			}
@@ -115,7 +115,7 @@ func TestEmit(t *testing.T) {
 			want := `{"at":"2026-03-02T09:00:00.000Z","blueprintId":"` + paid.BlueprintID + `","data":{"n":1},"event":"custom.paid","executionId":"exec_1_a"}`
 			request := m.runs()[0]
 			if got, _ := blueprint.Encode(request.InputData); string(got) != want || request.Trigger.Depth != c.depth+1 || request.Principal.UserID != creator || m.patience[0] != atOnce {
-				t.Errorf("input %s, %+v", got, request.Trigger)
+				t.Errorf("input %s, %+v; want %v, Depth %v, UserID %v and patience %v", got, request.Trigger, want, c.depth+1, creator, atOnce)
 			}
 		})
 	}
@@ -145,7 +145,7 @@ func TestEmitAgain(t *testing.T) {
 	m.refuseStart = nil
 	for range 2 {
 		if delivered, err = s.Emit(t.Context(), paid); err != nil || delivered != 2*maxBatch+3 || len(m.runs()) != delivered {
-			t.Errorf("again: %d delivered, %d runs, %v", delivered, len(m.runs()), err)
+			t.Errorf("again: %d delivered, %d runs, %v; want %v and %v", delivered, len(m.runs()), err, 2*maxBatch+3, delivered)
 		}
 	}
 	seen := map[string]bool{}
@@ -158,7 +158,7 @@ func TestEmitAgain(t *testing.T) {
 	other := paid
 	other.Key = "exec_1_a/emit2"
 	if delivered, err = s.Emit(t.Context(), other); err != nil || len(m.runs()) != 2*delivered {
-		t.Errorf("another event: %d delivered, %d runs, %v", delivered, len(m.runs()), err)
+		t.Errorf("another event: %d delivered, %d runs, %v; want %v", delivered, len(m.runs()), err, 2*delivered)
 	}
 }
 
@@ -190,7 +190,7 @@ func TestEmitFails(t *testing.T) {
 			c.change(m)
 			delivered, err := newService(m, clock.NewVirtual(begin)).Emit(t.Context(), paid)
 			if delivered != 0 || blueprint.CodeOf(err) != c.want || len(m.runs()) > 0 {
-				t.Errorf("%d delivered, %v", delivered, err)
+				t.Errorf("%d delivered, %v; want 0, %v and none", delivered, err, c.want)
 			}
 			if rows := m.snapshot(); m.readError == nil && (len(rows) != 1 || rows[0].Decision != blueprint.DecisionRefused) {
 				t.Errorf("rows %+v", rows)
@@ -211,7 +211,7 @@ func TestChains(t *testing.T) {
 		e.Key, e.Root = fmt.Sprint("k", n), root
 		delivered, err := s.Emit(t.Context(), e)
 		if blueprint.CodeOf(err) == blueprint.CodeInternal {
-			t.Fatal(err)
+			t.Fatalf("%v, want other than %v", err, blueprint.CodeInternal)
 		}
 		return delivered
 	}
@@ -226,7 +226,7 @@ func TestChains(t *testing.T) {
 			want = 0
 		}
 		if got := raise(n+1, "root"); got != want {
-			t.Fatalf("event %d started %d", n, got)
+			t.Fatalf("event %d started %d, want %v", n, got, want)
 		}
 	}
 	rows := m.snapshot()[before:]
@@ -241,14 +241,14 @@ func TestChains(t *testing.T) {
 		t.Errorf("%d unheard, want %d", got, blueprint.MaxEventRuns-2)
 	}
 	if request := m.runs()[0]; request.Trigger.Root != "k0" || request.Trigger.Depth != 1 {
-		t.Errorf("the first %+v", request.Trigger)
+		t.Errorf("the first %+v, want Root k0 and Depth 1", request.Trigger)
 	}
 	if request := m.runs()[2]; request.Trigger.Root != "root" {
-		t.Errorf("another %+v", request.Trigger)
+		t.Errorf("another %+v, want Root root", request.Trigger)
 	}
 	raise(0, "") // twice: not counted as a second run
 	if one := s.chains.get("k0"); one.runs != 2 {
-		t.Errorf("%d runs", one.runs)
+		t.Errorf("%d runs, want 2", one.runs)
 	}
 }
 
@@ -267,6 +267,6 @@ func TestChainsAreBounded(t *testing.T) {
 		}
 	}
 	if kept := len(c.current) + len(c.previous); kept > 2*maxChains {
-		t.Errorf("%d are kept", kept)
+		t.Errorf("%d are kept, want at most %v", kept, 2*maxChains)
 	}
 }

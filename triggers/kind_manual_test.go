@@ -42,11 +42,11 @@ func TestFireEveryType(t *testing.T) {
 			request := m.runs()[len(m.runs())-1]
 			want := map[string]any{"a": "b"}
 			if !blueprint.Equal(request.InputData, want) || request.Principal.UserID != creator || request.Trigger.Type != kind || request.Trigger.ID != id {
-				t.Errorf("%s: request %+v", kind, request)
+				t.Errorf("%s: request %+v, want %v, UserID %v, Type %v and ID %v", kind, request, want, creator, kind, id)
 			}
 		}
 		if s.Started() != 2 {
-			t.Errorf("%s: %d started", kind, s.Started())
+			t.Errorf("%s: %d started, want 2", kind, s.Started())
 		}
 	}
 }
@@ -102,7 +102,7 @@ func TestFireRefused(t *testing.T) {
 	}
 	m := newMemory()
 	if _, _, err := newService(m, clock.NewVirtual(begin)).Fire(t.Context(), me, creator, nil, false); blueprint.CodeOf(err) != blueprint.CodeNotFound {
-		t.Errorf("unknown trigger: %v", err)
+		t.Errorf("unknown trigger: %v, want %v", err, blueprint.CodeNotFound)
 	}
 }
 
@@ -142,12 +142,12 @@ func TestAPI(t *testing.T) {
 				t.Errorf("status %d, want 202; answer (-want +got):\n%s", w.Code, diff)
 			}
 			if row.Source != blueprint.SourceAPI || row.Decision != blueprint.DecisionStarted || row.BodyHash != "" {
-				t.Errorf("row %+v", row)
+				t.Errorf("row %+v, want Source %v, Decision %v and BodyHash nothing", row, blueprint.SourceAPI, blueprint.DecisionStarted)
 			}
 			request := m.runs()[len(m.runs())-1]
 			got, _ := blueprint.Encode(request.InputData)
 			if string(got) != want || request.Trigger.Headers["x-one"] != "1" || request.Trigger.Headers["authorization"] != nil {
-				t.Errorf("request %+v %s", request.Trigger, got)
+				t.Errorf("request %+v %s, want %v, x-one 1 and authorization nil", request.Trigger, got, want)
 			}
 		})
 	}
@@ -215,34 +215,34 @@ func TestAPIIdempotency(t *testing.T) {
 	s := newService(m, clock.NewVirtual(begin))
 	key := []string{"Idempotency-Key: 7"}
 	if w := call(s, me, id, delivery{body: `{"a":1,"b":2}`, headers: key}); w.Code != 202 {
-		t.Fatalf("%d %s", w.Code, w.Body)
+		t.Fatalf("%d %s, want 202", w.Code, w.Body)
 	}
 	first := m.lastRow(t)
 	for _, body := range []string{`{"a":1,"b":2}`, ` { "b" : 2, "a" : 1 } `} {
 		w := call(s, me, id, delivery{body: body, headers: key})
 		object := answer(t, w)
 		if w.Code != 200 || object["executionId"] != *first.ExecutionID || object["firingId"] != first.ID {
-			t.Errorf("%s: %d %v", body, w.Code, object)
+			t.Errorf("%s: %d %v, want 200, executionId %v and firingId %v", body, w.Code, object, *first.ExecutionID, first.ID)
 		}
 		if row := m.lastRow(t); row.Decision != blueprint.DecisionDuplicate || *row.ExecutionID != *first.ExecutionID {
-			t.Errorf("row %+v", row)
+			t.Errorf("row %+v, want Decision %v and ExecutionID %v", row, blueprint.DecisionDuplicate, *first.ExecutionID)
 		}
 	}
 	checkError(t, call(s, me, id, delivery{body: `{"a":1,"b":2.0}`, headers: key}), blueprint.CodeConflict)
 	if row := m.lastRow(t); row.Decision != blueprint.DecisionRefused || row.Key != "7" || row.ExecutionID != nil {
-		t.Errorf("row %+v", row)
+		t.Errorf("row %+v, want Decision %v, Key 7 and ExecutionID nil", row, blueprint.DecisionRefused)
 	}
 	m.refuseStart = func(*blueprint.StartRequest) error { return unavailable(0) }
 	if w := call(s, me, id, delivery{body: `{"a":1,"b":2}`, headers: key}); w.Code != 200 {
-		t.Errorf("while the queue is full: %d %s", w.Code, w.Body)
+		t.Errorf("while the queue is full: %d %s, want 200", w.Code, w.Body)
 	}
 	w := call(s, me, id, delivery{body: `{}`, headers: []string{"Idempotency-Key: 8"}})
 	checkError(t, w, blueprint.CodeUnavailable)
 	m.refuseStart = nil
 	if w := call(s, me, id, delivery{body: `{}`, headers: []string{"webhook-id: 7"}}); w.Code != 202 {
-		t.Errorf("another header is no key here: %d %s", w.Code, w.Body)
+		t.Errorf("another header is no key here: %d %s, want 202", w.Code, w.Body)
 	}
 	if len(m.runs()) != 2 || m.patience[0] != atOnce || m.patience[1] != soon {
-		t.Errorf("%d runs, patience %v", len(m.runs()), m.patience)
+		t.Errorf("%d runs, patience %v; want 2, %v and %v", len(m.runs()), m.patience, atOnce, soon)
 	}
 }

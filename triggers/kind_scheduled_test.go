@@ -10,7 +10,7 @@ func readTiming(t testing.TB, expression, zone, catchUp string) *Timing {
 	t.Helper()
 	timing, issues := ReadSchedule(map[string]any{"cron": expression, "timezone": zone, "catchUp": catchUp})
 	if len(issues) > 0 {
-		t.Fatal(issues)
+		t.Fatalf("%v, want none", issues)
 	}
 	return &timing
 }

@@ -63,7 +63,7 @@ func TestSlackInput(t *testing.T) {
 			w := post(newService(m, clock.NewVirtual(begin)), id, c.body)
 			row := m.lastRow(t)
 			if w.Code != 200 || answer(t, w)["executionId"] != *row.ExecutionID || row.Source != blueprint.SourceSlack || m.patience[0] != atOnce {
-				t.Fatalf("%d %s, row %+v", w.Code, w.Body, row)
+				t.Fatalf("%d %s, row %+v; want 200, executionId %v, Source %v and patience %v", w.Code, w.Body, row, *row.ExecutionID, blueprint.SourceSlack, atOnce)
 			}
 			want, err := blueprint.Decode([]byte(strings.Replace(c.want, "RAW", c.body, 1)))
 			if err != nil {
@@ -71,10 +71,10 @@ func TestSlackInput(t *testing.T) {
 			}
 			request := m.runs()[0]
 			if !blueprint.Equal(request.InputData, want) {
-				t.Errorf("input %v", request.InputData)
+				t.Errorf("input %v, want %v", request.InputData, want)
 			}
 			if request.Trigger.Type != blueprint.TriggerSlack || request.Trigger.Headers["x-slack-signature"] != nil || request.Trigger.Headers["x-slack-request-timestamp"] == nil {
-				t.Errorf("%+v", request.Trigger)
+				t.Errorf("%+v, want Type %v, x-slack-signature nil and x-slack-request-timestamp not nil", request.Trigger, blueprint.TriggerSlack)
 			}
 		})
 	}
@@ -136,11 +136,11 @@ func TestSlackStartsNothing(t *testing.T) {
 			switch {
 			case c.name == "hello":
 				if len(object) != 1 || object["challenge"] != "3eZbrw1aB" {
-					t.Error(object)
+					t.Errorf("%v, want length 1 and challenge 3eZbrw1aB", object)
 				}
 			case c.decision == "skipped":
 				if object["success"] != true || object["skipped"] != true || object["firingId"] != row.ID || object["reason"] != row.Reason {
-					t.Error(object)
+					t.Errorf("%v, want success true, skipped true, firingId %v and reason %v", object, row.ID, row.Reason)
 				}
 			}
 			if again := c.status >= 400 && w.Header().Get("X-Slack-No-Retry") == ""; again != (c.status == 503) || (c.status == 503) != (w.Header().Get("Retry-After") != "") {
@@ -171,16 +171,16 @@ func TestSlackAuthentication(t *testing.T) {
 		w := post(s, other, hello)
 		checkError(t, w, blueprint.CodeNotFound)
 		if w.Body.String() != want {
-			t.Errorf("%s: %s", other, w.Body)
+			t.Errorf("%s: %s, want %v", other, w.Body, want)
 		}
 	}
 	w = deliver(s, webhook, delivery{body: hello, headers: slackSender.sign("s", hello, begin)})
 	if w.Code != 200 || answer(t, w)["challenge"] != "c" || m.lastRow(t).Decision != blueprint.DecisionSkipped {
-		t.Errorf("the preset: %d %s", w.Code, w.Body)
+		t.Errorf("the preset: %d %s, want 200, challenge c and Decision %v", w.Code, w.Body, blueprint.DecisionSkipped)
 	}
 	checkError(t, deliver(s, id, delivery{body: hello, headers: slackSender.sign("s", hello, begin)}), blueprint.CodeNotFound)
 	if !strings.Contains(m.lastRow(t).Reason, "its address is /webhooks/slack/"+id) {
-		t.Errorf("row %+v", m.lastRow(t))
+		t.Errorf("row %+v, want %q in it", m.lastRow(t), "its address is /webhooks/slack/"+id)
 	}
 }
 
@@ -213,13 +213,13 @@ func TestSlackChannelNames(t *testing.T) {
 				t.Errorf("%s %v: %d %s, row %+v", c.wanted, c.names, w.Code, w.Body, row)
 			}
 			if len(c.names.asked) != 1 || c.names.asked[0] != creator+" "+connection+" C1" {
-				t.Errorf("asked %q", c.names.asked)
+				t.Errorf("asked %q, want length 1 and %v", c.names.asked, creator+" "+connection+" C1")
 			}
 			// What could not be looked at has not used up its id.
 			if c.names.err != nil {
 				c.names.err, c.names.of = nil, map[string]string{"C1": c.wanted}
 				if w := post(s, id, eventBody, "X-Slack-Retry-Num: 1", "X-Slack-Retry-Reason: http_error"); w.Code != 200 || len(m.runs()) != 1 {
-					t.Errorf("again: %d %s", w.Code, w.Body)
+					t.Errorf("again: %d %s, want 200 and length 1", w.Code, w.Body)
 				}
 			}
 		})
@@ -286,7 +286,7 @@ func TestSlackRefusalsAreBounded(t *testing.T) {
 		t.Fatal(err)
 	}
 	if row := m.lastRow(t); len(m.snapshot()) != rowBurst+1 || row.Source != blueprint.SourceSlack || !strings.HasPrefix(row.Reason, "5 more deliveries") {
-		t.Errorf("%d rows, row %+v", len(m.snapshot()), row)
+		t.Errorf("%d rows, row %+v; want %v, Source %v and \"5 more deliveries\" at the start", len(m.snapshot()), row, rowBurst+1, blueprint.SourceSlack)
 	}
 }
 
@@ -313,18 +313,18 @@ func TestSlackStoredDeliveryIsCheckedAgain(t *testing.T) {
 		return refused
 	}
 	if refused := again(begin); refused == nil || refused.answer.Code != blueprint.CodeUnauthorized {
-		t.Errorf("with the wrong secret: %+v", refused)
+		t.Errorf("with the wrong secret: %+v, want not nil and Code %v", refused, blueprint.CodeUnauthorized)
 	}
 	m.change(id, func(b *blueprint.Binding) { b.Trigger.Config["signingSecret"] = "s" })
 	if refused := again(begin); refused != nil {
-		t.Errorf("with the right secret: %+v", refused.answer)
+		t.Errorf("with the right secret: %+v, want nil", refused.answer)
 	}
 	if refused := again(v.Now()); refused == nil {
 		t.Error("as if it came now it is too old")
 	}
 	m.change(id, func(b *blueprint.Binding) { b.Trigger.Config["channel"] = "C2" })
 	if refused := again(begin); refused == nil || refused.answer != nil {
-		t.Errorf("filtered: %+v", refused)
+		t.Errorf("filtered: %+v, want not nil and answer nil", refused)
 	}
 }
 

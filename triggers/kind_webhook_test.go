@@ -78,7 +78,7 @@ func checkError(t testing.TB, w *httptest.ResponseRecorder, code blueprint.Code)
 		t.Errorf("status, success, code and number of fields (-want +got):\n%s\nanswer %v", diff, object)
 	}
 	if w.Header().Get("X-Content-Type-Options") != "nosniff" || w.Header().Get("Content-Type") != "application/json" {
-		t.Errorf("headers %v", w.Header())
+		t.Errorf("headers %v, want X-Content-Type-Options nosniff and Content-Type application/json", w.Header())
 	}
 }
 
@@ -152,7 +152,7 @@ func TestWebhookRefusals(t *testing.T) {
 			rows := m.snapshot()
 			if c.reason == "-" {
 				if len(rows) != 0 {
-					t.Errorf("rows %v", rows)
+					t.Errorf("rows %v, want none", rows)
 				}
 				return
 			}
@@ -236,7 +236,7 @@ func TestRefusedBodiesAreBounded(t *testing.T) {
 		}
 	}
 	if len(m.rows) != 20 || kept < 15<<20 || kept > byteBurst {
-		t.Errorf("%d rows, %d bytes kept", len(m.rows), kept)
+		t.Errorf("%d rows, %d bytes kept; want 20, at least %v and at most %v", len(m.rows), kept, 15<<20, byteBurst)
 	}
 }
 
@@ -278,7 +278,7 @@ func TestWebhookStarts(t *testing.T) {
 				t.Errorf("status %d, want 202; answer (-want +got):\n%s", w.Code, diff)
 			}
 			if row.Decision != blueprint.DecisionStarted || row.Key != row.ID || row.Reason == "" {
-				t.Errorf("row %+v", row)
+				t.Errorf("row %+v, want Decision %v, Key %v and Reason not empty", row, blueprint.DecisionStarted, row.ID)
 			}
 			request := m.runs()[0]
 			got, err := blueprint.Encode(request.InputData)
@@ -292,10 +292,10 @@ func TestWebhookStarts(t *testing.T) {
 				t.Errorf("trigger %+v, want webhook %s", request.Trigger, id)
 			}
 			if m.patience[0] != soon {
-				t.Errorf("patience %s", m.patience[0])
+				t.Errorf("patience %s, want %v", m.patience[0], soon)
 			}
 			if s.Started() != 1 {
-				t.Errorf("started %d", s.Started())
+				t.Errorf("started %d, want 1", s.Started())
 			}
 		})
 	}
@@ -344,12 +344,12 @@ func TestWebhookDuplicates(t *testing.T) {
 			bad := deliver(s, id, delivery{body: "{", headers: []string{header + ": 17"}})
 			checkError(t, bad, blueprint.CodeBadRequest)
 			if row := m.lastRow(t); row.Key != "17" {
-				t.Errorf("the row of a refused delivery has the key %q", row.Key)
+				t.Errorf("the row of a refused delivery has the key %q, want 17", row.Key)
 			}
 			deliver(s, id, delivery{body: `{"n":1}`, headers: []string{header + ": 17"}})
 			first := m.lastRow(t)
 			if first.Decision != blueprint.DecisionStarted || first.Key != "17" {
-				t.Fatalf("a refused delivery used up its id: %+v", first)
+				t.Fatalf("a refused delivery used up its id: %+v, want Decision %v and Key 17", first, blueprint.DecisionStarted)
 			}
 			for range 3 {
 				w := deliver(s, id, delivery{body: `{"n":2}`, headers: []string{header + ": 17"}})
@@ -369,7 +369,7 @@ func TestWebhookDuplicates(t *testing.T) {
 				t.Error("the key of one trigger counts for another")
 			}
 			if m.patience[0] != atOnce || len(m.runs()) != 2 || s.Started() != 2 {
-				t.Errorf("patience %v, %d runs, %d started", m.patience, len(m.runs()), s.Started())
+				t.Errorf("patience %v, %d runs, %d started; want %v, 2 and 2", m.patience, len(m.runs()), s.Started(), atOnce)
 			}
 		}
 	}
@@ -392,7 +392,7 @@ func TestWebhookDeliveryIDOrder(t *testing.T) {
 			id := m.trigger(blueprint.TriggerWebhook, nil, begin)
 			deliver(newService(m, clock.NewVirtual(begin)), id, delivery{headers: c.headers})
 			if got := m.lastRow(t); got.Key != c.want || got.Decision != blueprint.DecisionStarted {
-				t.Errorf("%q: row %+v", c.headers, got)
+				t.Errorf("%q: row %+v, want Key %v and Decision %v", c.headers, got, c.want, blueprint.DecisionStarted)
 			}
 		})
 	}
@@ -432,10 +432,10 @@ func TestWebhookRunnerRefuses(t *testing.T) {
 			w := deliver(s, id, delivery{body: "{}", headers: []string{"Idempotency-Key: k", "X-Signature: " + hexMAC("s", "{}")}})
 			checkError(t, w, c.want)
 			if !strings.Contains(w.Body.String(), c.message) || w.Header().Get("Retry-After") != c.retry {
-				t.Errorf("answer %s, headers %v", w.Body, w.Header())
+				t.Errorf("answer %s, headers %v; want %q in it and Retry-After %v", w.Body, w.Header(), c.message, c.retry)
 			}
 			if row := m.lastRow(t); row.Decision != blueprint.DecisionRefused || row.ExecutionID != nil || row.Key != "k" || !strings.Contains(row.Reason, c.message) {
-				t.Errorf("row %+v", row)
+				t.Errorf("row %+v, want Decision %v, ExecutionID nil, Key k and %q in it", row, blueprint.DecisionRefused, c.message)
 			}
 			if (c.want == blueprint.CodeInternal) != strings.Contains(log.String(), "unexpected EOF") {
 				t.Errorf("log %s", log.String())
@@ -443,14 +443,14 @@ func TestWebhookRunnerRefuses(t *testing.T) {
 			// It comes again once the trouble is over, and what has run before is known even during trouble.
 			m.refuse, m.refuseStart = nil, nil
 			if w := deliver(s, id, delivery{body: "{}", headers: []string{"Idempotency-Key: k", "X-Signature: " + hexMAC("s", "{}")}}); w.Code != 202 {
-				t.Errorf("again: %d %s", w.Code, w.Body)
+				t.Errorf("again: %d %s, want 202", w.Code, w.Body)
 			}
 			m.refuseStart = func(*blueprint.StartRequest) error { return c.err }
 			if w := deliver(s, id, delivery{body: "{}", headers: []string{"Idempotency-Key: k", "X-Signature: " + hexMAC("s", "{}")}}); w.Code != 200 {
-				t.Errorf("a third time: %d %s", w.Code, w.Body)
+				t.Errorf("a third time: %d %s, want 200", w.Code, w.Body)
 			}
 			if s.Started() != 1 {
-				t.Errorf("started %d", s.Started())
+				t.Errorf("started %d, want 1", s.Started())
 			}
 		})
 	}
@@ -464,7 +464,7 @@ func TestWebhookStoreUnavailable(t *testing.T) {
 	w := deliver(s, id, delivery{})
 	checkError(t, w, blueprint.CodeUnavailable)
 	if w.Header().Get("Retry-After") != "1" {
-		t.Errorf("headers %v", w.Header())
+		t.Errorf("headers %v, want Retry-After 1", w.Header())
 	}
 	m.readError = nil
 	m.refuse = func(*blueprint.Firing) error { return unavailable(time.Second) }
@@ -496,7 +496,7 @@ func TestWebhookBodyEndsEarly(t *testing.T) {
 			s.Handler(blueprint.TriggerWebhook).ServeHTTP(w, r)
 			checkError(t, w, c.want)
 			if row := m.lastRow(t); row.Decision != blueprint.DecisionRefused {
-				t.Errorf("row %+v", row)
+				t.Errorf("row %+v, want Decision %v", row, blueprint.DecisionRefused)
 			}
 		})
 	}
@@ -511,7 +511,7 @@ func TestRefusedDeliveriesDoNotFillTheLedger(t *testing.T) {
 		checkError(t, deliver(s, id, delivery{body: "{"}), blueprint.CodeBadRequest)
 	}
 	if rows := m.snapshot(); len(rows) != rowBurst {
-		t.Fatalf("%d rows", len(rows))
+		t.Fatalf("%d rows, want %v", len(rows), rowBurst)
 	}
 	deliver(s, other, delivery{body: "{"})
 	deliver(s, id, delivery{body: "{}"})
@@ -523,17 +523,17 @@ func TestRefusedDeliveriesDoNotFillTheLedger(t *testing.T) {
 	}
 	row := m.lastRow(t)
 	if row.TriggerID != id || row.Decision != blueprint.DecisionRefused || !strings.HasPrefix(row.Reason, "500 more deliveries started no run") || !strings.Contains(row.Reason, "JSON ends unexpectedly") {
-		t.Errorf("row %+v", row)
+		t.Errorf("row %+v, want TriggerID %v, Decision %v, \"500 more deliveries started no run\" at the start and \"JSON ends unexpectedly\" in it", row, id, blueprint.DecisionRefused)
 	}
 	for range rowRate + 7 {
 		deliver(s, id, delivery{body: "{"})
 	}
 	if rows := m.snapshot(); len(rows) != rowBurst+3+rowRate {
-		t.Errorf("%d rows after a minute", len(rows))
+		t.Errorf("%d rows after a minute, want %v", len(rows), rowBurst+3+rowRate)
 	}
 	s.stopThrottle()
 	if row := m.lastRow(t); !strings.HasPrefix(row.Reason, "7 more") {
-		t.Errorf("the count was not kept at the end: %+v", row)
+		t.Errorf("the count was not kept at the end: %+v, want \"7 more\" at the start", row)
 	}
 	deliver(s, id, delivery{body: "{"})
 	if err := v.Advance(t.Context(), begin.Add(time.Hour)); err != nil {
@@ -541,7 +541,7 @@ func TestRefusedDeliveriesDoNotFillTheLedger(t *testing.T) {
 	}
 	deliver(s, id, delivery{body: "{"})
 	if rows := m.snapshot(); len(rows) != rowBurst+3+rowRate+1+1 {
-		t.Errorf("%d rows at the end", len(rows))
+		t.Errorf("%d rows at the end, want %v", len(rows), rowBurst+3+rowRate+1+1)
 	}
 }
 
@@ -549,7 +549,7 @@ func TestReasonsAreBounded(t *testing.T) {
 	for _, text := range []string{strings.Repeat("é", 1000), strings.Repeat("x", 300+1), strings.Repeat("日", 100) + "x"} {
 		got := shorten(text)
 		if len(got) > 300 || !strings.HasSuffix(got, "…") || !strings.HasPrefix(text, strings.TrimSuffix(got, "…")) {
-			t.Errorf("%d bytes: %q", len(got), got)
+			t.Errorf("%d bytes: %q, want at most 300, \"…\" at the end and %q at the start", len(got), got, strings.TrimSuffix(got, "…"))
 		}
 	}
 	if text := strings.Repeat("x", 300); shorten(text) != text {
@@ -628,10 +628,10 @@ func TestDeliveryToWhatIsDeleted(t *testing.T) {
 	m.recent = map[string]*blueprint.Binding{id: m.bindings[id]}
 	m.remove(id)
 	if w := deliver(newService(m, clock.NewVirtual(begin)), id, delivery{body: `{}`}); w.Code != http.StatusNotFound {
-		t.Errorf("answer %d %s", w.Code, w.Body)
+		t.Errorf("answer %d %s, want %v", w.Code, w.Body, http.StatusNotFound)
 	}
 	if runs := m.runs(); len(runs) != 0 {
-		t.Errorf("%d runs", len(runs))
+		t.Errorf("%d runs, want 0", len(runs))
 	}
 }
 
@@ -642,10 +642,10 @@ func TestSeededDeliveryAsksAtOnce(t *testing.T) {
 	m.recent = map[string]*blueprint.Binding{id: m.bindings[id]}
 	s := newService(m, clock.NewVirtual(begin), func(o *Options) { o.IDs = ids.Seeded(1) })
 	if w := deliver(s, id, delivery{body: `{}`}); w.Code != http.StatusAccepted {
-		t.Fatalf("answer %d %s", w.Code, w.Body)
+		t.Fatalf("answer %d %s, want %v", w.Code, w.Body, http.StatusAccepted)
 	}
 	if runs := m.runs(); len(runs) != 1 || runs[0].Generation != 0 {
-		t.Errorf("runs %+v", runs)
+		t.Errorf("runs %+v, want length 1 and Generation 0", runs)
 	}
 }
 
@@ -674,7 +674,7 @@ func TestWhatIsKeptForTriggersIsBounded(t *testing.T) {
 		refuse(fmt.Sprint("trigger ", i))
 	}
 	if got := len(s.throttle.buckets); got > 3*minSweep {
-		t.Errorf("%d buckets", got)
+		t.Errorf("%d buckets, want at most %v", got, 3*minSweep)
 	}
 	if b := s.throttle.buckets["attacked"]; b == nil || b.rows > rowBurst/2 {
 		t.Error("a trigger without rows to spare was forgotten")
@@ -687,6 +687,6 @@ func TestWhatIsKeptForTriggersIsBounded(t *testing.T) {
 		}
 	}
 	if got := len(s.schemas.compiled); got > maxSchemas {
-		t.Errorf("%d compiled schemas", got)
+		t.Errorf("%d compiled schemas, want at most %v", got, maxSchemas)
 	}
 }

@@ -19,7 +19,7 @@ func TestMissedTicksAreDelivered(t *testing.T) {
 	}
 	s.advance(noon.Add(time.Hour))
 	if rows := s.ledger(listener); len(rows) != 0 {
-		t.Errorf("on time: %+v", rows)
+		t.Errorf("on time: %+v, want none", rows)
 	}
 	s.stop()
 	again := noon.Add(4*time.Hour + 30*time.Minute)
@@ -45,6 +45,6 @@ func TestMissedTicksAreDelivered(t *testing.T) {
 		delete(got, want)
 	}
 	if len(got) > 0 {
-		t.Errorf("and %v", got)
+		t.Errorf("and %v, want none", got)
 	}
 }

@@ -181,7 +181,7 @@ func TestPresets(t *testing.T) {
 				row := m.lastRow(t)
 				if c.good {
 					if w.Code != s.status || row.Decision != blueprint.DecisionStarted || row.Reason != "the signature is valid" {
-						t.Errorf("%s: %d %s, row %+v", c.name, w.Code, w.Body, row)
+						t.Errorf("%s: %d %s, row %+v; want %v, Decision %v and Reason the signature is valid", c.name, w.Code, w.Body, row, s.status, blueprint.DecisionStarted)
 					}
 					continue
 				}
@@ -305,7 +305,7 @@ func TestPresetIDs(t *testing.T) {
 			service := newService(m, clock.NewVirtual(begin))
 			headers := append(s.sign(corpusSecret, s.body, begin), "X-GitHub-Delivery: g-1", "Idempotency-Key: k-1")
 			if w := s.deliver(service, id, headers, s.body); w.Code != s.status {
-				t.Errorf("%d %s", w.Code, w.Body)
+				t.Errorf("%d %s, want %v", w.Code, w.Body, s.status)
 			}
 			first := m.lastRow(t)
 			again := answer(t, s.deliver(service, id, append(headers, "X-Slack-Retry-Num: 1"), s.body))
@@ -321,7 +321,7 @@ func TestPresetIDs(t *testing.T) {
 		id := stripe.trigger(m, map[string]any{"secret": "s"})
 		body := "{" + member + "}"
 		if w := stripe.deliver(newService(m, clock.NewVirtual(begin)), id, stripe.sign("s", body, begin), body); w.Code != 202 || m.lastRow(t).Key != m.lastRow(t).ID {
-			t.Errorf("%s: %d %s", body, w.Code, w.Body)
+			t.Errorf("%s: %d %s, want 202 and Key %v", body, w.Code, w.Body, m.lastRow(t).ID)
 		}
 	}
 	m := newMemory()

@@ -287,7 +287,7 @@ func TestManyCopiesOfOneDelivery(t *testing.T) {
 		group.Wait()
 		for i := range answers {
 			if statuses[i] != 401 {
-				t.Fatalf("a wrong signature: %d %s", statuses[i], answers[i])
+				t.Fatalf("a wrong signature: %d %s, want 401", statuses[i], answers[i])
 			}
 		}
 		signature := sign("s3cret", body)
@@ -301,7 +301,7 @@ func TestManyCopiesOfOneDelivery(t *testing.T) {
 		group.Wait()
 		rows := s.ledger(trigger)
 		if got := count(rows); got[blueprint.DecisionStarted] != 1 || got[blueprint.DecisionDuplicate] != 99 || got[blueprint.DecisionRefused] != 100 {
-			t.Fatalf("%s: rows %v", respond, got)
+			t.Fatalf("%s: rows %v, want 1, 99 and 100", respond, got)
 		}
 		var first blueprint.Firing
 		for _, row := range rows {
@@ -327,14 +327,14 @@ func TestManyCopiesOfOneDelivery(t *testing.T) {
 			}
 		}
 		if ok != 1 || others != 99 {
-			t.Errorf("%s: %d and %d answers", respond, ok, others)
+			t.Errorf("%s: %d and %d answers, want 1 and 99", respond, ok, others)
 		}
 		if len(s.begun) > 0 {
 			t.Error("a second run got to its first node")
 		}
 	}
 	if s.triggers.Started() != 2 {
-		t.Errorf("%d started", s.triggers.Started())
+		t.Errorf("%d started, want 2", s.triggers.Started())
 	}
 }
 
@@ -357,16 +357,16 @@ func TestWaitModes(t *testing.T) {
 			trigger := s.trigger(blueprint.TriggerWebhook, wait, c.nodes...)
 			status, body, header := s.hook(trigger, `{"n":1.50}`)
 			if status != c.status || !strings.Contains(body, c.part) || header.Get("X-Content-Type-Options") != "nosniff" || header.Get("Content-Security-Policy") != "sandbox" {
-				t.Errorf("%v: %d %s %v", c.nodes, status, body, header)
+				t.Errorf("%v: %d %s %v, want %v, %q in it, X-Content-Type-Options nosniff and Content-Security-Policy sandbox", c.nodes, status, body, header, c.status, c.part)
 			}
 			if header.Get("Set-Cookie") != "" {
-				t.Errorf("%v: a header was smuggled in: %v", c.nodes, header)
+				t.Errorf("%v: a header was smuggled in: %v, want Set-Cookie nothing", c.nodes, header)
 			}
 			if strings.Contains(body, "no luck") { // the sender proved nothing
-				t.Errorf("%v: %s", c.nodes, body)
+				t.Errorf("%v: %s, want no \"no luck\"", c.nodes, body)
 			}
 			if rows := s.ledger(trigger); len(rows) != 1 || rows[0].Decision != blueprint.DecisionStarted {
-				t.Errorf("%v: rows %v", c.nodes, rows)
+				t.Errorf("%v: rows %v, want length 1 and Decision %v", c.nodes, rows, blueprint.DecisionStarted)
 			}
 		})
 	}
@@ -376,7 +376,7 @@ func TestAnswerBeforeTheRunEnds(t *testing.T) {
 	s := serve(t, file(t), noon)
 	trigger := s.trigger(blueprint.TriggerWebhook, map[string]any{"respond": "wait"}, "respond", "gate")
 	if status, body, _ := s.hook(trigger, "{}"); status != 201 || body != "hello" {
-		t.Errorf("%d %s", status, body)
+		t.Errorf("%d %s, want 201 and hello", status, body)
 	}
 	<-s.begun
 	close(s.gate)
@@ -398,7 +398,7 @@ func TestCallerHangsUp(t *testing.T) {
 	s.advance(noon)
 	rows := s.ledger(trigger)
 	if len(rows) != 1 {
-		t.Fatalf("rows %v", rows)
+		t.Fatalf("rows %v, want length 1", rows)
 	}
 	checkStatus(t, s, *rows[0].ExecutionID, blueprint.StatusCompleted)
 }
@@ -407,7 +407,7 @@ func checkStatus(t *testing.T, s *server, execution string, want blueprint.Statu
 	t.Helper()
 	stored, err := s.store.Load(t.Context(), execution)
 	if err != nil || stored.Row.Status != want {
-		t.Errorf("execution %s: %+v %v", execution, stored, err)
+		t.Errorf("execution %s: %+v %v, want Status %v", execution, stored, err, want)
 	}
 }
 
@@ -419,7 +419,7 @@ func TestDeletedAtOnce(t *testing.T) {
 	gone, body, _ := s.hook(trigger, "{}")
 	never, other, _ := s.post("/webhooks/blueprint/11111111-1111-4111-8111-111111111111", "{}")
 	if status != 202 || gone != 404 || never != 404 || body != other {
-		t.Errorf("%d %d %d %s %s", status, gone, never, body, other)
+		t.Errorf("%d %d %d %s %s, want 202, 404, 404 and %v", status, gone, never, body, other, other)
 	}
 }
 
@@ -447,7 +447,7 @@ func TestAPIOverHTTP(t *testing.T) {
 		}
 	}
 	if got := count(s.ledger(trigger)); got[blueprint.DecisionStarted] != 1 || got[blueprint.DecisionDuplicate] != 40 || got[blueprint.DecisionRefused] != 2 {
-		t.Errorf("rows %v", got)
+		t.Errorf("rows %v, want 1, 40 and 2", got)
 	}
 }
 
@@ -456,7 +456,7 @@ func TestNothingToRun(t *testing.T) {
 	trigger := s.trigger(blueprint.TriggerWebhook, map[string]any{}, []string{}...)
 	status, body, _ := s.hook(trigger, "{}")
 	if rows := s.ledger(trigger); status != 400 || len(rows) != 1 || rows[0].Decision != blueprint.DecisionRefused || !strings.Contains(rows[0].Reason, "no nodes") {
-		t.Errorf("%d %s %+v", status, body, rows)
+		t.Errorf("%d %s %+v, want 400, length 1, Decision %v and \"no nodes\" in it", status, body, rows, blueprint.DecisionRefused)
 	}
 }
 
@@ -469,7 +469,7 @@ func TestScheduleOverMonthsAndRestarts(t *testing.T) {
 	later := noon.AddDate(0, 0, 40)
 	s.advance(later)
 	if got := s.triggers.Started(); got != 40*24+40+40*24 {
-		t.Errorf("%d started", got)
+		t.Errorf("%d started, want %v", got, 40*24+40+40*24)
 	}
 	for _, row := range s.ledger(hourly) {
 		if row.Decision != blueprint.DecisionStarted || row.Reason != "on time" || row.ReceivedAt != row.DueAt || row.Key != row.DueAt.String() {
@@ -479,7 +479,7 @@ func TestScheduleOverMonthsAndRestarts(t *testing.T) {
 	checkStatus(t, s, *s.ledger(hourly)[3].ExecutionID, blueprint.StatusFailed)
 	unfinished, err := s.store.Unfinished(t.Context())
 	if err != nil || len(unfinished) != 0 {
-		t.Errorf("unfinished %v %v", unfinished, err)
+		t.Errorf("unfinished %v %v, want none", unfinished, err)
 	}
 	s.stop()
 
@@ -488,13 +488,13 @@ func TestScheduleOverMonthsAndRestarts(t *testing.T) {
 	s = serve(t, path, again)
 	rows := s.ledger(hourly)[40*24:]
 	if len(rows) != 2 || rows[0].Decision != blueprint.DecisionCoalesced || !strings.HasPrefix(rows[0].Reason, "239 ticks") || rows[1].Decision != blueprint.DecisionStarted {
-		t.Errorf("rows %+v", rows)
+		t.Errorf("rows %+v, want length 2, Decision %v, \"239 ticks\" at the start and Decision %v", rows, blueprint.DecisionCoalesced, blueprint.DecisionStarted)
 	}
 	if rows := s.ledger(nightly)[40:]; len(rows) != 10 || count(rows)[blueprint.DecisionStarted] != 10 {
-		t.Errorf("rows %+v", rows)
+		t.Errorf("rows %+v, want length 10 and 10", rows)
 	}
 	if rows := s.ledger(strict)[40*24:]; len(rows) != 1 || rows[0].Decision != blueprint.DecisionSkipped || !strings.HasPrefix(rows[0].Reason, "241 ticks") {
-		t.Errorf("rows %+v", rows)
+		t.Errorf("rows %+v, want length 1, Decision %v and \"241 ticks\" at the start", rows, blueprint.DecisionSkipped)
 	}
 	view := s.ledger(hourly)
 	stored, err := s.store.Load(t.Context(), *view[len(view)-1].ExecutionID)
@@ -512,7 +512,7 @@ func TestScheduleOverMonthsAndRestarts(t *testing.T) {
 	// Once more at the same instant: no row is written twice.
 	s = serve(t, path, again)
 	if len(s.ledger(hourly)) != len(view) || len(s.ledger(strict)) != 40*24+1 {
-		t.Errorf("%d rows", len(s.ledger(hourly)))
+		t.Errorf("%d rows, want %v and length %v", len(s.ledger(hourly)), len(view), 40*24+1)
 	}
 	// Switched off for a day, and edited.
 	off, on := false, true
@@ -530,10 +530,10 @@ func TestScheduleOverMonthsAndRestarts(t *testing.T) {
 	before := len(s.ledger(hourly))
 	s.advance(again.AddDate(0, 0, 1).Add(50 * time.Minute))
 	if rows := s.ledger(strict)[40*24+1:]; len(rows) != 1 || rows[0].Reason != "on time" {
-		t.Errorf("rows %+v", rows)
+		t.Errorf("rows %+v, want length 1 and Reason on time", rows)
 	}
 	if rows := s.ledger(hourly)[before:]; len(rows) != 50 || rows[0].Reason != "on time" {
-		t.Errorf("%d rows %+v", len(rows), rows[0])
+		t.Errorf("%d rows %+v, want 50 and Reason on time", len(rows), rows[0])
 	}
 }
 
@@ -554,18 +554,18 @@ func TestLostAccessOverTheStore(t *testing.T) {
 	s.triggers.Changed()
 	s.advance(noon.Add(time.Hour))
 	if status, _, _ := s.hook(hook, "{}"); status != 202 {
-		t.Errorf("%d", status)
+		t.Errorf("%d, want 202", status)
 	}
 	s.fine(s.store.DropCollaborator(t.Context(), s.user, own.BlueprintID, bob.ID))
 	s.advance(noon.Add(2 * time.Hour))
 	if status, _, _ := s.hook(hook, "{}"); status != 404 {
-		t.Errorf("%d", status)
+		t.Errorf("%d, want 404", status)
 	}
 	if _, _, err := s.triggers.Fire(t.Context(), s.user, hook.ID, nil, false); blueprint.CodeOf(err) != blueprint.CodeForbidden {
-		t.Errorf("fire: %v", err)
+		t.Errorf("fire: %v, want %v", err, blueprint.CodeForbidden)
 	}
 	if _, _, err := s.triggers.Fire(t.Context(), his, hook.ID, nil, false); blueprint.CodeOf(err) != blueprint.CodeForbidden {
-		t.Errorf("fire by the creator: %v", err)
+		t.Errorf("fire by the creator: %v, want %v", err, blueprint.CodeForbidden)
 	}
 	for trigger, want := range map[*blueprint.Trigger]string{&own: "map[started:2]", &hook: "map[refused:2 started:1]", &tick: "map[refused:1 started:1]"} {
 		t.Run(string(trigger.Type), func(t *testing.T) {
@@ -597,10 +597,10 @@ func TestCoalescedGoesWithItsFiring(t *testing.T) {
 	}
 	var duplicate *blueprint.DuplicateFiringError
 	if err := run.Accepted(t.Context()); !errors.As(err, &duplicate) || duplicate.FiringID != started.ID {
-		t.Errorf("accepted: %v", err)
+		t.Errorf("accepted: %v, want FiringID %v", err, started.ID)
 	}
 	s.advance(noon.Add(2 * time.Hour))
 	if got := fmt.Sprint(count(s.ledger(trigger))); got != "map[started:2]" {
-		t.Errorf("rows %s", got)
+		t.Errorf("rows %s, want map[started:2]", got)
 	}
 }

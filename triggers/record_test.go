@@ -24,18 +24,18 @@ func TestMissingRowsAreLoggedOnce(t *testing.T) {
 		m.refuse = func(*blueprint.Firing) error { return unavailable(time.Second) }
 		for range 20 {
 			if status := send("{"); status != 400 {
-				t.Fatalf("status %d", status)
+				t.Fatalf("status %d, want 400", status)
 			}
 		}
 		if got := strings.Count(log.String(), "level=WARN"); got != 1 || !strings.Contains(log.String(), id) {
-			t.Errorf("%d warnings: %s", got, &log)
+			t.Errorf("%d warnings: %s, want 1 and %q in it", got, &log, id)
 		}
 		m.refuse = nil
 		for range 2 {
 			send("{")
 		}
 		if strings.Count(log.String(), "missing=20") != 1 || strings.Count(log.String(), "\n") != 2 {
-			t.Errorf("log %s", &log)
+			t.Errorf("log %s, want 1 and 2", &log)
 		}
 	}
 	log.Reset()
@@ -43,6 +43,6 @@ func TestMissingRowsAreLoggedOnce(t *testing.T) {
 	send("{")
 	send("{")
 	if strings.Count(log.String(), "level=WARN") != 2 {
-		t.Errorf("what does not pass: %s", &log)
+		t.Errorf("what does not pass: %s, want 2", &log)
 	}
 }

@@ -35,7 +35,7 @@ func TestRedeliverPages(t *testing.T) {
 	for ; pages == 0 || after != ""; pages++ {
 		r := s.again(hook, blueprint.DecisionStarted, func(r *blueprint.RedeliverRequest) { r.Again, r.Limit, r.After = true, 2, after })
 		if r.Matched != 6-2*pages {
-			t.Errorf("page %d: %d match", pages, r.Matched)
+			t.Errorf("page %d: %d match, want %v", pages, r.Matched, 6-2*pages)
 		}
 		for _, f := range r.Firings {
 			ran[f.Of]++
@@ -44,15 +44,15 @@ func TestRedeliverPages(t *testing.T) {
 	}
 	for id, times := range ran {
 		if times != 1 {
-			t.Errorf("%s was run %d times", id, times)
+			t.Errorf("%s was run %d times, want 1", id, times)
 		}
 	}
 	if len(ran) != 6 || pages != 3 {
-		t.Errorf("%d pages: %v", pages, ran)
+		t.Errorf("%d pages: %v, want length 6 and 3", pages, ran)
 	}
 	_, err := s.triggers.RedeliverSeveral(t.Context(), s.user, &blueprint.RedeliverRequest{TriggerID: hook.ID, After: "01ARZ3NDEKTSV4RRFFQ69G5FAV", Limit: 1})
 	if blueprint.CodeOf(err) != blueprint.CodeBadRequest {
-		t.Errorf("after an unknown one: %v", err)
+		t.Errorf("after an unknown one: %v, want %v", err, blueprint.CodeBadRequest)
 	}
 }
 
@@ -90,6 +90,6 @@ func TestRedeliverTwice(t *testing.T) {
 	}
 	s.advance(noon)
 	if r := s.again(hook, blueprint.DecisionRefused, nil); r.Matched != 100 || r.Redelivered != 100 {
-		t.Errorf("those that failed again: %d of %d, %+v", r.Redelivered, r.Matched, r.Refused[:1])
+		t.Errorf("those that failed again: %d of %d, %+v; want 100 and 100", r.Redelivered, r.Matched, r.Refused[:1])
 	}
 }

@@ -87,7 +87,7 @@ func TestRedeliver(t *testing.T) {
 			row := m.lastRow(t)
 			if c.rowIs == "" {
 				if len(m.snapshot()) != 1 {
-					t.Errorf("row %+v", row)
+					t.Errorf("row %+v, want length 1", row)
 				}
 				return
 			}
@@ -109,14 +109,14 @@ func TestRedeliver(t *testing.T) {
 			}
 			input, _ := blueprint.Encode(m.runs()[0].InputData)
 			if string(input) != c.input || execution != *row.ExecutionID || firing != row.ID {
-				t.Errorf("input %s, answer %s %s", input, execution, firing)
+				t.Errorf("input %s, answer %s %s; want %v, %v and %v", input, execution, firing, c.input, *row.ExecutionID, row.ID)
 			}
 			// Again, by way of the redelivery: it is the first that is run.
 			if _, _, err := s.Redeliver(t.Context(), me, firing); err != nil {
 				t.Fatal(err)
 			}
 			if third := m.lastRow(t); third.Delivery.Facts[blueprint.FactRedeliveryOf] != first.ID || third.ID == row.ID {
-				t.Errorf("row %+v", third)
+				t.Errorf("row %+v, want Facts %v and ID other than %v", third, first.ID, row.ID)
 			}
 		})
 	}
@@ -133,7 +133,7 @@ func TestRedeliverJudgesByWhenItCame(t *testing.T) {
 	}})
 	refused := m.lastRow(t)
 	if refused.Decision != blueprint.DecisionRefused {
-		t.Fatalf("row %+v", refused)
+		t.Fatalf("row %+v, want Decision %v", refused, blueprint.DecisionRefused)
 	}
 	m.change(id, func(b *blueprint.Binding) { b.Trigger.Config["secret"] = "new" })
 	later := newService(m, clock.NewVirtual(begin.Add(48*time.Hour)))
@@ -141,7 +141,7 @@ func TestRedeliverJudgesByWhenItCame(t *testing.T) {
 		t.Error(err)
 	}
 	if row := m.lastRow(t); !strings.Contains(row.Reason, "signature is valid") {
-		t.Errorf("reason %q", row.Reason)
+		t.Errorf("reason %q, want \"signature is valid\" in it", row.Reason)
 	}
 }
 
@@ -154,7 +154,7 @@ func TestRedeliverUnknown(t *testing.T) {
 	for who, firing := range map[string]string{creator: "01UNKNOWN", stranger: first.ID} {
 		t.Run(who, func(t *testing.T) {
 			if _, _, err := s.Redeliver(t.Context(), blueprint.Principal{UserID: who}, firing); blueprint.CodeOf(err) != blueprint.CodeNotFound {
-				t.Errorf("%s: %v", firing, err)
+				t.Errorf("%s: %v, want %v", firing, err, blueprint.CodeNotFound)
 			}
 		})
 	}
@@ -164,7 +164,7 @@ func TestRedeliverUnknown(t *testing.T) {
 	} else {
 		m.rows = m.rows[1:]
 		if _, _, err := s.Redeliver(t.Context(), me, again); blueprint.CodeOf(err) != blueprint.CodeBadRequest || !strings.Contains(err.Error(), "no longer in the ledger") {
-			t.Error(err)
+			t.Errorf("%v, want %v and \"no longer in the ledger\" in it", err, blueprint.CodeBadRequest)
 		}
 	}
 }
@@ -188,7 +188,7 @@ func TestRedeliverNoRoom(t *testing.T) {
 			m.refuseStart = func(*blueprint.StartRequest) error { return c.err }
 			_, _, err := s.Redeliver(t.Context(), me, first.ID)
 			if row := m.lastRow(t); blueprint.CodeOf(err) != c.code || row.Decision != c.row || !strings.Contains(row.Reason, first.ID) {
-				t.Errorf("%v, row %+v", err, row)
+				t.Errorf("%v, row %+v; want %v, Decision %v and %q in it", err, row, c.code, c.row, first.ID)
 			}
 		})
 	}
@@ -263,19 +263,19 @@ func TestRedeliverSeveral(t *testing.T) {
 			n++
 		}
 		if input, _ := blueprint.Encode(request.InputData); string(input) != fmt.Sprintf(`{"n":%d}`, n) {
-			t.Errorf("run %d has input %s", i, input)
+			t.Errorf("run %d has input %s, want %v", i, input, fmt.Sprintf(`{"n":%d}`, n))
 		}
 	}
 	ask.Filter.From, ask.Limit = 0, 1000
 	if r := call(); r.Matched != 61 || r.Redelivered != 60 || r.Next != "" {
-		t.Errorf("the others: %+v", r)
+		t.Errorf("the others: %+v, want Matched 61, Redelivered 60 and Next nothing", r)
 	}
 	if r := call(); r.Matched != 1 || r.Redelivered != 0 {
-		t.Errorf("once more: %+v", r)
+		t.Errorf("once more: %+v, want Matched 1 and Redelivered 0", r)
 	}
 	ask.Again = true
 	if r := call(); r.Matched != 100 || r.Redelivered != 99 {
-		t.Errorf("all again: %+v", r)
+		t.Errorf("all again: %+v, want Matched 100 and Redelivered 99", r)
 	}
 }
 
@@ -304,13 +304,13 @@ func TestRedeliverSeveralStops(t *testing.T) {
 		ask := blueprint.RedeliverRequest{TriggerID: id, Filter: blueprint.FiringFilter{Decisions: []blueprint.Decision{blueprint.DecisionRefused}}, Limit: 1000}
 		r, err := s.RedeliverSeveral(t.Context(), me, &ask)
 		if err != nil || r.Redelivered != full || r.Stopped == "" || r.Next != m.rows[50].ID {
-			t.Fatalf("late %v: %v %+v", late, err, r)
+			t.Fatalf("late %v: %v %+v, want Redelivered %v, Stopped not empty and Next %v", late, err, r, full, m.rows[50].ID)
 		}
 		full = 1000
 		ask.After = r.Next
 		r, err = s.RedeliverSeveral(t.Context(), me, &ask)
 		if err != nil || r.Redelivered != 49 || r.Next != "" || len(m.runs()) != 99 {
-			t.Errorf("late %v: going on: %v %+v", late, err, r)
+			t.Errorf("late %v: going on: %v %+v, want Redelivered 49, Next nothing and length 99", late, err, r)
 		}
 	}
 }
@@ -327,7 +327,7 @@ func TestRedeliverSeveralKnown(t *testing.T) {
 		}
 		for _, one := range r.Refused {
 			if !strings.Contains(one.Reason, "has run already, as exec") {
-				t.Errorf("%+v", one)
+				t.Errorf("%+v, want \"has run already, as exec\" in it", one)
 			}
 		}
 		for i := range m.rows { // as if it were not known yet
@@ -336,7 +336,7 @@ func TestRedeliverSeveralKnown(t *testing.T) {
 	}
 	s.bulks.Store(id, true)
 	if _, err := s.RedeliverSeveral(t.Context(), me, &ask); blueprint.CodeOf(err) != blueprint.CodeConflict {
-		t.Errorf("beside another request: %v", err)
+		t.Errorf("beside another request: %v, want %v", err, blueprint.CodeConflict)
 	}
 	ask.DryRun = true
 	if _, err := s.RedeliverSeveral(t.Context(), me, &ask); err != nil {
@@ -350,7 +350,7 @@ func TestRedeliverSeveralRefused(t *testing.T) {
 	s := newService(m, clock.NewVirtual(begin))
 	ask := blueprint.RedeliverRequest{TriggerID: id, Filter: blueprint.FiringFilter{Decisions: []blueprint.Decision{blueprint.DecisionRefused}}, Limit: 10}
 	if _, err := s.RedeliverSeveral(t.Context(), me, &ask); blueprint.CodeOf(err) != blueprint.CodeBadRequest || len(m.snapshot()) != 1 {
-		t.Errorf("%v", err)
+		t.Errorf("%v, want %v and length 1", err, blueprint.CodeBadRequest)
 	}
 }
 
@@ -364,7 +364,7 @@ func repaired(t *testing.T) (m *memory, s *Service, refused blueprint.Firing, se
 		return deliver(s, id, delivery{body: `{"n":1}`, headers: []string{"X-Github-Delivery: d-1", "X-Hub-Signature-256: sha256=" + hexMAC("right", `{"n":1}`)}}).Code
 	}
 	if code := send(); code != http.StatusUnauthorized {
-		t.Fatal(code)
+		t.Fatalf("%v, want %v", code, http.StatusUnauthorized)
 	}
 	refused = m.lastRow(t)
 	m.edit(id, begin, map[string]any{"secret": "right"})
@@ -379,14 +379,14 @@ func TestRedeliveryTakesTheKey(t *testing.T) {
 		t.Fatal(err)
 	}
 	if row := m.lastRow(t); row.Key != "d-1" || row.Decision != blueprint.DecisionStarted {
-		t.Errorf("%+v", row)
+		t.Errorf("%+v, want Key d-1 and Decision %v", row, blueprint.DecisionStarted)
 	}
 	if code := send(); code != http.StatusOK || len(m.runs()) != 1 {
-		t.Errorf("repeated: %d, %d runs", code, len(m.runs()))
+		t.Errorf("repeated: %d, %d runs; want %v and 1", code, len(m.runs()), http.StatusOK)
 	}
 	// An explicit second redelivery runs again.
 	if _, _, err := s.Redeliver(t.Context(), me, refused.ID); err != nil || len(m.runs()) != 2 {
-		t.Errorf("again: %v, %d runs", err, len(m.runs()))
+		t.Errorf("again: %v, %d runs; want 2", err, len(m.runs()))
 	}
 }
 
@@ -394,10 +394,10 @@ func TestRedeliveryTakesTheKey(t *testing.T) {
 func TestRedeliveryAfterTheSender(t *testing.T) {
 	m, s, refused, send := repaired(t)
 	if code := send(); code != http.StatusAccepted {
-		t.Fatal(code)
+		t.Fatalf("%v, want %v", code, http.StatusAccepted)
 	}
 	r, err := s.RedeliverSeveral(t.Context(), me, &blueprint.RedeliverRequest{TriggerID: refused.TriggerID, Filter: blueprint.FiringFilter{Decisions: []blueprint.Decision{blueprint.DecisionRefused}}, Limit: 10})
 	if err != nil || r.Redelivered != 0 || len(r.Refused) != 1 || len(m.runs()) != 1 {
-		t.Errorf("%+v, %v, %d runs", r, err, len(m.runs()))
+		t.Errorf("%+v, %v, %d runs; want Redelivered 0, length 1 and 1", r, err, len(m.runs()))
 	}
 }

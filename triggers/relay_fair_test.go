@@ -39,7 +39,7 @@ func TestOutboxCrowd(t *testing.T) {
 	start(t, s, move)
 	rows := strings.Fields(m.keys(noisy))
 	if got := m.keys(quiet); got != "s5000" || s.Stats().Undelivered != maxWaiting || len(rows) != events-maxWaiting || rows[0] != fmt.Sprint("r", maxWaiting+1) {
-		t.Fatalf("at first: quiet %q, %d wait, %d rows, %v", got, s.Stats().Undelivered, len(rows), rows[0])
+		t.Fatalf("at first: quiet %q, %d wait, %d rows, %v; want s5000, %v, %v and %v", got, s.Stats().Undelivered, len(rows), rows[0], maxWaiting, events-maxWaiting, fmt.Sprint("r", maxWaiting+1))
 	}
 	if row := m.lastRow(t); !strings.Contains(row.Reason, "1000 runs of this trigger wait; 100 events wait for this trigger already; redeliver runs it") || row.Delivery == nil {
 		t.Errorf("row %+v", row)
@@ -47,7 +47,7 @@ func TestOutboxCrowd(t *testing.T) {
 	move(begin.Add(maxWaitingTime + lastRetry))
 	row := m.lastRow(t)
 	if got := len(strings.Fields(m.keys(noisy))); got != events || len(m.undelivered()) > 0 || s.Stats().Undelivered != 0 || !strings.Contains(row.Reason, "it was tried for 10 minutes; redeliver runs it") {
-		t.Errorf("at last: %d rows, %d left, %d wait, %q", got, len(m.undelivered()), s.Stats().Undelivered, row.Reason)
+		t.Errorf("at last: %d rows, %d left, %d wait, %q; want %v, none, 0 and \"it was tried for 10 minutes; redeliver runs it\" in it", got, len(m.undelivered()), s.Stats().Undelivered, row.Reason, events)
 	}
 	for n := range maxWaiting + 1 {
 		m.raise(endedRun(6000 + n))
@@ -55,14 +55,14 @@ func TestOutboxCrowd(t *testing.T) {
 	s.Published()
 	move(v.Now())
 	if got := s.Stats().Undelivered; got != maxWaiting {
-		t.Errorf("after them %d wait", got)
+		t.Errorf("after them %d wait, want %v", got, maxWaiting)
 	}
 	m.mu.Lock()
 	m.refuseStart = nil
 	m.mu.Unlock()
 	move(v.Now().Add(lastRetry))
 	if got := m.keys(noisy); !strings.HasSuffix(got, fmt.Sprint(" s", 6000+maxWaiting-1)) || len(m.undelivered()) > 0 {
-		t.Errorf("%d left, %s", len(m.undelivered()), got[len(got)-100:])
+		t.Errorf("%d left, %s; want %q at the end and none", len(m.undelivered()), got[len(got)-100:], fmt.Sprint(" s", 6000+maxWaiting-1))
 	}
 }
 
@@ -82,7 +82,7 @@ func TestOutboxCrowdOfAll(t *testing.T) {
 	}
 	start(t, s, mover(t, s.Clock.(*clock.Virtual)))
 	if got := len(m.snapshot()); got != maxWaitingOfOrg || !strings.Contains(m.lastRow(t).Reason, "of this organization already") {
-		t.Errorf("%d rows, the last: %s", got, m.lastRow(t).Reason)
+		t.Errorf("%d rows, the last: %s; want %v and \"of this organization already\" in it", got, m.lastRow(t).Reason, maxWaitingOfOrg)
 	}
 }
 
@@ -106,18 +106,18 @@ func TestOutboxSharesCommits(t *testing.T) {
 	move := mover(t, v)
 	start(t, newService(m, v), move)()
 	if rows := m.snapshot(); len(rows) > 0 {
-		t.Fatalf("before the deletion there are %d rows", len(rows))
+		t.Fatalf("before the deletion there are %d rows, want none", len(rows))
 	}
 	m.keepEvents, m.commits = nil, 0
 	start(t, newService(m, v), move)
 	for _, id := range append(deaf, full) {
 		if got := m.keys(id); got != strings.Join(want, " ") {
-			t.Errorf("%s: %s", id, got)
+			t.Errorf("%s: %s, want %v", id, got, strings.Join(want, " "))
 		}
 	}
 	rows := m.snapshot()
 	if most := len(rows)/maxPendingRows + 11; m.commits > most || len(m.undelivered()) > 0 {
-		t.Errorf("%d commits, at most %d; %d left", m.commits, most, len(m.undelivered()))
+		t.Errorf("%d commits, at most %d; %d left; want at most %v and none", m.commits, most, len(m.undelivered()), most)
 	}
 	for _, row := range rows {
 		if (row.Delivery != nil) != (row.TriggerID == full) {
@@ -141,7 +141,7 @@ func TestOutboxBadRow(t *testing.T) {
 	v := clock.NewVirtual(begin)
 	start(t, newService(m, v), mover(t, v))
 	if got := m.keys(one) + ", " + m.keys(two); got != "r2, r1 r2" || len(m.undelivered()) > 0 {
-		t.Errorf("rows %s, %d left", got, len(m.undelivered()))
+		t.Errorf("rows %s, %d left; want r2, r1 r2 and none", got, len(m.undelivered()))
 	}
 }
 
@@ -187,7 +187,7 @@ func TestOutboxTriesAgainMeanwhile(t *testing.T) {
 		<-time.NewTimer(2 * time.Second).C
 		s.published.mu.Lock()
 		if holds := len(s.published.releases); fmt.Sprint(tries) != "[0 6 16]" || holds > 0 {
-			t.Errorf("tried after %v others, %d still hold the clock", tries, holds)
+			t.Errorf("tried after %v others, %d still hold the clock; want [0 6 16] and at most 0", tries, holds)
 		}
 		s.published.mu.Unlock()
 		cancel()

@@ -54,10 +54,10 @@ func TestExecutionEvents(t *testing.T) {
 	}
 	// The two triggered runs completed, which the third trigger received; its own end has no subscriber.
 	if got := count(s.ledger(hears[blueprint.EventExecutionCompleted])); got[blueprint.DecisionStarted] != 2 || got[blueprint.DecisionSkipped] != 2 {
-		t.Errorf("completed: %v", got)
+		t.Errorf("completed: %v, want 2 and 2", got)
 	}
 	if list, err := s.store.Events(t.Context(), 0, 10); len(list) > 0 || err != nil {
-		t.Errorf("left in the outbox: %+v, %v", list, err)
+		t.Errorf("left in the outbox: %+v, %v; want none", list, err)
 	}
 }
 
@@ -74,14 +74,14 @@ func TestExecutionEventChain(t *testing.T) {
 	pings, pongs := s.ledger(ping), s.ledger(pong)
 	started := count(pings)[blueprint.DecisionStarted] + count(pongs)[blueprint.DecisionStarted]
 	if started != 1+blueprint.MaxEventDepth || count(pings)[blueprint.DecisionRefused]+count(pongs)[blueprint.DecisionRefused] != 1 {
-		t.Errorf("pings %v, pongs %v", count(pings), count(pongs))
+		t.Errorf("pings %v, pongs %v; want %v and 1", count(pings), count(pongs), 1+blueprint.MaxEventDepth)
 	}
 	last := pongs[len(pongs)-1]
 	if last.Decision == blueprint.DecisionSkipped {
 		last = pongs[len(pongs)-2]
 	}
 	if last.Decision != blueprint.DecisionRefused || !strings.Contains(last.Reason, "a chain of 17 events") {
-		t.Errorf("%+v", last)
+		t.Errorf("%+v, want Decision %v and \"a chain of 17 events\" in it", last, blueprint.DecisionRefused)
 	}
 }
 
@@ -104,7 +104,7 @@ func TestExecutionEventStorm(t *testing.T) {
 			}
 		}
 		if want := round + 1; got[blueprint.DecisionStarted] != want*blueprint.MaxEventRuns || got[blueprint.DecisionRefused] != want*len(all) || left(s) > 0 {
-			t.Errorf("round %d: rows %v, %d left", round, got, left(s))
+			t.Errorf("round %d: rows %v, %d left; want %v, %v and at most 0", round, got, left(s), want*blueprint.MaxEventRuns, want*len(all))
 		}
 	}
 }
@@ -117,12 +117,12 @@ func TestTripped(t *testing.T) {
 	hook := s.trigger(blueprint.TriggerWebhook, nil, "fail")
 	for range 20 {
 		if status, text, _ := s.hook(hook, "{}"); status != 202 {
-			t.Fatalf("%d %s", status, text)
+			t.Fatalf("%d %s, want 202", status, text)
 		}
 		s.advance(s.clock.Now())
 	}
 	if status, text, _ := s.hook(hook, "{}"); status != 503 {
-		t.Errorf("%d %s", status, text)
+		t.Errorf("%d %s, want 503", status, text)
 	}
 	rows := s.ledger(hook)
 	if last := rows[len(rows)-1]; len(rows) != 22 || !strings.HasPrefix(last.Reason, "the server switched the trigger off: 20 runs in a row failed") || last.Decision != blueprint.DecisionRefused {
@@ -136,11 +136,11 @@ func TestTripped(t *testing.T) {
 		s.advance(s.clock.Now())
 	}
 	if rows = s.ledger(hook); len(rows) != 25 || !strings.HasPrefix(rows[22].Reason, "accepted after a pause of 15 minutes") {
-		t.Errorf("%d rows, the last %+v", len(rows), rows[len(rows)-1])
+		t.Errorf("%d rows, the last %+v; want 25 and \"accepted after a pause of 15 minutes\" at the start", len(rows), rows[len(rows)-1])
 	}
 	rows = s.ledger(schedule)
 	if got := count(rows); got[blueprint.DecisionStarted] != 20 || got[blueprint.DecisionRefused] != 1 || len(rows) != 21 || rows[20].Source != blueprint.SourceSchedule {
-		t.Errorf("rows %v", got)
+		t.Errorf("rows %v, want 20, 1, length 21 and Source %v", got, blueprint.SourceSchedule)
 	}
 	active := true
 	if _, err := s.store.UpdateTrigger(t.Context(), s.user, schedule.ID, nil, &active); err != nil {
@@ -149,7 +149,7 @@ func TestTripped(t *testing.T) {
 	s.triggers.Changed()
 	s.advance(noon.Add(time.Hour + 5*time.Minute))
 	if got := count(s.ledger(schedule)); got[blueprint.DecisionStarted] != 25 {
-		t.Errorf("switched on again: rows %v", got)
+		t.Errorf("switched on again: rows %v, want 25", got)
 	}
 }
 
@@ -229,14 +229,14 @@ func TestOutboxOutlivesCrashes(t *testing.T) {
 			s.advance(noon.Add(time.Hour))
 			for _, trigger := range hears {
 				if got := count(s.ledger(trigger)); got[blueprint.DecisionStarted] != 2 || got[blueprint.DecisionRefused] > 0 {
-					t.Errorf("rows %v", got)
+					t.Errorf("rows %v, want 2 and at most 0", got)
 				}
 			}
 			if got := count(s.ledger(lost)); got[blueprint.DecisionSkipped] != 2 || got[blueprint.DecisionStarted] > 0 {
-				t.Errorf("rows %v", got)
+				t.Errorf("rows %v, want 2 and at most 0", got)
 			}
 			if n := left(s); n > 0 {
-				t.Errorf("%d left in the outbox", n)
+				t.Errorf("%d left in the outbox, want at most 0", n)
 			}
 		})
 	}

@@ -57,28 +57,28 @@ func TestOutbox(t *testing.T) {
 	move := mover(t, v)
 	start(t, s, move)
 	if left := m.undelivered(); len(left) > 0 {
-		t.Fatalf("after the start %d are left", len(left))
+		t.Fatalf("after the start %d are left, want none", len(left))
 	}
 	var want, skipped []string
 	for n := range 250 {
 		want, skipped = append(want, fmt.Sprint("s", n+1)), append(skipped, fmt.Sprint("s", n+1))
 	}
 	if got := m.keys(first); got != strings.Join(want, " ") || m.keys(second) != got {
-		t.Errorf("delivered %s", got)
+		t.Errorf("delivered %s, want %v and %v", got, strings.Join(want, " "), got)
 	}
 	if got := m.keys(deafOne); got != strings.Join(skipped, " ") || m.keys(other) != "" {
-		t.Errorf("left out %s", got)
+		t.Errorf("left out %s, want %v and nothing", got, strings.Join(skipped, " "))
 	}
 	request := m.runs()[0]
 	if got, _ := blueprint.Encode(request.InputData); !strings.Contains(string(got), `"event":"execution.completed","executionId":"exec_1"`) || request.Trigger.Depth != 1 || request.Firing.Source != blueprint.SourceEvent {
-		t.Errorf("input %s", got)
+		t.Errorf("input %s, want \"event\":\"execution.completed\",\"executionId\":\"exec_1\" in it, Depth 1 and Source %v", got, blueprint.SourceEvent)
 	}
 	// Publishing an event holds the clock until it is delivered.
 	m.raise(endedRun(251))
 	s.Published()
 	move(begin.Add(time.Hour))
 	if got := m.keys(first); !strings.HasSuffix(got, " s251") || m.runs()[len(m.runs())-1].Firing.ReceivedAt != blueprint.TimeOf(begin) {
-		t.Errorf("delivered %s", got)
+		t.Errorf("delivered %s, want \" s251\" at the end and ReceivedAt %v", got, blueprint.TimeOf(begin))
 	}
 	m.remove(first)
 	m.remove(second)
@@ -87,7 +87,7 @@ func TestOutbox(t *testing.T) {
 	s.Published()
 	move(begin.Add(2 * time.Hour))
 	if left := m.undelivered(); len(left) > 0 || strings.Contains(m.keys(first), "252") {
-		t.Errorf("no subscriber: left %v", left)
+		t.Errorf("no subscriber: left %v, want none and no \"252\"", left)
 	}
 }
 
@@ -103,7 +103,7 @@ func TestOutboxIsPolled(t *testing.T) {
 		<-time.NewTimer(pollInterval).C
 		synctest.Wait()
 		if got := m.keys(id); got != "s1" {
-			t.Errorf("delivered %q", got)
+			t.Errorf("delivered %q, want s1", got)
 		}
 		stop()
 		s.Published() // the relay has stopped: the clock is free
@@ -147,7 +147,7 @@ func TestOutboxTriesAgain(t *testing.T) {
 		waits = append(waits, tries[i+1].Sub(tries[i]).String())
 	}
 	if got := strings.Join(waits, " "); !strings.HasPrefix(got, "5s 10s 20s 40s 1m20s 2m40s 5m0s 5m0s 5m0s") {
-		t.Errorf("tried again after %s", got)
+		t.Errorf("tried again after %s, want \"5s 10s 20s 40s 1m20s 2m40s 5m0s 5m0s 5m0s\" at the start", got)
 	}
 	m.raise(endedRun(3))
 	s.Published()
@@ -158,7 +158,7 @@ func TestOutboxTriesAgain(t *testing.T) {
 		t.Errorf("at last: keys of fine, busy and skips, and what is left (-want +got):\n%s", diff)
 	}
 	if got := strings.Count(log.String(), "level=WARN"); got != len(tries) || !strings.Contains(log.String(), "the queue is full") {
-		t.Errorf("%d warnings: %s", got, &log)
+		t.Errorf("%d warnings: %s, want %v and \"the queue is full\" in it", got, &log, len(tries))
 	}
 }
 
@@ -208,7 +208,7 @@ func TestOutboxFails(t *testing.T) {
 			m.mu.Unlock()
 			move(begin.Add(time.Hour))
 			if got := m.keys(id) + ", " + m.keys(lost); got != c.want || len(m.undelivered()) > 0 {
-				t.Errorf("rows %s, left %v", got, m.undelivered())
+				t.Errorf("rows %s, left %v; want %v and none", got, m.undelivered(), c.want)
 			}
 		})
 	}
@@ -235,13 +235,13 @@ func TestOutboxIsBounded(t *testing.T) {
 	move := mover(t, v)
 	start(t, s, move)
 	if got := s.Stats().Undelivered; got < maxBlocked || got > maxBlocked+outboxPage {
-		t.Errorf("%d are remembered", got)
+		t.Errorf("%d are remembered, want at least %v and at most %v", got, maxBlocked, maxBlocked+outboxPage)
 	}
 	move(begin.Add(time.Minute))
 	closed = false
 	move(begin.Add(time.Hour))
 	if rows := strings.Fields(m.keys(id)); len(rows) != events || len(m.undelivered()) > 0 {
-		t.Errorf("%d rows, %d left", len(rows), len(m.undelivered()))
+		t.Errorf("%d rows, %d left; want %v and none", len(rows), len(m.undelivered()), events)
 	}
 }
 
@@ -260,7 +260,7 @@ func TestOwnEvents(t *testing.T) {
 			e := paid
 			e.Name = name
 			if _, err := newService(m, clock.NewVirtual(begin)).Emit(t.Context(), e); err != nil || string(m.lastRow(t).Decision) != want {
-				t.Errorf("%+v, %v", m.snapshot(), err)
+				t.Errorf("%+v, %v; want Decision %v", m.snapshot(), err, want)
 			}
 		})
 	}
@@ -276,7 +276,7 @@ func TestPausedTrigger(t *testing.T) {
 	})
 	const want = "the server switched the trigger off: 20 runs in a row failed, the last of them exec_1"
 	if status := deliver(s, id, delivery{body: "{}"}).Code; status != 404 || m.lastRow(t).Reason != want {
-		t.Errorf("delivered: %d, %q", status, m.lastRow(t).Reason)
+		t.Errorf("delivered: %d, %q; want 404 and %v", status, m.lastRow(t).Reason, want)
 	}
 	_, _, err := s.Fire(t.Context(), me, id, nil, false)
 	var refused *blueprint.Error

@@ -45,7 +45,7 @@ func TestRotate(t *testing.T) {
 			config, made, until, err := s.Rotate(&trigger, c.secret, c.keep)
 			if c.fault != "" {
 				if blueprint.CodeOf(err) != blueprint.CodeBadRequest || !strings.HasPrefix(err.Error(), c.fault) || strings.Contains(err.Error(), "old") {
-					t.Error(err)
+					t.Errorf("%v, want %v, %q at the start and no \"old\"", err, blueprint.CodeBadRequest, c.fault)
 				}
 				return
 			}
@@ -56,10 +56,10 @@ func TestRotate(t *testing.T) {
 					t.Errorf("%q", made)
 				}
 			} else if made != c.secret {
-				t.Errorf("%q", made)
+				t.Errorf("%q, want %v", made, c.secret)
 			}
 			if err != nil || !blueprint.Equal(config, c.want) || until.String() != c.until {
-				t.Errorf("%v %v %v", config, until, err)
+				t.Errorf("%v %v %v, want %v and %v", config, until, err, c.want, c.until)
 			}
 		})
 	}
@@ -86,7 +86,7 @@ func TestRotatedSecretDies(t *testing.T) {
 			t.Fatal(err)
 		}
 		if w := deliver(s, id, delivery{body: "{}", headers: []string{"X-Signature: " + hexMAC(step.secret, "{}")}}); w.Code != step.status {
-			t.Errorf("after %s: %d %s", step.after, w.Code, w.Body)
+			t.Errorf("after %s: %d %s, want %v", step.after, w.Code, w.Body, step.status)
 		}
 	}
 }

@@ -178,7 +178,7 @@ func TestOutages(t *testing.T) {
 			move(now.Add(10 * time.Second))
 			start(t, newService(m, v), move)
 			if len(m.snapshot()) != before {
-				t.Errorf("%s, %s, %q: a second start recorded %v", c.cron, c.outage, c.catchUp, m.snapshot()[before:])
+				t.Errorf("%s, %s, %q: a second start recorded %v; want length %v", c.cron, c.outage, c.catchUp, m.snapshot()[before:], before)
 			}
 			if c.cron == "* * * * *" {
 				move(now.Add(30 * time.Second))
@@ -214,7 +214,7 @@ func TestDaylightSaving(t *testing.T) {
 				got = append(got, request.Firing.DueAt.Time().Format("01-02T15:04"))
 			}
 			if strings.Join(got, " ") != c.want {
-				t.Errorf("%s %s: %v", c.cron, c.zone, got)
+				t.Errorf("%s %s: %v, want %v", c.cron, c.zone, got, c.want)
 			}
 		})
 	}
@@ -232,13 +232,13 @@ func TestChangesOfSchedules(t *testing.T) {
 	s.Changed()
 	at(60)
 	if got := tally(m, id); got != "s" {
-		t.Fatalf("made while running: %s", got)
+		t.Fatalf("made while running: %s, want s", got)
 	}
 	m.edit(id, v.Now(), schedule("*/10 * * * *"))
 	s.Changed()
 	at(90)
 	if got := tally(m, id); got != "ssss" {
-		t.Fatalf("edited: %s", got)
+		t.Fatalf("edited: %s, want ssss", got)
 	}
 	// Inactive time is not caught up.
 	m.change(id, func(b *blueprint.Binding) { b.Trigger.IsActive = false })
@@ -248,28 +248,28 @@ func TestChangesOfSchedules(t *testing.T) {
 	m.edit(id, v.Now(), schedule("*/10 * * * *"))
 	s.Changed()
 	if at(24*60 + 5); tally(m, id) != "ssss" {
-		t.Fatalf("switched on again: %s", tally(m, id))
+		t.Fatalf("switched on again: %s, want ssss", tally(m, id))
 	}
 	if at(24*60 + 10); tally(m, id) != "sssss" {
-		t.Fatalf("ten minutes later: %s", tally(m, id))
+		t.Fatalf("ten minutes later: %s, want sssss", tally(m, id))
 	}
 	// A change that the loop was not told of is noticed before it fires.
 	m.edit(id, v.Now(), schedule("15 * * * *"))
 	at(24*60 + 25)
 	if got := tally(m, id); got != "ssssss" || m.lastRow(t).DueAt.Time().Minute() != 15 {
-		t.Fatalf("edited behind its back: %s %+v", got, m.lastRow(t))
+		t.Fatalf("edited behind its back: %s %+v, want ssssss and Minute 15", got, m.lastRow(t))
 	}
 	m.change(id, func(b *blueprint.Binding) { b.Trigger.IsActive = false })
 	at(25*60 + 30)
 	if got := tally(m, id); got != "ssssss" {
-		t.Fatalf("switched off behind its back: %s", got)
+		t.Fatalf("switched off behind its back: %s, want ssssss", got)
 	}
 	other := m.trigger(blueprint.TriggerScheduled, schedule("* * * * *"), v.Now())
 	s.Changed()
 	m.remove(other)
 	at(25*60 + 40)
 	if got := tally(m, other); got != "" {
-		t.Fatalf("deleted: %s", got)
+		t.Fatalf("deleted: %s, want nothing", got)
 	}
 }
 
@@ -284,7 +284,7 @@ func TestLoopDoesNotSpinOnContradictions(t *testing.T) {
 	start(t, s, move)
 	move(begin.Add(3 * time.Minute))
 	if got := tally(m, id); got != "" {
-		t.Errorf("rows %s", got)
+		t.Errorf("rows %s, want nothing", got)
 	}
 }
 
@@ -310,15 +310,15 @@ func TestCreatorLostAccess(t *testing.T) {
 	start(t, s, move)
 	move(begin.Add(180 * time.Minute))
 	if got := tally(m, id); got != "s1rr" || len(m.runs()) != 0 || s.Started() != 0 {
-		t.Errorf("rows %s", got)
+		t.Errorf("rows %s, want s1rr, none and Started 0", got)
 	}
 	if row := m.lastRow(t); !strings.Contains(row.Reason, "no longer manage") || row.ExecutionID != nil || row.Key == row.ID {
-		t.Errorf("row %+v", row)
+		t.Errorf("row %+v, want \"no longer manage\" in it, ExecutionID nil and Key other than %v", row, row.ID)
 	}
 	m.change(id, func(b *blueprint.Binding) { b.CanManage = true })
 	move(begin.Add(240 * time.Minute))
 	if got := tally(m, id); got != "s1rrs" {
-		t.Errorf("rows %s", got)
+		t.Errorf("rows %s, want s1rrs", got)
 	}
 }
 
@@ -333,7 +333,7 @@ func TestTickThatCannotStart(t *testing.T) {
 			start(t, newService(m, v), move)
 			move(begin.Add(3 * time.Hour))
 			if got := tally(m, id); got != "rrr" {
-				t.Errorf("rows %s", got)
+				t.Errorf("rows %s, want rrr", got)
 			}
 		}
 	})
@@ -391,7 +391,7 @@ func TestTickRanBefore(t *testing.T) {
 	start(t, newService(m, v), move)
 	move(begin.Add(4 * time.Hour))
 	if got := tally(m, id); got != "sssdds" {
-		t.Errorf("rows %s", got)
+		t.Errorf("rows %s, want sssdds", got)
 	}
 	if m.cursors[id] != blueprint.TimeOf(begin.Add(4*time.Hour)) {
 		t.Errorf("cursor %s", m.cursors[id])
@@ -458,7 +458,7 @@ func checkLedger(t *testing.T, m *memory, id string, from, to time.Time) {
 		}
 		last := index(row.DueAt)
 		if last < 0 {
-			t.Fatalf("row of no tick: %+v", row)
+			t.Fatalf("row of no tick: %+v, want at least 0", row)
 		}
 		count := 1
 		if row.Decision != blueprint.DecisionStarted {
@@ -470,7 +470,7 @@ func checkLedger(t *testing.T, m *memory, id string, from, to time.Time) {
 	}
 	for i, times := range covered {
 		if times != 1 {
-			t.Errorf("%s: the tick of %s is told %d times", config["cron"], ticks[i], times)
+			t.Errorf("%s: the tick of %s is told %d times, want 1", config["cron"], ticks[i], times)
 		}
 	}
 }
@@ -486,16 +486,16 @@ func TestThousandSchedules(t *testing.T) {
 	start(t, s, move)
 	move(begin.Add(3 * time.Hour))
 	if s.Started() != 6000 || len(m.snapshot()) != 6000 {
-		t.Errorf("%d started", s.Started())
+		t.Errorf("%d started, want 6000 and length 6000", s.Started())
 	}
 	// The first half-hour's ticks at begin itself were before the cursor.
 	if counting.timers > 3*60+5 || counting.most > 1 {
-		t.Errorf("%d timers, %d at a time", counting.timers, counting.most)
+		t.Errorf("%d timers, %d at a time; want at most %v and at most 1", counting.timers, counting.most, 3*60+5)
 	}
 	previous := blueprint.Time(0)
 	for _, row := range m.snapshot() {
 		if row.DueAt < previous || row.ReceivedAt != row.DueAt {
-			t.Fatalf("out of order: %+v", row)
+			t.Fatalf("out of order: %+v, want DueAt at least %v and ReceivedAt %v", row, previous, row.DueAt)
 		}
 		previous = row.DueAt
 	}
@@ -625,7 +625,7 @@ func TestCursorAheadIsSaid(t *testing.T) {
 	stop := start(t, newService(m, v, logTo(&log)), mover(t, v))
 	stop()
 	if !strings.Contains(log.String(), "does not fire before its last tick") {
-		t.Errorf("log %q", log.String())
+		t.Errorf("log %q, want \"does not fire before its last tick\" in it", log.String())
 	}
 }
 
@@ -640,7 +640,7 @@ func TestUnreadableScheduleIsSaid(t *testing.T) {
 	move(begin.Add(time.Minute))
 	stop()
 	if !strings.Contains(log.String(), bad) || tally(m, good) != "s" || tally(m, bad) != "" {
-		t.Errorf("log %q, rows %v", log.String(), m.snapshot())
+		t.Errorf("log %q, rows %v; want %q in it, s and nothing", log.String(), m.snapshot(), bad)
 	}
 }
 
@@ -651,7 +651,7 @@ func TestRunWithoutStore(t *testing.T) {
 	s := newService(m, v)
 	s.Changed()
 	if err := s.Run(t.Context()); !errors.Is(err, io.ErrUnexpectedEOF) {
-		t.Errorf("Run: %v", err)
+		t.Errorf("Run: %v, want %v", err, io.ErrUnexpectedEOF)
 	}
 	s.Changed() // the scheduler has stopped, so the clock is not held
 	mover(t, v)(begin.Add(time.Hour))
@@ -673,7 +673,7 @@ func TestRunWaitsForStore(t *testing.T) {
 		m.mu.Unlock()
 		pass(5 * time.Minute)
 		if got := tally(m, id); got != "c1ss" || !strings.Contains(log.String(), "retrying") {
-			t.Errorf("rows %s, log %s", got, log.String())
+			t.Errorf("rows %s, log %s; want c1ss and \"retrying\" in it", got, log.String())
 		}
 		stop()
 	})
@@ -690,7 +690,7 @@ func TestTickSoonAfterWaking(t *testing.T) {
 		c.step(2*time.Hour + 4*time.Minute + 55*time.Second) // it wakes 4 s before a tick, and looks at the clock after it
 		pass(30 * time.Second)
 		if got := tally(m, id); got != "s12s" || m.lastRow(t).Reason != "on time" {
-			t.Errorf("rows %s, %+v", got, m.lastRow(t))
+			t.Errorf("rows %s, %+v; want s12s and Reason on time", got, m.lastRow(t))
 		}
 	})
 }
@@ -706,7 +706,7 @@ func TestClockBackBeforeTheStart(t *testing.T) {
 		id := m.trigger(blueprint.TriggerScheduled, schedule("*/10 * * * *", "catchUp", "none"), c.Now())
 		pass(time.Hour)
 		if got := tally(m, id); got != "ssssss" || m.lastRow(t).Reason != "on time" || len(m.events) > 0 {
-			t.Errorf("rows %s, events %v", got, m.events)
+			t.Errorf("rows %s, events %v; want ssssss, Reason on time and none", got, m.events)
 		}
 	})
 }
@@ -750,7 +750,7 @@ func TestScheduleListUnreadableLater(t *testing.T) {
 	m.mu.Unlock()
 	move(begin.Add(time.Hour))
 	if got := tally(m, id); got != "s" {
-		t.Errorf("rows %s", got)
+		t.Errorf("rows %s, want s", got)
 	}
 }
 
@@ -779,14 +779,14 @@ func TestRealClock(t *testing.T) {
 		hour := time.NewTimer(time.Hour + time.Second)
 		<-hour.C
 		if got := tally(m, id); got != strings.Repeat("s", 30) || m.lastRow(t).Reason != "on time" {
-			t.Errorf("rows %s", got)
+			t.Errorf("rows %s, want %v and Reason on time", got, strings.Repeat("s", 30))
 		}
 		// Another process makes a schedule.
 		other := m.trigger(blueprint.TriggerScheduled, schedule("* * * * *", "catchUp", "none"), time.Now())
 		hour.Reset(5*time.Minute - 2*time.Second)
 		<-hour.C
 		if got := tally(m, other); got != "ssss" {
-			t.Errorf("rows %s", got)
+			t.Errorf("rows %s, want ssss", got)
 		}
 		cancel()
 		if err := <-ended; err != nil {
@@ -809,6 +809,6 @@ func TestSwitchedOffInTheMiddle(t *testing.T) {
 	}
 	start(t, newService(m, v), mover(t, v))()
 	if first, second := tally(m, one), tally(m, other); first != "s10" || second != "" {
-		t.Errorf("%s and %s", first, second)
+		t.Errorf("%s and %s, want s10 and nothing", first, second)
 	}
 }

@@ -217,7 +217,7 @@ func plainHash(body string) string {
 func TestSignatures(t *testing.T) {
 	corpus := signatureCorpus()
 	if len(corpus) < 200 {
-		t.Fatalf("%d cases", len(corpus))
+		t.Fatalf("%d cases, want at least 200", len(corpus))
 	}
 	for _, c := range corpus {
 		m := newMemory()
@@ -235,7 +235,7 @@ func TestSignatures(t *testing.T) {
 		if !good {
 			checkError(t, w, blueprint.CodeUnauthorized)
 			if len(m.runs()) != 0 || row.Decision != blueprint.DecisionRefused || row.Reason == "" {
-				t.Errorf("%s: row %+v", c.name, row)
+				t.Errorf("%s: row %+v, want none, Decision %v and Reason not empty", c.name, row, blueprint.DecisionRefused)
 			}
 		}
 		if len(c.secret) > 6 && (strings.Contains(w.Body.String(), c.secret) || strings.Contains(row.Reason, c.secret)) {
@@ -254,7 +254,7 @@ func TestNoSecretNoSignature(t *testing.T) {
 	m := newMemory()
 	id := m.trigger(blueprint.TriggerWebhook, map[string]any{"secret": nil}, begin)
 	if w := deliver(newService(m, clock.NewVirtual(begin)), id, delivery{headers: []string{"X-Signature: nonsense", "X-Signature: twice"}}); w.Code != 202 {
-		t.Errorf("%d %s", w.Code, w.Body)
+		t.Errorf("%d %s, want 202", w.Code, w.Body)
 	}
 }
 
@@ -267,6 +267,6 @@ func TestRightSignatureWrongBody(t *testing.T) {
 	checkError(t, w, blueprint.CodeBadRequest)
 	w = deliver(s, id, delivery{body: "{}", headers: []string{"X-Signature: " + hexMAC("s", "{}"), "Idempotency-Key: k"}})
 	if w.Code != 202 {
-		t.Errorf("%d %s", w.Code, w.Body)
+		t.Errorf("%d %s, want 202", w.Code, w.Body)
 	}
 }

@@ -68,7 +68,7 @@ func TestDeliveryAfterChangeBesides(t *testing.T) {
 				}
 				s.advance(s.clock.Now())
 				if n := s.touched.Load() - before; before != 2 || n != 0 {
-					t.Errorf("the outside was reached %d times before, and %d times behind it", before, n)
+					t.Errorf("the outside was reached %d times before, and %d times behind it; want 2 and 0", before, n)
 				}
 			}
 		})

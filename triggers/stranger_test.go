@@ -58,7 +58,7 @@ func TestDuplicatesDoNotFillTheLedger(t *testing.T) {
 			}
 			_, _, err := s.Redeliver(t.Context(), me, rows[1].ID)
 			if blueprint.CodeOf(err) != blueprint.CodeBadRequest || !strings.Contains(err.Error(), "with firing "+rows[0].ID) {
-				t.Errorf("redelivered: %v", err)
+				t.Errorf("redelivered: %v, want %v and %q in it", err, blueprint.CodeBadRequest, "with firing "+rows[0].ID)
 			}
 			s.stopThrottle()
 		})
@@ -73,11 +73,11 @@ func TestSkippedDeliveriesDoNotFillTheLedger(t *testing.T) {
 	s := newService(m, clock.NewVirtual(begin))
 	for i := range rowBurst + 50 {
 		if w := deliver(s, id, delivery{}); w.Code != 200 || answer(t, w)["skipped"] != true {
-			t.Fatalf("%d: %d %s", i, w.Code, w.Body)
+			t.Fatalf("%d: %d %s, want 200 and skipped true", i, w.Code, w.Body)
 		}
 	}
 	if rows := m.snapshot(); len(rows) != rowBurst || rows[0].Decision != blueprint.DecisionSkipped {
-		t.Errorf("%d rows, the first %+v", len(rows), rows[0])
+		t.Errorf("%d rows, the first %+v; want %v and Decision %v", len(rows), rows[0], rowBurst, blueprint.DecisionSkipped)
 	}
 	s.stopThrottle()
 }
@@ -91,7 +91,7 @@ func TestProofsOfOtherServices(t *testing.T) {
 		headers := m.runs()[len(m.runs())-1].Trigger.Headers
 		d := m.lastRow(t).Delivery
 		if w.Code != 202 || headers["x-gitlab-event"] != "push" || len(d.Proof) != 1 {
-			t.Errorf("%s: %d, headers %v, delivery %+v", name, w.Code, headers, d)
+			t.Errorf("%s: %d, headers %v, delivery %+v; want 202, x-gitlab-event push and length 1", name, w.Code, headers, d)
 		}
 		for key, value := range headers {
 			if value == "hidden" || d.Header[key] != nil && d.Header[key][0] == "hidden" {
@@ -101,7 +101,7 @@ func TestProofsOfOtherServices(t *testing.T) {
 	}
 	old := &blueprint.Delivery{Header: map[string][]string{"x-gitlab-token": {"hidden"}, "x-gitlab-event": {"push"}}}
 	if headers := headersOf(old); len(headers) != 1 {
-		t.Errorf("a row from before: %v", headers)
+		t.Errorf("a row from before: %v, want length 1", headers)
 	}
 }
 

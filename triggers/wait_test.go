@@ -78,7 +78,7 @@ func TestWebhookWaits(t *testing.T) {
 			case c.body == "ids":
 				object := answer(t, w)
 				if w.Code != 202 || object["executionId"] != *row.ExecutionID || object["firingId"] != row.ID {
-					t.Errorf("answer %d %v", w.Code, object)
+					t.Errorf("answer %d %v, want 202, executionId %v and firingId %v", w.Code, object, *row.ExecutionID, row.ID)
 				}
 			case c.status == 500 && c.body == "":
 				checkError(t, w, blueprint.CodeInternal)
@@ -92,7 +92,7 @@ func TestWebhookWaits(t *testing.T) {
 			}
 			header := w.Header()
 			if header.Get("X-Content-Type-Options") != "nosniff" || header.Get("Content-Security-Policy") != "sandbox" {
-				t.Errorf("headers %v", header)
+				t.Errorf("headers %v, want X-Content-Type-Options nosniff and Content-Security-Policy sandbox", header)
 			}
 			kind := c.kind
 			if kind == "" {
@@ -112,7 +112,7 @@ func TestWebhookWaits(t *testing.T) {
 				}
 			}
 			if m.patience[0] != atEnd {
-				t.Errorf("patience %s", m.patience[0])
+				t.Errorf("patience %s, want %v", m.patience[0], atEnd)
 			}
 		})
 	}
@@ -129,7 +129,7 @@ func TestWebhookCallerLeaves(t *testing.T) {
 	r.SetPathValue("triggerId", id)
 	s.Handler(blueprint.TriggerWebhook).ServeHTTP(httptest.NewRecorder(), r)
 	if row := m.lastRow(t); row.Decision != blueprint.DecisionStarted || s.Started() != 1 {
-		t.Errorf("row %+v", row)
+		t.Errorf("row %+v, want Decision %v and Started 1", row, blueprint.DecisionStarted)
 	}
 }
 
@@ -139,7 +139,7 @@ func TestWaitIsAChoice(t *testing.T) {
 		m.result = func(*blueprint.StartRequest) *fakeRun { return &fakeRun{never: true} }
 		id := m.trigger(blueprint.TriggerWebhook, map[string]any{"respond": respond}, begin)
 		if w := deliver(newService(m, clock.NewVirtual(begin)), id, delivery{}); w.Code != 202 {
-			t.Errorf("%v: %d", respond, w.Code)
+			t.Errorf("%v: %d, want 202", respond, w.Code)
 		}
 	}
 }

@@ -121,6 +121,6 @@ func TestWatchdogOverTheStore(t *testing.T) {
 		t.Error("the overdue tick was not counted as missed")
 	}
 	if stats := s.Stats(); stats.Overdue != 1 || stats.Missed != 1 {
-		t.Errorf("%+v", stats)
+		t.Errorf("%+v, want Overdue 1 and Missed 1", stats)
 	}
 }

@@ -68,12 +68,12 @@ func TestSchedulerHangs(t *testing.T) {
 
 		pass(2*time.Minute + 50*time.Second)
 		if stats := s.Stats(); stats.Overdue != 0 || stats.Missed != 0 {
-			t.Errorf("a tick that is not two minutes late is overdue: %+v", stats)
+			t.Errorf("a tick that is not two minutes late is overdue: %+v, want Overdue 0 and Missed 0", stats)
 		}
 		pass(40 * time.Second)
 		wantOne := []OverdueSchedule{{minutely, blueprint.TimeOf(due)}}
 		if stats, list := s.Stats(), s.Overdue(3); stats.Overdue != 1 || stats.Missed != 1 || !slices.Equal(list, wantOne) || stats.WatchError != "" {
-			t.Errorf("after three minutes and a half: %+v, %v", stats, list)
+			t.Errorf("after three minutes and a half: %+v, %v; want Overdue 1, Missed 1, %v and WatchError nothing", stats, list, wantOne)
 		}
 		pass(20 * time.Minute)
 		if stats := s.Stats(); stats.Overdue != 2 || stats.Missed != 2 {
@@ -90,16 +90,16 @@ func TestSchedulerHangs(t *testing.T) {
 			t.Errorf("events %q, want %q; rows %v", got, want, m.snapshot())
 		}
 		if text := log.String(); strings.Count(text, "level=WARN") != 2 || strings.Count(text, "tick overdue") != 2 || !strings.Contains(text, minutely) || !strings.Contains(text, "hint=") {
-			t.Errorf("log %s", text)
+			t.Errorf("log %s, want 2, 2, %q in it and \"hint=\" in it", text, minutely)
 		}
 
 		close(store.let)
 		synctest.Wait()
 		if stats := s.Stats(); stats.Overdue != 0 || stats.Missed != 23 { // all but that of this minute
-			t.Errorf("afterwards: %+v", stats)
+			t.Errorf("afterwards: %+v, want Overdue 0 and Missed 23", stats)
 		}
 		if got := tally(m, minutely) + " " + tally(m, hourly); got != "c22s s" {
-			t.Errorf("rows %s", got)
+			t.Errorf("rows %s, want c22s s", got)
 		}
 		stop()
 	})
@@ -117,22 +117,22 @@ func TestUnreadableScheduleIsOverdue(t *testing.T) {
 		defer stop()
 		pass(2 * time.Hour)
 		if stats, list := s.Stats(), s.Overdue(3); stats.Overdue != 1 || stats.Missed != 0 || !slices.Equal(list, []OverdueSchedule{{TriggerID: bad}}) {
-			t.Errorf("%+v, %v", stats, list)
+			t.Errorf("%+v, %v; want Overdue 1, Missed 0 and %v", stats, list, []OverdueSchedule{{TriggerID: bad}})
 		}
 		if got := missedEvents(m); !slices.Equal(got, []string{"org overdue 0 <nil> <nil>"}) {
-			t.Errorf("events %q", got)
+			t.Errorf("events %q, want %v", got, []string{"org overdue 0 <nil> <nil>"})
 		}
 		m.edit(bad, time.Now(), schedule("0 0 * * *"))
 		pass(16 * time.Minute)
 		if stats := s.Stats(); stats.Overdue != 0 {
-			t.Errorf("once it can be read: %+v", stats)
+			t.Errorf("once it can be read: %+v, want Overdue 0", stats)
 		}
 		m.edit(bad, time.Now(), schedule("never"))
 		pass(16 * time.Minute)
 		m.remove(bad)
 		pass(16 * time.Minute)
 		if stats := s.Stats(); stats.Overdue != 0 {
-			t.Errorf("once it is deleted: %+v", stats)
+			t.Errorf("once it is deleted: %+v, want Overdue 0", stats)
 		}
 	})
 }
@@ -155,16 +155,16 @@ func TestTickPutOff(t *testing.T) {
 		defer stop()
 		pass(time.Hour + 3*time.Minute)
 		if stats := s.Stats(); stats.Overdue != 1 || stats.Missed != 1 {
-			t.Errorf("%+v", stats)
+			t.Errorf("%+v, want Overdue 1 and Missed 1", stats)
 		}
 		room.Store(true)
 		pass(time.Minute)
 		if stats := s.Stats(); stats.Overdue != 0 || stats.Missed != 1 {
-			t.Errorf("afterwards: %+v", stats)
+			t.Errorf("afterwards: %+v, want Overdue 0 and Missed 1", stats)
 		}
 		first, second := missedEvents(m)[0], missedEvents(m)[1]
 		if !strings.HasPrefix(first, " overdue 1") || !strings.HasPrefix(second, " late 1") {
-			t.Errorf("events %s and %s", first, second)
+			t.Errorf("events %s and %s, want \" overdue 1\" at the start and \" late 1\" at the start", first, second)
 		}
 	})
 }
@@ -189,7 +189,7 @@ func TestWatchdogWithoutDisk(t *testing.T) {
 		m.mu.Unlock()
 		pass(time.Minute)
 		if stats := s.Stats(); stats.WatchError != "" || stats.Watched == 0 || stats.Overdue != 0 || stats.Missed != 9 {
-			t.Errorf("%+v", stats)
+			t.Errorf("%+v, want WatchError nothing, Watched other than 0, Overdue 0 and Missed 9", stats)
 		}
 	})
 }
@@ -210,11 +210,11 @@ func TestMachineSlept(t *testing.T) {
 		}
 		for _, event := range missedEvents(m) {
 			if !strings.HasPrefix(event, " coalesced ") {
-				t.Errorf("event %s", event)
+				t.Errorf("event %s, want \" coalesced \" at the start", event)
 			}
 		}
 		if stats := s.Stats(); stats.Overdue != 0 || stats.Missed < 5*29 {
-			t.Errorf("%+v", stats)
+			t.Errorf("%+v, want Overdue 0 and Missed at least %v", stats, 5*29)
 		}
 	})
 }
@@ -232,10 +232,10 @@ func TestManySilent(t *testing.T) {
 		stop := bring(t, s)
 		pass(time.Hour + 10*time.Minute)
 		if stats := s.Stats(); stats.Overdue != maxEvents+200 || stats.Missed != maxEvents+200 || len(missedEvents(m)) != maxEvents+200 {
-			t.Errorf("%+v, %d events", stats, len(missedEvents(m)))
+			t.Errorf("%+v, %d events; want Overdue %v, Missed %v and %v", stats, len(missedEvents(m)), maxEvents+200, maxEvents+200, maxEvents+200)
 		}
 		if text := log.String(); strings.Count(text, "tick overdue") != maxLogged || strings.Count(text, "further ticks overdue") != 1 || !strings.Contains(text, fmt.Sprint("schedules=", maxEvents+200-maxLogged)) {
-			t.Errorf("log %s", text)
+			t.Errorf("log %s, want %v, 1 and %q in it", text, maxLogged, fmt.Sprint("schedules=", maxEvents+200-maxLogged))
 		}
 		close(store.let)
 		stop()
@@ -272,12 +272,12 @@ func TestOutageIsToldOnce(t *testing.T) {
 				stop := bring(t, s)
 				pass(time.Minute)
 				if s.Stats().Missed != 5 || s.Started() != c.started {
-					t.Errorf("%d missed, %d started", s.Stats().Missed, s.Started())
+					t.Errorf("%d missed, %d started; want 5 and %v", s.Stats().Missed, s.Started(), c.started)
 				}
 				pass(time.Hour)
 				stop()
 				if len(disk.events) != 1 {
-					t.Fatalf("%d events: %+v", len(disk.events), disk.events)
+					t.Fatalf("%d events: %+v, want 1", len(disk.events), disk.events)
 				}
 				data := disk.events[0].Data.(map[string]any)
 				want := []any{id, json.Number("5"), c.decision, instant(begin.Add(time.Hour)), instant(begin.Add(5 * time.Hour))}

@@ -53,13 +53,13 @@ func TestPage(t *testing.T) {
 		} {
 			t.Run(name, func(t *testing.T) {
 				if got := answer.Header().Get(name); got != want {
-					t.Errorf("%s: %s is %q", address, name, got)
+					t.Errorf("%s: %s is %q, want %v", address, name, got, want)
 				}
 			})
 		}
 		for _, part := range []string{"default-src 'none'", "script-src 'self';", "frame-ancestors 'none'", "base-uri 'none'", "form-action 'self'"} {
 			if !strings.Contains(policy, part) {
-				t.Errorf("the policy is %s", policy)
+				t.Errorf("the policy is %s, want %q in it", policy, part)
 			}
 		}
 		if head, none := ask(t, "HEAD", address, "Accept", browser); none || head.Body.Len() > 0 || head.Header().Get("Content-Length") == "" {
@@ -122,7 +122,7 @@ func TestFiles(t *testing.T) {
 				t.Errorf("%s packed: %d bytes of %d, %v", address, len(content), len(want), packed.Header())
 			}
 			if !bytes.Equal(content, sent) {
-				t.Errorf("%s is not sent as it was built", address)
+				t.Errorf("%s is not sent as it was built, want %v", address, sent)
 			}
 			if content, err = unpacked(content); err != nil {
 				return err
@@ -135,11 +135,11 @@ func TestFiles(t *testing.T) {
 		}
 		for _, tag := range []string{plain.Header().Get("Etag"), "W/" + plain.Header().Get("Etag"), `"other", ` + plain.Header().Get("Etag"), "*"} {
 			if same, _ := ask(t, "GET", address, "If-None-Match", tag); same.Code != http.StatusNotModified || same.Body.Len() > 0 || same.Header().Get("Etag") == "" {
-				t.Errorf("%s with %s: %d", address, tag, same.Code)
+				t.Errorf("%s with %s: %d, want %v, nothing and Etag not empty", address, tag, same.Code, http.StatusNotModified)
 			}
 		}
 		if other, _ := ask(t, "GET", address, "If-None-Match", `"other"`); other.Code != http.StatusOK {
-			t.Errorf("%s: %d", address, other.Code)
+			t.Errorf("%s: %d, want %v", address, other.Code, http.StatusOK)
 		}
 		if head, _ := ask(t, "HEAD", address); head.Body.Len() > 0 || head.Header().Get("Content-Length") != plain.Header().Get("Content-Length") {
 			t.Errorf("HEAD %s: %v", address, head.Header())
@@ -160,7 +160,7 @@ func TestWeight(t *testing.T) {
 	} {
 		t.Run(test.header, func(t *testing.T) {
 			if got := weightOf([]string{test.header}, "gzip"); got != test.want {
-				t.Error(got)
+				t.Errorf("%v, want %v", got, test.want)
 			}
 		})
 	}

@@ -61,7 +61,7 @@ func TestExcerpt(t *testing.T) {
 			d, err := document.Parse(file2, []byte(c.text))
 			if err != nil {
 				if c.want != "" {
-					t.Errorf("%s: %v", c.name, err)
+					t.Errorf("%s: %v, want want nothing", c.name, err)
 				}
 				return
 			}

@@ -160,7 +160,7 @@ func FuzzParse(f *testing.F) {
 		if strings.HasSuffix(name, ".json") {
 			second, err := blueprint.Decode(bytes.TrimPrefix(data, []byte("\ufeff")))
 			if err != nil || !blueprint.Equal(second, d.Value) {
-				t.Fatalf("%q is %s, but blueprint.Decode returns %v, %v", data, encoded, second, err)
+				t.Fatalf("%q is %s, but blueprint.Decode returns %v, %v; want %v", data, encoded, second, err, d.Value)
 			}
 		}
 		object, ok := d.Value.(map[string]any)
@@ -177,7 +177,7 @@ func FuzzParse(f *testing.F) {
 		}
 		again, err := document.Parse("again.yaml", text)
 		if err != nil || !blueprint.Equal(again.Value, d.Value) {
-			t.Fatalf("%q is written as %q, which reads back with %v", data, text, err)
+			t.Fatalf("%q is written as %q, which reads back with %v; want %v", data, text, err, d.Value)
 		}
 	})
 }

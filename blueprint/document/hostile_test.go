@@ -67,7 +67,7 @@ func TestHostileFiles(t *testing.T) {
 			used := (after.TotalAlloc - before.TotalAlloc) >> 20
 			t.Logf("%d MiB", used)
 			if used > 160 {
-				t.Errorf("refusing the file allocated %d MiB", used)
+				t.Errorf("refusing the file allocated %d MiB, want at most 160", used)
 			}
 		})
 	}
@@ -139,7 +139,7 @@ func TestMergeKeys(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !blueprint.Equal(d.Value, want) {
-		t.Errorf("Parse = %v", d.Value)
+		t.Errorf("Parse = %v, want %v", d.Value, want)
 	}
 	for path, want := range map[string]document.Position{"a": {Line: 5, Column: 6}, "c": {Line: 2, Column: 23}} {
 		t.Run(path, func(t *testing.T) {

@@ -56,7 +56,7 @@ func TestTraceFindsEveryCharacter(t *testing.T) {
 					t.Fatalf("the quote of %q is not found in\n%s", text, data)
 				}
 				if span := d.SpanOf(blueprint.Issue{Path: []any{"k", "list", i}}); span.Start != here.at {
-					t.Fatal(span)
+					t.Fatalf("%v, want Start %v", span, here.at)
 				}
 			}
 		}

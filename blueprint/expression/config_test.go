@@ -20,10 +20,10 @@ func TestConfig(t *testing.T) {
 	skip := func(path []any) bool { return path[0] == "condition" || path[0] == "schema" }
 	compiled, issues := CompileConfig(config, skip)
 	if len(issues) != 0 {
-		t.Fatal(issues)
+		t.Fatalf("%v, want none", issues)
 	}
 	if got := compiled.Names(); !slices.Equal(got, []string{"inputData", "limit"}) {
-		t.Error(got)
+		t.Errorf("%v, want %v", got, []string{"inputData", "limit"})
 	}
 	got, err := compiled.Resolve(testScope(t))
 	if err != nil {
@@ -88,14 +88,14 @@ func TestConfigIssues(t *testing.T) {
 		many = append(many, "{{")
 	}
 	if _, issues := CompileConfig(map[string]any{"many": many}, nil); len(issues) != maxIssues {
-		t.Errorf("%d issues", len(issues))
+		t.Errorf("%d issues, want %v", len(issues), maxIssues)
 	}
 	many = many[:0]
 	for range maxPlaceholders + 1 {
 		many = append(many, "{{a}}")
 	}
 	if _, issues := CompileConfig(map[string]any{"many": many}, nil); len(issues) != 1 || !strings.Contains(issues[0].Message, "placeholders") {
-		t.Errorf("%d issues", len(issues))
+		t.Errorf("%d issues, want 1 and \"placeholders\" in it", len(issues))
 	}
 }
 
@@ -122,11 +122,11 @@ func TestConfigBudget(t *testing.T) {
 		}
 		compiled, issues := CompileConfig(map[string]any{"strings": strings}, nil)
 		if len(issues) > 0 {
-			t.Fatal(issues)
+			t.Fatalf("%v, want none", issues)
 		}
 		value, err := compiled.Resolve(scope)
 		if e := (*Error)(nil); !errors.As(err, &e) || e.Code != CodeBudgetExceeded {
-			t.Errorf("%s: %v, %v", source, len(value), err)
+			t.Errorf("%s: %v, %v; want Code %v", source, len(value), err, CodeBudgetExceeded)
 		}
 	}
 	compiled, _ := CompileConfig(map[string]any{"one": "{{mega}}", "two": "{{mega}}", "text": "{{mega}}!"}, nil)

@@ -342,7 +342,7 @@ func TestGoNumbers(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := encode(t, value); got != `[5,1,2,true,"2"]` {
-		t.Error(got)
+		t.Errorf("%v, want [5,1,2,true,\"2\"]", got)
 	}
 	x, _ = CompileExpression(`index`)
 	if value, err := x.Eval(scope); err != nil || value != json.Number("2") {
@@ -363,7 +363,7 @@ func TestErrorsShowNoValues(t *testing.T) {
 			_, err = x.Eval(scope)
 		}
 		if err == nil || strings.Contains(err.Error(), "s3cr3t") || strings.Contains(err.Error(), "31337") {
-			t.Errorf("%s: %v", source, err)
+			t.Errorf("%s: %v, want an error, no \"s3cr3t\" and no \"31337\"", source, err)
 		}
 	}
 }

@@ -29,7 +29,7 @@ func FuzzTemplate(f *testing.F) {
 			return
 		}
 		if template.constant() != !strings.Contains(source, "{{") {
-			t.Fatalf("constant: %v", template.constant())
+			t.Fatalf("constant: %v, want %v", template.constant(), !strings.Contains(source, "{{"))
 		}
 		b := &budget{steps: 100_000, bytes: 1 << 20, text: 1 << 20}
 		value, err := template.resolve(scope, b, false)
@@ -46,7 +46,7 @@ func FuzzTemplate(f *testing.F) {
 			return
 		}
 		if len(text) > 1<<20 {
-			t.Fatalf("%d bytes of text", len(text))
+			t.Fatalf("%d bytes of text, want at most %v", len(text), 1<<20)
 		}
 		if !strings.Contains(source, "{{=") && len(text) > len(source)*(1+longest/4) {
 			t.Fatalf("%d bytes of %d", len(text), len(source))
@@ -90,7 +90,7 @@ func FuzzExpression(f *testing.F) {
 		b = &budget{steps: 100_000, bytes: 1 << 20, text: 1 << 16}
 		again, err := x.run(scope, b)
 		if err != nil || encode(t, again) != string(data) {
-			t.Fatalf("evaluated again: %v, %v, first %s", again, err, data)
+			t.Fatalf("evaluated again: %v, %v, first %s; want %v", again, err, data, string(data))
 		}
 	})
 }
@@ -107,7 +107,7 @@ func checkError(t *testing.T, err error) {
 		t.Fatalf("code %q", e.Code)
 	}
 	if e.Message == "" || len(e.Error()) > 5000 {
-		t.Fatalf("message %q", e.Error())
+		t.Fatalf("message %q, want Message not empty and length at most 5000", e.Error())
 	}
 }
 
@@ -124,10 +124,10 @@ func TestConcurrentUse(t *testing.T) {
 		group.Go(func() {
 			for range 200 {
 				if value, err := x.Eval(scope); err != nil || value != true {
-					t.Errorf("%v, %v", value, err)
+					t.Errorf("%v, %v; want true", value, err)
 				}
 				if value, err := config.Resolve(scope); err != nil || value["a"] != "3 héllo" {
-					t.Errorf("%v, %v", value, err)
+					t.Errorf("%v, %v; want a 3 héllo", value, err)
 				}
 			}
 		})

@@ -76,7 +76,7 @@ func TestHostile(t *testing.T) {
 		x, err := CompileExpression(source)
 		if err != nil {
 			if e := (*Error)(nil); !errors.As(err, &e) || e.Code != CodeBadExpression {
-				t.Errorf("%s: %v", source, err)
+				t.Errorf("%s: %v, want Code %v", source, err, CodeBadExpression)
 			}
 			continue
 		}
@@ -90,7 +90,7 @@ func TestHostile(t *testing.T) {
 			t.Errorf("%s: no value", source)
 		}
 		if b.steps < 0 || b.bytes < 0 || b.text < 0 {
-			t.Errorf("%s: overdrawn: %+v", source, b)
+			t.Errorf("%s: overdrawn: %+v, want steps at least 0, bytes at least 0 and text at least 0", source, b)
 		}
 	}
 }
@@ -166,7 +166,7 @@ func TestBudgetIsDeterministic(t *testing.T) {
 			first, spent = text, *b
 		}
 		if text != first || *b != spent {
-			t.Fatalf("run %d: %+v, first %+v, same result %v", i, *b, spent, text == first)
+			t.Fatalf("run %d: %+v, first %+v, same result %v; want %v and %v", i, *b, spent, text == first, first, spent)
 		}
 	}
 }

@@ -55,6 +55,6 @@ func TestPartialScope(t *testing.T) {
 	}
 	x, err := CompileExpression(`nodes.a + nodes.b + limit`)
 	if err != nil || !slices.Equal(x.Names(), []string{"limit", "nodes"}) {
-		t.Errorf("names %q, %v", x.Names(), err)
+		t.Errorf("names %q, %v; want %v", x.Names(), err, []string{"limit", "nodes"})
 	}
 }

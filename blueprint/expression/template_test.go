@@ -97,7 +97,7 @@ func TestResolveFails(t *testing.T) {
 	// Names are shortened, and too many are not listed.
 	long := strings.Repeat("k", 10_000)
 	if _, err := resolve("{{inputData."+long+"}}", scope); err == nil || len(err.Error()) > 1000 {
-		t.Errorf("a long key: %v", err)
+		t.Errorf("a long key: %v, want an error and length at most 1000", err)
 	}
 	crowd := map[string]any{}
 	for i := range 2000 {
@@ -345,7 +345,7 @@ process.env`), "\n")
 		}
 	}
 	if checked < 500 {
-		t.Errorf("only %d checked", checked)
+		t.Errorf("only %d checked, want at least 500", checked)
 	}
 }
 
@@ -383,7 +383,7 @@ func TestTemplateBudget(t *testing.T) {
 	scope := MapScope{"mega": mega, "list": []any{mega}}
 	value, err := resolve(strings.Repeat("{{mega}}", 15), scope)
 	if err != nil || len(value.(string)) != 15<<20 {
-		t.Errorf("15 MiB: %v", err)
+		t.Errorf("15 MiB: %v, want length %v", err, 15<<20)
 	}
 	for _, source := range []string{strings.Repeat("{{mega}}", 17), strings.Repeat("{{list}} ", 17), strings.Repeat("{{= mega }} ", 17)} {
 		value, err = resolve(source, scope)

@@ -39,7 +39,7 @@ func FuzzValidate(f *testing.F) {
 		}
 		issues := schema.Validate(value)
 		if len(issues) > MaxIssues {
-			t.Fatalf("%d issues", len(issues))
+			t.Fatalf("%d issues, want at most %v", len(issues), MaxIssues)
 		}
 		if len(issues) == 1 && (issues[0].Message == tooLarge || unfit(value, 0) != "") {
 			return

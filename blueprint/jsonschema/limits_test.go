@@ -41,7 +41,7 @@ func TestHostileSchemas(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			if got := lines(compile(t, test.schema).Validate(decode(t, test.value))); got != tooLarge {
-				t.Errorf("got %.200q", got)
+				t.Errorf("got %.200q, want %v", got, tooLarge)
 			}
 		})
 	}
@@ -54,7 +54,7 @@ func TestLargeValues(t *testing.T) {
 	schema := compile(t, `{"type":"array","items":{"$ref":"#/$defs/record"},"$defs":{"record":{"type":"object","required":["id","name"],
 		"properties":{"id":{"type":"integer","minimum":1},"name":{"type":"string","maxLength":80},"tags":{"type":"array","items":{"type":"string"}},"at":{"type":"string","format":"date-time"}}}}}`)
 	if issues := schema.Validate(list); issues != nil {
-		t.Errorf("got %s", lines(issues))
+		t.Errorf("got %s, want nil", lines(issues))
 	}
 }
 
@@ -73,10 +73,10 @@ func TestFailingValueOfMillions(t *testing.T) {
 	issues := schema.Validate(value)
 	runtime.ReadMemStats(&after)
 	if len(issues) != MaxIssues {
-		t.Errorf("%d issues", len(issues))
+		t.Errorf("%d issues, want %v", len(issues), MaxIssues)
 	}
 	if used := after.TotalAlloc - before.TotalAlloc; used > 8<<20 {
-		t.Errorf("%d bytes were allocated to report %d issues", used, MaxIssues)
+		t.Errorf("%d bytes were allocated to report %d issues, want at most %v", used, MaxIssues, 8<<20)
 	}
 }
 
@@ -86,13 +86,13 @@ func TestDeepValues(t *testing.T) {
 		value = []any{value}
 	}
 	if got := compile(t, `{"items":{"$ref":"#"}}`).Validate(value); len(got) != 1 || got[0].Message != "is nested too deeply" {
-		t.Errorf("got %s", lines(got))
+		t.Errorf("got %s, want length 1 and Message is nested too deeply", lines(got))
 	}
 	value = json.Number("1")
 	for range blueprint.MaxDepth {
 		value = []any{value}
 	}
 	if got := compile(t, `{"items":{"$ref":"#"}}`).Validate(value); got != nil {
-		t.Errorf("got %s", lines(got))
+		t.Errorf("got %s, want nil", lines(got))
 	}
 }

@@ -152,7 +152,7 @@ func TestCompileRefuses(t *testing.T) {
 			_, err := Compile(decode(t, test.schema))
 			var refused *blueprint.Error
 			if !errors.As(err, &refused) || refused.Code != blueprint.CodeBadRequest {
-				t.Fatalf("got %v", err)
+				t.Fatalf("got %v, want Code %v", err, blueprint.CodeBadRequest)
 			}
 			if !strings.Contains(refused.Message, test.want) {
 				t.Errorf("got %q, want it to contain %q", refused.Message, test.want)
@@ -171,7 +171,7 @@ func TestCompileRefusesGoValues(t *testing.T) {
 		t.Error("a channel was accepted")
 	}
 	if got := lines(compile(t, `{}`).Validate(map[string]any{"a": struct{}{}})); got != "a: is not a JSON value" {
-		t.Errorf("got %q", got)
+		t.Errorf("got %q, want a: is not a JSON value", got)
 	}
 }
 
@@ -182,11 +182,11 @@ func TestIssuesAreCapped(t *testing.T) {
 	}
 	issues := compile(t, `{"items":{"type":"string"}}`).Validate(list)
 	if len(issues) != MaxIssues {
-		t.Fatalf("%d issues", len(issues))
+		t.Fatalf("%d issues, want %v", len(issues), MaxIssues)
 	}
 	for i, issue := range issues {
 		if blueprint.PathText(issue.Path) != fmt.Sprintf("[%d]", i) {
-			t.Fatalf("issue %d is at %v", i, issue.Path)
+			t.Fatalf("issue %d is at %v, want %v", i, issue.Path, fmt.Sprintf("[%d]", i))
 		}
 	}
 }
@@ -200,7 +200,7 @@ func TestMessagesShowNoValues(t *testing.T) {
 	} {
 		for _, issue := range compile(t, schema).Validate(secret) {
 			if strings.Contains(issue.Message, secret) {
-				t.Errorf("%s: %s", schema, issue.Message)
+				t.Errorf("%s: %s, want no %q", schema, issue.Message, secret)
 			}
 		}
 	}

@@ -60,15 +60,15 @@ func TestCalls(t *testing.T) {
 			t.Fatalf("%q: %v", end, err)
 		}
 		if err := client.Query(t.Context(), "blueprint.get", map[string]any{"id": made.ID}, &stored); err != nil || stored != made || stored.Title != "Greeting" {
-			t.Errorf("%q: stored %+v, %v", end, stored, err)
+			t.Errorf("%q: stored %+v, %v; want %v and Title Greeting", end, stored, err, made)
 		}
 		run, err := client.Execute(t.Context(), made.ID, map[string]any{"name": "Ada"})
 		if err != nil || run.Status != "completed" || string(run.Output) != `{"text":"<Hello> & Ada"}` {
-			t.Errorf("%q: %+v, %v", end, run, err)
+			t.Errorf("%q: %+v, %v; want Status completed and Output {\"text\":\"<Hello> & Ada\"}", end, run, err)
 		}
 		e, err := client.Wait(t.Context(), run.ID)
 		if err != nil || e.Status != "completed" || e.Step("greet") == nil || e.Step("nowhere") != nil {
-			t.Errorf("%q: %+v, %v", end, e, err)
+			t.Errorf("%q: %+v, %v; want Status completed, greet not nil and nowhere nil", end, e, err)
 		}
 		if err := client.Mutate(t.Context(), "blueprint.delete", map[string]any{"id": made.ID}, nil); err != nil {
 			t.Errorf("%q: %v", end, err)
@@ -77,14 +77,14 @@ func TestCalls(t *testing.T) {
 	client := &blueprintd.Client{Address: address, Key: key}
 	var raw json.RawMessage
 	if err := client.Query(t.Context(), "organization.list", nil, &raw); err != nil || !strings.HasPrefix(string(raw), "[{") {
-		t.Errorf("%s, %v", raw, err)
+		t.Errorf("%s, %v; want \"[{\" at the start", raw, err)
 	}
 	if err := client.Mutate(t.Context(), "organization.create", func() {}, nil); err == nil || !strings.HasPrefix(err.Error(), "organization.create: input: ") {
-		t.Errorf("an input that is no JSON: %v", err)
+		t.Errorf("an input that is no JSON: %v, want an error and \"organization.create: input: \" at the start", err)
 	}
 	var number int
 	if err := client.Query(t.Context(), "organization.list", nil, &number); err == nil || !strings.HasPrefix(err.Error(), "organization.list: decode the answer: ") {
-		t.Errorf("an output that does not fit: %v", err)
+		t.Errorf("an output that does not fit: %v, want an error and \"organization.list: decode the answer: \" at the start", err)
 	}
 }
 
@@ -108,11 +108,11 @@ func TestWait(t *testing.T) {
 		return seen.RoundTrip(r)
 	})}
 	if e, err := client.Wait(ctx, started.ExecutionID); !errors.Is(err, enough) || e == nil || e.Status != "running" {
-		t.Errorf("%+v, %v", e, err)
+		t.Errorf("%+v, %v; want %v, not nil and Status running", e, err, enough)
 	}
 	client.HTTP = nil
 	if _, err := client.Wait(t.Context(), "exec_nowhere"); err == nil || err.Error() != "there is no run exec_nowhere" {
-		t.Error(err)
+		t.Errorf("%v, want an error and there is no run exec_nowhere", err)
 	}
 }
 
@@ -209,14 +209,14 @@ func TestBusy(t *testing.T) {
 			asked, again = 0, c.again
 			began := time.Now()
 			if err := client.Mutate(t.Context(), "p", nil, &seven); err != nil || seven != 7 || time.Since(began) != c.took {
-				t.Errorf("Retry-After %q: %d after %s: %v", c.again, seven, time.Since(began), err)
+				t.Errorf("Retry-After %q: %d after %s: %v, want 7 and %v", c.again, seven, time.Since(began), err, c.took)
 			}
 		}
 		ctx, stop := context.WithTimeout(t.Context(), time.Second)
 		defer stop()
 		asked, again = 0, "20"
 		if err := client.Query(ctx, "p", nil, nil); !errors.Is(err, context.DeadlineExceeded) || asked != 1 {
-			t.Errorf("%v after %d calls", err, asked)
+			t.Errorf("%v after %d calls, want %v and 1", err, asked, context.DeadlineExceeded)
 		}
 	})
 }

@@ -35,11 +35,11 @@ func TestPauses(t *testing.T) {
 				t.Fatalf("state %v of the tool's pause, %d tokens; want none and 12", pause.State, result.Tokens)
 			}
 			if plain, err := blueprint.Plain(kept.State); err != nil || !blueprint.Equal(plain, kept.State) {
-				t.Errorf("the state is no plain JSON value: %v", err)
+				t.Errorf("the state is no plain JSON value: %v, want %v", err, kept.State)
 			}
 			calls = 1 // still nothing to spend
 			if _, _, err = w.run(provider, config, kept.State); !errors.As(err, &kept) || len(w.asked) != 1 {
-				t.Fatal(err)
+				t.Fatalf("%v, want length 1", err)
 			}
 			// A sign-in that is needed on the way keeps it as well.
 			w.connect = func(id string) error {
@@ -50,12 +50,12 @@ func TestPauses(t *testing.T) {
 			}
 			state := kept.State
 			if _, _, err = w.run(provider, config, state); !errors.As(err, &kept) || kept.Await.Kind != blueprint.AwaitOAuth || !blueprint.Equal(kept.State, state) {
-				t.Fatal(err)
+				t.Fatalf("%v, want Kind %v and %v", err, blueprint.AwaitOAuth, state)
 			}
 			w.connect, calls = nil, 2
 			output, result, err := w.run(provider, config, kept.State)
 			if err != nil || output["text"] != "Done." || asJSON(t, output["usage"]) != `{"inputTokens":20,"outputTokens":4}` || result.Tokens != 12 {
-				t.Errorf("%v, %v", output, err)
+				t.Errorf("%v, %v; want text Done., {\"inputTokens\":20,\"outputTokens\":4} and Tokens 12", output, err)
 			}
 			if len(w.called) != 1 || len(w.asked) != 2 || provider == "anthropic" && !strings.Contains(asJSON(t, w.asked[1]), `{"signature":"s","type":"thinking"}`) {
 				t.Errorf("called %v, asked %v", w.called, w.asked)
@@ -69,7 +69,7 @@ func TestPauses(t *testing.T) {
 	}
 	for _, state := range []any{"x", map[string]any{}, map[string]any{"messages": []any{1}}} {
 		if _, _, err := w.run("openai", config, state); codeOf(err) != "bad_state" {
-			t.Errorf("%v: %v", state, err)
+			t.Errorf("%v: %v, want bad_state", state, err)
 		}
 	}
 }
@@ -78,7 +78,7 @@ func TestPauses(t *testing.T) {
 func TestPauseBetweenCalls(t *testing.T) {
 	talk, err := beginDialogue(nil, "Hi")
 	if err != nil || talk.pending() != nil {
-		t.Fatal(err)
+		t.Fatalf("%v, want pending nil", err)
 	}
 	w := newWorld(t, says("", `1|echo|{}`, `2|echo|{}`), says("Done."))
 	n := 0
@@ -96,9 +96,9 @@ func TestPauseBetweenCalls(t *testing.T) {
 	last := messages[len(messages)-1].(map[string]any)
 	last["results"] = last["results"].([]any)[:1]
 	if _, _, err := w.run("openai", `{MODEL,"prompt":"Hi","mcpConnectionIds":["TOOLS"]}`, kept.State); err != nil || len(w.called) != 3 {
-		t.Errorf("%v, called %v", err, w.called)
+		t.Errorf("%v, called %v; want length 3", err, w.called)
 	}
 	if got := len(w.asked[1]["messages"].([]any)); got != 4 {
-		t.Errorf("%d messages", got)
+		t.Errorf("%d messages, want 4", got)
 	}
 }

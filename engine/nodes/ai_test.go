@@ -42,7 +42,7 @@ func TestPrompt(t *testing.T) {
 				got = asJSON(t, output)
 			}
 			if got != test.want {
-				t.Errorf("got %s, %v", got, err)
+				t.Errorf("got %s, %v; want %v", got, err, test.want)
 			}
 			if last := len(w.asked) - 1; test.asked != "" && (last < 0 || !strings.Contains(asJSON(t, w.asked[last]), test.asked)) {
 				t.Errorf("asked %v", w.asked)
@@ -63,7 +63,7 @@ func TestCutOffText(t *testing.T) {
 	output, _, err := w.run("openai", `{MODEL,"prompt":"Hi"}`, nil)
 	want := []string{`debug asked the model {"inputTokens":0,"model":"m","outputTokens":0,"step":1}`, `warn the provider does not tell how many tokens it takes, so they are not counted`, `warn the model's answer is cut off; raise maxTokens to get all of it`}
 	if err != nil || output["text"] != "half" || !slices.Equal(w.logged, want) {
-		t.Errorf("%v, %v, %q", output, err, w.logged)
+		t.Errorf("%v, %v, %q; want text half and %v", output, err, w.logged, want)
 	}
 }
 
@@ -88,15 +88,15 @@ func TestPromptFailures(t *testing.T) {
 	w = newWorld(t)
 	w.model.Close()
 	if _, _, err := w.run("openai", `{MODEL,"prompt":"Hi"}`, nil); !errors.As(err, &f) || f.Code != "connect_failed" || !f.NotSent {
-		t.Errorf("got %+v", err)
+		t.Errorf("got %+v, want Code connect_failed and NotSent", err)
 	}
 	w.connect = func(string) error { return &blueprint.Failure{Code: "connection_unavailable", Permanent: true} }
 	if _, _, err := w.run("openai", `{MODEL,"prompt":"Hi"}`, nil); codeOf(err) != "connection_unavailable" {
-		t.Errorf("got %+v", err)
+		t.Errorf("got %+v, want connection_unavailable", err)
 	}
 	w.connect = nil
 	if _, _, err := w.run("openai", strings.Replace(`{MODEL,"prompt":"Hi"}`, "MODEL", `"model":"m","connectionId":"TOOLS"`, 1), nil); codeOf(err) != "connection_unavailable" || !strings.Contains(err.Error(), "ai-provider") {
-		t.Errorf("got %+v", err)
+		t.Errorf("got %+v, want connection_unavailable and \"ai-provider\" in it", err)
 	}
 }
 

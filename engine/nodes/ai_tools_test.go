@@ -29,14 +29,14 @@ func TestTools(t *testing.T) {
 		t.Errorf("servers %+v, want Workshop and Shed at two addresses", s)
 	}
 	if want := []string{`Workshop.echo{"n":1}`, `Workshop.fail{}`, `Workshop.refuse{}`, `Workshop.we ird{}`, `Shed.echo{"n":2}`}; !slices.Equal(w.called, want) {
-		t.Errorf("called %q", w.called)
+		t.Errorf("called %q, want %v", w.called, want)
 	}
 	var names []string
 	for _, tool := range w.asked[0]["tools"].([]any) {
 		names = append(names, tool.(map[string]any)["function"].(map[string]any)["name"].(string))
 	}
 	if want := "echo fail refuse we_ird second_one_echo"; strings.Join(names, " ") != want {
-		t.Errorf("tools %v", names)
+		t.Errorf("tools %v, want %v", names, want)
 	}
 	messages := w.asked[1]["messages"].([]any)
 	var told []string
@@ -74,7 +74,7 @@ func TestLostTools(t *testing.T) {
 	_, _, err := w.run("openai", `{MODEL,"prompt":"Hi","mcpConnectionIds":["TOOLS"]}`, nil)
 	var f *blueprint.Failure
 	if !errors.As(err, &f) || f.Code != "connect_failed" || f.NotSent {
-		t.Errorf("got %+v", err)
+		t.Errorf("got %+v, want Code connect_failed and not NotSent", err)
 	}
 	if _, _, err = newWorldWithout(t).run("openai", `{MODEL,"prompt":"Hi","mcpConnectionIds":["TOOLS"]}`, nil); !errors.As(err, &f) || !f.NotSent {
 		t.Errorf("got %+v", err)
@@ -86,7 +86,7 @@ func TestLostTools(t *testing.T) {
 	}
 	w.serve(otherID, "Big", tools...)
 	if _, _, err = w.run("openai", `{MODEL,"prompt":"Hi","mcpConnectionIds":["OTHER"]}`, nil); codeOf(err) != "too_large" {
-		t.Errorf("got %v", err)
+		t.Errorf("got %v, want too_large", err)
 	}
 }
 
@@ -123,7 +123,7 @@ func TestResultTexts(t *testing.T) {
 			value := object(t, test.result)
 			content, _ := value["content"].([]any)
 			if got := resultText(&mcp.Result{Structured: value["structured"], Content: content}); got != test.want {
-				t.Errorf("%.80s: %.200s", test.result, got)
+				t.Errorf("%.80s: %.200s, want %v", test.result, got, test.want)
 			}
 		})
 	}

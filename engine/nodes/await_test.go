@@ -23,23 +23,23 @@ func TestHuman(t *testing.T) {
 		t.Errorf("await (-want +got):\n%s", diff)
 	}
 	if schema := a.Schema.(map[string]any); schema["description"] != "{{not resolved}}" {
-		t.Errorf("the schema was resolved: %v", schema)
+		t.Errorf("the schema was resolved: %v, want description {{not resolved}}", schema)
 	}
 
 	answer := object(t, `{"n":2,"extra":true}`)
 	if result, err := kind.Answer(task, answer); err != nil || asJSON(t, result.Output) != `{"extra":true,"n":2}` || result.Handle != "" {
-		t.Errorf("got %+v, %v", result, err)
+		t.Errorf("got %+v, %v; want {\"extra\":true,\"n\":2} and Handle nothing", result, err)
 	}
 	_, err := kind.Answer(task, object(t, `{"tags":["a",1]}`))
 	var refused *blueprint.Error
 	if !errors.As(err, &refused) || refused.Code != blueprint.CodeBadRequest || refused.Message != "input.n: required; input.tags[1]: must be a string" {
-		t.Errorf("got %v", err)
+		t.Errorf("got %v, want Code %v and Message input.n: required; input.tags[1]: must be a string", err, blueprint.CodeBadRequest)
 	}
 	if got := asJSON(t, refused.Issues); got != `[{"path":["input","n"],"message":"required"},{"path":["input","tags",1],"message":"must be a string"}]` {
 		t.Errorf("got %s", got)
 	}
 	if _, err := kind.Answer(task, nil); !errors.As(err, &refused) || refused.Message != "input: must be an object" {
-		t.Errorf("got %v", err)
+		t.Errorf("got %v, want Message input: must be an object", err)
 	}
 
 	free := newTask(t, kind, `{"prompt":"?"}`, scope)
@@ -53,11 +53,11 @@ func TestHuman(t *testing.T) {
 func TestHumanExpired(t *testing.T) {
 	kind := typeOf(t, "human")
 	if _, err := kind.Expired(newTask(t, kind, `{"prompt":"?","expiresMs":1}`, scope)); codeOf(err) != codeExpired {
-		t.Errorf("got %v", err)
+		t.Errorf("got %v, want %v", err, codeExpired)
 	}
 	result, err := kind.Expired(newTask(t, kind, `{"prompt":"?","expiresMs":1,"onExpire":"continue"}`, scope))
 	if err != nil || asJSON(t, result.Output) != `{"expired":true}` {
-		t.Errorf("got %+v, %v", result, err)
+		t.Errorf("got %+v, %v; want {\"expired\":true}", result, err)
 	}
 }
 
@@ -84,7 +84,7 @@ func TestApproval(t *testing.T) {
 				task.Sequential = sequential
 				asked, _ := run(t, kind, task)
 				if a := asked.Await; a == nil || a.Kind != blueprint.AwaitApproval || a.Prompt != "Go, Ann?" || a.Expires != 5*time.Millisecond {
-					t.Fatalf("got %+v", asked.Await)
+					t.Fatalf("got %+v, want not nil, Kind %v, Prompt Go, Ann? and Expires %v", asked.Await, blueprint.AwaitApproval, 5*time.Millisecond)
 				}
 				answer, err := blueprint.Decode([]byte(test.answer))
 				if err != nil {
@@ -94,17 +94,17 @@ func TestApproval(t *testing.T) {
 				if test.refusal != "" {
 					var refused *blueprint.Error
 					if !errors.As(err, &refused) || refused.Code != blueprint.CodeBadRequest || refused.Message != test.refusal {
-						t.Errorf("got %v", err)
+						t.Errorf("got %v, want Code %v and Message %v", err, blueprint.CodeBadRequest, test.refusal)
 					}
 					continue
 				}
 				if err != nil || asJSON(t, result.Output) != test.output || result.Handle != test.handle {
-					t.Errorf("got %+v, %v", result, err)
+					t.Errorf("got %+v, %v; want %v and Handle %v", result, err, test.output, test.handle)
 				}
 				switch {
 				case !sequential || test.stop == "":
 					if result.Stop != nil {
-						t.Errorf("stops with %+v", result.Stop)
+						t.Errorf("stops with %+v, want nil", result.Stop)
 					}
 				case result.Stop == nil || !result.Stop.Failed || result.Stop.Message != test.stop:
 					t.Errorf("got %+v", result.Stop)

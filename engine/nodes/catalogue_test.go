@@ -155,13 +155,13 @@ func TestTypes(t *testing.T) {
 				t.Fatal(err)
 			}
 			if issues := compiled.Validate(kind.Example); issues != nil {
-				t.Errorf("the example does not fit the schema: %v", issues)
+				t.Errorf("the example does not fit the schema: %v, want nil", issues)
 			}
 			if issues := kind.Check(kind.Example); issues != nil {
-				t.Errorf("the example is refused: %v", issues)
+				t.Errorf("the example is refused: %v, want nil", issues)
 			}
 			if _, issues := expressions.CompileConfig(kind.Example, kind.Verbatim); issues != nil {
-				t.Errorf("the example's templates are refused: %v", issues)
+				t.Errorf("the example's templates are refused: %v, want nil", issues)
 			}
 		})
 	}
@@ -237,7 +237,7 @@ func TestCheck(t *testing.T) {
 				if issue.Severity == blueprint.SeverityWarning {
 					line = strings.Replace(line, ": ", ": warning: ", 1)
 				} else if issue.Severity != blueprint.SeverityError {
-					t.Errorf("%s: severity %q", line, issue.Severity)
+					t.Errorf("%s: severity %q, want %v", line, issue.Severity, blueprint.SeverityError)
 				}
 				lines = append(lines, line)
 			}
@@ -278,12 +278,12 @@ func TestUntouched(t *testing.T) {
 	} {
 		t.Run(fmt.Sprint(test.kind, test.path), func(t *testing.T) {
 			if got := typeOf(t, test.kind).Verbatim(test.path); got != test.want {
-				t.Errorf("%s %v: %v", test.kind, test.path, got)
+				t.Errorf("%s %v: %v, want %v", test.kind, test.path, got, test.want)
 			}
 		})
 	}
 	if got := strings.Join(typeOf(t, "switch").Expressions, " "); got != "cases[].when" {
-		t.Errorf("got %s", got)
+		t.Errorf("got %s, want cases[].when", got)
 	}
 }
 

@@ -88,7 +88,7 @@ func TestCodeOfOneOrganization(t *testing.T) {
 		task.BlueprintID, task.OrganizationID = fmt.Sprint("c", i), "other"
 		patience, enough := context.WithTimeout(ctx, time.Minute)
 		if result, err := kind.Run(patience, task); err != nil || asJSON(t, result.Output) != "1" {
-			t.Errorf("%v, %v", result.Output, err)
+			t.Errorf("%v, %v; want 1", result.Output, err)
 		}
 		enough()
 	}
@@ -101,13 +101,13 @@ func TestCodeOfOneOrganization(t *testing.T) {
 func TestCodeThatCannotRun(t *testing.T) {
 	kind := typeOf(t, "code")
 	if _, failed := run(t, kind, newTask(t, kind, `{"source":"return 1"}`, `{}`)); failed != script.CodeUnavailable {
-		t.Errorf("got %s", failed)
+		t.Errorf("got %s, want %v", failed, script.CodeUnavailable)
 	}
 	kind = codeIn(t, clock.Real{})
 	cause := errors.New("the node's own time-out")
 	ctx, cancel := context.WithTimeoutCause(context.Background(), 50*time.Millisecond, cause)
 	defer cancel()
 	if _, err := kind.Run(ctx, newTask(t, kind, `{"source":"for (;;);"}`, `{}`)); !errors.Is(err, cause) {
-		t.Errorf("got %v", err)
+		t.Errorf("got %v, want %v", err, cause)
 	}
 }

@@ -19,19 +19,19 @@ func TestEmitEvent(t *testing.T) {
 	}
 	result, code := run(t, kind, task)
 	if code != "" || asJSON(t, result.Output) != `{"delivered":3}` || name != "custom.order-paid_2.0" || asJSON(t, told) != `{"n":12345678901234567890}` {
-		t.Errorf("%v %s %s %v", result, code, name, told)
+		t.Errorf("%v %s %s %v, want nothing, {\"delivered\":3}, custom.order-paid_2.0 and {\"n\":12345678901234567890}", result, code, name, told)
 	}
 	task.Emit = func(context.Context, string, any) (int, error) {
 		return 1, blueprint.Errorf(blueprint.CodeUnavailable, "the queue is full")
 	}
 	if _, err := kind.Run(t.Context(), task); blueprint.CodeOf(err) != blueprint.CodeUnavailable {
-		t.Errorf("%v", err)
+		t.Errorf("%v, want %v", err, blueprint.CodeUnavailable)
 	}
 	// Where there are no triggers, that is said.
 	said := ""
 	task.Emit, task.Log = nil, func(level, message string, _ any) { said = level + " " + message }
 	if result, code := run(t, kind, task); code != "" || asJSON(t, result.Output) != `{"delivered":0}` || !strings.Contains(said, "no triggers here") {
-		t.Errorf("%v %s, said %q", result, code, said)
+		t.Errorf("%v %s, said %q; want nothing, {\"delivered\":0} and \"no triggers here\" in it", result, code, said)
 	}
 	for config, want := range map[string]string{
 		`{}`:                     "event: required",

@@ -69,7 +69,7 @@ func FuzzURL(f *testing.F) {
 		line := target.RequestURI()
 		for i := range len(line) {
 			if c := line[i]; c <= ' ' || c >= 0x7f {
-				t.Fatalf("%q asks for %q", source, line)
+				t.Fatalf("%q asks for %q, want more than %v and less than %v", source, line, ' ', 0x7f)
 			}
 		}
 	})

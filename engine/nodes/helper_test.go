@@ -39,7 +39,7 @@ func newTask(t testing.TB, kind *blueprint.NodeType, config, scope string) *blue
 	names := expressions.MapScope(object(t, scope))
 	compiled, issues := expressions.CompileConfig(object(t, config), kind.Verbatim)
 	if issues != nil {
-		t.Fatalf("%s: %v", config, issues)
+		t.Fatalf("%s: %v, want nil", config, issues)
 	}
 	resolved, err := compiled.Resolve(names)
 	if err != nil {

@@ -56,7 +56,7 @@ func wantRefused(t *testing.T, s *site, what, code string, sentBefore int, resul
 		t.Errorf("%s: got %+v", what, failure)
 	}
 	if len(result.Calls) != sentBefore || len(s.requests()) != sentBefore {
-		t.Errorf("%s: calls %+v, %d requests arrived", what, result.Calls, len(s.requests()))
+		t.Errorf("%s: calls %+v, %d requests arrived; want length %v and %v", what, result.Calls, len(s.requests()), sentBefore, sentBefore)
 	}
 }
 
@@ -142,7 +142,7 @@ func TestOpenAddresses(t *testing.T) {
 		s.clear()
 		result, failure := ask(t, kind, "http://"+host+port+"/")
 		if failure != nil || len(s.requests()) != 1 || len(result.Calls) != 1 {
-			t.Errorf("%s: %+v, calls %+v", host, failure, result.Calls)
+			t.Errorf("%s: %+v, calls %+v; want nil, length 1 and length 1", host, failure, result.Calls)
 		}
 	}
 	for _, host := range []string{"10.0.0.1", "[::1]", "169.254.169.254", "[64:ff9b::7f00:1]", "0x7f.1"} {

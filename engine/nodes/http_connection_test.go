@@ -35,7 +35,7 @@ func (s *site) sendWith(t *testing.T, conn *blueprint.OpenConnection, errConnect
 	task := newTask(t, s.kind, strings.ReplaceAll(strings.ReplaceAll(config, "URL", s.URL), "CONN", connectionID), scope)
 	task.Connect = func(_ context.Context, id string) (*blueprint.OpenConnection, error) {
 		if id != connectionID {
-			t.Errorf("connection %q was asked for", id)
+			t.Errorf("connection %q was asked for, want %v", id, connectionID)
 		}
 		return conn, errConnect
 	}
@@ -53,19 +53,19 @@ func TestConnectionCredentials(t *testing.T) {
 	}
 	got := s.requests()[0]
 	if got.line != "POST /x?a=1&key=secret" || strings.Join(got.header["Authorization"], "|") != "Bearer secret" || got.header.Get("X-Own") != "1" || got.body != `{"a":1}` {
-		t.Errorf("got %+v", got)
+		t.Errorf("got %+v, want line POST /x?a=1&key=secret, Bearer secret, X-Own 1 and body {\"a\":1}", got)
 	}
 	if len(result.Calls) != 1 || result.Calls[0].Host != s.host() {
 		t.Errorf("calls %+v", result.Calls)
 	}
 	// Null leaves out a header of the config, not one of the connection.
 	if _, err := s.sendWith(t, keyed("127.0.0.1"), nil, `{"url":"URL","headers":{"Authorization":null},"connectionId":"CONN"}`); err != nil || s.requests()[0].header.Get("Authorization") != "Bearer secret" {
-		t.Errorf("got %v, %+v", err, s.requests())
+		t.Errorf("got %v, %+v; want Authorization Bearer secret", err, s.requests())
 	}
 	// A connection without credentials still says where a request may go.
 	open := &blueprint.OpenConnection{Name: "Open", Type: blueprint.ConnectionOAuth2, Hosts: []string{"127.0.0.1"}}
 	if _, err := s.sendWith(t, open, nil, `{"url":"URL","connectionId":"CONN"}`); err != nil || len(s.requests()) != 1 {
-		t.Errorf("got %v, %+v", err, s.requests())
+		t.Errorf("got %v, %+v; want length 1", err, s.requests())
 	}
 }
 
@@ -98,25 +98,25 @@ func TestConnectionFailures(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			result, err := s.sendWith(t, test.conn, test.err, `{"url":"URL?secret","connectionId":"CONN"}`)
 			if codeOf(err) != test.code || !strings.HasPrefix(err.Error(), test.message) || strings.Contains(err.Error(), "secret") {
-				t.Errorf("got %s: %v", codeOf(err), err)
+				t.Errorf("got %s: %v, want %v, %q at the start and no \"secret\"", codeOf(err), err, test.code, test.message)
 			}
 			var failure *blueprint.Failure
 			if errors.As(err, &failure) && (failure.Permanent != test.permanent || !failure.NotSent) {
 				t.Errorf("got %+v", failure)
 			}
 			if len(s.requests()) != 0 || result.Calls != nil {
-				t.Errorf("sent %+v, calls %+v", s.requests(), result.Calls)
+				t.Errorf("sent %+v, calls %+v; want none and nil", s.requests(), result.Calls)
 			}
 		})
 	}
 	task := newTask(t, s.kind, `{"url":"`+s.URL+`","connectionId":"`+connectionID+`"}`, scope)
 	if _, err := s.kind.Run(context.Background(), task); codeOf(err) != codeConnection || len(s.requests()) != 0 {
-		t.Errorf("without connections: %v", err)
+		t.Errorf("without connections: %v, want %v and none", err, codeConnection)
 	}
 	// A bad config is found before a sign-in is requested.
 	for _, config := range []string{`{"url":"nowhere","connectionId":"CONN"}`, `{"url":"URL","connectionId":"{{name}}"}`, `{"url":"URL","connectionId":""}`} {
 		if _, err := s.sendWith(t, nil, pause, config); codeOf(err) != codeBadConfig {
-			t.Errorf("%s: %v", config, err)
+			t.Errorf("%s: %v, want %v", config, err, codeBadConfig)
 		}
 	}
 }
@@ -140,12 +140,12 @@ func TestConnectionRedirects(t *testing.T) {
 		}
 		for _, got := range ours.requests() {
 			if got.header.Get("Authorization") != "Bearer secret" || !strings.HasSuffix(got.line, "?key=secret") {
-				t.Errorf("%v: got %+v", hosts, got)
+				t.Errorf("%v: got %+v, want Authorization Bearer secret and \"?key=secret\" at the end", hosts, got)
 			}
 		}
 		result, err := ours.sendWith(t, keyed(hosts...), nil, `{"url":"URL/away","headers":{"X-Own":"secret"},"connectionId":"CONN"}`)
 		if err != nil || len(result.Calls) != 2 || len(theirs.requests()) != 1 {
-			t.Fatalf("%v: %+v, %v", hosts, result.Calls, err)
+			t.Fatalf("%v: %+v, %v; want length 2 and length 1", hosts, result.Calls, err)
 		}
 		got := theirs.requests()[0]
 		if told := got.header.Get("Authorization") == "Bearer secret" && got.line == "GET /landed?key=secret"; told != (len(hosts) == 2) {
@@ -166,21 +166,21 @@ func TestConnectionPages(t *testing.T) {
 	})
 	config := `{"url":"URL","headers":{"X-Own":"1"},"pagination":{"next":"link-header"},"connectionId":"CONN"}`
 	if _, err := ours.sendWith(t, keyed(ours.host()), nil, config); codeOf(err) != codeHost || len(theirs.requests()) != 0 || strings.Contains(err.Error(), "a=1") {
-		t.Errorf("got %v, %+v", err, theirs.requests())
+		t.Errorf("got %v, %+v; want %v, none and no \"a=1\"", err, theirs.requests(), codeHost)
 	}
 	result, err := ours.sendWith(t, keyed("127.0.0.1"), nil, config)
 	if err != nil || len(theirs.requests()) != 1 || len(result.Calls) != 2 {
-		t.Fatalf("got %v, calls %+v", err, result.Calls)
+		t.Fatalf("got %v, calls %+v; want length 1 and length 2", err, result.Calls)
 	}
 	if got := theirs.requests()[0]; got.line != "GET /2?a=1&key=secret" || got.header.Get("Authorization") != "Bearer secret" || got.header.Get("X-Own") != "1" {
-		t.Errorf("got %+v", got)
+		t.Errorf("got %+v, want line GET /2?a=1&key=secret, Authorization Bearer secret and X-Own 1", got)
 	}
 	// Where a redirect led, only the connection's hosts go on.
 	theirs.answers(func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Link", `</more>; rel="next"`) })
 	ours.answers(func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, theirs.URL, http.StatusFound) })
 	theirs.clear()
 	if _, err := ours.sendWith(t, keyed(ours.host()), nil, config); codeOf(err) != codeHost || len(theirs.requests()) != 1 {
-		t.Errorf("got %v, %+v", err, theirs.requests())
+		t.Errorf("got %v, %+v; want %v and length 1", err, theirs.requests(), codeHost)
 	}
 	// A sign-in that is asked for in between fails the node: after a pause the
 	// first page would be sent again.
@@ -229,10 +229,10 @@ func TestPagesStayWithTLS(t *testing.T) {
 			if target, err := x.address(first, &http.Response{Request: first}, test.next); err == nil {
 				got = target.String()
 			} else if codeOf(err) != codeHost {
-				t.Errorf("%s: %v", test.next, err)
+				t.Errorf("%s: %v, want %v", test.next, err, codeHost)
 			}
 			if got != test.want {
-				t.Errorf("%s, %s: got %s", test.first, test.next, got)
+				t.Errorf("%s, %s: got %s; want %v", test.first, test.next, got, test.want)
 			}
 		})
 	}

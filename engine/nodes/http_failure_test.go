@@ -84,13 +84,13 @@ func TestFailures(t *testing.T) {
 				t.Fatalf("got %v", err)
 			}
 			if failure.Code != test.code || !strings.Contains(failure.Message, test.message) || failure.NotSent != test.notSent || failure.Permanent {
-				t.Errorf("got %+v", failure)
+				t.Errorf("got %+v, want Code %v, %q in it, NotSent %v and not Permanent", failure, test.code, test.message, test.notSent)
 			}
 			if strings.Contains(failure.Message, "secret") {
-				t.Errorf("it tells a secret: %s", failure.Message)
+				t.Errorf("it tells a secret: %s, want no \"secret\"", failure.Message)
 			}
 			if len(result.Calls) != test.calls {
-				t.Errorf("calls: %+v", result.Calls)
+				t.Errorf("calls: %+v, want length %v", result.Calls, test.calls)
 			}
 		})
 	}
@@ -105,7 +105,7 @@ func TestTimeouts(t *testing.T) {
 	result, err := s.kind.Run(ctx, task)
 	var failure *blueprint.Failure
 	if !errors.As(err, &failure) || failure.Code != codeTimeout || !strings.Contains(failure.Message, "did not answer in time") || len(result.Calls) != 1 {
-		t.Errorf("got %v", err)
+		t.Errorf("got %v, want Code %v, \"did not answer in time\" in it and length 1", err, codeTimeout)
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	s.answers(func(_ http.ResponseWriter, r *http.Request) {
@@ -113,7 +113,7 @@ func TestTimeouts(t *testing.T) {
 		<-r.Context().Done()
 	})
 	if _, err := s.kind.Run(ctx, task); !errors.Is(err, context.Canceled) {
-		t.Errorf("got %v", err)
+		t.Errorf("got %v, want %v", err, context.Canceled)
 	}
 }
 
@@ -125,7 +125,7 @@ func TestTrustedTLS(t *testing.T) {
 	kind := newHTTPType(t, outbound.Options{RootCAs: pool})
 	result, err := kind.Run(context.Background(), newTask(t, kind, `{"url":"`+server.URL+`"}`, scope))
 	if err != nil || result.Output.(map[string]any)["body"] != strings.TrimPrefix(server.URL, "https://") {
-		t.Errorf("got %+v, %v", result, err)
+		t.Errorf("got %+v, %v; want body %v", result, err, strings.TrimPrefix(server.URL, "https://"))
 	}
 }
 
@@ -138,9 +138,9 @@ func TestRedirectsAreRecorded(t *testing.T) {
 	})
 	result, err := s.send(t, `{"url":"URL","method":"POST","body":"again"}`)
 	if err != nil || len(result.Calls) != 2 || result.Calls[0].Status != 307 || result.Calls[1].Status != 200 {
-		t.Errorf("got %+v, %v", result.Calls, err)
+		t.Errorf("got %+v, %v; want length 2, Status 307 and Status 200", result.Calls, err)
 	}
 	if len(s.requests()) != 2 || s.requests()[1].body != "again" || s.requests()[1].header.Get("Idempotency-Key") == "" {
-		t.Errorf("got %+v", s.requests())
+		t.Errorf("got %+v, want length 2, body again and Idempotency-Key not empty", s.requests())
 	}
 }

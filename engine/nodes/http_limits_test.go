@@ -71,7 +71,7 @@ func TestEncodings(t *testing.T) {
 			}
 			if test.size < 0 {
 				if codeOf(err) != codeTooLarge {
-					t.Errorf("%s, %d bytes: got %v", test.encoding, len(test.body), err)
+					t.Errorf("%s, %d bytes: got %v; want %v", test.encoding, len(test.body), err, codeTooLarge)
 				}
 				return
 			}
@@ -104,7 +104,7 @@ func TestLargeAnswerHeaders(t *testing.T) {
 	for _, address := range []string{plain.URL, second.URL} {
 		_, failure := ask(t, kind, address)
 		if failure == nil || failure.Code != codeTooLarge || failure.NotSent || !strings.HasSuffix(failure.Message, "are larger than 256 KiB") {
-			t.Errorf("%s: got %+v", address, failure)
+			t.Errorf("%s: got %+v, want not nil, Code %v, not NotSent and \"are larger than 256 KiB\" at the end", address, failure, codeTooLarge)
 		}
 	}
 }
@@ -133,7 +133,7 @@ func TestEndlessAnswers(t *testing.T) {
 			cancel(nil)
 			var failure *blueprint.Failure
 			if !errors.As(err, &failure) || failure.Code != codeTimeout || failure.NotSent || len(result.Calls) != 1 {
-				t.Errorf("got %v", err)
+				t.Errorf("got %v, want Code %v, not NotSent and length 1", err, codeTimeout)
 			}
 		})
 	}
@@ -159,7 +159,7 @@ func TestRetryAfterByTheServersClock(t *testing.T) {
 			_, err := s.send(t, `{"url":"URL"}`)
 			var failure *blueprint.Failure
 			if !errors.As(err, &failure) || failure.RetryAfter != test.want {
-				t.Errorf("got %+v", failure)
+				t.Errorf("got %+v, want RetryAfter %v", failure, test.want)
 			}
 		})
 	}

@@ -128,7 +128,7 @@ func TestPages(t *testing.T) {
 					key += "/page-" + strconv.Itoa(i+1)
 				}
 				if got.header.Get("Idempotency-Key") != key {
-					t.Errorf("page %d has the key %q", i+1, got.header.Get("Idempotency-Key"))
+					t.Errorf("page %d has the key %q, want %v", i+1, got.header.Get("Idempotency-Key"), key)
 				}
 			}
 			if got := strings.Join(lines, "|"); got != test.lines {
@@ -136,10 +136,10 @@ func TestPages(t *testing.T) {
 			}
 			output := result.Output.(map[string]any)
 			if got := asJSON(t, output["items"]); got != `[{"id":"a"},{"id":"b"},{"id":"c"},{"id":"d"},{"id":"e"}]` {
-				t.Errorf("items %s", got)
+				t.Errorf("items %s, want [{\"id\":\"a\"},{\"id\":\"b\"},{\"id\":\"c\"},{\"id\":\"d\"},{\"id\":\"e\"}]", got)
 			}
 			if got := asJSON(t, []any{output["pages"], output["more"], output["status"]}); got != fmt.Sprintf(`[%d,false,200]`, len(lines)) {
-				t.Errorf("got %s", got)
+				t.Errorf("got %s, want %v", got, fmt.Sprintf(`[%d,false,200]`, len(lines)))
 			}
 			if len(result.Calls) != len(lines) || result.Calls[0] != (blueprint.Call{Host: s.host(), Status: 200}) {
 				t.Errorf("calls %+v", result.Calls)
@@ -177,7 +177,7 @@ func TestPagesEnd(t *testing.T) {
 			}
 			output := result.Output.(map[string]any)
 			if got := asJSON(t, []any{output["pages"], output["more"], output["items"]}); got != test.want {
-				t.Errorf("got %s", got)
+				t.Errorf("got %s, want %v", got, test.want)
 			}
 		})
 	}
@@ -203,7 +203,7 @@ func TestNextLink(t *testing.T) {
 	} {
 		t.Run(test.values, func(t *testing.T) {
 			if got := nextLink(strings.Split(test.values, "|")); got != test.want {
-				t.Errorf("got %q", got)
+				t.Errorf("got %q, want %v", got, test.want)
 			}
 		})
 	}
@@ -215,7 +215,7 @@ func FuzzLink(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, value string) {
 		if target := nextLink([]string{value}); !strings.Contains(value, target) || strings.Contains(target, ">") {
-			t.Fatalf("%q leads to %q", value, target)
+			t.Fatalf("%q leads to %q, want %q in it and no \">\"", value, target, target)
 		}
 	})
 }
@@ -236,7 +236,7 @@ func TestPlaces(t *testing.T) {
 				got = asJSON(t, p.in(value))
 			}
 			if got != test.want {
-				t.Errorf("%q: got %s", test.source, got)
+				t.Errorf("%q: got %s, want %v", test.source, got, test.want)
 			}
 		})
 	}
@@ -247,7 +247,7 @@ func TestPlaces(t *testing.T) {
 		t.Run(before, func(t *testing.T) {
 			original := object(t, before)
 			if got := asJSON(t, p.put(original, 7)); got != after {
-				t.Errorf("got %s", got)
+				t.Errorf("got %s, want %v", got, after)
 			}
 			if asJSON(t, original) != before {
 				t.Errorf("%s was changed", before)
@@ -267,12 +267,12 @@ func FuzzPlace(f *testing.F) {
 			return
 		}
 		if len(p) == 0 || len(p) > maxSteps {
-			t.Fatalf("%q has %d steps", source, len(p))
+			t.Fatalf("%q has %d steps, want some and at most %v", source, len(p), maxSteps)
 		}
 		p.in(value)
 		if p.keysOnly() {
 			if got := p.in(p.put(nil, blueprint.MaxDepth)); got != blueprint.MaxDepth {
-				t.Fatalf("%q: put and found %v", source, got)
+				t.Fatalf("%q: put and found %v, want %v", source, got, blueprint.MaxDepth)
 			}
 		}
 	})
@@ -320,10 +320,10 @@ func TestPagesFail(t *testing.T) {
 				t.Fatalf("got %+v, want it sent, permanent: %v", failure, test.code == codeHost)
 			}
 			if strings.Contains(failure.Message, "secret") {
-				t.Errorf("it tells a secret: %s", failure.Message)
+				t.Errorf("it tells a secret: %s, want no \"secret\"", failure.Message)
 			}
 			if len(s.requests()) != test.requests || len(result.Calls) != test.requests {
-				t.Errorf("%d requests, calls %+v", len(s.requests()), result.Calls)
+				t.Errorf("%d requests, calls %+v; want %v and length %v", len(s.requests()), result.Calls, test.requests, test.requests)
 			}
 		})
 	}
@@ -399,7 +399,7 @@ func TestCheckPagination(t *testing.T) {
 				got = strings.Replace(got, "must be a place in an answer, such as body.data or headers.x-next-page, or link-header for the header Link", "*", 1)
 			}
 			if got != test.want {
-				t.Errorf("%s: got %s", config, got)
+				t.Errorf("%s: got %s, want %v", config, got, test.want)
 			}
 		})
 	}

@@ -143,7 +143,7 @@ func TestNoRequestShowsASecret(t *testing.T) {
 		for way, config := range ways {
 			t.Run(way, func(t *testing.T) {
 				if seen := leaks(t, config, word); seen != "" {
-					t.Errorf("%q in the %s: %q", word, way, seen)
+					t.Errorf("%q in the %s: %q, want nothing", word, way, seen)
 				}
 			})
 		}
@@ -159,7 +159,7 @@ func TestNoRequestShowsAnySecret(t *testing.T) {
 		}
 		for way, config := range ways {
 			if seen := leaks(t, config, word); seen != "" {
-				t.Fatalf("%q in the %s: %q", word, way, seen)
+				t.Fatalf("%q in the %s: %q, want nothing", word, way, seen)
 			}
 		}
 	})

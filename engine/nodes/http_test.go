@@ -46,7 +46,7 @@ func TestRequests(t *testing.T) {
 			}
 			got := s.requests()[0]
 			if got.line != test.line || got.header.Get("Content-Type") != test.kind || got.body != test.body {
-				t.Errorf("got %q %q %q", got.line, got.header.Get("Content-Type"), got.body)
+				t.Errorf("got %q %q %q, want %v, %v and %v", got.line, got.header.Get("Content-Type"), got.body, test.line, test.kind, test.body)
 			}
 			host := strings.TrimPrefix(s.URL, "http://")
 			if len(result.Calls) != 1 || result.Calls[0] != (blueprint.Call{Host: host, Status: 200}) {
@@ -68,7 +68,7 @@ func TestRequestHeaders(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := strings.Join(header[name], "|"); got != want {
-				t.Errorf("got %q", got)
+				t.Errorf("got %q, want %v", got, want)
 			}
 		})
 	}
@@ -77,13 +77,13 @@ func TestRequestHeaders(t *testing.T) {
 	}
 	header = s.requests()[0].header
 	if len(header["Idempotency-Key"]) != 1 || header.Get("Idempotency-Key") != "mine" || header.Get("User-Agent") != "me" {
-		t.Errorf("got %v", header)
+		t.Errorf("got %v, want length 1, Idempotency-Key mine and User-Agent me", header)
 	}
 	if _, err := s.send(t, `{"url":"URL","headers":{"Idempotency-Key":null,"User-Agent":null}}`); err != nil {
 		t.Fatal(err)
 	}
 	if header = s.requests()[0].header; header["Idempotency-Key"] != nil || header["User-Agent"] != nil {
-		t.Errorf("got %v", header)
+		t.Errorf("got %v, want Idempotency-Key nil and User-Agent nil", header)
 	}
 }
 
@@ -202,7 +202,7 @@ func TestAnswers(t *testing.T) {
 			}
 			output := result.Output.(map[string]any)
 			if got := asJSON(t, output["body"]); got != test.want {
-				t.Errorf("got %s", got)
+				t.Errorf("got %s, want %v", got, test.want)
 			}
 			if _, encoded := output["bodyEncoding"]; encoded != (strings.HasPrefix(test.name, "bytes")) {
 				t.Errorf("got %v", output)
@@ -267,6 +267,6 @@ func TestStatuses(t *testing.T) {
 	s.answers(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(503) })
 	_, err := s.send(t, `{"url":"URL","expectStatus":[200,"3xx"]}`)
 	if want := strings.TrimPrefix(s.URL, "http://") + " answered 503 Service Unavailable; expected 200, 300-399 (to take it as an answer, name it in expectStatus)"; err.Error() != want {
-		t.Errorf("got %v", err)
+		t.Errorf("got %v, want %v", err, want)
 	}
 }

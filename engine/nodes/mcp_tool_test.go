@@ -74,7 +74,7 @@ func TestMCPTool(t *testing.T) {
 			task := newTask(t, kind, fmt.Sprintf(`{"connectionId":%q,"tool":%q,"arguments":%s}`, toolboxID, test.tool, test.arguments), `{"x":"resolved"}`)
 			task.Connect = func(_ context.Context, id string) (*blueprint.OpenConnection, error) {
 				if id != toolboxID {
-					t.Errorf("asked for %s", id)
+					t.Errorf("asked for %s, want %v", id, toolboxID)
 				}
 				return test.open, nil
 			}
@@ -107,7 +107,7 @@ func TestMCPToolChecks(t *testing.T) {
 	} {
 		t.Run(config, func(t *testing.T) {
 			if got := issueText(typeOf(t, "mcp-tool").Check(object(t, config))); got != want {
-				t.Error(got)
+				t.Errorf("%v, want %v", got, want)
 			}
 		})
 	}

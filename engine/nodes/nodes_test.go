@@ -132,7 +132,7 @@ func TestSetWritesVariables(t *testing.T) {
 	kind := typeOf(t, "set")
 	result, _ := run(t, kind, newTask(t, kind, `{"values":{"a":"{{n}}"}}`, scope))
 	if got := asJSON(t, result.Variables); got != `{"a":3}` {
-		t.Errorf("got %s", got)
+		t.Errorf("got %s, want {\"a\":3}", got)
 	}
 }
 
@@ -142,7 +142,7 @@ func TestMergeWithoutPredecessors(t *testing.T) {
 		t.Run(mode, func(t *testing.T) {
 			result, code := run(t, kind, newTask(t, kind, `{"mode":"`+mode+`"}`, scope))
 			if got := asJSON(t, result.Output); code != "" || got != want {
-				t.Errorf("got %s, %s", got, code)
+				t.Errorf("got %s, %s; want nothing and %v", got, code, want)
 			}
 		})
 	}
@@ -183,7 +183,7 @@ func TestWait(t *testing.T) {
 				got = result.Wait.Until.Sub(now)
 			}
 			if code != "" || !result.PassInput || got != want {
-				t.Errorf("got %v, %+v, %s", got, result, code)
+				t.Errorf("got %v, %+v, %s; want nothing, PassInput and %v", got, result, code, want)
 			}
 		})
 	}
@@ -203,7 +203,7 @@ func TestLog(t *testing.T) {
 			task.Log = func(level, message string, data any) { got += level + " " + asJSON(t, message) + " " + asJSON(t, data) }
 			result, code := run(t, kind, task)
 			if got != want || !result.PassInput || code != "" {
-				t.Errorf("got %s, %+v, %s", got, result, code)
+				t.Errorf("got %s, %+v, %s; want %v, PassInput and nothing", got, result, code, want)
 			}
 		})
 	}
@@ -220,7 +220,7 @@ func TestStop(t *testing.T) {
 		t.Run(config, func(t *testing.T) {
 			result, code := run(t, kind, newTask(t, kind, config, scope))
 			if code != "" || !result.PassInput || result.Stop == nil || *result.Stop != want {
-				t.Errorf("got %+v, %s", result.Stop, code)
+				t.Errorf("got %+v, %s; want nothing, PassInput, not nil and %v", result.Stop, code, want)
 			}
 		})
 	}
@@ -239,7 +239,7 @@ func TestRespond(t *testing.T) {
 		t.Run(config, func(t *testing.T) {
 			result, code := run(t, kind, newTask(t, kind, config, scope))
 			if got := asJSON(t, result.Respond); code != "" || !result.PassInput || got != want {
-				t.Errorf("got %s, %s", got, code)
+				t.Errorf("got %s, %s; want nothing, PassInput and %v", got, code, want)
 			}
 		})
 	}
@@ -254,7 +254,7 @@ func TestRespond(t *testing.T) {
 		`{"headers":{"X":"a","x":"b"}}`,
 	} {
 		if result, code := run(t, kind, newTask(t, kind, config, scope)); code != codeBadConfig {
-			t.Errorf("%s: got %+v, %q", config, result.Respond, code)
+			t.Errorf("%s: got %+v, %q; want %v", config, result.Respond, code, codeBadConfig)
 		}
 	}
 }
@@ -269,6 +269,6 @@ func TestFailuresArePermanentOrNot(t *testing.T) {
 	kind = typeOf(t, "conditional")
 	_, err = kind.Run(context.Background(), newTask(t, kind, `{"condition":"n"}`, scope))
 	if failure, ok = err.(*blueprint.Failure); !ok || failure.Permanent || !strings.Contains(failure.Message, "condition: must give true or false, and gave a number") {
-		t.Errorf("got %v", err)
+		t.Errorf("got %v, want not Permanent and \"condition: must give true or false, and gave a number\" in it", err)
 	}
 }

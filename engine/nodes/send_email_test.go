@@ -85,7 +85,7 @@ func TestSendEmail(t *testing.T) {
 			id, _ := result.Output.(map[string]any)["messageId"].(string)
 			mail := s.received()
 			if !strings.Contains(mail, "Message-ID: "+id+"\r\n") || !strings.HasPrefix(id, "<") || !strings.HasSuffix(id, "@sender.example>") {
-				t.Errorf("id %q", id)
+				t.Errorf("id %q, want %q in it, \"<\" at the start and \"@sender.example>\" at the end", id, "Message-ID: "+id+"\r\n")
 			}
 			if strings.Contains(strings.ToLower(mail), "bcc") || strings.Contains(mail, "e@x.org") {
 				t.Error("the message tells of the hidden recipients")
@@ -105,7 +105,7 @@ func TestSendEmail(t *testing.T) {
 				t.Errorf("commands %q, want %q", commands, c.want)
 			}
 			if name := s.said("EHLO"); name[0] != "EHLO [127.0.0.1]" {
-				t.Errorf("%q", name)
+				t.Errorf("%q, want EHLO [127.0.0.1]", name)
 			}
 			// Another attempt is the same message.
 			task.Attempt, task.Now = 2, now.AddDate(0, 0, 1)
@@ -113,7 +113,7 @@ func TestSendEmail(t *testing.T) {
 			s.mails = nil
 			s.mu.Unlock()
 			if again, err := kind.Run(t.Context(), task); err != nil || again.Output.(map[string]any)["messageId"] != id {
-				t.Errorf("another attempt: %v %v", again.Output, err)
+				t.Errorf("another attempt: %v %v, want messageId %v", again.Output, err, id)
 			}
 		})
 	}
@@ -225,14 +225,14 @@ func TestSendEmailInTime(t *testing.T) {
 	server := &smtp.Server{Host: "127.0.0.1", Port: port, TLS: smtp.StartTLS, GreetingTimeout: 50 * time.Millisecond}
 	var f *blueprint.Failure
 	if err := smtp.Send(t.Context(), waits.client(), server, &smtp.Message{}, nil); !errors.As(err, &f) || f.Code != codeTimeout || !f.NotSent || !strings.Contains(f.Message, `set tls of the connection to "tls"`) {
-		t.Errorf("%v", err)
+		t.Errorf("%v, want Code %v, NotSent and set tls of the connection to \"tls\" in it", err, codeTimeout)
 	}
 	s := newMailStub(t, func(s *mailStub) { s.replies["end"] = "hang" })
 	kind, task := s.sending(t, hello, s.connection())
 	ctx, cancel := context.WithCancel(t.Context())
 	defer context.AfterFunc(expiring{t.Context(), s.hung}, cancel)()
 	if _, err := kind.Run(ctx, task); !errors.Is(err, context.Canceled) {
-		t.Errorf("cancelled: %v", err)
+		t.Errorf("cancelled: %v, want %v", err, context.Canceled)
 	}
 }
 

@@ -198,7 +198,7 @@ func TestSendSlackConfig(t *testing.T) {
 			}
 			object["connectionId"] = "main"
 			if got := issueText(kind.Check(object)); !strings.Contains(got, "connectionId: must be the id") {
-				t.Errorf("%.100s: %q", config, got)
+				t.Errorf("%.100s: %q, want \"connectionId: must be the id\" in it", config, got)
 			}
 		})
 	}

@@ -104,14 +104,14 @@ func TestBombs(t *testing.T) {
 				t.Errorf("got %.200s, want %s", got, want)
 			}
 			if len(got) > 6<<10 {
-				t.Errorf("the answer has %d bytes", len(got))
+				t.Errorf("the answer has %d bytes, want at most %v", len(got), 6<<10)
 			}
 			size := 0
 			for _, line := range out.Log {
 				size += len(line.Message)
 			}
 			if len(out.Log) > maxLogLines+1 || size > 4*maxLogSize {
-				t.Errorf("the log has %d lines with %d bytes", len(out.Log), size)
+				t.Errorf("the log has %d lines with %d bytes, want at most %v and at most %v", len(out.Log), size, maxLogLines+1, 4*maxLogSize)
 			}
 		})
 	}
@@ -134,7 +134,7 @@ func TestOthersAreUntouched(t *testing.T) {
 	}
 	for range 100 {
 		if got := do(p, script("return 6 * 7")); got != "42" {
-			t.Fatal(got)
+			t.Fatalf("%v, want 42", got)
 		}
 	}
 	stop()
@@ -161,7 +161,7 @@ func TestOneTenantLeavesRoom(t *testing.T) {
 		s.Owner, s.Tenant = fmt.Sprint("o", i), "other"
 		patience, enough := context.WithTimeout(context.Background(), time.Minute)
 		if got := told(p.Do(patience, s)); got != "42" {
-			t.Error(got)
+			t.Errorf("%v, want 42", got)
 		}
 		enough()
 	}

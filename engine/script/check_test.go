@@ -67,6 +67,6 @@ func TestCheckEnds(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if m, err := p.Check(ctx, Script{Owner: "check", Source: "return 1"}); m != nil || err == nil {
-		t.Errorf("%v, %v", m, err)
+		t.Errorf("%v, %v; want nil and an error", m, err)
 	}
 }

@@ -32,7 +32,7 @@ func TestEscapes(t *testing.T) {
 	p := running(t)
 	all := escapes(t)
 	if len(all) < 60 {
-		t.Errorf("only %d scripts are left", len(all))
+		t.Errorf("only %d scripts are left, want at least 60", len(all))
 	}
 	for _, e := range all {
 		t.Run(e.name, func(t *testing.T) {
@@ -49,7 +49,7 @@ func TestEscapes(t *testing.T) {
 			}
 		})
 		if got := do(p, script("return typeof left + typeof leak + ({}).a")); got != `"undefinedundefinedundefined"` {
-			t.Errorf("after %s, another script sees %s", e.name, got)
+			t.Errorf("after %s, another script sees %s; want \"undefinedundefinedundefined\"", e.name, got)
 		}
 	}
 }

@@ -188,7 +188,7 @@ func TestSlotsAreConserved(t *testing.T) {
 				cancel(nil)
 				if err != nil {
 					if !errors.Is(err, left) {
-						t.Error(err)
+						t.Errorf("%v, want %v", err, left)
 					}
 					continue
 				}
@@ -197,7 +197,7 @@ func TestSlotsAreConserved(t *testing.T) {
 				held[name] += size
 				held[""] += size
 				if held[name] > slots/2 || held[""] > slots {
-					t.Errorf("%d slots of %s, %d of all", held[name], name, held[""])
+					t.Errorf("%d slots of %s, %d of all; want at most %v and at most %v", held[name], name, held[""], slots/2, slots)
 				}
 				mu.Unlock()
 				mu.Lock()
@@ -210,6 +210,6 @@ func TestSlotsAreConserved(t *testing.T) {
 	}
 	everybody.Wait()
 	if queue.free != slots || len(queue.tenants) != 0 || len(queue.waiting) != 0 {
-		t.Errorf("%d slots are free, %d tenants are left", queue.free, len(queue.tenants))
+		t.Errorf("%d slots are free, %d tenants are left; want %v, 0 and none", queue.free, len(queue.tenants), slots)
 	}
 }

@@ -66,7 +66,7 @@ func TestCapabilities(t *testing.T) {
 	do(p, script("return 1"))
 	tasks, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", p.idle[0].cmd.Process.Pid))
 	if err != nil || len(tasks) < childThreads {
-		t.Fatalf("%d threads, %v", len(tasks), err)
+		t.Fatalf("%d threads, %v; want at least %v", len(tasks), err, childThreads)
 	}
 	none := strings.Repeat("0", 16)
 	var effective uint64
@@ -78,7 +78,7 @@ func TestCapabilities(t *testing.T) {
 				continue // without CAP_SETPCAP this bound cannot be lowered, and need not be
 			}
 			if child[set] != none {
-				t.Errorf("thread %s has %s %s", task.Name(), set, child[set])
+				t.Errorf("thread %s has %s %s, want %v", task.Name(), set, child[set], none)
 			}
 		}
 	}

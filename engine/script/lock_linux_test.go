@@ -140,7 +140,7 @@ func TestTakenOver(t *testing.T) {
 		t.Fatalf("%v\n%s", err, &out)
 	}
 	if len(results) < 40 {
-		t.Errorf("only %d attempts", len(results))
+		t.Errorf("only %d attempts, want at least 40", len(results))
 	}
 	for name, result := range results {
 		if result != unix.EPERM.Error() {
@@ -159,7 +159,7 @@ func TestFromOutside(t *testing.T) {
 	defer syscall.Close(inherited)
 	p := running(t)
 	if got := do(p, script("return 1")); got != "1" {
-		t.Fatal(got)
+		t.Fatalf("%v, want 1", got)
 	}
 	child := p.idle[0]
 	folder := fmt.Sprintf("/proc/%d/", child.cmd.Process.Pid)
@@ -178,16 +178,16 @@ func TestFromOutside(t *testing.T) {
 		}
 	}
 	if environment := read(t, folder+"environ"); environment != "" {
-		t.Errorf("the environment is %q", environment)
+		t.Errorf("the environment is %q, want nothing", environment)
 	}
 	if target, _ := os.Readlink(folder + "cwd"); target != "/" {
-		t.Errorf("it works in %s", target)
+		t.Errorf("it works in %s, want /", target)
 	}
 	if group, err := syscall.Getpgid(child.cmd.Process.Pid); err != nil || group != child.cmd.Process.Pid {
-		t.Errorf("its group is %d, %v", group, err)
+		t.Errorf("its group is %d, %v; want %v", group, err, child.cmd.Process.Pid)
 	}
 	if score := read(t, folder+"oom_score_adj"); score != "1000\n" {
-		t.Errorf("oom_score_adj is %s", score)
+		t.Errorf("oom_score_adj is %s, want %v", score, "1000\n")
 	}
 	threads, err := os.ReadDir(folder + "task")
 	if err != nil {

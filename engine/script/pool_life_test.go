@@ -17,7 +17,7 @@ func pid(t *testing.T, p *Pool, owner string) int {
 	s := script("return 1")
 	s.Owner = owner
 	if got := do(p, s); got != "1" {
-		t.Fatal(got)
+		t.Fatalf("%v, want 1", got)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -66,7 +66,7 @@ func TestSpoiledChildrenAreReplaced(t *testing.T) {
 		<-child.ended
 	}
 	if pid(t, p, "o") == after || p.alive != 1 {
-		t.Errorf("%d processes after one was killed", p.alive)
+		t.Errorf("%d processes after one was killed, want other than %v and 1", p.alive, after)
 	}
 	p.idle[0].scripts = maxScripts - 1
 	do(p, script("return 1"))
@@ -91,7 +91,7 @@ func TestRunEnds(t *testing.T) {
 	early, cancel := context.WithCancel(context.Background())
 	cancel()
 	if _, err := p.Do(early, script("return 1")); !errors.Is(err, context.Canceled) {
-		t.Errorf("before Run: %v", err)
+		t.Errorf("before Run: %v, want %v", err, context.Canceled)
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
@@ -112,13 +112,13 @@ func TestRunEnds(t *testing.T) {
 		t.Error(err)
 	}
 	if err := <-busy; !errors.Is(err, errClosed) {
-		t.Errorf("a script under way: %v", err)
+		t.Errorf("a script under way: %v, want %v", err, errClosed)
 	}
 	if !child.gone() {
 		t.Error("a process that waited is left")
 	}
 	if _, err := p.Do(context.Background(), script("return 1")); !errors.Is(err, errClosed) {
-		t.Errorf("after Run: %v", err)
+		t.Errorf("after Run: %v, want %v", err, errClosed)
 	}
 }
 
@@ -135,7 +135,7 @@ func TestSlots(t *testing.T) {
 	large := script("return new ArrayBuffer(9e7).byteLength")
 	large.Memory = MaxMemory
 	if got := do(p, large); got != "90000000" {
-		t.Error(got)
+		t.Errorf("%v, want 90000000", got)
 	}
 	var taken []func()
 	for _, tenant := range []string{"a", "b"} {
@@ -148,13 +148,13 @@ func TestSlots(t *testing.T) {
 	ctx, cancel := context.WithTimeoutCause(context.Background(), time.Millisecond, errors.New("no patience"))
 	defer cancel()
 	if _, err := p.Do(ctx, script("return 1")); err == nil || err.Error() != "no patience" {
-		t.Errorf("got %v", err)
+		t.Errorf("got %v, want an error and no patience", err)
 	}
 	for _, release := range taken {
 		release()
 	}
 	if got := do(p, script("return 1")); got != "1" {
-		t.Error(got)
+		t.Errorf("%v, want 1", got)
 	}
 }
 
@@ -168,7 +168,7 @@ func TestStartIsCancelled(t *testing.T) {
 		if child, err := startProcess(ctx, p.forker, "o", 1); err == nil {
 			child.kill()
 		} else if !errors.Is(err, cause) {
-			t.Error(err)
+			t.Errorf("%v, want %v", err, cause)
 		}
 	}
 }

@@ -29,7 +29,7 @@ func FuzzFrame(f *testing.F) {
 				switch {
 				case errors.Is(err, io.EOF):
 					if len(rest) != 0 {
-						t.Fatalf("the end, with %q left", rest)
+						t.Fatalf("the end, with %q left; want none", rest)
 					}
 				case errors.Is(err, io.ErrUnexpectedEOF):
 					if len(rest) == 0 {
@@ -41,7 +41,7 @@ func FuzzFrame(f *testing.F) {
 				return
 			}
 			if len(frame) > most {
-				t.Fatalf("%d bytes of at most %d", len(frame), most)
+				t.Fatalf("%d bytes of at most %d, want at most %v", len(frame), most, most)
 			}
 			if err := writeFrame(&again, frame); err != nil {
 				t.Fatal(err)

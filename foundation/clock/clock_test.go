@@ -68,14 +68,14 @@ func TestVirtualCallsInOrder(t *testing.T) {
 	at(5, "e")
 	advance(t, v, 3*time.Second)
 	if got.String() != "a b c d" {
-		t.Errorf("got %s", &got)
+		t.Errorf("got %s, want a b c d", &got)
 	}
 	if !v.Now().Equal(start.Add(3 * time.Second)) {
 		t.Errorf("the clock stands at %v", v.Now())
 	}
 	advance(t, v, time.Hour)
 	if got.String() != "a b c d e" {
-		t.Errorf("got %s", &got)
+		t.Errorf("got %s, want a b c d e", &got)
 	}
 }
 
@@ -91,7 +91,7 @@ func TestVirtualGoesThroughWhatIsPlannedOnTheWay(t *testing.T) {
 	v.At(start.Add(20*time.Second), again)
 	advance(t, v, time.Minute)
 	if got.String() != "00:20 00:40 01:00" {
-		t.Errorf("got %s", &got)
+		t.Errorf("got %s, want 00:20 00:40 01:00", &got)
 	}
 }
 
@@ -159,7 +159,7 @@ func TestVirtualWaitsForHolds(t *testing.T) {
 func TestVirtualRefusesToGoBack(t *testing.T) {
 	v := clock.NewVirtual(start)
 	if err := v.Advance(t.Context(), start.Add(-time.Second)); !errors.Is(err, clock.ErrBackwards) {
-		t.Errorf("got %v", err)
+		t.Errorf("got %v, want %v", err, clock.ErrBackwards)
 	}
 	if err := v.Advance(t.Context(), start); err != nil {
 		t.Errorf("standing still: %v", err)
@@ -176,7 +176,7 @@ func TestVirtualAdvanceEndsWithItsContext(t *testing.T) {
 		synctest.Wait()
 		cancel()
 		if err := <-ended; !errors.Is(err, context.Canceled) {
-			t.Errorf("got %v", err)
+			t.Errorf("got %v, want %v", err, context.Canceled)
 		}
 		release()
 		if err := v.Advance(ctx, start.Add(time.Hour)); !errors.Is(err, context.Canceled) || !v.Now().Equal(start) {
@@ -255,11 +255,11 @@ func TestReal(t *testing.T) {
 		done := make(chan time.Duration, 1)
 		c.At(begin.Add(time.Hour), func() { done <- c.Now().Sub(begin) })
 		if took := <-done; took != time.Hour {
-			t.Errorf("called after %v", took)
+			t.Errorf("called after %v, want %v", took, time.Hour)
 		}
 		c.At(begin, func() { done <- c.Now().Sub(begin) })
 		if took := <-done; took != time.Hour {
-			t.Errorf("what is due is called after %v", took)
+			t.Errorf("what is due is called after %v, want %v", took, time.Hour)
 		}
 	})
 }

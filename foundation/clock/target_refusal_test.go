@@ -21,7 +21,7 @@ func TestTargetRefusals(t *testing.T) {
 	} {
 		t.Run(fmt.Sprint(test.value), func(t *testing.T) {
 			if _, err := Target(test.value, time.Unix(0, 0)); err == nil || !strings.HasPrefix(err.Error(), test.want) {
-				t.Error(err)
+				t.Errorf("%v, want an error and %q at the start", err, test.want)
 			}
 		})
 	}

@@ -32,7 +32,7 @@ func TestTurns(t *testing.T) {
 	}
 	for i, n := range order {
 		if i != n {
-			t.Fatalf("order %v", order)
+			t.Fatalf("order %v, want %v", order, n)
 		}
 	}
 	if len(order) != 20 {
@@ -80,7 +80,7 @@ func TestNext(t *testing.T) {
 	v.At(time.UnixMilli(9), func() {})
 	v.At(time.UnixMilli(5), func() {})
 	if at, ok := v.Next(); !ok || at.UnixMilli() != 5 {
-		t.Errorf("next %s", at)
+		t.Errorf("next %s, want UnixMilli 5", at)
 	}
 	if err := v.Advance(t.Context(), time.UnixMilli(2)); err != nil {
 		t.Fatal(err)

@@ -17,7 +17,7 @@ func TestAt(t *testing.T) {
 		}
 		for j := range i {
 			if first[j] == id {
-				t.Errorf("%s came twice", id)
+				t.Errorf("%s came twice, want other than %v", id, id)
 			}
 		}
 	}
@@ -26,7 +26,7 @@ func TestAt(t *testing.T) {
 		a.At(at.Add(time.Duration(i)*time.Minute), "z")
 	}
 	if n := len(a.uses.past) + len(a.uses.present); n > 4 {
-		t.Errorf("%d counts are kept", n)
+		t.Errorf("%d counts are kept, want at most 4", n)
 	}
 	if chance := New(nil); chance.At(at, "x") != chance {
 		t.Error("a source of chance has streams")

@@ -71,11 +71,11 @@ func TestTokensUseAllLettersEvenly(t *testing.T) {
 		counts[letter]++
 	}
 	if len(counts) != 62 {
-		t.Fatalf("%d letters", len(counts))
+		t.Fatalf("%d letters, want 62", len(counts))
 	}
 	for letter, n := range counts {
 		if n < 800 || n > 1200 {
-			t.Errorf("%c came %d times of 1000", letter, n)
+			t.Errorf("%c came %d times of 1000, want at least 800 and at most 1200", letter, n)
 		}
 	}
 }

@@ -61,7 +61,7 @@ func TestPageErrors(t *testing.T) {
 			p := NewPage()
 			make(p)
 			if err := p.Write(&bytes.Buffer{}); err == nil || !strings.Contains(err.Error(), name) {
-				t.Errorf("got %v", err)
+				t.Errorf("got %v, want an error and %q in it", err, name)
 			}
 		})
 	}
@@ -89,7 +89,7 @@ func TestCounting(t *testing.T) {
 	all.Wait()
 	d := histogram.Distribution()
 	if counter.Value() != 8000 || gauge.Value() != 8000 || d.Counts[0] != 8000 || d.Sum != 8*time.Second {
-		t.Errorf("counted %d, %d, %v", counter.Value(), gauge.Value(), d)
+		t.Errorf("counted %d, %d, %v; want 8000, 8000, Counts 8000 and Sum %v", counter.Value(), gauge.Value(), d, 8*time.Second)
 	}
 	gauge.Set(3)
 	if gauge.Value() != 3 {
@@ -97,10 +97,10 @@ func TestCounting(t *testing.T) {
 	}
 	counters.Each(func(_, _ string, n int64) {
 		if n != 8000 {
-			t.Errorf("counted %d pairs", n)
+			t.Errorf("counted %d pairs, want 8000", n)
 		}
 	})
 	if n := testing.AllocsPerRun(100, count); n != 0 {
-		t.Errorf("counting allocates %v times", n)
+		t.Errorf("counting allocates %v times, want 0", n)
 	}
 }

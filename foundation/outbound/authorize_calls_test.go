@@ -43,7 +43,7 @@ func TestAuthorizersMaySend(t *testing.T) {
 		for _, under := range []context.Context{ctx, r.Context()} {
 			tokens++
 			if _, body := fetch(under, "/token"); body != "/token " {
-				t.Errorf("the token came with %q", body)
+				t.Errorf("the token came with %q, want /token ", body)
 			}
 		}
 		r.Header.Set("Authorization", "secret")
@@ -52,12 +52,12 @@ func TestAuthorizersMaySend(t *testing.T) {
 	})
 	response, body := fetch(ctx, "/data")
 	if body != "/data secret" || tokens != 2 {
-		t.Errorf("%q after %d requests for tokens", body, tokens)
+		t.Errorf("%q after %d requests for tokens, want /data secret and 2", body, tokens)
 	}
 	if list := hops.List(); len(list) != 1 || list[0].Status != 200 {
-		t.Errorf("recorded %+v", list)
+		t.Errorf("recorded %+v, want length 1 and Status 200", list)
 	}
 	if got := response.Request; got.Header.Get("Authorization") != "" || strings.Contains(got.URL.String(), "secret") {
-		t.Errorf("the answer shows %s %v", got.URL, got.Header)
+		t.Errorf("the answer shows %s %v, want Authorization nothing and no \"secret\"", got.URL, got.Header)
 	}
 }

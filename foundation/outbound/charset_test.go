@@ -64,6 +64,6 @@ func TestBodiesInOtherCharsets(t *testing.T) {
 		})
 	}
 	if got := BodyBytes("application/json; charset=windows-1252", map[string]any{"a": "日😀"}); string(got) != `{"a":"\u65e5\ud83d\ude00"}` {
-		t.Errorf("what a charset does not have: %s", got)
+		t.Errorf("what a charset does not have: %s, want %v", got, `{"a":"\u65e5\ud83d\ude00"}`)
 	}
 }

@@ -60,12 +60,12 @@ func TestRedirectsIntoClosedAddresses(t *testing.T) {
 			}
 			list := hops.List()
 			if len(list) != 2 || list[0].Status != status || !list[0].Sent || list[1].Sent {
-				t.Errorf("%d to %s: recorded %+v", status, to, list)
+				t.Errorf("%d to %s: recorded %+v, want length 2, Status %v, Sent and not Sent", status, to, list, status)
 			}
 		}
 	}
 	if n := target.accepted.Load(); n != 0 {
-		t.Errorf("%d connections reached the server", n)
+		t.Errorf("%d connections reached the server, want 0", n)
 	}
 }
 
@@ -86,7 +86,7 @@ func TestRedirectsElsewhere(t *testing.T) {
 		t.Run(to, func(t *testing.T) {
 			_, err := get(t, client, server.URL+"/?"+url.Values{"to": {to}}.Encode())
 			if err == nil || !strings.Contains(err.Error(), want) {
-				t.Errorf("got %v", err)
+				t.Errorf("got %v, want an error and %q in it", err, want)
 			}
 		})
 	}
@@ -100,11 +100,11 @@ func TestNumberOfRedirects(t *testing.T) {
 	})
 	hops, err := get(t, client, server.URL+"/5")
 	if err != nil || len(hops.List()) != 6 || hops.List()[5].Status != 200 {
-		t.Errorf("five: %v, %+v", err, hops.List())
+		t.Errorf("five: %v, %+v; want length 6 and Status 200", err, hops.List())
 	}
 	hops, err = get(t, client, server.URL+"/6")
 	if !errors.Is(err, ErrRedirects) || len(hops.List()) != 6 {
-		t.Errorf("six: %v, %+v", err, hops.List())
+		t.Errorf("six: %v, %+v; want %v and length 6", err, hops.List(), ErrRedirects)
 	}
 }
 
@@ -163,7 +163,7 @@ func TestHeadersAcrossRedirects(t *testing.T) {
 		t.Fatal(err)
 	}
 	if header := <-seen; header.Get("Authorization") != "" {
-		t.Errorf("a redirect chose the credentials: %v", header)
+		t.Errorf("a redirect chose the credentials: %v, want Authorization nothing", header)
 	}
 }
 
@@ -184,7 +184,7 @@ func TestSameHost(t *testing.T) {
 			a, _ := url.Parse(test.a)
 			b, _ := url.Parse(test.b)
 			if got := SameHost(a, b); got != test.want {
-				t.Errorf("%s, %s: %v", test.a, test.b, got)
+				t.Errorf("%s, %s: %v; want %v", test.a, test.b, got, test.want)
 			}
 		})
 	}
@@ -220,7 +220,7 @@ func TestHTTP2(t *testing.T) {
 	}
 	defer response.Body.Close()
 	if body, err := ReadAll(response.Body, 100); err != nil || string(body) != "HTTP/2.0" {
-		t.Errorf("%q, %v", body, err)
+		t.Errorf("%q, %v; want HTTP/2.0", body, err)
 	}
 
 	stranger := newLocalClient(t, Options{})
@@ -270,7 +270,7 @@ func TestReadAll(t *testing.T) {
 				t.Errorf("%d bytes, %v", len(data), err)
 			}
 			if used := after.TotalAlloc - before.TotalAlloc; used > 16*limit {
-				t.Errorf("%d bytes were allocated", used)
+				t.Errorf("%d bytes were allocated, want at most %v", used, 16*limit)
 			}
 		})
 	}
@@ -281,7 +281,7 @@ func TestLargeHeaders(t *testing.T) {
 		w.Header().Set("X", strings.Repeat("a", 2*MaxHeaderBytes))
 	})
 	if _, err := get(t, client, server.URL); !errors.Is(err, ErrHeaders) {
-		t.Errorf("got %v", err)
+		t.Errorf("got %v, want %v", err, ErrHeaders)
 	}
 }
 
@@ -312,7 +312,7 @@ func TestTimeouts(t *testing.T) {
 		defer cancel()
 		request, _ := http.NewRequestWithContext(ctx, http.MethodGet, server.URL, nil)
 		if _, err := client.Do(request); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("got %v", err)
+			t.Errorf("got %v, want %v", err, context.DeadlineExceeded)
 		}
 	})
 }
@@ -328,7 +328,7 @@ func TestErrorsHideTheAddress(t *testing.T) {
 	for _, host := range []string{address, "no.example", "10.0.0.1", "127.0.0.1:25"} {
 		hops, err := get(t, client, "http://"+host+"/path-secret?token=secret")
 		if err == nil || strings.Contains(err.Error(), "secret") {
-			t.Errorf("%s: %v", host, err)
+			t.Errorf("%s: %v, want an error and no \"secret\"", host, err)
 		}
 		if hops.Sent() {
 			t.Errorf("%s: something was sent", host)
@@ -355,7 +355,7 @@ func TestRecordedHosts(t *testing.T) {
 			_, hops := RecordHops(context.Background())
 			hops.begin(u)
 			if got := hops.List()[0].Host; got != want {
-				t.Errorf("%q", got)
+				t.Errorf("%q, want %v", got, want)
 			}
 		})
 	}

@@ -124,12 +124,12 @@ func TestEvidenceIsBounded(t *testing.T) {
 					t.Errorf("%T of %d bytes, want about %d", body, len(got), MaxEvidence)
 				}
 				if strings.Contains(got, "\uFFFD") || !strings.Contains(got, "ä") {
-					t.Errorf("the body %.80q is not whole characters with an ä", got)
+					t.Errorf("the body %.80q is not whole characters with an ä, want no \"�\" and \"ä\" in it", got)
 				}
 			})
 		}
 		if len(text) > 4*MaxEvidence {
-			t.Errorf("%d bytes are kept", len(text))
+			t.Errorf("%d bytes are kept, want at most %v", len(text), 4*MaxEvidence)
 		}
 	}
 }
@@ -144,6 +144,6 @@ func TestEvidenceIsText(t *testing.T) {
 	defer server.Close()
 	_, x := evidenceOf(t, server.URL, "application/octet-stream", "\xff\xfeknown-secret", true)
 	if x.Request.Body != "\uFFFD***" || x.Response.Body != "" {
-		t.Errorf("bodies %q and %q", x.Request.Body, x.Response.Body)
+		t.Errorf("bodies %q and %q, want �*** and nothing", x.Request.Body, x.Response.Body)
 	}
 }

@@ -134,14 +134,14 @@ func TestGuard(t *testing.T) {
 func TestRefusedError(t *testing.T) {
 	refused := newGuard(nil).check(netip.MustParseAddr("10.0.0.5"))
 	if got, want := refused.Error(), "10.0.0.5 is a private address; hint: --allow-net 10.0.0.5/32 opens it"; got != want {
-		t.Errorf("got %q", got)
+		t.Errorf("got %q, want %v", got, want)
 	}
 	refused.Host = "db.example"
 	if got := refused.Error(); !strings.HasPrefix(got, "db.example leads to 10.0.0.5, which is a private address; hint:") {
 		t.Errorf("got %q", got)
 	}
 	if got := newGuard(nil).check(netip.MustParseAddr("fd00::1")).Error(); !strings.Contains(got, "--allow-net fd00::1/128") {
-		t.Errorf("got %q", got)
+		t.Errorf("got %q, want \"--allow-net fd00::1/128\" in it", got)
 	}
 }
 

@@ -44,7 +44,7 @@ func TestSubstituteNetworkRefusesNothing(t *testing.T) {
 			t.Errorf("substitute network: %q, %v, want the host", got, err)
 		}
 		if _, err := ask(real); err == nil {
-			t.Errorf("%s: the real network accepted the request", host)
+			t.Errorf("%s: the real network accepted the request, want an error", host)
 		}
 		address := host
 		if !strings.Contains(host, ":") {

@@ -47,10 +47,10 @@ func TestNothingIsSentTwice(t *testing.T) {
 			cut.Store(true)
 			calls.Store(0)
 			if err := send(method, body); err == nil {
-				t.Errorf("%s %q: no error", method, body)
+				t.Errorf("%s %q: no error, want an error", method, body)
 			}
 			if n := calls.Load(); n != 1 {
-				t.Errorf("%s %q was sent %d times", method, body, n)
+				t.Errorf("%s %q was sent %d times, want 1", method, body, n)
 			}
 		}
 	}

@@ -17,16 +17,16 @@ func TestRetryAfter(t *testing.T) {
 	} {
 		t.Run(value, func(t *testing.T) {
 			if got := outbound.RetryAfter(http.Header{"Retry-After": {value}}, now); got != want {
-				t.Errorf("got %v", got)
+				t.Errorf("got %v, want %v", got, want)
 			}
 		})
 	}
 	header := http.Header{"Retry-After": {at(90 * time.Second)}}
 	if got := outbound.RetryAfter(header, time.Time{}); got != 0 {
-		t.Errorf("by no clock: %v", got)
+		t.Errorf("by no clock: %v, want 0", got)
 	}
 	header.Set("Date", at(60*time.Second))
 	if got := outbound.RetryAfter(header, now); got != 30*time.Second {
-		t.Errorf("by the server's clock: %v", got)
+		t.Errorf("by the server's clock: %v, want %v", got, 30*time.Second)
 	}
 }

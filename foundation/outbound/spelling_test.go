@@ -82,7 +82,7 @@ func get(t *testing.T, client *Client, address string) (*Hops, error) {
 func TestSpellings(t *testing.T) {
 	spellings := readSpellings(t)
 	if len(spellings) < 390 {
-		t.Fatalf("only %d spellings", len(spellings))
+		t.Fatalf("only %d spellings, want at least 390", len(spellings))
 	}
 	target := newTarget(t)
 	for _, resolved := range []*dns{
@@ -93,7 +93,7 @@ func TestSpellings(t *testing.T) {
 		for _, host := range spellings {
 			hops, err := get(t, client, "http://"+host+":"+target.port+"/")
 			if err == nil {
-				t.Errorf("%s: an answer came", host)
+				t.Errorf("%s: an answer came, want an error", host)
 			}
 			if hops.Sent() {
 				t.Errorf("%s: something was sent", host)
@@ -102,12 +102,12 @@ func TestSpellings(t *testing.T) {
 				continue
 			}
 			if _, err := client.DialContext(context.Background(), "tcp", net.JoinHostPort(strings.Trim(host, "[]"), target.port)); err == nil {
-				t.Errorf("%s: the dialer connected", host)
+				t.Errorf("%s: the dialer connected, want an error", host)
 			}
 		}
 	}
 	if n := target.accepted.Load(); n != 0 {
-		t.Errorf("%d connections reached the server", n)
+		t.Errorf("%d connections reached the server, want 0", n)
 	}
 
 	// The same server is reachable where the policy allows it.
@@ -116,7 +116,7 @@ func TestSpellings(t *testing.T) {
 		before := target.accepted.Load()
 		get(t, client, "http://"+host+":"+target.port+"/")
 		if target.accepted.Load() == before {
-			t.Errorf("%s: no connection although it is open", host)
+			t.Errorf("%s: no connection although it is open, want Load other than %v", host, before)
 		}
 	}
 }
@@ -133,7 +133,7 @@ func TestRefusalsAreTyped(t *testing.T) {
 			_, err := get(t, client, "http://"+host+"/?token=secret")
 			var refused *RefusedError
 			if !errors.As(err, &refused) || err.Error() != want {
-				t.Errorf("got %v", err)
+				t.Errorf("got %v, want %v", err, want)
 			}
 		})
 	}
@@ -170,7 +170,7 @@ func TestMixedAnswers(t *testing.T) {
 	}
 	defer conn.Close()
 	if host, _, _ := net.SplitHostPort(conn.RemoteAddr().String()); host != "127.0.0.1" {
-		t.Errorf("connected to %s", host)
+		t.Errorf("connected to %s, want 127.0.0.1", host)
 	}
 }
 
@@ -178,7 +178,7 @@ func TestOtherNetworks(t *testing.T) {
 	client := New(Options{Allow: prefixes("0.0.0.0/0", "::/0")})
 	for _, network := range []string{"udp", "unix", "ip", ""} {
 		if _, err := client.DialContext(context.Background(), network, "127.0.0.1:1"); err == nil {
-			t.Errorf("%q: connected", network)
+			t.Errorf("%q: connected, want an error", network)
 		}
 	}
 }

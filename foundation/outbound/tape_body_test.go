@@ -90,7 +90,7 @@ func TestAnswersOnATape(t *testing.T) {
 			}
 			got, _ := blueprint.Encode(list[0].Response.Body)
 			if string(got) != test.want || list[0].Response.Cut != test.cut {
-				t.Errorf("%s, cut %v", got, list[0].Response.Cut)
+				t.Errorf("%s, cut %v; want %v and %v", got, list[0].Response.Cut, test.want, test.cut)
 			}
 		})
 	}
@@ -107,6 +107,6 @@ func TestSomeRequestsAreNotTaped(t *testing.T) {
 	response.Body.Close()
 	NoteExchange(Unrecorded(ctx), blueprint.Exchange{})
 	if list, _ := tape.List(); len(list) != 0 {
-		t.Errorf("%+v", list)
+		t.Errorf("%+v, want none", list)
 	}
 }

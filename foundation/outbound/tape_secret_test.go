@@ -51,14 +51,14 @@ func TestWhatARequestHidesIsNotInItsAnswer(t *testing.T) {
 				t.Fatal(err)
 			}
 			if data, _ := io.ReadAll(response.Body); string(data) != test.response {
-				t.Errorf("the node read %s", data)
+				t.Errorf("the node read %s, want %v", data, test.response)
 			}
 			list, _ := tape.List()
 			if got := list[0].Response; got.Body != test.want || got.Headers["x-echo"] != test.want {
-				t.Errorf("%v, %v", got.Body, got.Headers)
+				t.Errorf("%v, %v; want %v and x-echo %v", got.Body, got.Headers, test.want, test.want)
 			}
 			if data, _ := blueprint.Encode(list[0].Request); strings.Contains(string(data), "hunter") {
-				t.Errorf("asked %s", data)
+				t.Errorf("asked %s, want no \"hunter\"", data)
 			}
 		})
 	}

@@ -56,12 +56,12 @@ func TestTapeHoldsRequestAndResponse(t *testing.T) {
 		t.Fatal(err)
 	}
 	if data, _ := io.ReadAll(response.Body); !strings.HasSuffix(string(data), "Bearer secret") {
-		t.Errorf("sent %s", data)
+		t.Errorf("sent %s, want \"Bearer secret\" at the end", data)
 	}
 	response.Body.Close()
 	got, _ := tape.List()
 	if len(got) != 2 {
-		t.Fatalf("%d exchanges: %+v", len(got), got)
+		t.Fatalf("%d exchanges: %+v, want 2", len(got), got)
 	}
 	sent, err := blueprint.Encode(got[1])
 	if err != nil {
@@ -74,10 +74,10 @@ func TestTapeHoldsRequestAndResponse(t *testing.T) {
 		t.Error(diff)
 	}
 	if got[0].Response == nil || got[0].Response.Status != 307 || strings.Contains(got[0].Request.URL, "pass") {
-		t.Errorf("the first hop: %+v", got[0])
+		t.Errorf("the first hop: %+v, want Response not nil, Status 307 and no \"pass\"", got[0])
 	}
 	if len(network.callers) != 2 || network.callers[0] != caller {
-		t.Errorf("the network was asked by %+v", network.callers)
+		t.Errorf("the network was asked by %+v, want length 2 and %v", network.callers, caller)
 	}
 }
 

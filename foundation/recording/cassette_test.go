@@ -55,10 +55,10 @@ func ask(p *Player, node, method, url, body string) (string, error) {
 func TestAPlayerAnswers(t *testing.T) {
 	p := NewPlayer(read(t))
 	if _, err := ask(p, "a", "POST", "https://x.example/2", ""); err == nil || err.Error() != "gone" {
-		t.Errorf("what had no answer: %v", err)
+		t.Errorf("what had no answer: %v, want an error and gone", err)
 	}
 	if got, err := ask(p, "a", "POST", "https://x.example/1?key=5", `{"n": 1.0, "token": "Bearer 7"}`); err != nil || got != `{"first":true}` {
-		t.Errorf("%s, %v", got, err)
+		t.Errorf("%s, %v; want {\"first\":true}", got, err)
 	}
 	if _, err := ask(p, "b", "GET", "https://x.example/3", ""); err != nil { // another node, the same request
 		t.Error(err)
@@ -89,10 +89,10 @@ func TestAPlayerAnswers(t *testing.T) {
 	}
 	want := `node "m": call MAIL smtp://mx.example:587 header subject: recorded "Hi", got "Ho"`
 	if found := p.Differences(); len(found) != 1 || found[0].String() != want {
-		t.Errorf("%v", found)
+		t.Errorf("%v, want length 1 and %v", found, want)
 	}
 	if _, err := ask(p, "a", "GET", "https://x.example/9", ""); err == nil || !strings.Contains(err.Error(), "no answer for GET https://x.example/9") {
-		t.Errorf("%v", err)
+		t.Errorf("%v, want an error and \"no answer for GET https://x.example/9\" in it", err)
 	}
 }
 
@@ -134,14 +134,14 @@ func TestWhatCountsAsTheSame(t *testing.T) {
 	} {
 		t.Run(test.recorded+" "+test.got, func(t *testing.T) {
 			if got := r.text(test.recorded, test.got); got != test.same {
-				t.Errorf("%s and %s: %t", test.recorded, test.got, got)
+				t.Errorf("%s and %s: %t, want %v", test.recorded, test.got, got, test.same)
 			}
 		})
 	}
 	for recorded, same := range map[json.Number]bool{"1893457800000": true, "1893457800": true, "1093457800": false, "5": false} {
 		t.Run(fmt.Sprint(recorded), func(t *testing.T) {
 			if got := r.Compare("a", "output", recorded, json.Number("1893457800123")); (len(got) == 0) != same {
-				t.Error(got)
+				t.Errorf("%v, want %v", got, same)
 			}
 		})
 	}
@@ -157,7 +157,7 @@ func TestBadCassettes(t *testing.T) {
 	} {
 		t.Run(text, func(t *testing.T) {
 			if _, err := ReadCassette([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
-				t.Error(err)
+				t.Errorf("%v, want an error and %q in it", err, want)
 			}
 		})
 	}
@@ -166,7 +166,7 @@ func TestBadCassettes(t *testing.T) {
 		t.Fatal(err)
 	}
 	if again, err := ReadCassette(data); err != nil || len(again.Exchanges) != 4 || again.Connections["c"].Type != blueprint.ConnectionHTTP {
-		t.Errorf("%v, %v", again, err)
+		t.Errorf("%v, %v; want length 4 and Type %v", again, err, blueprint.ConnectionHTTP)
 	}
 }
 
@@ -182,7 +182,7 @@ func TestTheSchemaFits(t *testing.T) {
 	}
 	good, _ := blueprint.Decode([]byte(tape))
 	if wrong := compiled.Validate(good); wrong != nil {
-		t.Error(wrong)
+		t.Errorf("%v, want nil", wrong)
 	}
 }
 

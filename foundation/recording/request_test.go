@@ -14,9 +14,9 @@ func TestAReleaseIsNoDifference(t *testing.T) {
 		}}
 	}
 	if found := (Rules{}).request("a", begin("0.1.0", "1"), begin("9.9.9", "1")); len(found) > 0 {
-		t.Error(found)
+		t.Errorf("%v, want none", found)
 	}
 	if found := (Rules{}).request("a", begin("0.1.0", "1"), begin("0.1.0", "2")); len(found) != 1 {
-		t.Error(found)
+		t.Errorf("%v, want length 1", found)
 	}
 }

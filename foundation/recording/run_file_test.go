@@ -92,7 +92,7 @@ func TestAFileHoldsTheRunAndNoSecret(t *testing.T) {
 		t.Errorf("what was read is written otherwise: %s", diff)
 	}
 	if x := read.Execution("o", "u"); x.ID != f.Run.ID || len(x.Outputs) != 3 || x.UpdatedAt != begun+5000 || x.TriggerID != "t" {
-		t.Errorf("%+v", x)
+		t.Errorf("%+v, want ID %v, length 3, UpdatedAt %v and TriggerID t", x, f.Run.ID, begun+5000)
 	}
 	if f := Make(source(t, false)); f.Cassette != nil {
 		t.Error("a run that was not recorded has a cassette")
@@ -114,7 +114,7 @@ func TestErrorsKeepHintAndGrant(t *testing.T) {
 	}{"step": {step.Hint, step.Grant}, "run": {f.Run.Error.Hint, f.Run.Error.Grant}} {
 		t.Run(name, func(t *testing.T) {
 			if !strings.HasPrefix(got.hint, "grant 1.2.0 at https://a.example/?token=") || strings.Contains(got.hint, "planted") {
-				t.Errorf("hint %q", got.hint)
+				t.Errorf("hint %q, want \"grant 1.2.0 at https://a.example/?token=\" at the start and no \"planted\"", got.hint)
 			}
 			g := got.grant
 			if g == nil || strings.Contains(g.Author.Email+g.Resource.Name, "planted") {
@@ -140,11 +140,11 @@ func TestTheTestOfARun(t *testing.T) {
 	for _, f := range files {
 		names = append(names, f.Name)
 		if strings.Contains(f.Content, "planted") {
-			t.Errorf("a secret is in %s", f.Content)
+			t.Errorf("a secret is in %s, want no \"planted\"", f.Content)
 		}
 	}
 	if want := []string{"bersicht-of-the-day.blueprint.yaml", "bersicht-of-the-day.test.yaml", "bersicht-of-the-day.cassette.json"}; !slices.Equal(names, want) {
-		t.Fatalf("%q", names)
+		t.Fatalf("%q, want %v", names, want)
 	}
 	if _, err := ReadCassette([]byte(files[2].Content)); err != nil {
 		t.Error(err)
@@ -167,7 +167,7 @@ func TestTheTestOfARun(t *testing.T) {
 	}
 	files, err = Make(source(t, false)).TestFiles(kinds)
 	if err != nil || len(files) != 2 || !strings.Contains(files[1].Content, "was not recorded") || !strings.Contains(files[1].Content, "\n      get:\n        output:") {
-		t.Errorf("%d files, %v, %s", len(files), err, files[1].Content)
+		t.Errorf("%d files, %v, %s; want 2, \"was not recorded\" in it and %q in it", len(files), err, files[1].Content, "\n      get:\n        output:")
 	}
 }
 
@@ -183,7 +183,7 @@ func TestWhatWasDrawnMayBeAnything(t *testing.T) {
 	steps := f.test("x", nil)["expect"].(map[string]any)["steps"]
 	got, _ := blueprint.Encode(steps)
 	if want := `{"die":{"output":{"$any":true},"status":"completed"},"say":{"output":{"also":{"$any":true},"other":"b","text":{"$any":true}},"status":"completed"}}`; string(got) != want {
-		t.Errorf("%s", got)
+		t.Errorf("%s, want %v", got, want)
 	}
 }
 
@@ -207,7 +207,7 @@ func TestBrokenFilesSayWhere(t *testing.T) {
 		t.Run(fmt.Sprintf("%.200s", test.is), func(t *testing.T) {
 			data := strings.Replace(string(good), test.was, test.is, 1)
 			if data == string(good) {
-				t.Fatalf("nothing changed: %s", test.was)
+				t.Fatalf("nothing changed: %s, want other than %v", test.was, string(good))
 			}
 			_, err := Parse([]byte(data))
 			var refused *blueprint.Error
@@ -217,10 +217,10 @@ func TestBrokenFilesSayWhere(t *testing.T) {
 		})
 	}
 	if _, err := Parse(append(good, '{')); blueprint.CodeOf(err) != blueprint.CodeBadRequest {
-		t.Error(err)
+		t.Errorf("%v, want %v", err, blueprint.CodeBadRequest)
 	}
 	if _, err := Parse(make([]byte, MaxSize+1)); blueprint.CodeOf(err) != blueprint.CodePayloadTooLarge {
-		t.Error(err)
+		t.Errorf("%v, want %v", err, blueprint.CodePayloadTooLarge)
 	}
 }
 

@@ -38,7 +38,7 @@ func TestCredentials(t *testing.T) {
 				t.Errorf("changed is %v, want %v", changed, want)
 			}
 			if after, _ := blueprint.Encode(given); string(after) != string(before) {
-				t.Errorf("the argument became %s", after)
+				t.Errorf("the argument became %s, want %v", after, string(before))
 			}
 		})
 	}

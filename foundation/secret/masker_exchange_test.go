@@ -111,7 +111,7 @@ func TestMaskerStepExchange(t *testing.T) {
 		t.Errorf("got the response %v, want none", got.Response)
 	}
 	if got := m.StepExchange(nil); got != nil {
-		t.Errorf("no exchange became %v", got)
+		t.Errorf("no exchange became %v, want nil", got)
 	}
 	if got := (*secret.Masker)(nil).StepExchange(x); got != x {
 		t.Errorf("the nil Masker returned %v, want its argument", got)

@@ -77,11 +77,11 @@ func TestMaskerBase64(t *testing.T) {
 			given := coding.EncodeToString([]byte(before + value + after))
 			got := m.Text(given)
 			if !strings.Contains(got, secret.Mask) {
-				t.Fatalf("%s with %q, %q, %q stayed", given, before, value, after)
+				t.Fatalf("%s with %q, %q, %q stayed; want %q in it", given, before, value, after, secret.Mask)
 			}
 			// What is left of the secret is at most its first and its last byte.
 			if left := len(given) - (len(got) - len(secret.Mask)); left < len(value)*4/3-3 {
-				t.Fatalf("only %d characters of %s are masked: %s", left, given, got)
+				t.Fatalf("only %d characters of %s are masked: %s, want at least %v", left, given, got, len(value)*4/3-3)
 			}
 		}
 	})
@@ -175,7 +175,7 @@ func TestMaskerWithoutSecrets(t *testing.T) {
 	for _, values := range [][]any{nil, {""}, {nil, false, json.Number("5")}, {map[string]any{}}} {
 		m := secret.NewMasker(values)
 		if m != nil {
-			t.Errorf("%v needs a masker", values)
+			t.Errorf("%v needs a masker, want nil", values)
 		}
 		if m.Text("text") != "text" || m.Value("text") != "text" {
 			t.Error("the nil masker masks")
@@ -186,6 +186,6 @@ func TestMaskerWithoutSecrets(t *testing.T) {
 // The longest of several secrets that begin alike is masked whole.
 func TestMaskerTakesTheLongest(t *testing.T) {
 	if got := secret.NewMasker([]any{"secret", "secret-longer"}).Text("secret-longer secret"); got != "*** ***" {
-		t.Errorf("got %s", got)
+		t.Errorf("got %s, want *** ***", got)
 	}
 }

@@ -131,7 +131,7 @@ func TestWhatARedactorRemembers(t *testing.T) {
 	r.Value(map[string]any{"password": "correct horse"})
 	const input = "abcdefgh hunter22 sunflower a b/cdef correct+horse yes"
 	if got := r.Masker().Text(input); got != "*** *** *** *** *** yes" {
-		t.Error(got)
+		t.Errorf("%v, want *** *** *** *** *** yes", got)
 	}
 	if new(Redactor).Masker() != nil {
 		t.Error("nothing was taken out")

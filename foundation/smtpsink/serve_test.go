@@ -79,7 +79,7 @@ func TestAMessageArrives(t *testing.T) {
 				return 250, ""
 			})
 			if want := "ada@example.com bo@example.org,cy@example.org Subject: Hi\r\n\r\n.dot\r\n"; err != nil || got != want {
-				t.Errorf("%v: %q", err, got)
+				t.Errorf("%v: %q, want %v", err, got, want)
 			}
 		})
 	}
@@ -89,7 +89,7 @@ func TestRefusalIsReported(t *testing.T) {
 	err := send(t, nil, nil, func(string, []string, []byte) (int, string) { return 554, "no\r\n250 spam" })
 	var reply *textproto.Error
 	if !errors.As(err, &reply) || reply.Code != 554 || reply.Msg != "no 250 spam" {
-		t.Errorf("%v", err)
+		t.Errorf("%v, want Code 554 and Msg no 250 spam", err)
 	}
 }
 

@@ -40,7 +40,7 @@ func TestForeignBlueprintIsNotAdopted(t *testing.T) {
 				f := &fake{have: []project.Deployed{test.have}}
 				plan := Compare([]project.Desired{file("A")}, have, o)
 				if got := plan.Conflicts() == 0; got != force || len(plan.Changes) != 1 || plan.Changes[0].ID != "theirs" {
-					t.Errorf("%s, force %v: %+v", test.name, force, plan.Changes)
+					t.Errorf("%s, force %v: %+v; want %v, length 1 and ID theirs", test.name, force, plan.Changes, force)
 				}
 				if err := plan.Apply(context.Background(), f, func(Change) error { return nil }); err != nil {
 					t.Fatal(err)
@@ -60,7 +60,7 @@ func TestPruneSparesWhatOthersMade(t *testing.T) {
 	for _, force := range []bool{false, true} {
 		change := leftOver("b.blueprint.yaml", &theirs, Options{Name: "flows", Prune: true, Force: force})
 		if change.Action != Delete || (change.Conflict == "") != force {
-			t.Errorf("force %v: %+v", force, change)
+			t.Errorf("force %v: %+v, want Action %v and %v", force, change, Delete, force)
 		}
 	}
 }

@@ -374,7 +374,7 @@ func TestApplyStops(t *testing.T) {
 		f.fails = 0
 		f.sync(t, second, options(true, false))
 		if got := text(f.sync(t, second, options(true, false))); got != "nothing to do" || len(f.have) != 2 {
-			t.Errorf("cut at %d: %d blueprints, left: %s", cut, len(f.have), got)
+			t.Errorf("cut at %d: %d blueprints, left: %s; want nothing to do and 2", cut, len(f.have), got)
 		}
 	}
 }

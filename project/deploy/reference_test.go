@@ -54,7 +54,7 @@ func TestWellformed(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := (project.Reference{Key: project.BlueprintKey, Name: name}).Wellformed(); got != want {
-				t.Errorf("%t", got)
+				t.Errorf("%t, want %v", got, want)
 			}
 		})
 	}
@@ -103,7 +103,7 @@ func TestFindDangling(t *testing.T) {
 				got = append(got, strings.TrimSuffix(d.File, ".blueprint.yaml")+": "+message)
 			}
 			if strings.Join(got, "; ") != c.want {
-				t.Errorf("%q", got)
+				t.Errorf("%q, want %v", got, c.want)
 			}
 		})
 	}
@@ -121,7 +121,7 @@ func TestReferencesAreMadeInOrder(t *testing.T) {
 		made = append(made, c.Path)
 	}
 	if got := strings.Join(made, " "); got != "z.blueprint.yaml sub/b.blueprint.yaml a.blueprint.yaml" {
-		t.Errorf("made %s", got)
+		t.Errorf("made %s, want z.blueprint.yaml sub/b.blueprint.yaml a.blueprint.yaml", got)
 	}
 	byTitle := map[string]*project.Deployed{}
 	for i := range f.have {
@@ -129,10 +129,10 @@ func TestReferencesAreMadeInOrder(t *testing.T) {
 	}
 	text := fmt.Sprint(byTitle["a.blueprint.yaml"].BlueprintMap, byTitle["a.blueprint.yaml"].Triggers[0].Config)
 	if !strings.Contains(text, "blueprintId:"+byTitle["sub/b.blueprint.yaml"].ID) || !strings.Contains(text, "blueprintId:"+byTitle["z.blueprint.yaml"].ID) || strings.Contains(text, "$") {
-		t.Errorf("stored %s", text)
+		t.Errorf("stored %s, want %q in it, %q in it and no \"$\"", text, "blueprintId:"+byTitle["sub/b.blueprint.yaml"].ID, "blueprintId:"+byTitle["z.blueprint.yaml"].ID)
 	}
 	if again := f.sync(t, files, options(true, false)); len(again.Changes) != 0 || len(again.quiet) != 0 {
-		t.Errorf("again: %v", again.Changes)
+		t.Errorf("again: %v, want none and none", again.Changes)
 	}
 
 	// A changed reference is reported by name; its target is created before it.
@@ -141,14 +141,14 @@ func TestReferencesAreMadeInOrder(t *testing.T) {
 	files = append(files, calling(t, "new.blueprint.yaml"))
 	p = f.sync(t, files, options(false, false))
 	if len(p.Changes) != 2 || p.Changes[0].Path != "new.blueprint.yaml" {
-		t.Fatalf("%+v", p.Changes)
+		t.Fatalf("%+v, want length 2 and Path new.blueprint.yaml", p.Changes)
 	}
 	want := `    ~ node n0: config.blueprintId: {"$blueprint":"sub/b.blueprint.yaml"} -> {"$blueprint":"new.blueprint.yaml"}`
 	if got := p.Changes[1].Lines()[1]; got != want {
-		t.Errorf("%s", got)
+		t.Errorf("%s, want %v", got, want)
 	}
 	if again := f.sync(t, files, options(true, false)); len(again.Changes) != 0 {
-		t.Errorf("again: %v", again.Changes)
+		t.Errorf("again: %v, want none", again.Changes)
 	}
 }
 

@@ -51,7 +51,7 @@ func TestVariablesOfAddressesAreHidden(t *testing.T) {
 	} {
 		t.Run(c.url, func(t *testing.T) {
 			if got := strings.Join(local.VariablesIn(nil, map[string]any{"url": c.url, "hosts": []any{"${HOST}"}}, lookup), " "); got != c.want {
-				t.Errorf("%q", got)
+				t.Errorf("%q, want %v", got, c.want)
 			}
 		})
 	}
@@ -138,7 +138,7 @@ func TestRecordedConnectionsHideVariables(t *testing.T) {
 	store := &local.Store{Given: given}
 	id := given.List[0].ID
 	if url := store.Recorded([]blueprint.UsedConnection{{ID: id}})[id].Config["url"]; url != "https://mcp.example/***/mcp" {
-		t.Error(url)
+		t.Errorf("%v, want https://mcp.example/***/mcp", url)
 	}
 }
 

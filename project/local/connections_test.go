@@ -156,7 +156,7 @@ func TestRunWithConnections(t *testing.T) {
 			}
 			var out bytes.Buffer
 			if code := run([]string{"blueprintd", "test", world.dir, "--replay"}, nil, &out, &out); code != 0 {
-				t.Errorf("played with %d: %s", code, &out)
+				t.Errorf("played with %d: %s, want 0", code, &out)
 			}
 		})
 	}

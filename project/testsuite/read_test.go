@@ -91,7 +91,7 @@ func TestTheSchemaFits(t *testing.T) {
 				t.Fatal(name, issues, err)
 			}
 			if wrong := compiled.Validate(f.Document.Value); wrong != nil {
-				t.Error(wrong)
+				t.Errorf("%v, want nil", wrong)
 			}
 		})
 	}
@@ -123,7 +123,7 @@ func FuzzRead(f *testing.F) {
 			data := written.Data
 			again, issues, err := Read(name, data, false)
 			if err != nil || len(issues) > 0 || len(again.Tests) != len(file.Tests) {
-				t.Fatalf("%q became %q: %v %v", text, data, issues, err)
+				t.Fatalf("%q became %q: %v %v, want none and length %v", text, data, issues, err, len(file.Tests))
 			}
 			for _, test := range again.Tests {
 				if !fits(expectations[test.Index], any(test.Expect)) {

@@ -85,14 +85,14 @@ func TestWatchRunsTestsAgain(t *testing.T) {
 	write("a.test.yaml", "blueprint: a.blueprint.yaml\ntests:\n  - name: a\n    expect: {status: completed, output: {text: one}}\n")
 	watching(t, folder, func(t *testing.T, later func() string) {
 		if got := later(); !strings.Contains(got, "1 passed") || strings.Count(got, "waiting for changes") != 1 {
-			t.Errorf("at first: %s", got)
+			t.Errorf("at first: %s, want \"1 passed\" in it and 1", got)
 		}
 		if got := later(); got != "" {
-			t.Errorf("nothing changed: %s", got)
+			t.Errorf("nothing changed: %s, want nothing", got)
 		}
 		write("a.blueprint.yaml", "title: A\nblueprint_map:\n  nodes:\n    - {id: a, type: template, title: A, config: {text: other}}\n")
 		if got := later(); !strings.Contains(got, `expected "one", got "other"`) || !strings.Contains(got, "1 failed") {
-			t.Errorf("after a change: %s", got)
+			t.Errorf("after a change: %s, want expected \"one\", got \"other\" in it and \"1 failed\" in it", got)
 		}
 	})
 }
@@ -101,7 +101,7 @@ func TestWatchRunsTestsAgain(t *testing.T) {
 func TestTestsAreTheSameEachTime(t *testing.T) {
 	list, bad := testsIn("../../testdata/blueprints", &heardBuffer{}).load([]string{"../../testdata/blueprints/order.test.yaml", "../../testdata/blueprints/reminder.test.yaml"})
 	if bad != nil || len(list) != 5 {
-		t.Fatalf("%d tests, bad: %v", len(list), bad)
+		t.Fatalf("%d tests, bad: %v; want nil and 5", len(list), bad)
 	}
 	for _, one := range list {
 		var first string

@@ -11,7 +11,7 @@ func written(t *testing.T, name, text, expect string) (string, bool, error) {
 	t.Helper()
 	f, issues, err := Read(name, []byte(text), true)
 	if err != nil || len(issues) > 0 {
-		t.Fatalf("%s: %v %v", text, issues, err)
+		t.Fatalf("%s: %v %v, want none", text, issues, err)
 	}
 	out, err := f.withExpectations([]byte(text), map[int]map[string]any{0: decoded(t, expect).(map[string]any)})
 	if err != nil {
@@ -74,12 +74,12 @@ func TestRewriteRefusesWhatIsShared(t *testing.T) {
 			text := "blueprint: a\ntests:\n" + test.text
 			f, issues, err := Read("a.test.yaml", []byte(text), true)
 			if err != nil || len(issues) > 0 {
-				t.Fatalf("%v %v", issues, err)
+				t.Fatalf("%v %v, want none", issues, err)
 			}
 			if out, err := f.withExpectations([]byte(text), map[int]map[string]any{test.index: {"status": "paused"}}); err == nil {
-				t.Errorf("%s became %s", name, out.Data)
+				t.Errorf("%s became %s, want an error", name, out.Data)
 			} else if !strings.Contains(err.Error(), "edit it yourself") {
-				t.Error(err)
+				t.Errorf("%v, want \"edit it yourself\" in it", err)
 			}
 		})
 	}
@@ -112,7 +112,7 @@ func TestMergedKeepsWhatFits(t *testing.T) {
 			}
 			m := &matching{}
 			if m.value(nil, out, decoded(t, test.got), false); len(m.found) > 0 {
-				t.Errorf("%s does not fit %s", data, test.got)
+				t.Errorf("%s does not fit %s, want none", data, test.got)
 			}
 		})
 	}

@@ -46,7 +46,7 @@ func TestAnInterruptedTestIsNotWritten(t *testing.T) {
 		t.Errorf("%+v", results[0])
 	}
 	if now, err := os.ReadFile(path); err != nil || string(now) != string(before) {
-		t.Errorf("%s %v", now, err)
+		t.Errorf("%s %v, want %v", now, err, string(before))
 	}
 }
 
@@ -60,10 +60,10 @@ func TestAFileThatWasChangedIsNotWritten(t *testing.T) {
 	write("t/a.test.yaml", "mine\n")
 	results := suite.runAll(t.Context(), cases)
 	if r := results[0]; r.Fault == nil || r.Updated || !strings.Contains(r.Fault.Error(), "it changed while the tests ran") {
-		t.Errorf("%+v", r)
+		t.Errorf("%+v, want Fault not nil, not Updated and \"it changed while the tests ran\" in it", r)
 	}
 	if now, err := os.ReadFile(path); err != nil || string(now) != "mine\n" {
-		t.Errorf("%s %v", now, err)
+		t.Errorf("%s %v, want %v", now, err, "mine\n")
 	}
 }
 
@@ -96,17 +96,17 @@ func TestWatchSeesWhatTestsName(t *testing.T) {
 	path := filepath.Join(folder, "t", "a.test.yaml")
 	watching(t, path, func(t *testing.T, later func() string) {
 		if got := later(); !strings.Contains(got, `expected "two", got "one"`) || strings.Count(got, "waiting for changes") != 1 {
-			t.Errorf("at first: %s", got)
+			t.Errorf("at first: %s, want expected \"two\", got \"one\" in it and 1", got)
 		}
 		write("b/a.blueprint.yaml", "title: A\nblueprint_map:\n  nodes:\n    - {id: a, type: template, title: A, config: {text: two }}\n")
 		if got := later(); !strings.Contains(got, "1 passed") {
-			t.Errorf("after a change elsewhere: %s", got)
+			t.Errorf("after a change elsewhere: %s, want \"1 passed\" in it", got)
 		}
 		if err := os.Remove(path); err != nil {
 			t.Fatal(err)
 		}
 		if got := later(); !strings.Contains(got, path+" cannot be read") || !strings.Contains(got, "hint: check the path") {
-			t.Errorf("without the file: %s", got)
+			t.Errorf("without the file: %s, want %q in it and \"hint: check the path\" in it", got, path+" cannot be read")
 		}
 	})
 }

@@ -79,7 +79,7 @@ func ask(t *testing.T, url, user, method, params string) string {
 	value, err := blueprint.Decode([]byte(answer))
 	object, _ := value.(map[string]any)
 	if err != nil || status != 200 || object["id"] == nil {
-		t.Fatalf("%d %s", status, answer)
+		t.Fatalf("%d %s, want 200 and id not nil", status, answer)
 	}
 	delete(object, "id")
 	delete(object, "jsonrpc")
@@ -119,10 +119,10 @@ func TestListOfTools(t *testing.T) {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 	if got := ask(t, url, "cid", "tools/list", `{}`); !strings.Contains(got, `"tools":[]`) {
-		t.Errorf("got %s", got)
+		t.Errorf("got %s, want \"tools\":[] in it", got)
 	}
 	if got := ask(t, url, "lost", "tools/list", `{}`); got != `{"error":{"code":-32603,"message":"internal error"}}` {
-		t.Errorf("got %s", got)
+		t.Errorf("got %s, want {\"error\":{\"code\":-32603,\"message\":\"internal error\"}}", got)
 	}
 	for i := range 1200 {
 		d.published["many"] = append(d.published["many"], Published{ID: "x", Name: fmt.Sprintf("t-%d", i+1), Title: "T"})
@@ -141,11 +141,11 @@ func TestListOfTools(t *testing.T) {
 		t.Errorf("got %v, want too_large", err)
 	}
 	if got := ask(t, url, "many", "tools/list", `{"cursor":"1199"}`); !strings.Contains(got, `"name":"t-1200"`) || strings.Contains(got, "nextCursor") {
-		t.Errorf("got %s", got)
+		t.Errorf("got %s, want \"name\":\"t-1200\" in it and no \"nextCursor\"", got)
 	}
 	for _, cursor := range []string{"x", "-1"} {
 		if got := ask(t, url, "ann", "tools/list", `{"cursor":"`+cursor+`"}`); !strings.Contains(got, "-32602") {
-			t.Errorf("cursor %s: %s", cursor, got)
+			t.Errorf("cursor %s: %s, want \"-32602\" in it", cursor, got)
 		}
 	}
 }
@@ -189,14 +189,14 @@ func TestCalls(t *testing.T) {
 				want = nil
 			}
 			if !slices.Equal(d.got, want) {
-				t.Errorf("called %q", d.got)
+				t.Errorf("called %q, want %v", d.got, want)
 			}
 		})
 	}
 	d.outcome, d.err, d.got = run("completed", `1`), nil, nil
 	ask(t, url, "ann", "tools/call", `{"name":"do-it"}`)
 	if !slices.Equal(d.got, []string{`ann 1 {} seen`}) {
-		t.Errorf("called %q", d.got)
+		t.Errorf("called %q, want %v", d.got, []string{`ann 1 {} seen`})
 	}
 }
 
@@ -240,7 +240,7 @@ func TestRefusedRequests(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			status, answer := send(t, url, "ann", test.method, test.body)
 			if status != test.status || !strings.Contains(answer, test.part) {
-				t.Errorf("%d %s", status, answer)
+				t.Errorf("%d %s, want %v and %q in it", status, answer, test.status, test.part)
 			}
 		})
 	}

@@ -11,7 +11,7 @@ func TestAbortsAreWanted(t *testing.T) {
 	for value, want := range map[any]bool{http.ErrAbortHandler: true, "a crash": false} {
 		t.Run(fmt.Sprint(value), func(t *testing.T) {
 			if got := aborts(protect(func() error { panic(value) })); got != want {
-				t.Error(got)
+				t.Errorf("%v, want %v", got, want)
 			}
 		})
 	}

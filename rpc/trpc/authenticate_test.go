@@ -62,7 +62,7 @@ func TestOriginOf(t *testing.T) {
 				}
 			}
 			if logged := strings.Count(logs.String(), "proxy sends no X-Forwarded-For"); logged != map[bool]int{true: 1}[test.silent] {
-				t.Errorf("%s for %q is logged %d times", test.remote, test.forwarded, logged)
+				t.Errorf("%s for %q is logged %d times, want %v", test.remote, test.forwarded, logged, map[bool]int{true: 1}[test.silent])
 			}
 		})
 	}
@@ -71,7 +71,7 @@ func TestOriginOf(t *testing.T) {
 func TestVisitorsAgentIsShortText(t *testing.T) {
 	caller := &Caller{Request: &http.Request{Header: http.Header{"User-Agent": {"a\x00b\xffc\n" + strings.Repeat("é", 400)}}}}
 	if got := caller.SignInClient().Agent; got != "abc"+strings.Repeat("é", maxAgent-3) {
-		t.Errorf("got %q", got)
+		t.Errorf("got %q, want %v", got, "abc"+strings.Repeat("é", maxAgent-3))
 	}
 }
 
@@ -121,7 +121,7 @@ func TestAdmitComesFirst(t *testing.T) {
 			t.Errorf("%s: %d %s", head, answer.status, answer.body)
 		}
 		if answer := s.raw(t, head+"\nAuthorization: Bearer good", ""); answer.status >= 300 {
-			t.Errorf("%s without an origin: %d %s", head, answer.status, answer.body)
+			t.Errorf("%s without an origin: %d %s, want less than 300", head, answer.status, answer.body)
 		}
 	}
 	plain := s.handler.Authenticated(blueprint.ScopeRead, func(w http.ResponseWriter, _ *http.Request, _ *Caller) error {
@@ -140,7 +140,7 @@ func TestAdmitComesFirst(t *testing.T) {
 				r.Header.Set("Origin", origin)
 			}
 			if plain.ServeHTTP(w, r); w.Code != want {
-				t.Errorf("plain route for %q: %d", origin, w.Code)
+				t.Errorf("plain route for %q: %d, want %v", origin, w.Code, want)
 			}
 		})
 	}

@@ -78,7 +78,7 @@ func TestBatches(t *testing.T) {
 				t.Errorf("got  %d %s\nwant %d %s", got.status, got.body, test.status, test.want)
 			}
 			if kind := got.header.Get("Content-Type"); kind != "application/json" {
-				t.Errorf("Content-Type %q", kind)
+				t.Errorf("Content-Type %q, want application/json", kind)
 			}
 		})
 	}
@@ -105,10 +105,10 @@ func TestBatchHeaders(t *testing.T) {
 	input := url.QueryEscape(`{"0":{"json":{"code":"SERVICE_UNAVAILABLE","retryMs":3500}},"1":{"json":{"code":"TOO_MANY_REQUESTS","retryMs":500}},"2":{"json":{"code":"CONFLICT"}}}`)
 	got := s.raw(t, "GET /api/trpc/test.fail,test.fail,test.fail?batch=1&input="+input+withKey, "")
 	if wait := got.header.Get("Retry-After"); got.status != 207 || wait != "4" {
-		t.Errorf("status %d, Retry-After %q", got.status, wait)
+		t.Errorf("status %d, Retry-After %q; want 207 and 4", got.status, wait)
 	}
 	got = s.raw(t, "POST /api/trpc/test.login,test.login?batch=1"+withJSON, "{}")
 	if cookies := got.header.Values("Set-Cookie"); len(cookies) != 2 {
-		t.Errorf("cookies %q", cookies)
+		t.Errorf("cookies %q, want length 2", cookies)
 	}
 }

@@ -53,7 +53,7 @@ func FuzzEnvelope(f *testing.F) {
 func refusedWell(t *testing.T, err error) {
 	t.Helper()
 	if blueprint.CodeOf(err) != blueprint.CodeBadRequest || err.Error() == "" {
-		t.Errorf("refused with %s: %v", blueprint.CodeOf(err), err)
+		t.Errorf("refused with %s: %v, want %v and not empty", blueprint.CodeOf(err), err, blueprint.CodeBadRequest)
 	}
 }
 
@@ -103,7 +103,7 @@ func checkProtocol(t *testing.T, got *httptest.ResponseRecorder) {
 	case got.Code == http.StatusNoContent:
 	case kind == "text/event-stream":
 		if !strings.HasPrefix(text, "event: connected\n") {
-			t.Errorf("events: %q", text)
+			t.Errorf("events: %q, want %q at the start", text, "event: connected\n")
 		}
 	case kind != "application/json":
 		t.Errorf("content type %q", kind)

@@ -22,7 +22,7 @@ func TestNewHandler(t *testing.T) {
 	}
 	for i, procedure := range handler.Procedures() {
 		if procedure.Name != names[i] || procedure.Input == nil || procedure.Output == nil {
-			t.Errorf("listed as %+v", procedure)
+			t.Errorf("listed as %+v, want Name %v, Input not nil and Output not nil", procedure, names[i])
 		}
 	}
 	mustPanic(t, "two procedures named", func() {
@@ -50,7 +50,7 @@ func TestServes(t *testing.T) {
 	} {
 		t.Run(path, func(t *testing.T) {
 			if got := handler.Serves(httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil)); got != want {
-				t.Error(got)
+				t.Errorf("%v, want %v", got, want)
 			}
 		})
 	}
@@ -69,7 +69,7 @@ func TestAnotherRootAndToken(t *testing.T) {
 	})
 	got := s.raw(t, "GET /app/trpc/test.whoami\nCookie: session=good", "")
 	if want := wireData(`{"key":"key-1","user":"user-1","via":"dashboard"}`); got.body != want {
-		t.Errorf("got %s", got.body)
+		t.Errorf("got %s, want %v", got.body, want)
 	}
 	if got := s.raw(t, "GET /app/trpc/test.whoami"+withKey, ""); got.status != 401 {
 		t.Errorf("a key where a cookie is wanted: %d", got.status)
@@ -91,7 +91,7 @@ func TestRefusedBodies(t *testing.T) {
 	s := newTestServer(t, func(o *Options) { o.MaxBody = 1 << 20 })
 	got := s.raw(t, "POST /api/trpc/test.store\nExpect: 100-continue\nContent-Length: 9999999\nContent-Type: application/json", "")
 	if got.status != 401 {
-		t.Errorf("without a key: %d", got.status)
+		t.Errorf("without a key: %d, want 401", got.status)
 	}
 	large := strings.Repeat(" ", 2<<20)
 	for _, test := range []struct {
@@ -100,7 +100,7 @@ func TestRefusedBodies(t *testing.T) {
 	}{{"", 401}, {withKey, 413}} {
 		t.Run(test.key, func(t *testing.T) {
 			if got := s.raw(t, "POST /api/trpc/test.store"+test.key+withJSON, large); got.status != test.status {
-				t.Errorf("%d", got.status)
+				t.Errorf("%d, want %v", got.status, test.status)
 			}
 		})
 	}
@@ -115,7 +115,7 @@ func TestRefusedBodies(t *testing.T) {
 	}
 	defer response.Body.Close()
 	if response.StatusCode != 413 {
-		t.Errorf("of unknown length: %d", response.StatusCode)
+		t.Errorf("of unknown length: %d, want 413", response.StatusCode)
 	}
 }
 
@@ -139,12 +139,12 @@ func TestBodiesThatNeverArrive(t *testing.T) {
 			recorder := httptest.NewRecorder()
 			s.handler.ServeHTTP(recorder, request)
 			if recorder.Body.String() != test.want {
-				t.Errorf("%v: got %s", test.err, recorder.Body)
+				t.Errorf("%v: got %s, want %v", test.err, recorder.Body, test.want)
 			}
 		})
 	}
 	if s.logs.String() != "" {
-		t.Errorf("logged %s", s.logs)
+		t.Errorf("logged %s, want nothing", s.logs)
 	}
 }
 
@@ -158,6 +158,6 @@ func TestCallersThatLeave(t *testing.T) {
 	recorder := httptest.NewRecorder()
 	s.handler.ServeHTTP(recorder, request)
 	if want := wireError("the client disconnected", blueprint.CodeClientClosed, "test.break"); recorder.Body.String() != want || strings.Contains(s.logs.String(), "level=ERROR") {
-		t.Errorf("got %d %s, logged %s", recorder.Code, recorder.Body, s.logs)
+		t.Errorf("got %d %s, logged %s; want %v and no \"level=ERROR\"", recorder.Code, recorder.Body, s.logs, want)
 	}
 }

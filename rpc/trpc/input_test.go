@@ -67,7 +67,7 @@ func decodeInto[T any](t *testing.T, envelope string) (T, []blueprint.Issue, str
 	}
 	var refused *blueprint.Error
 	if !errors.As(err, &refused) || refused.Code != blueprint.CodeBadRequest {
-		t.Fatalf("%s: %v", envelope, err)
+		t.Fatalf("%s: %v, want Code %v", envelope, err, blueprint.CodeBadRequest)
 	}
 	return value, refused.Issues, refused.Message
 }
@@ -125,7 +125,7 @@ func TestInputFaults(t *testing.T) {
 				t.Errorf("%s\ngot  %s\nwant %s", test.json, message, test.want)
 			}
 			if len(issues) != strings.Count(test.want, "; ")+1 {
-				t.Errorf("%d issues", len(issues))
+				t.Errorf("%d issues, want %v", len(issues), strings.Count(test.want, "; ")+1)
 			}
 		})
 	}
@@ -137,19 +137,19 @@ func TestInputRulesTogether(t *testing.T) {
 		ID string `json:"id" check:"uuid,enum=6B1F0C5E-8A6D-4C1E-9F33-2D5B7A90C412"`
 	}
 	if got, _, message := decodeInto[upper](t, `{"json":{"id":"6B1F0C5E-8a6d-4c1e-9f33-2d5b7a90c412"}}`); message != "" || got.ID != "6b1f0c5e-8a6d-4c1e-9f33-2d5b7a90c412" {
-		t.Errorf("%q %s", got.ID, message)
+		t.Errorf("%q %s, want nothing and 6b1f0c5e-8a6d-4c1e-9f33-2d5b7a90c412", got.ID, message)
 	}
 	type input struct {
 		ID string `json:"id" check:"uuid,enum=6b1f0c5e-8a6d-4c1e-9f33-2d5b7a90c412"`
 	}
 	if got, _, message := decodeInto[input](t, `{"json":{"id":"6B1F0C5E-8a6d-4c1e-9f33-2d5b7a90c412"}}`); message != "" || got.ID != "6b1f0c5e-8a6d-4c1e-9f33-2d5b7a90c412" {
-		t.Errorf("%q %s", got.ID, message)
+		t.Errorf("%q %s, want nothing and 6b1f0c5e-8a6d-4c1e-9f33-2d5b7a90c412", got.ID, message)
 	}
 	if _, _, message := decodeInto[input](t, `{"json":{"id":"00000000-8a6d-4c1e-9f33-2d5b7a90c412"}}`); message != "id: must be one of 6b1f0c5e-8a6d-4c1e-9f33-2d5b7a90c412" {
-		t.Error(message)
+		t.Errorf("%v, want id: must be one of 6b1f0c5e-8a6d-4c1e-9f33-2d5b7a90c412", message)
 	}
 	if _, _, message := decodeInto[input](t, `{"json":{"id":"x"}}`); message != "id: must be a UUID" {
-		t.Error(message)
+		t.Errorf("%v, want id: must be a UUID", message)
 	}
 }
 
@@ -161,7 +161,7 @@ func TestInputNulls(t *testing.T) {
 	}
 	absent, _, message := decodeInto[input](t, `{"json":{"title":"abc","must":false}}`)
 	if message != "" {
-		t.Fatal(message)
+		t.Fatalf("%v, want nothing", message)
 	}
 	given, _, message := decodeInto[input](t, `{"json":{"title":"abc","must":false,"kind":null,"id":null,"on":null,"rating":null,"small":null,"exact":null,"tags":null,"any":null,"tree":null,
 		"list":null,"counts":null,"node":null,"nodes":null,"maybe":null,"sure":null,"parent":null,"extra":null,"lists":null,"levels":null,"limit":null,"offset":null}}`)
@@ -169,7 +169,7 @@ func TestInputNulls(t *testing.T) {
 		t.Errorf("%s\ngot  %+v\nwant %+v", message, given, absent)
 	}
 	if _, _, message := decodeInto[input](t, `{"json":{"title":null,"must":null}}`); message != "title: must be a string; must: required" {
-		t.Error(message)
+		t.Errorf("%v, want title: must be a string; must: required", message)
 	}
 }
 
@@ -226,19 +226,19 @@ func TestInputValues(t *testing.T) {
 func TestInputAsAWhole(t *testing.T) {
 	for _, envelope := range []string{"", `{}`, `5`, `{"json":{}}`, `{"json":{"x":1}}`} {
 		if _, _, message := decodeInto[struct{}](t, envelope); message != "" {
-			t.Errorf("%q: %s", envelope, message)
+			t.Errorf("%q: %s, want nothing", envelope, message)
 		}
 		if got, _, message := decodeInto[testPaging](t, envelope); message != "" || got.Limit != 20 {
-			t.Errorf("%q: %+v %s", envelope, got, message)
+			t.Errorf("%q: %+v %s, want nothing and Limit 20", envelope, got, message)
 		}
 	}
 	for _, envelope := range []string{`{"json":null}`, `{"json":[]}`} {
 		if _, _, message := decodeInto[struct{}](t, envelope); message != "input: must be an object" {
-			t.Errorf("%q: %s", envelope, message)
+			t.Errorf("%q: %s, want input: must be an object", envelope, message)
 		}
 	}
 	if got, _, _ := decodeInto[any](t, ""); got != nil {
-		t.Errorf("nothing became %v", got)
+		t.Errorf("nothing became %v, want nil", got)
 	}
 }
 
@@ -247,7 +247,7 @@ func TestIssuesAreBounded(t *testing.T) {
 		Tags []string `json:"tags"`
 	}](t, `{"json":{"tags":[`+strings.Repeat("1,", 5000)+`1]}}`)
 	if len(issues) != maxIssues {
-		t.Errorf("%d issues", len(issues))
+		t.Errorf("%d issues, want %v", len(issues), maxIssues)
 	}
 }
 
@@ -265,7 +265,7 @@ func TestParseInteger(t *testing.T) {
 	} {
 		t.Run(test.text, func(t *testing.T) {
 			if value, whole := parseInteger(test.text); value != test.value || whole != test.whole {
-				t.Errorf("%d, %v", value, whole)
+				t.Errorf("%d, %v; want %v and %v", value, whole, test.value, test.whole)
 			}
 		})
 	}
@@ -276,7 +276,7 @@ func TestParseInteger(t *testing.T) {
 			if _, _, message := decodeInto[struct {
 				N int64 `json:"n"`
 			}](t, `{"json":{"n":`+test.json+`}}`); message != test.want {
-				t.Errorf("%q", message)
+				t.Errorf("%q, want %v", message, test.want)
 			}
 		})
 	}

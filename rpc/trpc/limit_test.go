@@ -58,7 +58,7 @@ func TestLimitKey(t *testing.T) {
 	} {
 		t.Run(want, func(t *testing.T) {
 			if got := limitKey(principal); got != want {
-				t.Errorf("%+v: %q", principal, got)
+				t.Errorf("%+v: %q, want %v", principal, got, want)
 			}
 		})
 	}
@@ -82,7 +82,7 @@ func TestLimiterForgetsIdleKeys(t *testing.T) {
 		advance(t, now, time.Second/100) // a key is idle again after a hundred others
 	}
 	if held := len(limiter.buckets); held > sweepFrom {
-		t.Errorf("%d buckets are held", held)
+		t.Errorf("%d buckets are held, want at most %v", held, sweepFrom)
 	}
 }
 

@@ -55,12 +55,12 @@ func TestPlainRoutes(t *testing.T) {
 		t.Run(test.path+" "+test.key, func(t *testing.T) {
 			got := call(unlimited, test.path, test.key)
 			if got.Code != test.status || got.Body.String() != test.want {
-				t.Errorf("%s as %s: got %d %s", test.path, test.key, got.Code, got.Body)
+				t.Errorf("%s as %s: got %d %s, want %v and %v", test.path, test.key, got.Code, got.Body, test.status, test.want)
 			}
 		})
 	}
 	if got := call(unlimited, "/busy", "good").Header().Get("Retry-After"); got != "2" {
-		t.Errorf("Retry-After is %q", got)
+		t.Errorf("Retry-After is %q, want 2", got)
 	}
 	for i, want := range []int{200, 200, 429} {
 		if got := call(limited, "/", "good"); got.Code != want || want == 429 && got.Header().Get("Retry-After") != "1" {
@@ -68,7 +68,7 @@ func TestPlainRoutes(t *testing.T) {
 		}
 	}
 	if got := s.raw(t, "GET /api/trpc/test.list"+withKey, "").status; got != 429 {
-		t.Errorf("procedures have a limit of their own: %d", got)
+		t.Errorf("procedures have a limit of their own: %d, want 429", got)
 	}
 }
 
@@ -88,7 +88,7 @@ func TestHalfAnAnswerIsCutOff(t *testing.T) {
 			handler.ServeHTTP(httptest.NewRecorder(), request)
 		}()
 		if aborted != http.ErrAbortHandler {
-			t.Errorf("panicked with %v", aborted)
+			t.Errorf("panicked with %v, want %v", aborted, http.ErrAbortHandler)
 		}
 	}
 }
@@ -106,7 +106,7 @@ func TestPlainRoutesFlush(t *testing.T) {
 	recorder := httptest.NewRecorder()
 	handler.ServeHTTP(recorder, request)
 	if !recorder.Flushed || recorder.Body.String() != "half" {
-		t.Errorf("got %+v", recorder)
+		t.Errorf("got %+v, want Flushed and half", recorder)
 	}
 }
 
@@ -116,7 +116,7 @@ func TestWritePlainError(t *testing.T) {
 	request := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/files/1", nil)
 	s.handler.WritePlainError(recorder, request, errors.New("disk gone"))
 	if recorder.Code != 500 || strings.Contains(recorder.Body.String(), "disk") || !strings.Contains(s.logs.String(), "disk gone") {
-		t.Errorf("got %d %s, logged %s", recorder.Code, recorder.Body, s.logs)
+		t.Errorf("got %d %s, logged %s; want 500, no \"disk\" and \"disk gone\" in it", recorder.Code, recorder.Body, s.logs)
 	}
 }
 
@@ -147,7 +147,7 @@ func TestOrigins(t *testing.T) {
 			got := test.server.raw(t, test.head, "")
 			header := got.header
 			if got.status != test.status || header.Get("Access-Control-Allow-Origin") != test.allow || header.Get("Access-Control-Allow-Headers") != test.header {
-				t.Errorf("got %d %v", got.status, header)
+				t.Errorf("got %d %v, want %v, Access-Control-Allow-Origin %v and Access-Control-Allow-Headers %v", got.status, header, test.status, test.allow, test.header)
 			}
 			if test.server != off && header.Get("Vary") != "Origin" {
 				t.Errorf("Vary is %q", header.Values("Vary"))

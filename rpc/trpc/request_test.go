@@ -31,7 +31,7 @@ func TestParameter(t *testing.T) {
 	} {
 		t.Run(test.query, func(t *testing.T) {
 			if value, present := parameter(test.query, "input"); value != test.value || present != test.present {
-				t.Errorf("%q, %v", value, present)
+				t.Errorf("%q, %v; want %v and %v", value, present, test.value, test.present)
 			}
 		})
 	}
@@ -59,7 +59,7 @@ func TestProcedurePath(t *testing.T) {
 			}
 			path, err := procedurePath(&http.Request{URL: address}, "/api/trpc")
 			if path != test.want || (err == nil) != test.ok {
-				t.Errorf("%q, %v", path, err)
+				t.Errorf("%q, %v; want %v and %v", path, err, test.want, test.ok)
 			}
 		})
 	}
@@ -92,7 +92,7 @@ func FuzzQuery(f *testing.F) {
 			t.Fatalf("%q: %v", path, err)
 		}
 		if len(procedure) > len(path) {
-			t.Fatalf("%q names %q", path, procedure)
+			t.Fatalf("%q names %q, want length at most %v", path, procedure, len(path))
 		}
 	})
 }

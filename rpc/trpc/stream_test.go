@@ -56,7 +56,7 @@ func TestLinesComeAsCallsEnd(t *testing.T) {
 	input := url.QueryEscape(`{"0":{"json":{"name":"a"}},"1":{"json":{"name":"b"}},"2":{"json":{"name":"c"}},"3":{"json":{}}}`)
 	response, line := s.open(t, t.Context(), "/api/trpc/test.gate,test.gate,test.gate,test.gate?batch=1&input="+input, keyHeader("Trpc-Accept", "application/jsonl"))
 	if response.StatusCode != 200 || response.Header.Get("Content-Type") != "application/json" || response.Header.Get("Vary") != "trpc-accept, accept" {
-		t.Errorf("answered %d %v", response.StatusCode, response.Header)
+		t.Errorf("answered %d %v, want 200, Content-Type application/json and Vary trpc-accept, accept", response.StatusCode, response.Header)
 	}
 	expect := func(want string) {
 		t.Helper()
@@ -117,11 +117,11 @@ func TestLinesEndWithTheirClient(t *testing.T) {
 	<-s.entered
 	leave()
 	if err := <-s.left; !errors.Is(err, context.Canceled) {
-		t.Errorf("the call ended with %v", err)
+		t.Errorf("the call ended with %v, want %v", err, context.Canceled)
 	}
 	s.Close() // waits for the handler
 	if strings.Contains(s.logs.String(), "level=ERROR") {
-		t.Errorf("logged %s", s.logs)
+		t.Errorf("logged %s, want no \"level=ERROR\"", s.logs)
 	}
 }
 
@@ -173,7 +173,7 @@ func TestSubscriptions(t *testing.T) {
 			for name, want := range map[string]string{"Content-Type": "text/event-stream", "Cache-Control": "no-cache, no-transform", "X-Accel-Buffering": "no"} {
 				t.Run(name, func(t *testing.T) {
 					if value := got.header.Get(name); value != want {
-						t.Errorf("%s is %q", name, value)
+						t.Errorf("%s is %q, want %v", name, value, want)
 					}
 				})
 			}
@@ -190,7 +190,7 @@ func TestSubscriptions(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			if got := s.raw(t, test.head, ""); got.status != test.status || got.body != test.want {
-				t.Errorf("got %d %s", got.status, got.body)
+				t.Errorf("got %d %s, want %v and %v", got.status, got.body, test.status, test.want)
 			}
 		})
 	}
@@ -207,11 +207,11 @@ func TestSubscriptionPings(t *testing.T) {
 	}
 	leave()
 	if err := <-s.left; !errors.Is(err, context.Canceled) {
-		t.Errorf("the procedure ended with %v", err)
+		t.Errorf("the procedure ended with %v, want %v", err, context.Canceled)
 	}
 	s.Close()
 	if strings.Contains(s.logs.String(), "level=ERROR") {
-		t.Errorf("logged %s", s.logs)
+		t.Errorf("logged %s, want no \"level=ERROR\"", s.logs)
 	}
 }
 
@@ -229,7 +229,7 @@ func TestSubscriptionsEndWhenDraining(t *testing.T) {
 		t.Errorf("got  %q\nwant %q", text.String(), want)
 	}
 	if err := <-s.left; !errors.Is(err, errDraining) {
-		t.Errorf("the procedure ended with %v", err)
+		t.Errorf("the procedure ended with %v, want %v", err, errDraining)
 	}
 }
 
@@ -265,7 +265,7 @@ func TestSubscriptionsEndWithTheirKey(t *testing.T) {
 			text.WriteString(next)
 		}
 		if want := failedEvent("API key unknown or revoked", blueprint.CodeUnauthorized, path); !strings.HasSuffix(text.String(), want) || strings.Contains(text.String(), "second") {
-			t.Errorf("%s: got %q", path, text.String())
+			t.Errorf("%s: got %q, want %q at the end and no \"second\"", path, text.String(), want)
 		}
 		<-s.left
 	}

@@ -18,7 +18,7 @@ func readText(t *testing.T, envelope string) string {
 	in, err := readEnvelope(decoded)
 	if err != nil {
 		if blueprint.CodeOf(err) != blueprint.CodeBadRequest {
-			t.Errorf("%s: code %s", envelope, blueprint.CodeOf(err))
+			t.Errorf("%s: code %s, want %v", envelope, blueprint.CodeOf(err), blueprint.CodeBadRequest)
 		}
 		return err.Error()
 	}
@@ -142,7 +142,7 @@ func TestAnnotationsAreCheap(t *testing.T) {
 	for _, version := range []string{"0", "1"} {
 		text := `{"json":{"a":{"a":1}},"meta":{"values":{"` + long + `":{` + children.String() + `}},"v":` + version + `}}`
 		if got := readText(t, text); got != `{"a":{"a":1}}` {
-			t.Errorf("got %s", got)
+			t.Errorf("got %s, want {\"a\":{\"a\":1}}", got)
 		}
 	}
 }

@@ -191,13 +191,13 @@ func TestSingleCalls(t *testing.T) {
 				return
 			}
 			if kind := got.header.Get("Content-Type"); kind != "application/json" {
-				t.Errorf("Content-Type %q", kind)
+				t.Errorf("Content-Type %q, want application/json", kind)
 			}
 			if length := got.header.Get("Content-Length"); length != strconv.Itoa(len(test.want)) {
 				t.Errorf("Content-Length %s for %d bytes", length, len(test.want))
 			}
 			if vary := got.header.Get("Vary"); vary != "trpc-accept, accept" {
-				t.Errorf("Vary %q", vary)
+				t.Errorf("Vary %q, want trpc-accept, accept", vary)
 			}
 		})
 	}
@@ -267,7 +267,7 @@ func TestInternalErrorsAreLoggedOnce(t *testing.T) {
 				}
 			}
 			if len(lines) != 1 || !strings.Contains(lines[0], test.secret) || !strings.Contains(lines[0], "requestId=r") || !strings.Contains(lines[0], "level=ERROR") {
-				t.Errorf("logged %q", lines)
+				t.Errorf("logged %q, want length 1, %q in it, \"requestId=r\" in it and \"level=ERROR\" in it", lines, test.secret)
 			}
 		})
 	}
@@ -275,6 +275,6 @@ func TestInternalErrorsAreLoggedOnce(t *testing.T) {
 	s.raw(t, "GET /api/trpc/test.list", "")
 	s.raw(t, "GET /api/trpc/test.fail?input="+url.QueryEscape(`{"json":{"code":"NOT_FOUND"}}`)+withKey, "")
 	if s.logs.String() != before {
-		t.Errorf("a refusal was logged: %s", s.logs.String()[len(before):])
+		t.Errorf("a refusal was logged: %s, want %v", s.logs.String()[len(before):], before)
 	}
 }

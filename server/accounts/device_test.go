@@ -52,7 +52,7 @@ func TestDevice(t *testing.T) {
 	}
 	for i := range 2 * maxAccounts {
 		if token = s.Device(string(rune('a'+i))+"@example.org", token); len(token) > maxToken {
-			t.Errorf("token is %s", token)
+			t.Errorf("token is %s, want length at most %v", token, maxToken)
 		}
 	}
 	if s.deviceOf(token, "e@example.org") != "" || s.deviceOf(token, "f@example.org") == "" || s.deviceOf(token, "j@example.org") == "" {

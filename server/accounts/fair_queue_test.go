@@ -37,7 +37,7 @@ func TestFairQueue(t *testing.T) {
 		}
 		synctest.Wait()
 		if _, err := queue.take(ctx, "flood"); blueprint.CodeOf(err) != blueprint.CodeUnavailable {
-			t.Errorf("one more of a flood: %v", err)
+			t.Errorf("one more of a flood: %v, want %v", err, blueprint.CodeUnavailable)
 		}
 		go wait("other", others)
 		synctest.Wait()
@@ -66,7 +66,7 @@ func TestFairQueue(t *testing.T) {
 		}
 		for range 3 { // no slot is released within maxWait
 			if err := <-others; blueprint.CodeOf(err) != blueprint.CodeUnavailable {
-				t.Errorf("a caller that waited too long: %v", err)
+				t.Errorf("a caller that waited too long: %v, want %v", err, blueprint.CodeUnavailable)
 			}
 		}
 		go wait("gone", others)
@@ -78,7 +78,7 @@ func TestFairQueue(t *testing.T) {
 		again()
 		done[1]()
 		if queue.all != 0 || len(queue.networks) != 0 || len(queue.hashing) != 0 {
-			t.Errorf("%d callers of %d networks are left, %d are hashing", queue.all, len(queue.networks), len(queue.hashing))
+			t.Errorf("%d callers of %d networks are left, %d are hashing; want 0, 0 and 0", queue.all, len(queue.networks), len(queue.hashing))
 		}
 	})
 }
@@ -88,6 +88,6 @@ func TestFairQueueIsBounded(t *testing.T) {
 	queue := newFairQueue()
 	queue.all = maxWaiting
 	if _, err := queue.take(t.Context(), "new"); blueprint.CodeOf(err) != blueprint.CodeUnavailable {
-		t.Errorf("one more: %v", err)
+		t.Errorf("one more: %v, want %v", err, blueprint.CodeUnavailable)
 	}
 }

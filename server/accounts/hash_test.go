@@ -12,12 +12,12 @@ func TestHash(t *testing.T) {
 	salt := []byte("0123456789abcdef")
 	hash, err := h.hash(t.Context(), "", "correct horse", salt)
 	if err != nil || !strings.HasPrefix(hash, "$argon2id$v=19$m=19456,t=2,p=1$MDEyMzQ1Njc4OWFiY2RlZg$") {
-		t.Fatalf("hash %s, %v", hash, err)
+		t.Fatalf("hash %s, %v; want \"$argon2id$v=19$m=19456,t=2,p=1$MDEyMzQ1Njc4OWFiY2RlZg$\" at the start", hash, err)
 	}
 	for password, want := range map[string]bool{"correct horse": true, "correct horse ": false, "Correct horse": false, "": false} {
 		t.Run(password, func(t *testing.T) {
 			if got, err := h.matches(t.Context(), "", password, hash); got != want || err != nil {
-				t.Errorf("%q matches: %v, %v", password, got, err)
+				t.Errorf("%q matches: %v, %v; want %v", password, got, err, want)
 			}
 		})
 	}
@@ -33,7 +33,7 @@ func TestHashOfOthers(t *testing.T) {
 	for password, want := range map[string]bool{"password": true, "passwort": false} {
 		t.Run(password, func(t *testing.T) {
 			if got, err := newHasher(0).matches(t.Context(), "", password, hash); got != want || err != nil {
-				t.Errorf("%q matches: %v, %v", password, got, err)
+				t.Errorf("%q matches: %v, %v; want %v", password, got, err, want)
 			}
 		})
 	}

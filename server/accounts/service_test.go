@@ -51,7 +51,7 @@ func TestSignInThrottling(t *testing.T) {
 	known.Device = s.Device("ada", "")
 	for i := range addressFailures {
 		if _, _, err := s.SignIn(ctx, string(rune('A'+i)), "x", here); blueprint.CodeOf(err) != blueprint.CodeUnauthorized {
-			t.Fatal(err)
+			t.Fatalf("%v, want %v", err, blueprint.CodeUnauthorized)
 		}
 	}
 	for name, test := range map[string]struct {
@@ -84,18 +84,18 @@ func TestSignInThrottling(t *testing.T) {
 	}
 	elsewhere.Address = "203.0.113.2"
 	if _, _, err := s.SignIn(ctx, "ada", "a password", elsewhere); blueprint.CodeOf(err) != blueprint.CodeTooManyRequests {
-		t.Errorf("the account is not throttled: %v", err)
+		t.Errorf("the account is not throttled: %v, want %v", err, blueprint.CodeTooManyRequests)
 	}
 	// A known device has its own count.
 	other := known
 	other.Device = s.Device("ada", "")
 	for range maxFailures {
 		if _, _, err := s.SignIn(ctx, "ada", "x", other); blueprint.CodeOf(err) != blueprint.CodeUnauthorized {
-			t.Errorf("a wrong password on a known device: %v", err)
+			t.Errorf("a wrong password on a known device: %v, want %v", err, blueprint.CodeUnauthorized)
 		}
 	}
 	if _, _, err := s.SignIn(ctx, "ada", "a password", other); blueprint.CodeOf(err) != blueprint.CodeTooManyRequests {
-		t.Errorf("a device with too many failures is not throttled: %v", err)
+		t.Errorf("a device with too many failures is not throttled: %v, want %v", err, blueprint.CodeTooManyRequests)
 	}
 	if _, _, err := s.SignIn(ctx, "ada", "a password", known); err != nil {
 		t.Errorf("the known device: %v", err)
@@ -105,16 +105,16 @@ func TestSignInThrottling(t *testing.T) {
 		return blueprint.CodeOf(s.ChangePassword(ctx, blueprint.Principal{UserID: "ada"}, current, password, here))
 	}
 	if code := change("x", "another password"); code != blueprint.CodeBadRequest || failed != 1 {
-		t.Errorf("a wrong password: %s, %d failures reported", code, failed)
+		t.Errorf("a wrong password: %s, %d failures reported; want %v and 1", code, failed, blueprint.CodeBadRequest)
 	}
 	if code := change("a password", "another password"); code != "" {
-		t.Errorf("the right password: %s", code)
+		t.Errorf("the right password: %s, want nothing", code)
 	}
 	for range maxFailures {
 		change("another password", "short") // does not check the current password
 		change("x", "one more password")
 	}
 	if code := change("another password", "one more password"); code != blueprint.CodeTooManyRequests || failed != maxFailures {
-		t.Errorf("after many: %s, %d failures reported", code, failed)
+		t.Errorf("after many: %s, %d failures reported; want %v and %v", code, failed, blueprint.CodeTooManyRequests, maxFailures)
 	}
 }

@@ -21,7 +21,7 @@ func waits(t *testing.T, b *throttle, account, address string) time.Duration {
 	}
 	var refused *blueprint.Error
 	if !errors.As(err, &refused) || refused.Code != blueprint.CodeTooManyRequests {
-		t.Fatalf("got %v", err)
+		t.Fatalf("got %v, want Code %v", err, blueprint.CodeTooManyRequests)
 	}
 	return refused.RetryAfter
 }
@@ -36,22 +36,22 @@ func TestThrottleAccount(t *testing.T) {
 	}
 	for i := range maxFailures {
 		if wait := waits(t, b, "ann", fmt.Sprint(i)); wait != 0 {
-			t.Fatalf("attempt %d waits %s", i+1, wait)
+			t.Fatalf("attempt %d waits %s, want 0", i+1, wait)
 		}
 		pass(time.Second)
 	}
 	if wait := waits(t, b, "ann", "elsewhere"); wait != failureSpan-maxFailures*time.Second {
-		t.Errorf("ann waits %s", wait)
+		t.Errorf("ann waits %s, want %v", wait, failureSpan-maxFailures*time.Second)
 	}
 	if wait := waits(t, b, "bob", "1"); wait != 0 {
-		t.Errorf("bob waits %s", wait)
+		t.Errorf("bob waits %s, want 0", wait)
 	}
 	pass(failureSpan - maxFailures*time.Second)
 	if wait := waits(t, b, "ann", "elsewhere"); wait != 0 {
-		t.Errorf("after the wait ann waits %s", wait)
+		t.Errorf("after the wait ann waits %s, want 0", wait)
 	}
 	if wait := waits(t, b, "ann", "elsewhere"); wait != time.Second {
-		t.Errorf("after one more ann waits %s", wait)
+		t.Errorf("after one more ann waits %s, want %v", wait, time.Second)
 	}
 	pass(failureSpan)
 	succeeded, err := b.begin("ann", "elsewhere")
@@ -61,7 +61,7 @@ func TestThrottleAccount(t *testing.T) {
 	succeeded()
 	succeeded()
 	if len(b.accounts.of) != 1 || len(b.accounts.of[keyOf("ann")]) != 0 {
-		t.Errorf("%d accounts are counted", len(b.accounts.of))
+		t.Errorf("%d accounts are counted, want 1 and none", len(b.accounts.of))
 	}
 }
 
@@ -81,7 +81,7 @@ func TestThrottleAddress(t *testing.T) {
 		}
 	}
 	if wait := waits(t, b, "known", ""); wait != 0 {
-		t.Errorf("a known device waits %s", wait)
+		t.Errorf("a known device waits %s, want 0", wait)
 	}
 	if want := addressFailures / maxFailures; locked != want || throttled < 900 {
 		t.Errorf("%d accounts wait, want %d; %d attempts were refused", locked, want, throttled)
@@ -99,7 +99,7 @@ func TestThrottleIsBounded(t *testing.T) {
 		waits(t, b, fmt.Sprint(i), fmt.Sprint(i))
 	}
 	if len(b.accounts.of) > maxThrottled || len(b.addresses.of) > maxThrottled {
-		t.Errorf("%d accounts and %d addresses are counted", len(b.accounts.of), len(b.addresses.of))
+		t.Errorf("%d accounts and %d addresses are counted, want at most %v and at most %v", len(b.accounts.of), len(b.addresses.of), maxThrottled, maxThrottled)
 	}
 	if waits(t, b, "ann", "b") == 0 {
 		t.Error("ann is not throttled any more")
@@ -109,6 +109,6 @@ func TestThrottleIsBounded(t *testing.T) {
 	}
 	b.accounts.evict(c.Now())
 	if len(b.accounts.of) != 0 {
-		t.Errorf("%d expired entries are left", len(b.accounts.of))
+		t.Errorf("%d expired entries are left, want 0", len(b.accounts.of))
 	}
 }

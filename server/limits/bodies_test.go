@@ -67,7 +67,7 @@ func TestBodiesQueue(t *testing.T) {
 		}
 		synctest.Wait()
 		if bodies.Held() != 0 || bodies.Waiting() != 0 {
-			t.Errorf("holding %d bytes with %d waiting after the last answer", bodies.Held(), bodies.Waiting())
+			t.Errorf("holding %d bytes with %d waiting after the last answer, want 0 and 0", bodies.Held(), bodies.Waiting())
 		}
 	})
 }
@@ -87,7 +87,7 @@ func TestBodiesWaitIsBounded(t *testing.T) {
 				bodies.read(texts(700<<10), func(err error) {
 					refused(t, err)
 					if waited := time.Since(began); waited != 10*time.Second {
-						t.Errorf("refused after %s", waited)
+						t.Errorf("refused after %s, want %v", waited, 10*time.Second)
 					}
 				})
 			})
@@ -95,7 +95,7 @@ func TestBodiesWaitIsBounded(t *testing.T) {
 			for _, size := range []int{100, smallBody, smallBody + 1, 60 << 10} {
 				bodies.read(texts(size), func(err error) {
 					if err != nil || time.Since(began) != 0 {
-						t.Errorf("a body of %d bytes beside a large one: %v after %s", size, err, time.Since(began))
+						t.Errorf("a body of %d bytes beside a large one: %v after %s, want 0", size, err, time.Since(began))
 					}
 				})
 			}
@@ -124,7 +124,7 @@ func TestBodiesDoNotDeadlock(t *testing.T) {
 					bodies.Handler(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 						got, err := io.ReadAll(r.Body)
 						if err != nil || string(got) != text {
-							t.Errorf("read %d bytes: %v", len(got), err)
+							t.Errorf("read %d bytes: %v, want %v", len(got), err, text)
 						}
 						time.Sleep(10 * time.Millisecond)
 					})).ServeHTTP(httptest.NewRecorder(), r)
@@ -158,7 +158,7 @@ func TestBodiesRelease(t *testing.T) {
 			cancel()
 			<-ended
 			if r.Body.Close(); bodies.Held() != 0 {
-				t.Errorf("holding %d bytes after the body was closed", bodies.Held())
+				t.Errorf("holding %d bytes after the body was closed, want 0", bodies.Held())
 			}
 			bodies.read(texts(900<<10), func(err error) {
 				if err != nil {
@@ -175,7 +175,7 @@ func TestBodiesEstimate(t *testing.T) {
 	bodies := NewBodies(BodyLimits{Arriving: 1 << 20, Decoded: 1 << 20, Largest: 1 << 20})
 	bodies.read("["+strings.Repeat("0,", 10_000)+"0]", func(err error) {
 		if held := bodies.Held(); err != nil || held < 10_000*valueSize {
-			t.Errorf("ten thousand zeros count as %d bytes, %v", held, err)
+			t.Errorf("ten thousand zeros count as %d bytes, %v; want at least %v", held, err, 10_000*valueSize)
 		}
 	})
 	hold, release := io.Pipe()
@@ -230,18 +230,18 @@ func TestConnectionLimit(t *testing.T) {
 	}
 	first, firstReader := dial()
 	if got := ask(first, firstReader); got.StatusCode != http.StatusOK {
-		t.Fatalf("the first connection: status %d", got.StatusCode)
+		t.Fatalf("the first connection: status %d, want %v", got.StatusCode, http.StatusOK)
 	}
 	second, secondReader := dial()
 	got := ask(second, secondReader)
 	if got.StatusCode != http.StatusServiceUnavailable || got.Header.Get("Retry-After") == "" || !got.Close {
-		t.Fatalf("the second connection: status %d, header %v", got.StatusCode, got.Header)
+		t.Fatalf("the second connection: status %d, header %v; want %v, Retry-After not empty and Close", got.StatusCode, got.Header, http.StatusServiceUnavailable)
 	}
 	if conns.Open() != 1 || conns.Refused() != 1 {
 		t.Errorf("open %d, refused %d, want 1 and 1", conns.Open(), conns.Refused())
 	}
 	if got := ask(first, firstReader); got.StatusCode != http.StatusOK {
-		t.Errorf("the first connection afterwards: status %d", got.StatusCode)
+		t.Errorf("the first connection afterwards: status %d, want %v", got.StatusCode, http.StatusOK)
 	}
 }
 
@@ -285,17 +285,17 @@ func TestAnswersLimit(t *testing.T) {
 	stuck.during = func() {
 		stuck.during = nil
 		if _, err := serve(httptest.NewRecorder(), piece); err != nil || answers.Held() != 2*piece {
-			t.Errorf("a small answer: %v, holding %d bytes", err, answers.Held())
+			t.Errorf("a small answer: %v, holding %d bytes; want %v", err, answers.Held(), 2*piece)
 		}
 		if _, err := serve(httptest.NewRecorder(), 2*piece); err != nil || answers.Held() != 0 {
-			t.Errorf("an answer for which another is aborted: %v, holding %d bytes", err, answers.Held())
+			t.Errorf("an answer for which another is aborted: %v, holding %d bytes; want 0", err, answers.Held())
 		}
 	}
 	if written, err := serve(stuck, 2*piece); written != piece || !errors.Is(err, os.ErrDeadlineExceeded) {
-		t.Errorf("the answer without progress: wrote %d, %v", written, err)
+		t.Errorf("the answer without progress: wrote %d, %v; want %v and %v", written, err, piece, os.ErrDeadlineExceeded)
 	}
 	if written, err := serve(httptest.NewRecorder(), 10*piece); written != 10*piece || err != nil || answers.Held() != 0 {
-		t.Errorf("a single answer larger than the limit: wrote %d, %v, holding %d bytes", written, err, answers.Held())
+		t.Errorf("a single answer larger than the limit: wrote %d, %v, holding %d bytes; want %v and 0", written, err, answers.Held(), 10*piece)
 	}
 }
 
@@ -313,7 +313,7 @@ func TestAnswersPieces(t *testing.T) {
 	w := &slowWriter{ResponseRecorder: httptest.NewRecorder()}
 	handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/", nil))
 	if written != len(answer) || failure != nil || w.Body.String() != answer {
-		t.Errorf("wrote %d of %d bytes: %v", written, len(answer), failure)
+		t.Errorf("wrote %d of %d bytes: %v, want %v, nil and %v", written, len(answer), failure, len(answer), answer)
 	}
 	if want := []int{piece, piece, 5, 0}; !slices.Equal(w.pieces, want) || len(w.deadlines) != len(want) {
 		t.Errorf("pieces %v with %d deadlines, want %v with one each", w.pieces, len(w.deadlines), want)
@@ -321,7 +321,7 @@ func TestAnswersPieces(t *testing.T) {
 	w = &slowWriter{ResponseRecorder: httptest.NewRecorder(), fail: io.ErrClosedPipe}
 	handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/", nil))
 	if written != piece+7 || !errors.Is(failure, io.ErrClosedPipe) {
-		t.Errorf("a disconnected client: wrote %d, %v", written, failure)
+		t.Errorf("a disconnected client: wrote %d, %v; want %v and %v", written, failure, piece+7, io.ErrClosedPipe)
 	}
 }
 

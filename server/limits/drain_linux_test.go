@@ -50,7 +50,7 @@ func TestDrainResetsNothing(t *testing.T) {
 		group.Wait()
 		<-s.served
 		if reset.Load() != 0 || refused.Load() != 8 {
-			t.Errorf("%d answered, %d reset, %d refused", answered.Load(), reset.Load(), refused.Load())
+			t.Errorf("%d answered, %d reset, %d refused; want 0 and 8", answered.Load(), reset.Load(), refused.Load())
 		}
 	}
 }

@@ -90,11 +90,11 @@ func TestDrainAnswersQueued(t *testing.T) {
 			t.Error("the response does not close the connection")
 		}
 		if _, err := in.ReadByte(); err != io.EOF {
-			t.Errorf("after the last answer: %v", err)
+			t.Errorf("after the last answer: %v, want %v", err, io.EOF)
 		}
 	}
 	if err := <-s.served; !errors.Is(err, net.ErrClosed) {
-		t.Error(err)
+		t.Errorf("%v, want %v", err, net.ErrClosed)
 	}
 	<-drained
 	if _, err := net.DialTimeout("tcp", s.conns.Addr().String(), 5*time.Second); err == nil {
@@ -116,7 +116,7 @@ func TestDrainClosesIdle(t *testing.T) {
 	s.conns.Drain(t.Context())
 	for _, in := range []*bufio.Reader{unused, in} {
 		if _, err := in.ReadByte(); err != io.EOF {
-			t.Errorf("an idle connection: %v", err)
+			t.Errorf("an idle connection: %v, want %v", err, io.EOF)
 		}
 	}
 	<-s.served
@@ -137,10 +137,10 @@ func TestDrainSingleClient(t *testing.T) {
 	began := time.Now()
 	s.conns.Drain(t.Context())
 	if took := time.Since(began); took > acceptGrace { // otherwise it takes twice as long
-		t.Errorf("draining took %s", took)
+		t.Errorf("draining took %s, want at most %v", took, acceptGrace)
 	}
 	if _, err := in.ReadByte(); err != io.EOF {
-		t.Errorf("an idle connection: %v", err)
+		t.Errorf("an idle connection: %v, want %v", err, io.EOF)
 	}
 	<-s.served
 }
@@ -198,19 +198,19 @@ func TestFinalRead(t *testing.T) {
 	p := make([]byte, 10)
 	open := conns.add(&slowConn{reads: []string{"", "GET"}})
 	if _, err := open.Read(p); !errors.Is(err, os.ErrDeadlineExceeded) {
-		t.Errorf("a deadline while the server runs: %v", err)
+		t.Errorf("a deadline while the server runs: %v, want %v", err, os.ErrDeadlineExceeded)
 	}
 	conns.draining.Store(true)
 	late := conns.add(&slowConn{reads: []string{"", "GET", ""}})
 	if n, err := late.Read(p); n != 3 || err != nil {
-		t.Errorf("read %d bytes, %v", n, err)
+		t.Errorf("read %d bytes, %v; want 3", n, err)
 	}
 	if _, err := late.Read(p); !errors.Is(err, os.ErrDeadlineExceeded) {
-		t.Errorf("a deadline within a request: %v", err)
+		t.Errorf("a deadline within a request: %v, want %v", err, os.ErrDeadlineExceeded)
 	}
 	quiet := conns.add(&slowConn{reads: []string{"", ""}})
 	if _, err := quiet.Read(p); err != io.EOF {
-		t.Errorf("no data: %v", err)
+		t.Errorf("no data: %v, want %v", err, io.EOF)
 	}
 }
 

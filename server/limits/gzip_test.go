@@ -95,7 +95,7 @@ func TestGzip(t *testing.T) {
 				t.Errorf("%d, gzip %v, %d bytes; want %d, %v, %d", response.StatusCode, packed, len(body), c.status, c.packed, len(c.body))
 			}
 			if all.Held() != 0 {
-				t.Errorf("holding %d bytes afterwards", all.Held())
+				t.Errorf("holding %d bytes afterwards, want 0", all.Held())
 			}
 		})
 	}
@@ -120,11 +120,11 @@ func TestGzipStreams(t *testing.T) {
 			}
 			got := make([]byte, len(first))
 			if _, err := io.ReadFull(response.Body, got); err != nil || string(got) != first || response.Uncompressed != packed {
-				t.Errorf("%v, gzip %v", err, response.Uncompressed)
+				t.Errorf("%v, gzip %v; want %v and %v", err, response.Uncompressed, first, packed)
 			}
 			close(next)
 			if rest, err := io.ReadAll(response.Body); err != nil || string(rest) != "last" {
-				t.Errorf("%q, %v", rest, err)
+				t.Errorf("%q, %v; want last", rest, err)
 			}
 			response.Body.Close()
 			server.Close()

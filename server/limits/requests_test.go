@@ -50,11 +50,11 @@ func TestUnfinishedBodies(t *testing.T) {
 	release.Close()
 	for range limit {
 		if got := <-ended; got != http.StatusOK {
-			t.Errorf("after it has arrived: status %d", got)
+			t.Errorf("after it has arrived: status %d, want %v", got, http.StatusOK)
 		}
 	}
 	if got := send(whole().WithContext(greedy)); got != http.StatusOK {
-		t.Errorf("after all answers: status %d", got)
+		t.Errorf("after all answers: status %d, want %v", got, http.StatusOK)
 	}
 }
 
@@ -90,6 +90,6 @@ func TestConnContextHTTP2(t *testing.T) {
 		response.Body.Close()
 	}
 	if one, other := <-seen, <-seen; one == nil || one != other {
-		t.Errorf("%v and %v", one, other)
+		t.Errorf("%v and %v, want not nil and %v", one, other, other)
 	}
 }

@@ -83,7 +83,7 @@ func TestPlainHTTPOnTLSPort(t *testing.T) {
 		}
 		text, err := io.ReadAll(response.Body)
 		if err != nil || response.StatusCode != http.StatusBadRequest || !strings.Contains(string(text), "https://") {
-			t.Errorf("status %d, %v: %s", response.StatusCode, err, text)
+			t.Errorf("status %d, %v: %s; want %v and \"https://\" in it", response.StatusCode, err, text, http.StatusBadRequest)
 		}
 	}
 }
@@ -98,7 +98,7 @@ func TestConnectionLimitTLS(t *testing.T) {
 	several.NextProtos = []string{"h2", "http/1.1"}
 	second, secondIn := s.dialSecure(several)
 	if got := second.ConnectionState().NegotiatedProtocol; got != "http/1.1" {
-		t.Errorf("the refusal uses %q", got)
+		t.Errorf("the refusal uses %q, want http/1.1", got)
 	}
 	s.send(second)
 	response, err := http.ReadResponse(secondIn, nil)
@@ -106,7 +106,7 @@ func TestConnectionLimitTLS(t *testing.T) {
 		t.Fatal(err)
 	}
 	if response.StatusCode != http.StatusServiceUnavailable || response.Header.Get("Retry-After") == "" || !response.Close {
-		t.Errorf("status %d, header %v", response.StatusCode, response.Header)
+		t.Errorf("status %d, header %v; want %v, Retry-After not empty and Close", response.StatusCode, response.Header, http.StatusServiceUnavailable)
 	}
 	silent, silentIn := s.dial()
 	if _, err := silentIn.ReadByte(); err == nil {
@@ -211,7 +211,7 @@ func TestDrainHTTP2(t *testing.T) {
 		t.Error(err)
 	}
 	if open := s.conns.Open(); open != 0 {
-		t.Errorf("%d connections are open", open)
+		t.Errorf("%d connections are open, want 0", open)
 	}
 }
 
@@ -226,9 +226,9 @@ func TestRequestLimit(t *testing.T) {
 	}))
 	within = ask(handler)
 	if within.Code != http.StatusOK || beyond.Code != http.StatusServiceUnavailable || beyond.Header().Get("Retry-After") == "" {
-		t.Errorf("statuses %d and %d", within.Code, beyond.Code)
+		t.Errorf("statuses %d and %d, want %v, %v and Retry-After not empty", within.Code, beyond.Code, http.StatusOK, http.StatusServiceUnavailable)
 	}
 	if again := ask(handler); again.Code != http.StatusOK {
-		t.Errorf("after all answers: status %d", again.Code)
+		t.Errorf("after all answers: status %d, want %v", again.Code, http.StatusOK)
 	}
 }

@@ -84,10 +84,10 @@ func TestRuleTimes(t *testing.T) {
 	}
 	group.Wait()
 	if limited != 3 {
-		t.Errorf("%d of 100 were limited", limited)
+		t.Errorf("%d of 100 were limited, want 3", limited)
 	}
 	if list, _ := s.Calls(Filter{}); len(list) != 100 {
-		t.Errorf("%d calls are listed", len(list))
+		t.Errorf("%d calls are listed, want 100", len(list))
 	}
 }
 
@@ -117,7 +117,7 @@ func TestFakes(t *testing.T) {
 			ctx := outbound.WithCaller(t.Context(), outbound.Caller{NodeType: test.node})
 			status, answer, err := ask(t, c, ctx, test.method, test.url, test.kind, test.body)
 			if err != nil || status != 200 || !strings.Contains(answer, test.want) {
-				t.Errorf("%s %s %s: %d %s %v", test.node, test.method, test.url, status, answer, err)
+				t.Errorf("%s %s %s: %d %s %v, want 200 and %q in it", test.node, test.method, test.url, status, answer, err, test.want)
 			}
 		})
 	}
@@ -130,7 +130,7 @@ func TestCallsAreBounded(t *testing.T) {
 		s.calls.begin(&outbound.Caller{}, blueprint.ExchangeRequest{URL: "https://a.example/"}, 0).failed("x")
 	}
 	if list, dropped := s.Calls(Filter{Limit: 10}); len(list) != 10 || dropped != 7 {
-		t.Errorf("%d calls, %d dropped", len(list), dropped)
+		t.Errorf("%d calls, %d dropped; want 10 and 7", len(list), dropped)
 	}
 	s.Clear()
 	if s.calls.maxWeight != MaxCallBytes {
@@ -144,7 +144,7 @@ func TestCallsAreBounded(t *testing.T) {
 	}
 	list, dropped := s.Calls(Filter{})
 	if dropped == 0 || s.calls.weight > s.calls.maxWeight || !list[0].Response.Cut || len(list)+dropped != many {
-		t.Errorf("%d calls of %d bytes, %d dropped", len(list), s.calls.weight, dropped)
+		t.Errorf("%d calls of %d bytes, %d dropped; want other than 0, at most %v, Cut and length %v", len(list), s.calls.weight, dropped, s.calls.maxWeight, many)
 	}
 }
 
@@ -193,7 +193,7 @@ func TestInstances(t *testing.T) {
 			t.Fatal(err)
 		}
 		if issues := compiled.Validate(plain); issues != nil || problem != "" {
-			t.Errorf("%s: %v: %v", text, plain, issues)
+			t.Errorf("%s: %v: %v, want nil and nothing", text, plain, issues)
 		}
 	}
 	instanceOf(decode(t, `{"$ref":"#"}`)) // ends
@@ -254,7 +254,7 @@ func TestMailSessionsEnd(t *testing.T) {
 		}
 	}
 	if mails != 2 {
-		t.Errorf("%d mails: %v", mails, list)
+		t.Errorf("%d mails: %v, want 2", mails, list)
 	}
 }
 
@@ -267,7 +267,7 @@ func TestGlob(t *testing.T) {
 	} {
 		t.Run(test.pattern+" "+test.text, func(t *testing.T) {
 			if glob(test.pattern, test.text) != test.want {
-				t.Errorf("%s %s", test.pattern, test.text)
+				t.Errorf("%s %s, want %v", test.pattern, test.text, test.want)
 			}
 		})
 	}
@@ -292,7 +292,7 @@ func FuzzRules(f *testing.F) {
 		var wrong *blueprint.Error
 		if err != nil {
 			if !errors.As(err, &wrong) || wrong.Code != blueprint.CodeBadRequest || len(wrong.Issues) == 0 {
-				t.Fatalf("refused with %v", err)
+				t.Fatalf("refused with %v, want Code %v and some", err, blueprint.CodeBadRequest)
 			}
 			return
 		}

@@ -51,7 +51,7 @@ func TestCallsHideSecrets(t *testing.T) {
 			response.Body.Close()
 			unmet := s.Unmet()
 			if met := len(unmet) == 0; met != test.met {
-				t.Errorf("%+v", unmet)
+				t.Errorf("%+v, want %v", unmet, test.met)
 			}
 			list, _ := s.Calls(Filter{})
 			text, err := blueprint.Encode(list)
@@ -79,6 +79,6 @@ func TestCallsFilterMay(t *testing.T) {
 	s.calls.begin(&outbound.Caller{}, blueprint.ExchangeRequest{URL: "https://a.example/none"}, 0)
 	list, _ := s.Calls(Filter{Limit: 2, May: func(id string) bool { return id == "run1" }})
 	if len(list) != 2 || list[0].Request.URL != "https://a.example/3" || list[1].Request.URL != "https://a.example/5" {
-		t.Errorf("%+v", list)
+		t.Errorf("%+v, want length 2, URL https://a.example/3 and URL https://a.example/5", list)
 	}
 }

@@ -40,11 +40,11 @@ func TestAuthorityOfRetriedVariables(t *testing.T) {
 				if starter != retrier {
 					awaitEnd(t, w.people[starter], at(w.people[starter].OK(t, "execution.retry", object{"executionId": again, "fromNodeId": "use"}), "executionId").(string))
 					if sent := w.left(); !slices.Equal(sent, []string{"credential-of-the-blueprint " + plain}) {
-						t.Errorf("%s passed %v, and retries the retry of %s: sent %q", starter, passed, retrier, sent)
+						t.Errorf("%s passed %v, and retries the retry of %s: sent %q; want %v", starter, passed, retrier, sent, []string{"credential-of-the-blueprint " + plain})
 					}
 				}
 				if text := servertest.Encoded(t, record); strings.Contains(text, "credential-of") {
-					t.Errorf("%s passed %v, %s reads %s", starter, passed, retrier, text)
+					t.Errorf("%s passed %v, %s reads %s; want no \"credential-of\"", starter, passed, retrier, text)
 				}
 			}
 		}
@@ -64,13 +64,13 @@ func TestRetryWithoutAnotherUsersSecret(t *testing.T) {
 	w.left()
 	answer := bert.Call(t, "execution.retry", object{"executionId": run, "fromNodeId": "use"})
 	if answer.Status != 400 || !strings.Contains(answer.Text, "variables.token") || !strings.Contains(answer.Text, "start the blueprint with a value of your own") {
-		t.Errorf("bert's retry: %d %s", answer.Status, answer.Text)
+		t.Errorf("bert's retry: %d %s, want 400, \"variables.token\" in it and \"start the blueprint with a value of your own\" in it", answer.Status, answer.Text)
 	}
 	if sent := w.left(); len(sent) > 0 {
-		t.Errorf("sent %q", sent)
+		t.Errorf("sent %q, want none", sent)
 	}
 	awaitEnd(t, anna, at(anna.OK(t, "execution.retry", object{"executionId": run, "fromNodeId": "use"}), "executionId").(string))
 	if sent := w.left(); !slices.Equal(sent, []string{"credential-of-anna"}) {
-		t.Errorf("anna's retry sent %q", sent)
+		t.Errorf("anna's retry sent %q, want %v", sent, []string{"credential-of-anna"})
 	}
 }

@@ -68,7 +68,7 @@ func TestBadFiles(t *testing.T) {
 							t.Errorf("%s %s: exit code %d, want %d\n%.600s", command.args[0], bad.name, code, command.code, text)
 						}
 						if bound := 64*float64(len(bad.text)) + 200<<20; used > bound {
-							t.Errorf("%s %s: %.1f MiB for %d bytes", command.args[0], bad.name, used/(1<<20), len(bad.text))
+							t.Errorf("%s %s: %.1f MiB for %d bytes, want at most %v", command.args[0], bad.name, used/(1<<20), len(bad.text), bound)
 						}
 					})
 				}
@@ -99,7 +99,7 @@ func TestBadArguments(t *testing.T) {
 	} {
 		var stdout, stderr bytes.Buffer
 		if code := run(append([]string{"blueprintd"}, args...), nil, &stdout, &stderr); code != 2 || !strings.HasPrefix(stderr.String(), "blueprintd: ") || strings.Count(stderr.String(), "\n") > 3 {
-			t.Errorf("%.80q: exit code %d\n%.400s", args, code, stderr.String())
+			t.Errorf("%.80q: exit code %d\n%.400s, want 2, \"blueprintd: \" at the start and at most 3", args, code, stderr.String())
 		}
 	}
 }

@@ -37,7 +37,7 @@ func TestHostileExpressions(t *testing.T) {
 				used := allocated(func() { result = at(s.Root.OK(t, "blueprint.execute", object{"id": id}), "result") })
 				most[name] = max(most[name], used)
 				if used > 512<<20 {
-					t.Errorf("%d %.60s: %.1f MiB", i, source, used/(1<<20))
+					t.Errorf("%d %.60s: %.1f MiB, want at most %v", i, source, used/(1<<20), 512<<20)
 				}
 				switch at(result, "status") {
 				case string(blueprint.StatusCompleted):
@@ -82,7 +82,7 @@ func TestHostileCrons(t *testing.T) {
 				t.Run(name, func(t *testing.T) {
 					message := v.Root.Refused(t, blueprint.CodeBadRequest, name, input)
 					if !strings.Contains(message, "cron") || len(message) > 500 {
-						t.Errorf("%s %.40q: %.600s", name, cron, message)
+						t.Errorf("%s %.40q: %.600s, want \"cron\" in it and length at most 500", name, cron, message)
 					}
 				})
 			}
@@ -90,7 +90,7 @@ func TestHostileCrons(t *testing.T) {
 		for _, zone := range []string{"Mars/Phobos", "../../etc/passwd", "/etc/localtime", "Europe/Zurich\x00", "UTC+1", strings.Repeat("A/", 4_000), "Local"} {
 			message := v.Root.Refused(t, blueprint.CodeBadRequest, "blueprintTriggers.preview", object{"cron": "0 0 * * *", "timezone": zone})
 			if !strings.Contains(message, "timezone") || len(message) > 500 {
-				t.Errorf("%.40q: %.600s", zone, message)
+				t.Errorf("%.40q: %.600s, want \"timezone\" in it and length at most 500", zone, message)
 			}
 		}
 	})

@@ -88,7 +88,7 @@ func (v *victim) unknownID(t *testing.T, what string, answer servertest.Reply, c
 	t.Helper()
 	if code == "" {
 		if answer.Status != http.StatusOK || at(answer.Payload(), "status") != "not_found" {
-			t.Errorf("%s: %d %.500s", what, answer.Status, answer.Text)
+			t.Errorf("%s: %d %.500s, want %v and status not_found", what, answer.Status, answer.Text, http.StatusOK)
 		}
 		return
 	}
@@ -113,27 +113,27 @@ func TestStrangeTexts(t *testing.T) {
 	} {
 		t.Run(path, func(t *testing.T) {
 			if got != strange {
-				t.Errorf("%s came back as %q", path, got)
+				t.Errorf("%s came back as %q, want %v", path, got, strange)
 			}
 		})
 	}
 	for _, search := range []string{"a\x00b", "'\";--", "%_\\", "\U0001f600"} {
 		if total := at(s.Root.OK(t, "blueprint.list", object{"search": search}), "pagination.total"); fmt.Sprint(total) != "1" {
-			t.Errorf("a search for %q finds %v", search, total)
+			t.Errorf("a search for %q finds %v, want 1", search, total)
 		}
 	}
 	run := s.Root.OK(t, "blueprint.execute", object{"id": id, "inputData": strange})
 	if at(run, "result.output.text") != strange {
-		t.Errorf("the run gave %q", servertest.Encoded(t, run))
+		t.Errorf("the run gave %q, want result.output.text %v", servertest.Encoded(t, run), strange)
 	}
 	// Half a character has no UTF-8: in its place is the mark for that.
 	half := s.Root.Send(t, http.MethodPost, "/api/trpc/blueprint.create", `{"json":{"title":"a\ud800"}}`)
 	if at(half.Payload(), "title") != "a\ufffd" {
-		t.Errorf("half a character: %d %s", half.Status, half.Text)
+		t.Errorf("half a character: %d %s, want title a�", half.Status, half.Text)
 	}
 	// What looks like it belongs to the language of a client is a key as any other.
 	made := s.Root.Send(t, http.MethodPost, "/api/trpc/blueprint.create", `{"json":{"title":"first","title":"last","__proto__":{"description":"x"},"constructor":1,"blueprint_map":{"nodes":[],"__proto__":{"a":1}}}}`)
 	if at(made.Payload(), "title") != "last" || at(made.Payload(), "description") != "" || at(made.Payload(), "blueprint_map.__proto__.a") == nil {
-		t.Errorf("%d %s", made.Status, made.Text)
+		t.Errorf("%d %s, want title last, description nothing and blueprint_map.__proto__.a not nil", made.Status, made.Text)
 	}
 }

@@ -102,12 +102,12 @@ func TestLargeGraphs(t *testing.T) {
 					{"create", func() { id = s.Root.IDOf(t, "blueprint.create", object{"title": name, "blueprint_map": m}) }},
 					{"validate", func() {
 						if answer := s.Root.OK(t, "blueprint.validate", object{"blueprint_map": m}); at(answer, "valid") != true {
-							t.Errorf("%.500s", servertest.Encoded(t, answer))
+							t.Errorf("%.500s, want valid true", servertest.Encoded(t, answer))
 						}
 					}},
 					{"execute", func() {
 						if answer := s.Root.OK(t, "blueprint.execute", object{"id": id}); at(answer, "result.status") != string(blueprint.StatusCompleted) {
-							t.Errorf("%.500s", servertest.Encoded(t, answer))
+							t.Errorf("%.500s, want result.status %v", servertest.Encoded(t, answer), string(blueprint.StatusCompleted))
 						}
 					}},
 				} {
@@ -119,7 +119,7 @@ func TestLargeGraphs(t *testing.T) {
 			for part, c := range cost {
 				t.Logf("%s: %.1f and %.1f MiB", part, c[0]/(1<<20), c[1]/(1<<20))
 				if c[1] > 2.8*c[0] {
-					t.Errorf("%s: %.1f MiB for %d nodes, %.1f MiB for %d", part, c[0]/(1<<20), sizes[0], c[1]/(1<<20), sizes[1])
+					t.Errorf("%s: %.1f MiB for %d nodes, %.1f MiB for %d; want at most %v", part, c[0]/(1<<20), sizes[0], c[1]/(1<<20), sizes[1], 2.8*c[0])
 				}
 			}
 		})

@@ -140,13 +140,13 @@ func (v *victim) explode(t *testing.T, bomb *bomb, text string) {
 		status = bomb.code.HTTPStatus()
 	}
 	if answer.Status != status || answer.Code() != string(bomb.code) || !strings.Contains(strings.ReplaceAll(answer.Text, `\"`, `"`), bomb.wants) {
-		t.Errorf("%d bytes: %d %.500s", len(text), answer.Status, answer.Text)
+		t.Errorf("%d bytes: %d %.500s, want %v, Code %v and %q in it", len(text), answer.Status, answer.Text, status, string(bomb.code), bomb.wants)
 	}
 	if len(answer.Text) > 1<<20 {
-		t.Errorf("%d bytes are answered with %d", len(text), len(answer.Text))
+		t.Errorf("%d bytes are answered with %d, want at most %v", len(text), len(answer.Text), 1<<20)
 	}
 	t.Logf("%d bytes: %.1f for each, answer of %d", len(text), used/float64(len(text)), len(answer.Text))
 	if bound := bomb.most*float64(len(text)) + 5<<20; used > bound {
-		t.Errorf("%.1f MiB for %.1f MiB", used/(1<<20), float64(len(text))/(1<<20))
+		t.Errorf("%.1f MiB for %.1f MiB, want at most %v", used/(1<<20), float64(len(text))/(1<<20), bound)
 	}
 }

@@ -72,7 +72,7 @@ func (v *victim) fingerprint(t *testing.T) string {
 	t.Helper()
 	tables := v.column(t, "SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")
 	if len(tables) < 12 {
-		t.Fatalf("only the tables %q are there", tables)
+		t.Fatalf("only the tables %q are there, want length at least 12", tables)
 	}
 	hash := sha256.New()
 	for _, table := range tables {
@@ -134,7 +134,7 @@ func (v *victim) unharmed(t *testing.T, attack func()) {
 	}
 	v.Root.OK(t, "blueprint.get", object{"id": v.blueprint})
 	if answer := v.Root.Send(t, http.MethodGet, "/readyz", ""); answer.Status != http.StatusOK {
-		t.Errorf("afterwards it is %d %s", answer.Status, answer.Text)
+		t.Errorf("afterwards it is %d %s, want %v", answer.Status, answer.Text, http.StatusOK)
 	}
 }
 
@@ -203,7 +203,7 @@ func (v *victim) sendBadText(t *testing.T, name string, kind trpc.Kind, bad badT
 	}
 	wellRefused(t, name+": "+bad.name, answer.Value, answer.Status, blueprint.CodeBadRequest, name, bad.wants)
 	if answer.Header.Get("Retry-After") != "" || len(answer.Text) > 4096 {
-		t.Errorf("%s: %s: %d bytes, Retry-After %q", name, bad.name, len(answer.Text), answer.Header.Get("Retry-After"))
+		t.Errorf("%s: %s: %d bytes, Retry-After %q; want nothing and at most 4096", name, bad.name, len(answer.Text), answer.Header.Get("Retry-After"))
 	}
 	if kind == trpc.KindSubscription {
 		return
@@ -215,7 +215,7 @@ func (v *victim) sendBadText(t *testing.T, name string, kind trpc.Kind, bad badT
 	answer = send(name+","+name, "batch=1", whole)
 	list, _ := answer.Value.([]any)
 	if answer.Status != http.StatusBadRequest || len(list) != 2 {
-		t.Fatalf("%s: %s in a batch: %d %.500s", name, bad.name, answer.Status, answer.Text)
+		t.Fatalf("%s: %s in a batch: %d %.500s, want %v and length 2", name, bad.name, answer.Status, answer.Text, http.StatusBadRequest)
 	}
 	wellRefused(t, name+": "+bad.name+" in a batch", list[1], answer.Status, blueprint.CodeBadRequest, name, bad.wants)
 }

@@ -105,7 +105,7 @@ func TestBadRequests(t *testing.T) {
 					t.Errorf("%v %.300s, want %d and %q", answer, body, test.status, test.wants)
 				}
 				if bound := 64*float64(min(len(test.text), 3*most)) + 4<<20; used > bound {
-					t.Errorf("%.1f MiB for %d bytes", used/(1<<20), len(test.text))
+					t.Errorf("%.1f MiB for %d bytes, want at most %v", used/(1<<20), len(test.text), bound)
 				}
 			})
 		}

@@ -154,7 +154,7 @@ func TestSweep(t *testing.T) {
 				out := ada.Call(t, "blueprint.execute", object{"id": id, "inputData": object{"all": all}, "record": true})
 				run, _ := at(out.Payload(), "executionId").(string)
 				if out.Status != http.StatusOK || run == "" {
-					t.Fatalf("%d %s", out.Status, out.Text)
+					t.Fatalf("%d %s, want %v and not empty", out.Status, out.Text, http.StatusOK)
 				}
 				name := fmt.Sprint(kind, " ", i, " ")
 				note := func(where, text string) {
@@ -191,7 +191,7 @@ func TestSweep(t *testing.T) {
 				status := ada.OK(t, "execution.getExecutionStatus", object{"executionId": at(row, "executionId")})
 				note("run that heard", servertest.Encoded(t, status))
 				if at(status, "status") != "completed" || at(at(status, "steps").([]any)[0], "output.data.t") != "***" {
-					t.Errorf("who heard: %s", servertest.Encoded(t, status))
+					t.Errorf("who heard: %s, want status completed and output.data.t ***", servertest.Encoded(t, status))
 				}
 			}
 		}
@@ -208,12 +208,12 @@ func TestSweep(t *testing.T) {
 	for where, text := range shown {
 		for _, of := range []string{"variable", kept[where]} {
 			if in := swept(text, sweptSecrets[of]); len(in) > 0 {
-				t.Errorf("%s holds the secret of %s: %.300q", where, of, fmt.Sprint(in))
+				t.Errorf("%s holds the secret of %s: %.300q, want none", where, of, fmt.Sprint(in))
 			}
 		}
 	}
 	if strings.Contains(shown["server log"], "panic") || masked < leastMasked {
-		t.Errorf("only %d places are masked, so little was tried", masked)
+		t.Errorf("only %d places are masked, so little was tried; want no \"panic\" and at least %v", masked, leastMasked)
 	}
 	files, err := filepath.Glob(path + "*")
 	if err != nil || len(files) < 2 {
@@ -227,7 +227,7 @@ func TestSweep(t *testing.T) {
 		for of, secret := range sweptSecrets {
 			t.Run(of, func(t *testing.T) {
 				if in := swept(string(data), secret); len(in) > 0 {
-					t.Errorf("%s holds the secret of %s: %.300q", filepath.Base(file), of, fmt.Sprint(in))
+					t.Errorf("%s holds the secret of %s: %.300q, want none", filepath.Base(file), of, fmt.Sprint(in))
 				}
 			})
 		}

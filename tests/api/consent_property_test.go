@@ -59,7 +59,7 @@ func consent(t *testing.T, random *rand.Rand) {
 			}
 		}
 		if more > 1 {
-			t.Fatalf("the attacker put a tool into the victim's list: %s", servertest.Encoded(t, tools))
+			t.Fatalf("the attacker put a tool into the victim's list: %s, want at most 1", servertest.Encoded(t, tools))
 		}
 		parts := []any{
 			slices.DeleteFunc(tools, theirs), slices.DeleteFunc(listed, theirs),
@@ -69,7 +69,7 @@ func consent(t *testing.T, random *rand.Rand) {
 	}
 	before, name := seen()
 	if name != "deploy"+short || strings.Count(before, `"name":"deploy-2"`) != 2 {
-		t.Fatalf("at first: %s, %s", name, before)
+		t.Fatalf("at first: %s, %s; want %v and 2", name, before, "deploy"+short)
 	}
 
 	blueprints, triggers, teams := []string{enabledID, own}, []string{enabled, ownTrigger}, []string{victim.WorkspaceID}
@@ -115,6 +115,6 @@ func consent(t *testing.T, random *rand.Rand) {
 		}
 	}
 	if len(blueprints) < 4 || len(triggers) < 4 {
-		t.Errorf("only %d blueprints and %d triggers were made", len(blueprints), len(triggers))
+		t.Errorf("only %d blueprints and %d triggers were made, want at least 4 and at least 4", len(blueprints), len(triggers))
 	}
 }

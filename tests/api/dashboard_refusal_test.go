@@ -41,7 +41,7 @@ func TestNobodyLearnsWhoHasAnAccount(t *testing.T) {
 	}
 	for i, text := range texts {
 		if !strings.Contains(text, "the email or the password is wrong") || text != texts[0] || headers[i] != headers[0] {
-			t.Errorf("attempt %d: %s, headers %s", i, text, headers[i])
+			t.Errorf("attempt %d: %s, headers %s; want \"the email or the password is wrong\" in it, %v and %v", i, text, headers[i], texts[0], headers[0])
 		}
 	}
 	// Now all of them wait, with the right password too, until five minutes have
@@ -49,7 +49,7 @@ func TestNobodyLearnsWhoHasAnAccount(t *testing.T) {
 	for _, email := range emails {
 		answer := b.Call(t, "session.create", object{"email": email, "password": adasPassword})
 		if answer.Status != http.StatusTooManyRequests || answer.Header.Get("Retry-After") != "300" || answer.Message() != "too many failed attempts; try again in 300 s" {
-			t.Errorf("%s: %d %s, Retry-After %s", email, answer.Status, answer.Text, answer.Header.Get("Retry-After"))
+			t.Errorf("%s: %d %s, Retry-After %s; want %v, 300 and Message too many failed attempts; try again in 300 s", email, answer.Status, answer.Text, answer.Header.Get("Retry-After"), http.StatusTooManyRequests)
 		}
 	}
 	s.Advance(t, "299s")
@@ -84,7 +84,7 @@ func TestSigningInAgain(t *testing.T) {
 	b.OK(t, "session.create", object{"email": "ada@example.org", "password": adasPassword})
 	(&browser{Server: s, cookie: before}).Refused(t, blueprint.CodeUnauthorized, "sign in again", "session.get", nil)
 	if list := b.OK(t, "session.list", nil).([]any); len(list) != 1 {
-		t.Errorf("sessions %v", list)
+		t.Errorf("sessions %v, want length 1", list)
 	}
 }
 
@@ -225,7 +225,7 @@ func TestTrustedProxies(t *testing.T) {
 		t.Error("those behind the proxy count as one")
 	}
 	if told := strings.Count(s.Logs.String(), "proxy sends no X-Forwarded-For"); told != 1 {
-		t.Errorf("the log tells of the proxy %d times", told)
+		t.Errorf("the log tells of the proxy %d times, want 1", told)
 	}
 }
 
@@ -269,19 +269,19 @@ func TestEveryProcedureForTheDashboard(t *testing.T) {
 		for _, query := range queries {
 			for _, headers := range [][]string{key, bearer, nil} {
 				if answer := call(server.DashboardRoot, query, headers); !strings.Contains(answer.Text, `"`+want+`"`) {
-					t.Errorf("%s%s with %q: %d %s", p.Name, query, headers, answer.Status, answer.Text)
+					t.Errorf("%s%s with %q: %d %s, want %q in it", p.Name, query, headers, answer.Status, answer.Text, `"`+want+`"`)
 				}
 			}
 		}
 		for _, headers := range [][]string{session, bearer, nil} {
 			if answer := call("/api/trpc", wrongInput, headers); !strings.Contains(answer.Text, `"`+apiWant+`"`) {
-				t.Errorf("%s of the API with %q: %d %s", p.Name, headers, answer.Status, answer.Text)
+				t.Errorf("%s of the API with %q: %d %s, want %q in it", p.Name, headers, answer.Status, answer.Text, `"`+apiWant+`"`)
 			}
 		}
 	}
 	for _, path := range []string{"/v1/triggers/" + s.IDs.UUID() + "/fire", "/mcp", "/clock/advance"} {
 		if answer := (servertest.Caller{Server: s}).Send(t, http.MethodPost, path, "{}", session...); answer.Status != http.StatusUnauthorized {
-			t.Errorf("%s with a session: %d %s", path, answer.Status, answer.Text)
+			t.Errorf("%s with a session: %d %s, want %v", path, answer.Status, answer.Text, http.StatusUnauthorized)
 		}
 	}
 }
@@ -323,7 +323,7 @@ func TestOtherPages(t *testing.T) {
 			answer := servertest.Caller{Server: s}.Send(t, test.method, server.DashboardRoot+test.path, "", append(test.headers, "Cookie", b.cookie)...)
 			refused := answer.Status == http.StatusForbidden && answer.Code() == "FORBIDDEN" && strings.Contains(answer.Message(), "only the dashboard itself")
 			if refused == test.allowed {
-				t.Errorf("%s %s with %q: %d %s", test.method, test.path, test.headers, answer.Status, answer.Text)
+				t.Errorf("%s %s with %q: %d %s, want other than %v", test.method, test.path, test.headers, answer.Status, answer.Text, test.allowed)
 			}
 			for name := range answer.Header {
 				if strings.HasPrefix(name, "Access-Control-") {
@@ -352,7 +352,7 @@ func TestFilesForTheDashboard(t *testing.T) {
 	} {
 		t.Run(fmt.Sprint(test.want), func(t *testing.T) {
 			if answer := (servertest.Caller{Server: s}).Send(t, http.MethodGet, "/files/"+strings.Repeat("0", 26), "", test.headers...); answer.Status != test.want {
-				t.Errorf("with %q: %d %s", test.headers, answer.Status, answer.Text)
+				t.Errorf("with %q: %d %s, want %v", test.headers, answer.Status, answer.Text, test.want)
 			}
 		})
 	}

@@ -37,7 +37,7 @@ func (b *browser) Call(t testing.TB, name string, input any, headers ...string) 
 	}
 	method, path := http.MethodPost, server.DashboardRoot+"/"+name
 	if i := slices.IndexFunc(b.Dashboard.Procedures(), func(p trpc.Procedure) bool { return p.Name == name }); i < 0 {
-		t.Fatalf("there is no procedure %s", name)
+		t.Fatalf("there is no procedure %s, want at least 0", name)
 	} else if b.Dashboard.Procedures()[i].Kind != trpc.KindMutation {
 		method = http.MethodGet
 		if text != "" {
@@ -61,7 +61,7 @@ func (b *browser) OK(t testing.TB, name string, input any) any {
 	t.Helper()
 	answer := b.Call(t, name, input)
 	if answer.Status != http.StatusOK {
-		t.Fatalf("%s: %d %s", name, answer.Status, answer.Text)
+		t.Fatalf("%s: %d %s, want %v", name, answer.Status, answer.Text, http.StatusOK)
 	}
 	return answer.Payload()
 }
@@ -88,7 +88,7 @@ func TestSetupLinkOfAFreshServer(t *testing.T) {
 	b := &browser{Server: s}
 	_, token, _ := strings.Cut(s.Bootstrap.Setup, "/setup?token=")
 	if got := servertest.Encoded(t, b.OK(t, "session.getSetup", object{"token": token})); got != `{"email":"admin@localhost","fresh":true,"name":"Admin"}` {
-		t.Errorf("the link is %s", got)
+		t.Errorf("the link is %s, want {\"email\":\"admin@localhost\",\"fresh\":true,\"name\":\"Admin\"}", got)
 	}
 	with := func(change ...any) object {
 		in := object{"token": token, "email": "ada@example.org", "name": "Ada", "password": adasPassword}
@@ -122,11 +122,11 @@ func TestSetupLinkOfAFreshServer(t *testing.T) {
 	other := s.NewUser(t, "bo")
 	b.Refused(t, blueprint.CodeConflict, "there is another user", "session.setup", with("email", "BO@example.org"))
 	if b.cookie != "" {
-		t.Fatalf("a refusal left the cookie %s", b.cookie)
+		t.Fatalf("a refusal left the cookie %s, want nothing", b.cookie)
 	}
 	b.OK(t, "session.setup", with())
 	if got := at(b.OK(t, "session.get", nil), "user"); at(got, "email") != "ada@example.org" || at(got, "name") != "Ada" || at(got, "id") != s.Root.ID {
-		t.Errorf("signed in as %v", got)
+		t.Errorf("signed in as %v, want email ada@example.org, name Ada and id %v", got, s.Root.ID)
 	}
 	b.Refused(t, blueprint.CodeNotFound, "no longer valid", "session.setup", with())
 
@@ -142,10 +142,10 @@ func TestSetupLinkOfAFreshServer(t *testing.T) {
 		bo.Refused(t, blueprint.CodeBadRequest, "email: cannot be changed here; it is bo@example.org", "session.setup", with("token", token))
 		bo.OK(t, "session.setup", object{"token": token, "email": "Bo@Example.org", "name": "Bo", "password": password})
 		if got := at(bo.OK(t, "session.get", nil), "user.email"); got != "bo@example.org" {
-			t.Errorf("signed in as %v", got)
+			t.Errorf("signed in as %v, want bo@example.org", got)
 		}
 		if list := bo.OK(t, "session.list", nil).([]any); len(list) != 1 {
-			t.Errorf("sessions %v", list)
+			t.Errorf("sessions %v, want length 1", list)
 		}
 	}
 	// A sign-in link expires after a day.
@@ -170,19 +170,19 @@ func TestSessionProcedures(t *testing.T) {
 	for _, b := range []*browser{second, third} {
 		s.Advance(t, "1s")
 		if answer := b.Call(t, "session.create", object{"email": " ADA@example.org ", "password": adasPassword}, "User-Agent", "a browser"); answer.Status != http.StatusOK {
-			t.Fatalf("%d %s", answer.Status, answer.Text)
+			t.Fatalf("%d %s, want %v", answer.Status, answer.Text, http.StatusOK)
 		}
 	}
 	list := second.OK(t, "session.list", nil).([]any)
 	if len(list) != 3 {
-		t.Fatalf("sessions %v", list)
+		t.Fatalf("sessions %v, want length 3", list)
 	}
 	ids := map[any]any{}
 	for _, one := range list {
 		ids[at(one, "current")] = at(one, "id")
 	}
 	if i := slices.IndexFunc(list, func(one any) bool { return at(one, "current") == true }); at(list[i], "agent") != "a browser" || at(list[i], "createdAt") != "2030-05-01T12:00:01.000Z" {
-		t.Errorf("the own session is %v", list[i])
+		t.Errorf("the own session is %v, want agent a browser and createdAt 2030-05-01T12:00:01.000Z", list[i])
 	}
 	bo := s.NewUser(t, "bo")
 	path, err := s.Accounts.NewLink(t.Context(), bo.ID)
@@ -213,7 +213,7 @@ func TestSessionProcedures(t *testing.T) {
 	before := second.cookie
 	second.OK(t, "session.delete", nil)
 	if second.cookie != "" {
-		t.Errorf("the browser still keeps %s", second.cookie)
+		t.Errorf("the browser still keeps %s, want nothing", second.cookie)
 	}
 	(&browser{Server: s, cookie: before}).Refused(t, blueprint.CodeUnauthorized, "sign in again", "session.get", nil)
 	third.OK(t, "session.create", object{"email": "ada@example.org", "password": "a new password"})
@@ -221,7 +221,7 @@ func TestSessionProcedures(t *testing.T) {
 	first.Refused(t, blueprint.CodeUnauthorized, "sign in again", "session.get", nil)
 	bos.OK(t, "session.get", nil)
 	if answer := bos.Call(t, "session.create", object{"email": "ada@example.org", "password": "a new password"}, "Trpc-Accept", "application/jsonl"); answer.Status != http.StatusBadRequest {
-		t.Errorf("a stream that cannot set a cookie: %d %s", answer.Status, answer.Text)
+		t.Errorf("a stream that cannot set a cookie: %d %s, want %v", answer.Status, answer.Text, http.StatusBadRequest)
 	}
 	s.Advance(t, "721h")
 	bos.Refused(t, blueprint.CodeUnauthorized, "sign in again", "session.get", nil)
@@ -252,10 +252,10 @@ func TestCookie(t *testing.T) {
 				t.Errorf("for %q a token of %d characters and the device %s, want 43 and %s", public, len(token), known, prefix)
 			}
 			if answer.Header.Get("Cache-Control") != "private, no-store" || strings.Contains(answer.Text, token) {
-				t.Errorf("got %v %s", answer.Header, answer.Text)
+				t.Errorf("got %v %s, want Cache-Control private, no-store and no %q", answer.Header, answer.Text, token)
 			}
 			if _, port, _ := strings.Cut(s.LocalAddress(), ":"); s.CookieName() != "blueprintd_"+port {
-				t.Errorf("the cookie is called %s", s.CookieName())
+				t.Errorf("the cookie is called %s, want %v", s.CookieName(), "blueprintd_"+port)
 			}
 			b.OK(t, "session.get", nil)
 		})
@@ -270,12 +270,12 @@ func TestOperatorSetsPassword(t *testing.T) {
 	for password, want := range map[string]blueprint.Code{"short": blueprint.CodeBadRequest, "ada@example.org": blueprint.CodeBadRequest, "a password from a seed": ""} {
 		t.Run(password, func(t *testing.T) {
 			if err := s.Accounts.SetPassword(t.Context(), s.Root.ID, password); blueprint.CodeOf(err) != want {
-				t.Error(err)
+				t.Errorf("%v, want %v", err, want)
 			}
 		})
 	}
 	if err := s.Accounts.SetPassword(t.Context(), s.IDs.UUID(), "a password from a seed"); blueprint.CodeOf(err) != blueprint.CodeNotFound {
-		t.Errorf("of nobody: %v", err)
+		t.Errorf("of nobody: %v, want %v", err, blueprint.CodeNotFound)
 	}
 	b.Refused(t, blueprint.CodeUnauthorized, "sign in again", "session.get", nil)
 	b.OK(t, "session.create", object{"email": "ada@example.org", "password": "a password from a seed"})

@@ -49,20 +49,20 @@ func TestFailedCallsKeepTheirEvidence(t *testing.T) {
 			out := s.Root.Call(t, "blueprint.execute", object{"id": id, "inputData": object{"path": "resolved?token=typed-credential"}})
 			run, _ := at(out.Payload(), "executionId").(string)
 			if at(out.Payload(), "success") != false || strings.Contains(servertest.Encoded(t, at(out.Payload(), "result")), "exchange") {
-				t.Fatal(out.Text)
+				t.Fatalf("%v, want success false and no \"exchange\"", out.Text)
 			}
 			shown := s.Root.OK(t, "execution.getExecutionStatus", object{"executionId": run})
 			x := at(shown, "steps").([]any)[0].(object)["error"].(object)["exchange"]
 			if test.kind == "send-email" {
 				if servertest.Encoded(t, at(x, "request")) != test.request || servertest.Encoded(t, at(x, "response")) != test.answer {
-					t.Errorf("kept %s", servertest.Encoded(t, x))
+					t.Errorf("kept %s, want %v and %v", servertest.Encoded(t, x), test.request, test.answer)
 				}
 			} else {
 				if at(x, "request.method") != "POST" || !strings.HasPrefix(fmt.Sprint(at(x, "request.url")), "https://") || len(at(x, "request.headers").(object)) == 0 || !strings.Contains(servertest.Encoded(t, x), test.request) {
-					t.Errorf("the request %s", servertest.Encoded(t, at(x, "request")))
+					t.Errorf("the request %s, want request.method POST, \"https://\" at the start, some and %q in it", servertest.Encoded(t, at(x, "request")), test.request)
 				}
 				if servertest.Encoded(t, at(x, "response.body")) != `{"why":"why-it-failed ***"}` || servertest.Encoded(t, at(x, "response.status")) != "500" || at(x, "response.headers.set-cookie") != "***" {
-					t.Errorf("the answer %s", servertest.Encoded(t, at(x, "response")))
+					t.Errorf("the answer %s, want {\"why\":\"why-it-failed ***\"}, 500 and response.headers.set-cookie ***", servertest.Encoded(t, at(x, "response")))
 				}
 			}
 			if test.kind == "http-request" && at(x, "request.url") != "https://api.example.com/resolved?token=***" {
@@ -71,7 +71,7 @@ func TestFailedCallsKeepTheirEvidence(t *testing.T) {
 			for _, name := range []string{"execution.getExecutionStatus", "execution.getRecord", "execution.export", "execution.exportTest"} {
 				text := servertest.Encoded(t, s.Root.OK(t, name, object{"executionId": run}))
 				if strings.Contains(text, canary) || strings.Contains(text, "canary-cookie") {
-					t.Errorf("a secret is in %s: %s", name, text)
+					t.Errorf("a secret is in %s: %s, want no %q and no \"canary-cookie\"", name, text, canary)
 				}
 				if name != "execution.exportTest" && !strings.Contains(text, "why-it-failed ***") {
 					t.Errorf("the evidence is not in %s: %s", name, text)
@@ -92,19 +92,19 @@ func TestEvidenceOfAFile(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "pot.blueprint.json")
 	data, err := blueprint.Encode(object{"title": "Pot", "blueprint_map": object{"nodes": []any{node("a", "http-request", object{"url": world.URL + "/{{inputData.of}}", "headers": object{"Authorization": "Bearer typed-credential"}})}}})
 	if err != nil || os.WriteFile(name, data, 0o600) != nil {
-		t.Fatal(err)
+		t.Fatalf("%v, want nil", err)
 	}
 	var out, errors strings.Builder
 	code := run([]string{"blueprintd", "run", name, "--allow-net", "127.0.0.0/8", "--input", `{"of": "tea"}`}, strings.NewReader(""), &out, &errors)
 	status, err := blueprint.Decode([]byte(out.String()))
 	if err != nil || code != 1 {
-		t.Fatalf("%d %s %s", code, out.String(), errors.String())
+		t.Fatalf("%d %s %s, want 1", code, out.String(), errors.String())
 	}
 	x := at(status, "steps").([]any)[0].(object)["error"].(object)["exchange"]
 	if at(x, "request.url") != world.URL+"/tea" || at(x, "request.headers.authorization") != "***" || at(x, "request.body") != "" || at(x, "response.body") != "short and stout" {
-		t.Errorf("kept %s", servertest.Encoded(t, x))
+		t.Errorf("kept %s, want request.url %v, request.headers.authorization ***, request.body nothing and response.body short and stout", servertest.Encoded(t, x), world.URL+"/tea")
 	}
 	if strings.Contains(errors.String(), "msg=") {
-		t.Errorf("a run without a server has no log: %s", errors.String())
+		t.Errorf("a run without a server has no log: %s, want no \"msg=\"", errors.String())
 	}
 }

@@ -39,14 +39,14 @@ func TestEveryKindOfNodeIsRecorded(t *testing.T) {
 			answer := s.Root.Call(t, "blueprint.execute", object{"id": id, "record": true})
 			run, _ := at(answer.Payload(), "executionId").(string)
 			if at(answer.Payload(), "success") != true {
-				t.Fatal(answer.Text)
+				t.Fatalf("%v, want success true", answer.Text)
 			}
 			list := at(s.Root.OK(t, "execution.getExchanges", object{"executionId": run}), "exchanges").([]any)
 			var sent, came string
 			for _, x := range list {
 				sent, came = sent+servertest.Encoded(t, at(x, "request")), came+servertest.Encoded(t, at(x, "response"))
 				if at(x, "nodeId") != "it" || at(x, "nodeType") != test.kind || at(x, "executionId") != run {
-					t.Errorf("whose is %s", servertest.Encoded(t, x))
+					t.Errorf("whose is %s, want nodeId it, nodeType %v and executionId %v", servertest.Encoded(t, x), test.kind, run)
 				}
 			}
 			for _, word := range test.sent {
@@ -60,7 +60,7 @@ func TestEveryKindOfNodeIsRecorded(t *testing.T) {
 				}
 			}
 			if strings.Contains(sent+came, canary) {
-				t.Errorf("a secret is on the tape: %s %s", sent, came)
+				t.Errorf("a secret is on the tape: %s %s, want no %q", sent, came, canary)
 			}
 		})
 	}
@@ -85,7 +85,7 @@ func TestATriggerThatRecords(t *testing.T) {
 			s.Advance(t, "0s")
 			answer := s.Root.OK(t, "execution.getExchanges", object{"executionId": run})
 			if at(answer, "recorded") != test.want || (len(at(answer, "exchanges").([]any)) == 1) != test.want {
-				t.Errorf("%v %v: %s", test.config, test.input, servertest.Encoded(t, answer))
+				t.Errorf("%v %v: %s, want recorded %v and %v", test.config, test.input, servertest.Encoded(t, answer), test.want, test.want)
 			}
 		})
 	}

@@ -89,11 +89,11 @@ func TestRecordingsTellNoSecrets(t *testing.T) {
 			}
 			for _, word := range plantedWords {
 				if at := strings.Index(string(data), word); at >= 0 {
-					t.Errorf("%s, %s is in %s: %.200s", when, word, name, data[max(0, at-150):])
+					t.Errorf("%s, %s is in %s: %.200s; want less than 0", when, word, name, data[max(0, at-150):])
 				}
 			}
 			if !strings.Contains(string(data), "kept-word") {
-				t.Errorf("%s, %s has lost what is no secret", when, name)
+				t.Errorf("%s, %s has lost what is no secret; want \"kept-word\" in it", when, name)
 			}
 		}
 		for _, name := range []string{"execution.getExecutionStatus", "execution.getRecord"} {
@@ -104,7 +104,7 @@ func TestRecordingsTellNoSecrets(t *testing.T) {
 		}
 		list := at(ada.OK(t, "execution.getExchanges", object{"executionId": run}), "exchanges").([]any)
 		if len(list) != 10 { // one redirect, and no request for a token
-			t.Errorf("%s, there are %d exchanges", when, len(list))
+			t.Errorf("%s, there are %d exchanges; want 10", when, len(list))
 			for _, x := range list {
 				t.Log(at(x, "nodeId"), at(x, "request.url"), at(x, "response.status"))
 			}

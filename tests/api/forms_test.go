@@ -46,12 +46,12 @@ func TestNullCountsAsAbsent(t *testing.T) {
 		node("s", "stop", object{"message": nil, "failed": nil}),
 	}}})
 	if list, _ := at(issues, "issues").([]any); at(issues, "valid") != true || len(list) != 0 {
-		t.Errorf("issues %v", issues)
+		t.Errorf("issues %v, want valid true and none", issues)
 	}
 	id := root.IDOf(t, "blueprint.create", object{"title": "vars", "environment_variables": []any{object{"name": "who", "default": "x"}, object{"name": "must", "required": true}},
 		"blueprint_map": object{"nodes": []any{node("a", "template", object{"text": "{{who}}{{must}}"})}}})
 	if got := at(root.OK(t, "blueprint.execute", object{"id": id, "variables": object{"who": nil, "must": "y"}, "inputData": nil}), "result.output.text"); got != "xy" {
-		t.Errorf("the output is %v", got)
+		t.Errorf("the output is %v, want xy", got)
 	}
 	root.Refused(t, blueprint.CodeBadRequest, "blueprint.execute", object{"id": id, "variables": object{"must": nil}})
 	trigger := root.IDOf(t, "blueprintTriggers.create", object{"blueprintId": id, "triggerType": "manual", "config": nil, "isActive": nil})
@@ -60,7 +60,7 @@ func TestNullCountsAsAbsent(t *testing.T) {
 	root.Refused(t, blueprint.CodeBadRequest, "blueprint.create", object{"title": nil})
 	root.Refused(t, blueprint.CodeBadRequest, "blueprint.get", object{"id": nil})
 	if got := root.Send(t, http.MethodPost, "/clock/advance", `{"by":"1h","to":null}`); got.Status != http.StatusOK {
-		t.Errorf("clock: %d %s", got.Status, got.Text)
+		t.Errorf("clock: %d %s, want %v", got.Status, got.Text, http.StatusOK)
 	}
 }
 
@@ -96,19 +96,19 @@ func TestInvalidUTF8IsRefusedAfterAuthentication(t *testing.T) {
 	} {
 		t.Run(way.path, func(t *testing.T) {
 			if got := v.Root.Send(t, http.MethodPost, way.path, way.body); got.Status != http.StatusBadRequest {
-				t.Errorf("%s with a key: %d %s", way.path, got.Status, got.Text)
+				t.Errorf("%s with a key: %d %s, want %v", way.path, got.Status, got.Text, http.StatusBadRequest)
 			}
 			if got := stranger.Send(t, http.MethodPost, way.path, way.body); got.Status != http.StatusUnauthorized {
-				t.Errorf("%s without a good key: %d %s", way.path, got.Status, got.Text)
+				t.Errorf("%s without a good key: %d %s, want %v", way.path, got.Status, got.Text, http.StatusUnauthorized)
 			}
 		})
 	}
 	nobody := servertest.Caller{Server: v.Server}
 	if got := nobody.Send(t, http.MethodPost, "/webhooks/blueprint/"+v.webhook, "{\"a\":\"\xff\"}"); got.Status != http.StatusBadRequest {
-		t.Errorf("an open webhook: %d %s", got.Status, got.Text)
+		t.Errorf("an open webhook: %d %s, want %v", got.Status, got.Text, http.StatusBadRequest)
 	}
 	if got := nobody.Send(t, http.MethodPost, "/webhooks/blueprint/"+v.signed, "{\"a\":\"\xff\"}"); got.Status != http.StatusUnauthorized {
-		t.Errorf("a signed webhook: %d %s", got.Status, got.Text)
+		t.Errorf("a signed webhook: %d %s, want %v", got.Status, got.Text, http.StatusUnauthorized)
 	}
 }
 
@@ -142,15 +142,15 @@ func TestTemplatesInRuns(t *testing.T) {
 		})
 	}
 	if now, _ := out["now"].(string); !strings.HasSuffix(now, "Z") {
-		t.Errorf("now is %v", out["now"])
+		t.Errorf("now is %v, want \"Z\" at the end", out["now"])
 	} else if _, err := time.Parse("2006-01-02T15:04:05.000Z", now); err != nil {
 		t.Error(err)
 	}
 	if _, failed := run(node("my-node", "set", object{"values": object{}}), node("b", "set", object{"values": object{"v": "{{nodes.my-nod.output}}"}})); !strings.Contains(failed, "nodes.my-nod.output") || !strings.Contains(failed, "my-node") {
-		t.Errorf("a path that leads nowhere: %q", failed)
+		t.Errorf("a path that leads nowhere: %q, want \"nodes.my-nod.output\" in it and \"my-node\" in it", failed)
 	}
 	if _, failed := run(node("a", "set", object{"values": object{"v": "{{= nope }}"}})); !strings.Contains(failed, "nope") {
-		t.Errorf("an unknown name: %q", failed)
+		t.Errorf("an unknown name: %q, want \"nope\" in it", failed)
 	}
 	if _, failed := run(node("a", "conditional", object{"condition": "inputData.n"})); !strings.Contains(failed, "boolean") && !strings.Contains(failed, "true or false") {
 		t.Errorf("a condition that is not boolean: %q", failed)
@@ -159,7 +159,7 @@ func TestTemplatesInRuns(t *testing.T) {
 		t.Run(text, func(t *testing.T) {
 			answer := s.Root.OK(t, "blueprint.validate", object{"blueprint_map": object{"nodes": []any{node("a", "set", object{"values": object{"v": text}})}}})
 			if encoded, _ := blueprint.Encode(at(answer, "issues")); at(answer, "valid") != false || !strings.Contains(string(encoded), strings.ReplaceAll(want, `"`, `\"`)) {
-				t.Error(encoded)
+				t.Errorf("%v, want valid false and %q in it", encoded, strings.ReplaceAll(want, `"`, `\"`))
 			}
 		})
 	}

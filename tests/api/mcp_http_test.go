@@ -19,7 +19,7 @@ func callTool(t testing.TB, p servertest.Caller, method string, params object, h
 	answer := sendMCP(t, p, method, params, headers...)
 	record, _ := answer.Value.(object)
 	if answer.Status != http.StatusOK || record == nil {
-		t.Fatalf("%s: %d %s", method, answer.Status, answer.Text)
+		t.Fatalf("%s: %d %s, want %v and not nil", method, answer.Status, answer.Text, http.StatusOK)
 	}
 	if result, ok := record["result"].(object); ok {
 		return result
@@ -55,13 +55,13 @@ func TestToolsOfBlueprints(t *testing.T) {
 	const want = `[{"description":"About Greetings","inputSchema":{"properties":{"name":{"type":"string"}},"required":["name"],"type":"object"},"name":"say-hello","title":"Say Hello"},` +
 		`{"description":"About Doomed","inputSchema":{"type":"object"},"name":"doomed","title":"Doomed"},{"description":"About Patient","inputSchema":{"type":"object"},"name":"patient","title":"Patient"}]`
 	if got := servertest.Encoded(t, callTool(t, ada, "tools/list", object{})["tools"]); got != want {
-		t.Errorf("ada is offered %s", got)
+		t.Errorf("ada is offered %s, want %v", got, want)
 	}
 	if got := servertest.Encoded(t, callTool(t, ben, "tools/list", object{})["tools"]); got != "[]" {
-		t.Errorf("ben is offered %s", got)
+		t.Errorf("ben is offered %s, want []", got)
 	}
 	if got := servertest.Encoded(t, callTool(t, ben, "tools/call", object{"name": "say-hello", "arguments": object{"name": "x"}})); !strings.Contains(got, "-32602") {
-		t.Errorf("ben called it: %s", got)
+		t.Errorf("ben called it: %s, want \"-32602\" in it", got)
 	}
 
 	got := callTool(t, ada, "tools/call", object{"name": "say-hello", "arguments": object{"name": "Ann"}}, "X-By", "test")
@@ -70,7 +70,7 @@ func TestToolsOfBlueprints(t *testing.T) {
 	}
 	got = callTool(t, ada, "tools/call", object{"name": "say-hello", "arguments": object{"name": 5}})
 	if got["isError"] != true || !strings.Contains(servertest.Encoded(t, got["content"]), "arguments.name: must be a string") {
-		t.Errorf("got %v", got)
+		t.Errorf("got %v, want isError true and \"arguments.name: must be a string\" in it", got)
 	}
 	history := ada.OK(t, "blueprintTriggers.history", object{"triggerId": triggerID}).(object)
 	rows, _ := history["firings"].([]any)
@@ -82,18 +82,18 @@ func TestToolsOfBlueprints(t *testing.T) {
 		t.Errorf("the ledger (-want +got):\n%s", diff)
 	}
 	if got = callTool(t, ada, "tools/call", object{"name": "doomed"}); got["isError"] != true || !strings.Contains(servertest.Encoded(t, got["content"]), "at node s: never") {
-		t.Errorf("got %v", got)
+		t.Errorf("got %v, want isError true and \"at node s: never\" in it", got)
 	}
 	got = callTool(t, ada, "tools/call", object{"name": "patient"})
 	id, _ := at(got, "structuredContent.executionId").(string)
 	if got["isError"] != nil || at(got, "structuredContent.status") != "paused" || !strings.Contains(servertest.Encoded(t, got["content"]), id) {
-		t.Errorf("got %v", got)
+		t.Errorf("got %v, want isError nil, structuredContent.status paused and %q in it", got, id)
 	}
 	ada.Await(t, id, blueprint.StatusPaused)
 
 	ada.OK(t, "blueprint.update", object{"id": greetID, "status": "draft"})
 	if got := servertest.Encoded(t, callTool(t, ada, "tools/call", object{"name": "say-hello"})); !strings.Contains(got, `unknown tool \"say-hello\"; there is doomed, patient`) {
-		t.Errorf("got %s", got)
+		t.Errorf("got %s, want %q in it", got, `unknown tool \"say-hello\"; there is doomed, patient`)
 	}
 }
 
@@ -104,7 +104,7 @@ func TestMCPIsGuarded(t *testing.T) {
 	})
 	stranger := servertest.Caller{Server: s, Authorization: "Bearer not-a-key-of-anybody"}
 	if answer := sendMCP(t, stranger, "ping", nil); answer.Status != http.StatusUnauthorized {
-		t.Errorf("a stranger: %d %s", answer.Status, answer.Text)
+		t.Errorf("a stranger: %d %s, want %v", answer.Status, answer.Text, http.StatusUnauthorized)
 	}
 	for origin, want := range map[string]int{
 		"https://evil.example": 403, "null": 403, strings.Replace(s.Host, "127.0.0.1", "evil.example", 1): 403,
@@ -113,17 +113,17 @@ func TestMCPIsGuarded(t *testing.T) {
 		t.Run(origin, func(t *testing.T) {
 			// The name by which a rebound page would come is its own.
 			if answer := sendMCP(t, s.Root, "ping", object{}, "Origin", origin); answer.Status != want {
-				t.Errorf("%d %s", answer.Status, answer.Text)
+				t.Errorf("%d %s, want %v", answer.Status, answer.Text, want)
 			}
 		})
 	}
 	sendMCP(t, s.Root, "ping", object{})
 	sendMCP(t, s.Root, "ping", object{})
 	if answer := sendMCP(t, s.Root, "ping", object{}); answer.Status != http.StatusTooManyRequests || answer.Header.Get("Retry-After") == "" {
-		t.Errorf("a fifth request: %d %s", answer.Status, answer.Text)
+		t.Errorf("a fifth request: %d %s, want %v and Retry-After not empty", answer.Status, answer.Text, http.StatusTooManyRequests)
 	}
 	if answer := s.Root.Send(t, http.MethodOptions, "/mcp", "", "Origin", "https://friend.example", "Access-Control-Request-Method", "POST"); answer.Status != http.StatusNoContent {
-		t.Errorf("preflight: %d", answer.Status)
+		t.Errorf("preflight: %d, want %v", answer.Status, http.StatusNoContent)
 	}
 }
 
@@ -143,10 +143,10 @@ func TestToolsOfOthers(t *testing.T) {
 	listed := func(p servertest.Caller) string { return servertest.Encoded(t, p.OK(t, "mcpTool.list", object{})) }
 	for _, p := range []servertest.Caller{ben, cid} {
 		if got := servertest.Encoded(t, callTool(t, p, "tools/list", object{})["tools"]); strings.Contains(got, "Greetings") {
-			t.Errorf("offered without consent: %s", got)
+			t.Errorf("offered without consent: %s, want no \"Greetings\"", got)
 		}
 		if got := servertest.Encoded(t, callTool(t, p, "tools/call", object{"name": name, "arguments": object{"name": "x"}})); !strings.Contains(got, "-32602") {
-			t.Errorf("called without consent: %s", got)
+			t.Errorf("called without consent: %s, want \"-32602\" in it", got)
 		}
 	}
 	row := func(name string, enabled bool) string {
@@ -159,20 +159,20 @@ func TestToolsOfOthers(t *testing.T) {
 		t.Errorf("ben's list: %s", got)
 	}
 	if got := listed(cid); got != "[]" {
-		t.Errorf("cid's list: %s", got)
+		t.Errorf("cid's list: %s, want []", got)
 	}
 	for _, p := range []servertest.Caller{ben, cid} {
 		if got := servertest.Encoded(t, p.OK(t, "mcpTool.enable", object{"triggerId": triggerID})); got != `{"success":true}` {
-			t.Errorf("enable: %s", got)
+			t.Errorf("enable: %s, want {\"success\":true}", got)
 		}
 		if got := listed(p); !strings.Contains(got, row(name, true)) {
 			t.Errorf("enabled: %s", got)
 		}
 		if got := servertest.Encoded(t, callTool(t, p, "tools/call", object{"name": name, "arguments": object{}})); !strings.Contains(got, "arguments.name: required") {
-			t.Errorf("bad arguments: %s", got)
+			t.Errorf("bad arguments: %s, want \"arguments.name: required\" in it", got)
 		}
 		if got := callTool(t, p, "tools/call", object{"name": name, "arguments": object{"name": "x"}}); at(got, "structuredContent.output") != "x" {
-			t.Errorf("called: %v", got)
+			t.Errorf("called: %v, want structuredContent.output x", got)
 		}
 	}
 	var users []string
@@ -185,10 +185,10 @@ func TestToolsOfOthers(t *testing.T) {
 	}
 	for _, p := range []servertest.Caller{ben, cid} {
 		if got := servertest.Encoded(t, p.OK(t, "mcpTool.disable", object{"triggerId": triggerID})); got != `{"success":true}` {
-			t.Errorf("disable: %s", got)
+			t.Errorf("disable: %s, want {\"success\":true}", got)
 		}
 		if got := servertest.Encoded(t, callTool(t, p, "tools/list", object{})["tools"]); strings.Contains(got, name) {
-			t.Errorf("still offered: %s", got)
+			t.Errorf("still offered: %s, want no %q", got, name)
 		}
 	}
 }

@@ -57,7 +57,7 @@ func TestDenseWebhooksAreAllTaken(t *testing.T) {
 			id := s.Root.Blueprint(t, "dense", node("a", "set", object{"values": object{"x": 1}}))
 			trigger := s.Root.IDOf(t, "blueprintTriggers.create", object{"blueprintId": id, "triggerType": "webhook", "config": object{}})
 			if got := dense(t, s, "/webhooks/blueprint/"+trigger, count); got[http.StatusAccepted] != count {
-				t.Errorf("answers %v", got)
+				t.Errorf("answers %v, want %v", got, count)
 			}
 		})
 	}
@@ -79,14 +79,14 @@ func TestDenseWebhooksWaitOnlyForSoLong(t *testing.T) {
 	trigger := s.Root.IDOf(t, "blueprintTriggers.create", object{"blueprintId": id, "triggerType": "webhook", "config": object{}})
 	path := "/webhooks/blueprint/" + trigger
 	if got := dense(t, s, path, 1); got[http.StatusAccepted] != 1 {
-		t.Errorf("alone: answers %v", got)
+		t.Errorf("alone: answers %v, want 1", got)
 	}
 	<-came
 	if got := dense(t, s, path, 3); got[http.StatusServiceUnavailable] != 3 {
-		t.Errorf("beside one that holds all room: answers %v", got)
+		t.Errorf("beside one that holds all room: answers %v, want 3", got)
 	}
 	if small := (servertest.Caller{Server: s}).Send(t, http.MethodPost, path, "{}"); small.Status != http.StatusAccepted {
-		t.Errorf("a small one: %d %s", small.Status, small.Text)
+		t.Errorf("a small one: %d %s, want %v", small.Status, small.Text, http.StatusAccepted)
 	}
 	close(answer)
 }

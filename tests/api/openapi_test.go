@@ -70,10 +70,10 @@ func TestOpenAPI(t *testing.T) {
 	nobody := servertest.Caller{Server: s}
 	answer := nobody.Send(t, http.MethodGet, "/openapi.json", "")
 	if answer.Status != http.StatusOK || answer.Text != string(want) || answer.Header.Get("Content-Type") != "application/json" {
-		t.Errorf("the server gives another one: %d %.200s", answer.Status, answer.Text)
+		t.Errorf("the server gives another one: %d %.200s, want %v, %v and Content-Type application/json", answer.Status, answer.Text, http.StatusOK, string(want))
 	}
 	if again := nobody.Send(t, http.MethodGet, "/openapi.json", "", "If-None-Match", answer.Header.Get("ETag")); again.Status != http.StatusNotModified || again.Text != "" {
-		t.Errorf("asked again: %d %.200s", again.Status, again.Text)
+		t.Errorf("asked again: %d %.200s, want %v and nothing", again.Status, again.Text, http.StatusNotModified)
 	}
 }
 
@@ -220,7 +220,7 @@ func TestOpenAPIExamples(t *testing.T) {
 		}
 		answer := s.Root.Call(t, procedure.Name, w.real(t, example))
 		if answer.Status != http.StatusOK {
-			t.Errorf("the example of %s: %d %s", procedure.Name, answer.Status, answer.Text)
+			t.Errorf("the example of %s: %d %s, want %v", procedure.Name, answer.Status, answer.Text, http.StatusOK)
 			continue
 		}
 		if procedure.Kind == trpc.KindSubscription {
@@ -361,10 +361,10 @@ func TestOpenAPIPlain(t *testing.T) {
 	ask(nobody, "GET", "/readyz", "", 200)
 	ask(nobody, "GET", "/openapi.json", "", 200)
 	if answer := nobody.Send(t, http.MethodGet, "/schemas/blueprint.json", ""); answer.Status != 200 || answer.Header.Get("Content-Type") != "application/schema+json" {
-		t.Errorf("a schema: %d %v", answer.Status, answer.Header)
+		t.Errorf("a schema: %d %v, want 200 and Content-Type application/schema+json", answer.Status, answer.Header)
 	}
 	if answer := nobody.Send(t, http.MethodGet, "/schemas/nothing.json", ""); answer.Status != 404 || at(answer.Value, "error.code") != string(blueprint.CodeNotFound) {
-		t.Errorf("no schema: %d %s", answer.Status, answer.Text)
+		t.Errorf("no schema: %d %s, want 404 and error.code %v", answer.Status, answer.Text, string(blueprint.CodeNotFound))
 	}
 }
 
@@ -379,7 +379,7 @@ func TestOpenAPISandbox(t *testing.T) {
 		t.Helper()
 		answer := s.Root.Send(t, method, path, body)
 		if answer.Status != http.StatusOK {
-			t.Fatalf("%s %s: %d %s", method, path, answer.Status, answer.Text)
+			t.Fatalf("%s %s: %d %s, want %v", method, path, answer.Status, answer.Text, http.StatusOK)
 		}
 		d.answer(t, path, strings.ToLower(method), answer)
 	}

@@ -43,10 +43,10 @@ func TestOwnerActions(t *testing.T) {
 					want = http.StatusForbidden
 				}
 				if answer := ada.Send(t, test.method, test.path, test.body); answer.Status != want {
-					t.Errorf("kept %v, %s %s: %d %s", kept, test.method, test.path, answer.Status, answer.Text)
+					t.Errorf("kept %v, %s %s: %d %s; want %v", kept, test.method, test.path, answer.Status, answer.Text, want)
 				}
 				if answer := s.Root.Send(t, test.method, test.path, test.body); answer.Status != http.StatusOK {
-					t.Errorf("kept %v, the owner, %s %s: %d %s", kept, test.method, test.path, answer.Status, answer.Text)
+					t.Errorf("kept %v, the owner, %s %s: %d %s; want %v", kept, test.method, test.path, answer.Status, answer.Text, http.StatusOK)
 				}
 				noted := func(action string) []string {
 					if action == "" {
@@ -69,7 +69,7 @@ func TestOwnerActions(t *testing.T) {
 		for path, status := range map[string]int{"/sandbox/calls": http.StatusOK, "/clock": http.StatusOK} {
 			t.Run(path, func(t *testing.T) {
 				if answer := ada.Send(t, http.MethodGet, path, ""); answer.Status != status {
-					t.Errorf("kept %v, GET %s: %d %s", kept, path, answer.Status, answer.Text)
+					t.Errorf("kept %v, GET %s: %d %s; want %v", kept, path, answer.Status, answer.Text, status)
 				}
 			})
 		}
@@ -104,13 +104,13 @@ func TestCallsOfOthers(t *testing.T) {
 	})
 	answer := ada.Call(t, "blueprint.execute", object{"id": id})
 	if at(answer.Payload(), "success") != true {
-		t.Fatal(answer.Text)
+		t.Fatalf("%v, want success true", answer.Text)
 	}
 	for who, want := range map[*servertest.Caller]int{&ada: 1, &bob: 0, &s.Root: 1} {
 		t.Run(fmt.Sprint(who), func(t *testing.T) {
 			calls := sandboxCalls(t, *who, "")
 			if len(calls) != want {
-				t.Errorf("%s sees %d calls", who.Email, len(calls))
+				t.Errorf("%s sees %d calls, want %v", who.Email, len(calls), want)
 			}
 			text := servertest.Encoded(t, calls)
 			for _, hidden := range []string{word, "horse"} {
@@ -122,7 +122,7 @@ func TestCallsOfOthers(t *testing.T) {
 	}
 	record := ada.OK(t, "execution.getRecord", object{"executionId": at(answer.Payload(), "executionId")})
 	if at(record, "executionMetadata.sandbox") != true {
-		t.Errorf("the record does not tell of the sandbox: %s", servertest.Encoded(t, at(record, "executionMetadata")))
+		t.Errorf("the record does not tell of the sandbox: %s, want executionMetadata.sandbox true", servertest.Encoded(t, at(record, "executionMetadata")))
 	}
 	if file := ada.OK(t, "execution.export", object{"executionId": at(answer.Payload(), "executionId")}); at(file, "run.sandbox") != true {
 		t.Error("the exported run does not tell of the sandbox")
@@ -189,7 +189,7 @@ func TestEarnestAndPlay(t *testing.T) {
 				t.Fatal("it starts")
 			}
 			if _, hint := blueprint.DescribeError(err); !strings.Contains(hint, test.hint) {
-				t.Errorf("%v, hint %q", err, hint)
+				t.Errorf("%v, hint %q; want %q in it", err, hint, test.hint)
 			}
 			servertest.New(t, servertest.OnFile(path), test.first).Stop() // as if nothing had been
 		})

@@ -45,7 +45,7 @@ func TestBlueprintRecord(t *testing.T) {
 		`, "can_manage": true, "is_owner": true, "is_favorited": false, "categories": [], "organizations": [{"id": %q, "name": "ada", "slug": "ada"}]`, ada.WorkspaceID)))
 	servertest.Shape(t, "listed", ada.OK(t, "blueprint.list", nil), `{"data": [`+record("")+`], "pagination": {"page": 1, "limit": 20, "total": 1, "totalPages": 1}}`)
 	if upper := ada.OK(t, "blueprint.get", object{"id": strings.ToUpper(id.(string))}); at(upper, "id") != id {
-		t.Errorf("the id in upper case finds %v", upper)
+		t.Errorf("the id in upper case finds %v, want id %v", upper, id)
 	}
 
 	// Defaults of optional keys.
@@ -183,16 +183,16 @@ func TestUpdatesAtOnce(t *testing.T) {
 	for i := range 16 {
 		all.Go(func() {
 			if answer := ada.Call(t, "blueprint.update", object{"id": id, "title": fmt.Sprint("title ", i)}); answer.Status != 200 {
-				t.Errorf("%d %s", answer.Status, answer.Text)
+				t.Errorf("%d %s, want 200", answer.Status, answer.Text)
 			}
 		})
 	}
 	all.Wait()
 	if version := at(ada.OK(t, "blueprint.get", object{"id": id}), "version"); version != "1.0.16" {
-		t.Errorf("after 16 updates at once the version is %v", version)
+		t.Errorf("after 16 updates at once the version is %v, want 1.0.16", version)
 	}
 	if list := ada.OK(t, "blueprint.versions", object{"id": id}).([]any); len(list) != 17 {
-		t.Errorf("%d versions are kept", len(list))
+		t.Errorf("%d versions are kept, want 17", len(list))
 	}
 }
 
@@ -210,11 +210,11 @@ func TestRunKeepsItsVersion(t *testing.T) {
 	s.Advance(t, "1m")
 	record := ada.OK(t, "execution.getExecutionStatus", object{"executionId": run})
 	if record.(object)["status"] != "completed" || at(record.(object)["steps"].([]any)[1], "output.text") != "old old old" {
-		t.Errorf("the run gave %s", servertest.Encoded(t, record))
+		t.Errorf("the run gave %s, want status completed and output.text old old old", servertest.Encoded(t, record))
 	}
 	logs := ada.OK(t, "execution.getExecutionLogs", object{"blueprintId": id})
 	if version := at(at(logs, "logs").([]any)[0], "executionMetadata.blueprintVersion"); version != "1.0.0" {
-		t.Errorf("the run is said to be of version %v", version)
+		t.Errorf("the run is said to be of version %v, want 1.0.0", version)
 	}
 }
 
@@ -253,13 +253,13 @@ func TestLists(t *testing.T) {
 		t.Run(test.input, func(t *testing.T) {
 			titles, pagination := page(servertest.Decoded(t, test.input).(object))
 			if strings.Join(titles, " ") != test.titles || pagination != test.pagination {
-				t.Errorf("%q %s", titles, pagination)
+				t.Errorf("%q %s, want %v and %v", titles, pagination, test.titles, test.pagination)
 			}
 		})
 	}
 	ada.OK(t, "blueprint.delete", object{"id": ids[24]})
 	if titles, pagination := page(object{"limit": 2}); strings.Join(titles, " ") != "23 22" || !strings.Contains(pagination, `"total":24`) {
-		t.Errorf("after a deletion: %q %s", titles, pagination)
+		t.Errorf("after a deletion: %q %s, want 23 22 and \"total\":24 in it", titles, pagination)
 	}
 }
 
@@ -307,7 +307,7 @@ func TestPlanLimit(t *testing.T) {
 	first := ada.Blueprint(t, "one")
 	ada.Blueprint(t, "two")
 	if message := ada.Refused(t, blueprint.CodeBadRequest, "blueprint.create", object{"title": "three"}); message != "blueprint limit of the plan exceeded (2 of 2)" {
-		t.Errorf("the refusal says %q", message)
+		t.Errorf("the refusal says %q, want blueprint limit of the plan exceeded (2 of 2)", message)
 	}
 	ben.Blueprint(t, "of another")
 	ada.OK(t, "blueprint.delete", object{"id": first})
@@ -327,7 +327,7 @@ func TestPlanLimit(t *testing.T) {
 	}
 	all.Wait()
 	if made.Load() != 2 {
-		t.Errorf("%d were made at once", made.Load())
+		t.Errorf("%d were made at once, want 2", made.Load())
 	}
 }
 
@@ -381,14 +381,14 @@ func TestDeleteCancelsRuns(t *testing.T) {
 		t.Run(run, func(t *testing.T) {
 			record := p.OK(t, "execution.getExecutionStatus", object{"executionId": run}).(object)
 			if record["status"] != "failed" || record["endTime"] != noonText || record["awaitingInput"] != nil {
-				t.Errorf("after the deletion: %s", servertest.Encoded(t, record))
+				t.Errorf("after the deletion: %s, want status failed, endTime %v and awaitingInput nil", servertest.Encoded(t, record), noonText)
 			}
 			listed := at(p.OK(t, "execution.listRecentExecutions", nil), "logs").([]any)
 			found := false
 			for _, one := range listed {
 				found = found || at(one, "executionData.executionId") == run
 				if summary, _ := at(one, "errorSummary").(string); !strings.HasPrefix(summary, "cancelled") || at(one, "hasErrors") != true {
-					t.Errorf("its log record says %v", one)
+					t.Errorf("its log record says %v, want \"cancelled\" at the start and hasErrors true", one)
 				}
 			}
 			if !found {
@@ -397,13 +397,13 @@ func TestDeleteCancelsRuns(t *testing.T) {
 		})
 	}
 	if record := ada.OK(t, "execution.getExecutionStatus", object{"executionId": bens}); at(record, "status") != "not_found" {
-		t.Errorf("the former manager still sees the runs of others")
+		t.Errorf("the former manager still sees the runs of others, want status not_found")
 	}
 	if fired := s.Advance(t, "10m"); fired != 0 {
-		t.Errorf("its schedule fired %d times after the deletion", fired)
+		t.Errorf("its schedule fired %d times after the deletion, want 0", fired)
 	}
 	if answer := (servertest.Caller{Server: s}).Send(t, "POST", "/webhooks/blueprint/"+hook, "{}"); answer.Status != 404 {
-		t.Errorf("its webhook answers %d %s", answer.Status, answer.Text)
+		t.Errorf("its webhook answers %d %s, want 404", answer.Status, answer.Text)
 	}
 	for _, call := range []string{"blueprint.get", "blueprint.delete", "blueprint.versions", "blueprint.execute"} {
 		ada.Refused(t, blueprint.CodeNotFound, call, object{"id": id})

@@ -49,11 +49,11 @@ func TestClockOfSignatures(t *testing.T) {
 			answer := nobody.Send(t, http.MethodPost, "/webhooks/blueprint/"+standard, body, "webhook-id", "m", "webhook-timestamp", at,
 				"webhook-signature", "v1,"+base64.StdEncoding.EncodeToString(hmacOf("s", "m."+at+"."+body)))
 			if answer.Status != test.status {
-				t.Errorf("%v ahead, after %s: %d %s", test.ahead, test.then, answer.Status, answer.Text)
+				t.Errorf("%v ahead, after %s: %d %s; want %v", test.ahead, test.then, answer.Status, answer.Text, test.status)
 			}
 			answer = nobody.Send(t, http.MethodPost, "/webhooks/slack/"+slack, body, "X-Slack-Request-Timestamp", at, "X-Slack-Signature", "v0="+hex.EncodeToString(hmacOf("s", "v0:"+at+":"+body)))
 			if want := map[int]int{202: 200, 401: 401}[test.status]; answer.Status != want {
-				t.Errorf("Slack %v ahead, after %s: %d %s", test.ahead, test.then, answer.Status, answer.Text)
+				t.Errorf("Slack %v ahead, after %s: %d %s; want %v", test.ahead, test.then, answer.Status, answer.Text, want)
 			}
 		})
 	}
@@ -79,7 +79,7 @@ func TestClockOfRotation(t *testing.T) {
 			for secret, want := range map[string]int{"old": test.status, "new": 202} {
 				t.Run(secret, func(t *testing.T) {
 					if answer := (servertest.Caller{Server: s}).Send(t, http.MethodPost, "/webhooks/blueprint/"+trigger, "{}", "X-Webhook-Signature", hex.EncodeToString(hmacOf(secret, "{}"))); answer.Status != want {
-						t.Errorf("kept for %q, after %s, the %s one: %d %s", test.keep, test.then, secret, answer.Status, answer.Text)
+						t.Errorf("kept for %q, after %s, the %s one: %d %s; want %v", test.keep, test.then, secret, answer.Status, answer.Text, want)
 					}
 				})
 			}
@@ -100,7 +100,7 @@ func TestClockOfPauses(t *testing.T) {
 	}
 	for i := range 20 {
 		if answer := deliver(); answer.Status != 202 {
-			t.Fatalf("delivery %d: %d %s", i, answer.Status, answer.Text)
+			t.Fatalf("delivery %d: %d %s, want 202", i, answer.Status, answer.Text)
 		}
 		s.Advance(t, "0s")
 	}
@@ -111,7 +111,7 @@ func TestClockOfPauses(t *testing.T) {
 		s.Advance(t, step.by)
 		answer := deliver()
 		if answer.Status != step.status || answer.Header.Get("Retry-After") != step.retry {
-			t.Errorf("after %s: %d %s, Retry-After %q", step.by, answer.Status, answer.Text, answer.Header.Get("Retry-After"))
+			t.Errorf("after %s: %d %s, Retry-After %q; want %v and %v", step.by, answer.Status, answer.Text, answer.Header.Get("Retry-After"), step.status, step.retry)
 		}
 		s.Advance(t, "0s")
 	}
@@ -139,7 +139,7 @@ func TestClockOfKeys(t *testing.T) {
 				answer := s.Root.Send(t, http.MethodPost, path, "{}", "Idempotency-Key", "one")
 				run, _ := at(answer.Value, "executionId").(string)
 				if once[run] == test.news || run == "" || (answer.Status == 202) != test.news {
-					t.Errorf("%s after %s more: %d %s", path, test.by, answer.Status, answer.Text)
+					t.Errorf("%s after %s more: %d %s, want other than %v, not empty and %v", path, test.by, answer.Status, answer.Text, test.news, test.news)
 				}
 				once[run] = true
 			}

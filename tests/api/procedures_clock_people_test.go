@@ -116,12 +116,12 @@ func TestClockOfRates(t *testing.T) {
 		for range 5 {
 			s.Advance(t, "0s")
 			if answer := s.Root.Send(t, http.MethodGet, "/clock", ""); answer.Status != 200 {
-				t.Errorf("the clock: %d", answer.Status)
+				t.Errorf("the clock: %d, want 200", answer.Status)
 			}
 		}
 		s.Advance(t, step.by)
 		if answer := s.Root.Call(t, "blueprint.list", nil); answer.Status != step.status || answer.Header.Get("Retry-After") != step.retry {
-			t.Errorf("%s later: %d, Retry-After %q", step.by, answer.Status, answer.Header.Get("Retry-After"))
+			t.Errorf("%s later: %d, Retry-After %q; want %v and %v", step.by, answer.Status, answer.Header.Get("Retry-After"), step.status, step.retry)
 		}
 	}
 }

@@ -46,18 +46,18 @@ func TestClockOfExpiries(t *testing.T) {
 			s.Advance(t, "59m59.999s")
 			for _, run := range []string{late, answered} {
 				if record := s.Root.Record(t, run); record["status"] != "paused" || at(record, "awaitingInput.expiresAt") != "2030-05-01T13:00:00.000Z" {
-					t.Errorf("before it is time: %s", servertest.Encoded(t, record))
+					t.Errorf("before it is time: %s, want status paused and awaitingInput.expiresAt 2030-05-01T13:00:00.000Z", servertest.Encoded(t, record))
 				}
 			}
 			s.Root.OK(t, "execution.resume", object{"executionId": answered, "nodeId": "q", "input": object{"approved": true}})
 			s.Advance(t, "1ms")
 			record := s.Root.Log(t, late)
 			if at(record, "status") != test.status || at(record, "endTime") != "2030-05-01T13:00:00.000Z" {
-				t.Errorf("when it is time: %s", servertest.Encoded(t, record))
+				t.Errorf("when it is time: %s, want status %v and endTime 2030-05-01T13:00:00.000Z", servertest.Encoded(t, record), test.status)
 			}
 			servertest.Shape(t, "output", at(record, "outputSummary.output"), test.output)
 			if record := s.Root.Log(t, answered); at(record, "status") != "completed" || at(record, "endTime") != "2030-05-01T12:59:59.999Z" {
-				t.Errorf("the answered one: %s", servertest.Encoded(t, record))
+				t.Errorf("the answered one: %s, want status completed and endTime 2030-05-01T12:59:59.999Z", servertest.Encoded(t, record))
 			}
 			s.Root.Refused(t, blueprint.CodeConflict, "execution.resume", object{"executionId": late, "nodeId": "q", "input": object{"approved": true}})
 		})
@@ -111,19 +111,19 @@ func TestClockOfRetries(t *testing.T) {
 				}
 				next, err := time.Parse(time.RFC3339, fmt.Sprint(at(s.Root.Send(t, http.MethodGet, "/clock", "").Value, "next")))
 				if took := next.Sub(from); err != nil || took < least-time.Millisecond || took > most {
-					t.Fatalf("attempt %d comes after %v, not %v (%v)", i+2, took, wait, err)
+					t.Fatalf("attempt %d comes after %v, not %v (%v); want at least %v and at most %v", i+2, took, wait, err, least-time.Millisecond, most)
 				}
 				s.Advance(t, (next.Sub(from) - time.Millisecond).String())
 				if got := attempt(); got != fmt.Sprint(i+1) {
-					t.Errorf("attempt %s before it is time", got)
+					t.Errorf("attempt %s before it is time, want %v", got, fmt.Sprint(i+1))
 				}
 				s.Advance(t, "1ms")
 				if got := attempt(); got != fmt.Sprint(i+2) {
-					t.Errorf("attempt %s when it is time for %d", got, i+2)
+					t.Errorf("attempt %s when it is time for %d, want %v", got, i+2, fmt.Sprint(i+2))
 				}
 			}
 			if record := s.Root.Record(t, run); record["status"] != "failed" {
-				t.Errorf("ended %s", servertest.Encoded(t, record))
+				t.Errorf("ended %s, want status failed", servertest.Encoded(t, record))
 			}
 		})
 	}
@@ -160,7 +160,7 @@ func TestClockOfDaylightSaving(t *testing.T) {
 				got = append([]string{at(row, "dueAt").(string)[5:16]}, got...)
 			}
 			if text := strings.Join(got, " "); text != test.want {
-				t.Errorf("%s from %s: %s", test.cron, test.from, text)
+				t.Errorf("%s from %s: %s, want %v", test.cron, test.from, text, test.want)
 			}
 		})
 	}
@@ -182,7 +182,7 @@ func TestClockOfOutages(t *testing.T) {
 	s.Advance(t, "0s")
 	row := firings(t, s.Root, ticks)[0]
 	if at(row, "dueAt") != "2030-05-01T17:00:00.000Z" || at(row, "receivedAt") != "2030-05-01T17:30:00.000Z" || at(row, "decision") != "started" {
-		t.Errorf("the row %v", row)
+		t.Errorf("the row %v, want dueAt 2030-05-01T17:00:00.000Z, receivedAt 2030-05-01T17:30:00.000Z and decision started", row)
 	}
 	heard := at(s.Root.OK(t, "execution.getExecutionLogs", object{"blueprintId": hears}), "logs").([]any)
 	if len(heard) != 1 || at(heard[0], "outputSummary.output.triggerId") != ticks || at(heard[0], "outputSummary.output.firstDueAt") != "2030-05-01T15:00:00.000Z" || at(heard[0], "outputSummary.output.missed") != json.Number("3") {

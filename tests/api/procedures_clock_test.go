@@ -39,7 +39,7 @@ func TestClockAdvance(t *testing.T) {
 			answer := move(test.body)
 			if test.now == "" {
 				if answer.Status != 400 {
-					t.Errorf("%d %s", answer.Status, answer.Text)
+					t.Errorf("%d %s, want 400", answer.Status, answer.Text)
 				}
 				servertest.Shape(t, test.body, answer.Value, `{"error": {"code": "BAD_REQUEST", "message": "<text>"}}`)
 				return
@@ -48,11 +48,11 @@ func TestClockAdvance(t *testing.T) {
 		})
 	}
 	if answer := s.Root.Send(t, http.MethodGet, "/clock/advance", ""); answer.Status != 405 || answer.Header.Get("Allow") != "POST" {
-		t.Errorf("by GET: %d %s", answer.Status, answer.Text)
+		t.Errorf("by GET: %d %s, want 405 and Allow POST", answer.Status, answer.Text)
 	}
 	real := servertest.New(t)
 	if answer := real.Root.Send(t, http.MethodPost, "/clock/advance", `{"by": "1h"}`); answer.Status != 404 {
-		t.Errorf("on real time: %d %s", answer.Status, answer.Text)
+		t.Errorf("on real time: %d %s, want 404", answer.Status, answer.Text)
 	}
 }
 
@@ -134,10 +134,10 @@ func TestTickOfASchedule(t *testing.T) {
 	id := ada.Blueprint(t, "t", node("a", "transform", object{"expression": "inputData"}))
 	trigger := ada.IDOf(t, "blueprintTriggers.create", object{"blueprintId": id, "triggerType": "scheduled", "config": object{"cron": "30 14 * * *", "timezone": "Europe/Zurich"}})
 	if fired := s.Advance(t, "29m59.999s"); fired != 0 {
-		t.Errorf("it fired %d times too early", fired)
+		t.Errorf("it fired %d times too early, want 0", fired)
 	}
 	if fired := s.Advance(t, "1ms"); fired != 1 {
-		t.Fatalf("it fired %d times at its instant", fired)
+		t.Fatalf("it fired %d times at its instant, want 1", fired)
 	}
 	const tick = "2030-05-01T12:30:00.000Z"
 	record := at(ada.OK(t, "execution.getExecutionLogs", object{"blueprintId": id}), "logs").([]any)[0]
@@ -159,14 +159,14 @@ func TestClockState(t *testing.T) {
 	answer := ada.Send(t, http.MethodGet, "/clock", "")
 	servertest.Shape(t, "the clock", answer.Value, `{"now": "2030-05-01T12:00:00.000Z", "next": "2030-05-01T12:05:00.000Z"}`)
 	if date := answer.Header.Get("Date"); date != "Wed, 01 May 2030 12:00:00 GMT" {
-		t.Errorf("answered on %s", date)
+		t.Errorf("answered on %s, want Wed, 01 May 2030 12:00:00 GMT", date)
 	}
 	s.Advance(t, "5m") // the instant at the end is included
 	servertest.Shape(t, "the clock", ada.Send(t, http.MethodGet, "/clock", "").Value, `{"now": "2030-05-01T12:05:00.000Z", "next": "2030-05-01T12:10:00.000Z"}`)
 	if answer := ada.Send(t, http.MethodPost, "/clock", "{}"); answer.Status != 405 || answer.Header.Get("Allow") != "GET, HEAD" {
-		t.Errorf("by POST: %d %s", answer.Status, answer.Text)
+		t.Errorf("by POST: %d %s, want 405 and Allow GET, HEAD", answer.Status, answer.Text)
 	}
 	if answer := servertest.New(t).Root.Send(t, http.MethodGet, "/clock", ""); answer.Status != 404 {
-		t.Errorf("on real time: %d %s", answer.Status, answer.Text)
+		t.Errorf("on real time: %d %s, want 404", answer.Status, answer.Text)
 	}
 }

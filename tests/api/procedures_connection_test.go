@@ -20,7 +20,7 @@ func TestConnectionProcedures(t *testing.T) {
 	calls := func(name string, input object) servertest.Reply {
 		answer := s.Root.Call(t, name, input)
 		if strings.Contains(answer.Text, canary) {
-			t.Errorf("%s gives the secret away: %s", name, answer.Text)
+			t.Errorf("%s gives the secret away: %s, want no %q", name, answer.Text, canary)
 		}
 		return answer
 	}
@@ -28,7 +28,7 @@ func TestConnectionProcedures(t *testing.T) {
 		t.Helper()
 		answer := calls(name, input)
 		if answer.Status != http.StatusOK {
-			t.Fatalf("%s: %d %s", name, answer.Status, answer.Text)
+			t.Fatalf("%s: %d %s, want %v", name, answer.Status, answer.Text, http.StatusOK)
 		}
 		return answer.Payload()
 	}
@@ -45,18 +45,18 @@ func TestConnectionProcedures(t *testing.T) {
 		t.Errorf("name, creator, organization, password and username (-want +got):\n%s", diff)
 	}
 	if list, _ := ok("connection.list", object{}).([]any); len(list) != 1 || at(list[0], "id") != id {
-		t.Errorf("the list is %v", list)
+		t.Errorf("the list is %v, want length 1 and id %v", list, id)
 	}
 	updated := ok("connection.update", object{"id": id, "name": "Post", "config": object{"from": "b@example.com", "password": nil}})
 	if at(updated, "name") != "Post" || at(updated, "config.from") != "b@example.com" {
-		t.Errorf("updated %v", updated)
+		t.Errorf("updated %v, want name Post and config.from b@example.com", updated)
 	}
 	if at(ok("connection.test", object{"id": id}), "message") == "" {
 		t.Error("a test says nothing")
 	}
 	ok("connection.delete", object{"id": id})
 	if answer := calls("connection.get", object{"id": id}); answer.Status != http.StatusNotFound {
-		t.Errorf("a deleted one: %d %s", answer.Status, answer.Text)
+		t.Errorf("a deleted one: %d %s, want %v", answer.Status, answer.Text, http.StatusNotFound)
 	}
 }
 
@@ -83,7 +83,7 @@ func TestBadConnections(t *testing.T) {
 				answer := v.Root.Call(t, test.name, servertest.Decoded(t, test.input))
 				wellRefused(t, test.input, answer.Value, answer.Status, blueprint.CodeBadRequest, test.name, test.want)
 				if strings.Contains(answer.Text, "canary") {
-					t.Errorf("%s: gives a secret away: %s", test.input, answer.Text)
+					t.Errorf("%s: gives a secret away: %s, want no \"canary\"", test.input, answer.Text)
 				}
 			})
 		}

@@ -51,7 +51,7 @@ func TestResume(t *testing.T) {
 	asks("first", "human")
 	for _, wrong := range []any{nil, "x", object{}, object{"n": 0}, object{"n": "1"}} {
 		if message := ben.Refused(t, blueprint.CodeBadRequest, resume, answer(wrong)); !strings.HasPrefix(message, "input") {
-			t.Errorf("the refusal of %v says %q", wrong, message)
+			t.Errorf("the refusal of %v says %q, want \"input\" at the start", wrong, message)
 		}
 	}
 	ben.Refused(t, blueprint.CodeBadRequest, resume, answer(object{"n": 1}, "nodeId", "nowhere"))
@@ -73,7 +73,7 @@ func TestResume(t *testing.T) {
 	s.Advance(t, "0s")
 	record := ben.Record(t, run)
 	if record["status"] != "completed" || at(record["steps"].([]any)[2], "output.text") != "3 true fine" {
-		t.Errorf("in the end: %s", servertest.Encoded(t, record))
+		t.Errorf("in the end: %s, want status completed and output.text 3 true fine", servertest.Encoded(t, record))
 	}
 	ada.Refused(t, blueprint.CodeConflict, resume, answer(object{"approved": true}))
 
@@ -81,7 +81,7 @@ func TestResume(t *testing.T) {
 	ada.OK(t, resume, object{"executionId": rejected, "input": object{"approved": false}})
 	s.Advance(t, "0s")
 	if record := ada.Record(t, rejected); record["status"] != "failed" {
-		t.Errorf("a rejection without edges: %s", servertest.Encoded(t, record))
+		t.Errorf("a rejection without edges: %s, want status failed", servertest.Encoded(t, record))
 	}
 }
 
@@ -193,7 +193,7 @@ func TestRetry(t *testing.T) {
 	id := ada.IDOf(t, "blueprint.create", object{"title": "t", "blueprint_map": object{"nodes": nodes}, "environment_variables": []any{object{"name": "v"}}})
 	first := at(ada.OK(t, "blueprint.execute", object{"id": id, "inputData": object{"n": 7}, "variables": object{"v": "w"}}), "executionId").(string)
 	if record := ada.Record(t, first); record["status"] != "failed" {
-		t.Fatalf("the first run: %s", servertest.Encoded(t, record))
+		t.Fatalf("the first run: %s, want status failed", servertest.Encoded(t, record))
 	}
 	ada.OK(t, "blueprint.update", object{"id": id, "blueprint_map": object{"nodes": []any{}}}) // a retry keeps the version
 	const retry = "execution.retry"
@@ -203,13 +203,13 @@ func TestRetry(t *testing.T) {
 	s.Advance(t, "0s")
 	record := ada.Record(t, second)
 	if second == first || record["status"] != "completed" || at(record["steps"].([]any)[2], "output.text") != first+" 7 w" || calls.Load() != 2 {
-		t.Errorf("the retry: %s after %d calls", servertest.Encoded(t, record), calls.Load())
+		t.Errorf("the retry: %s after %d calls, want other than %v, status completed, output.text %v and 2", servertest.Encoded(t, record), calls.Load(), first, first+" 7 w")
 	}
 	log := ada.Log(t, second)
 	servertest.Shape(t, "metadata", at(log, "executionMetadata"), fmt.Sprintf(`{"blueprintVersion": "1.0.0", "retryOf": %q}`, first))
 	servertest.Shape(t, "variables", at(log, "inputVariables"), `{"v": "w"}`)
 	if record := ada.Record(t, first); record["status"] != "failed" {
-		t.Errorf("the first run has changed: %s", servertest.Encoded(t, record))
+		t.Errorf("the first run has changed: %s, want status failed", servertest.Encoded(t, record))
 	}
 
 	ada.Refused(t, blueprint.CodeBadRequest, retry, object{"executionId": second})
@@ -218,12 +218,12 @@ func TestRetry(t *testing.T) {
 	third := ada.IDOf(t, retry, object{"executionId": second, "fromNodeId": "after"})
 	s.Advance(t, "0s")
 	if record := ada.Record(t, third); record["status"] != "completed" || at(record["steps"].([]any)[2], "output.text") != first+" 7 w" || calls.Load() != 2 {
-		t.Errorf("from the last node: %s after %d calls", servertest.Encoded(t, record), calls.Load())
+		t.Errorf("from the last node: %s after %d calls, want status completed, output.text %v and 2", servertest.Encoded(t, record), calls.Load(), first+" 7 w")
 	}
 	fourth := ada.IDOf(t, retry, object{"executionId": first, "fromNodeId": "before"})
 	s.Advance(t, "0s")
 	if record := ada.Record(t, fourth); at(record["steps"].([]any)[2], "output.text") != fourth+" 7 w" || calls.Load() != 3 {
-		t.Errorf("from the first node: %s after %d calls", servertest.Encoded(t, record), calls.Load())
+		t.Errorf("from the first node: %s after %d calls, want output.text %v and 3", servertest.Encoded(t, record), calls.Load(), fourth+" 7 w")
 	}
 	paused := ada.Launch(t, id, nil, node("ask", "human", object{"prompt": "?"}))
 	ada.Refused(t, blueprint.CodeConflict, retry, object{"executionId": paused})
@@ -231,7 +231,7 @@ func TestRetry(t *testing.T) {
 	again := ada.IDOf(t, retry, object{"executionId": paused})
 	s.Advance(t, "0s")
 	if record := ada.Record(t, again); record["status"] != "paused" {
-		t.Errorf("the retry of a cancelled run: %s", servertest.Encoded(t, record))
+		t.Errorf("the retry of a cancelled run: %s, want status paused", servertest.Encoded(t, record))
 	}
 }
 
@@ -256,7 +256,7 @@ func TestRetryOfOtherNodes(t *testing.T) {
 	ada.OK(t, "blueprint.update", object{"id": id, "visibility": "private"})
 	ben.Refused(t, blueprint.CodeForbidden, "execution.retry", retry(plain))
 	if record := ben.Record(t, plain); record["status"] != "completed" {
-		t.Errorf("their own run is gone: %s", servertest.Encoded(t, record))
+		t.Errorf("their own run is gone: %s, want status completed", servertest.Encoded(t, record))
 	}
 }
 
@@ -278,7 +278,7 @@ func TestSubscribe(t *testing.T) {
 	}
 	defer response.Body.Close()
 	if kind := response.Header.Get("Content-Type"); kind != "text/event-stream" {
-		t.Errorf("the content type is %q", kind)
+		t.Errorf("the content type is %q, want text/event-stream", kind)
 	}
 	lines := bufio.NewScanner(response.Body)
 	lines.Buffer(nil, 1<<20)
@@ -299,11 +299,11 @@ func TestSubscribe(t *testing.T) {
 		return nil
 	}
 	if record := next("running"); at(record.(object)["steps"].([]any)[0], "status") != "running" {
-		t.Errorf("first: %s", servertest.Encoded(t, record))
+		t.Errorf("first: %s, want status running", servertest.Encoded(t, record))
 	}
 	s.Advance(t, "1m")
 	if record := next("paused"); at(record, "awaitingInput.nodeId") != "ask" {
-		t.Errorf("then: %s", servertest.Encoded(t, record))
+		t.Errorf("then: %s, want awaitingInput.nodeId ask", servertest.Encoded(t, record))
 	}
 	ada.OK(t, "execution.resume", object{"executionId": run, "input": "answer"})
 	last := next("completed")
@@ -400,22 +400,22 @@ func TestLogLists(t *testing.T) {
 	for p, want := range map[*servertest.Caller]int{&ben: 1, &ada: 25} {
 		t.Run(fmt.Sprint(p), func(t *testing.T) {
 			if got := listed(*p, of, object{"blueprintId": first, "limit": 100}); len(got) != want || got[0] != bens {
-				t.Errorf("%s sees %d runs", p.Name, len(got))
+				t.Errorf("%s sees %d runs, want %v and %v", p.Name, len(got), want, bens)
 			}
 		})
 	}
 	if got := listed(ben, recent, object{}); !slices.Equal(got, []string{bens}) {
-		t.Errorf("ben's recent runs are %q", got)
+		t.Errorf("ben's recent runs are %q, want %v", got, []string{bens})
 	}
 	if record := ben.Log(t, bens); at(record, "organizationId") != ada.WorkspaceID || at(record, "userId") != ben.ID {
-		t.Errorf("ben's record: %s", servertest.Encoded(t, record))
+		t.Errorf("ben's record: %s, want organizationId %v and userId %v", servertest.Encoded(t, record), ada.WorkspaceID, ben.ID)
 	}
 	for _, organization := range []string{ada.WorkspaceID, s.IDs.UUID()} {
 		ben.Refused(t, blueprint.CodeForbidden, recent, object{"organizationId": organization})
 	}
 	for _, name := range []string{of, recent} {
 		if message := ada.Refused(t, blueprint.CodeBadRequest, name, object{"blueprintId": first, "limit": 101}); !strings.Contains(message, "limit") {
-			t.Errorf("%s with 101: %q", name, message)
+			t.Errorf("%s with 101: %q, want \"limit\" in it", name, message)
 		}
 	}
 }

@@ -44,21 +44,21 @@ func TestFaultsOfProcedures(t *testing.T) {
 			putRules(t, s.Root, `{"rules":[{"match":{"procedure":"blueprint.execute"},"times":1,"answer":`+test.answer+`}]}`)
 			answer := s.Root.Call(t, "blueprint.execute", execute)
 			if answer.Status != test.status || !strings.Contains(answer.Text, test.want) || answer.Header.Get("Retry-After") != test.retry {
-				t.Errorf("%d %s, after %q", answer.Status, answer.Text, answer.Header.Get("Retry-After"))
+				t.Errorf("%d %s, after %q; want %v, %q in it and %v", answer.Status, answer.Text, answer.Header.Get("Retry-After"), test.status, test.want, test.retry)
 			}
 		})
 	}
 	if list := s.Root.OK(t, "execution.getExecutionLogs", object{"blueprintId": id}); len(at(list, "logs").([]any)) != 0 || audited() != before {
-		t.Errorf("something was done: %s", servertest.Encoded(t, list))
+		t.Errorf("something was done: %s, want none and %v", servertest.Encoded(t, list), before)
 	}
 	putRules(t, s.Root, `{"rules":[{"match":{"procedure":"blueprint.*"},"times":2,"answer":{"delayMs":1}}]}`)
 	if answer := s.Root.Call(t, "blueprint.execute", execute); at(answer.Payload(), "success") != true {
-		t.Errorf("late: %s", answer.Text)
+		t.Errorf("late: %s, want success true", answer.Text)
 	}
 	nobody := servertest.Caller{Server: s}
 	putRules(t, s.Root, `{"rules":[{"match":{"procedure":"*"},"answer":{"status":503}}]}`)
 	if answer := nobody.Send(t, http.MethodPost, "/api/trpc/blueprint.execute", `{"json":{}}`); answer.Status != http.StatusUnauthorized {
-		t.Errorf("without a key: %d %s", answer.Status, answer.Text)
+		t.Errorf("without a key: %d %s, want %v", answer.Status, answer.Text, http.StatusUnauthorized)
 	}
 	for _, header := range []string{"", "application/jsonl"} {
 		putRules(t, s.Root, `{"rules":[{"match":{"procedure":"server.getInfo"},"times":1,"answer":{"status":429}}]}`)
@@ -99,7 +99,7 @@ func TestFaultsOfProcedures(t *testing.T) {
 			putRules(t, s.Root, `{"rules":[{"match":{"route":"`+route+`"},"answer":{"status":502}}]}`)
 			answer := s.Root.Send(t, http.MethodPost, path, "{}")
 			if answer.Status != 502 || at(answer.Value, "error.code") != "INTERNAL_SERVER_ERROR" || (route == "webhooks") != strings.Contains(answer.Text, `"success":false`) {
-				t.Errorf("%s: %d %s", path, answer.Status, answer.Text)
+				t.Errorf("%s: %d %s, want 502, error.code INTERNAL_SERVER_ERROR and %v", path, answer.Status, answer.Text, strings.Contains(answer.Text, `"success":false`))
 			}
 		})
 	}
@@ -127,10 +127,10 @@ func TestFaultsOfBatches(t *testing.T) {
 				putRules(t, s.Root, fmt.Sprintf(rule, status))
 				answer := send("apiKey.revoke,blueprint.create,blueprint.create?batch=1", body, accept)
 				if shown := s.Root.Send(t, http.MethodGet, "/sandbox/rules", ""); !strings.Contains(shown.Text, `"answered":1`) {
-					t.Errorf("%s %q: %s", status, accept, shown.Text)
+					t.Errorf("%s %q: %s, want \"answered\":1 in it", status, accept, shown.Text)
 				}
 				if answer.Header.Get("Retry-After") != "7" || strings.Contains(answer.Text, `"result"`) || strings.Contains(answer.Text, "NOT_FOUND") {
-					t.Errorf("%s %q: %d %s", status, accept, answer.Status, answer.Text)
+					t.Errorf("%s %q: %d %s, want Retry-After 7, no \"result\" and no \"NOT_FOUND\"", status, accept, answer.Status, answer.Text)
 				}
 				if accept == "" && (strconv.Itoa(answer.Status) != status || !strings.Contains(answer.Text, want)) {
 					t.Errorf("%d %s", answer.Status, answer.Text)
@@ -147,13 +147,13 @@ func TestFaultsOfBatches(t *testing.T) {
 	// A single call is answered as without the word, and a batch without the procedure goes through.
 	putRules(t, s.Root, fmt.Sprintf(rule, "429"))
 	if answer := send("server.getInfo,server.getInfo?batch=1", "{}", ""); answer.Status == 429 {
-		t.Errorf("another batch: %d %s", answer.Status, answer.Text)
+		t.Errorf("another batch: %d %s, want other than 429", answer.Status, answer.Text)
 	}
 	if answer := send("blueprint.create", create, ""); answer.Status != 429 || answer.Header.Get("Retry-After") != "7" || !strings.Contains(answer.Text, `"path":"blueprint.create"`) {
-		t.Errorf("alone: %d %s", answer.Status, answer.Text)
+		t.Errorf("alone: %d %s, want 429, Retry-After 7 and \"path\":\"blueprint.create\" in it", answer.Status, answer.Text)
 	}
 	if answer := send("blueprint.create,blueprint.create?batch=1", `{"0":`+create+`,"1":`+create+`}`, ""); answer.Status != 200 {
-		t.Errorf("again: %d %s", answer.Status, answer.Text)
+		t.Errorf("again: %d %s, want 200", answer.Status, answer.Text)
 	}
 }
 
@@ -164,7 +164,7 @@ func TestOutsideTheBox(t *testing.T) {
 	for _, one := range []string{"GET /sandbox/calls", "PUT /sandbox/rules", "GET /sandbox/rules", "DELETE /sandbox", "PUT /sandbox/expectations", "POST /sandbox/verify"} {
 		method, path, _ := strings.Cut(one, " ")
 		if answer := s.Root.Send(t, method, path, `{"rules":[]}`); answer.Status != http.StatusNotFound {
-			t.Errorf("%s: %d %s", one, answer.Status, answer.Text)
+			t.Errorf("%s: %d %s, want %v", one, answer.Status, answer.Text, http.StatusNotFound)
 		}
 	}
 	boxed := servertest.New(t, inABox, func(o *server.Options) { o.RateLimit, o.RateBurst = 0.001, 1 })
@@ -172,10 +172,10 @@ func TestOutsideTheBox(t *testing.T) {
 		sandboxCalls(t, boxed.Root, "")
 	}
 	if answer := boxed.Root.Send(t, http.MethodPost, "/sandbox/calls", ""); answer.Status != http.StatusMethodNotAllowed || answer.Header.Get("Allow") != "GET" {
-		t.Errorf("by POST: %d %s", answer.Status, answer.Text)
+		t.Errorf("by POST: %d %s, want %v and Allow GET", answer.Status, answer.Text, http.StatusMethodNotAllowed)
 	}
 	if answer := boxed.Root.Send(t, http.MethodGet, "/sandbox/calls?limit=x", ""); answer.Status != http.StatusBadRequest {
-		t.Errorf("a limit that is none: %d %s", answer.Status, answer.Text)
+		t.Errorf("a limit that is none: %d %s, want %v", answer.Status, answer.Text, http.StatusBadRequest)
 	}
 }
 
@@ -186,7 +186,7 @@ func TestNothingRealIsReached(t *testing.T) {
 	defer outside.Close()
 	s := servertest.New(t, inABox, func(o *server.Options) { o.AllowNet = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} })
 	if answer := execute(t, s.Root, node("it", "http-request", object{"url": outside.URL})); at(answer.Payload(), "success") != true {
-		t.Errorf("got %s", answer.Text)
+		t.Errorf("got %s, want success true", answer.Text)
 	}
 }
 
@@ -199,14 +199,14 @@ func TestExpectations(t *testing.T) {
 	}
 	verify := func() any { return s.Root.Send(t, http.MethodPost, "/sandbox/verify", "").Value }
 	if answer := put(`{"expect":[{"match":{"host":"x"},"times":{"min":2,"max":1}}]}`); answer.Status != 400 || !strings.Contains(answer.Text, "expect[0].times: min must not be above max") {
-		t.Errorf("%d %s", answer.Status, answer.Text)
+		t.Errorf("%d %s, want 400 and \"expect[0].times: min must not be above max\" in it", answer.Status, answer.Text)
 	}
 	if answer := put(`{"expect":[{"match":{"host":"api.example.com"},"times":1,"request":{"method":"POST","url":"https://api.example.com/*","headers":{"X-A":"b"},"body":{"n":1}}},{"match":{"nodeType":"send-slack"},"times":0},{"match":{"procedure":"blueprint.execute"},"times":{"min":1}}]}`); answer.Status != 200 {
-		t.Fatalf("%d %s", answer.Status, answer.Text)
+		t.Fatalf("%d %s, want 200", answer.Status, answer.Text)
 	}
 	servertest.Shape(t, "before", at(verify(), "met"), `false`)
 	if text := servertest.Encoded(t, verify()); !strings.Contains(text, "there were no requests") {
-		t.Errorf("before: %s", text)
+		t.Errorf("before: %s, want \"there were no requests\" in it", text)
 	}
 	post := func(n int) {
 		execute(t, s.Root, node("it", "http-request", object{"url": "https://api.example.com/x", "method": "POST", "headers": object{"x-a": "b"}, "body": object{"n": n, "more": true}}))
@@ -267,7 +267,7 @@ func TestSignedWebhooks(t *testing.T) {
 				return
 			}
 			if answer := send(object{"webhook": trigger, "preset": "github", "headers": object{"x-hub-signature-256": "sha256=00"}}); servertest.Encoded(t, at(answer.Value, "response.status")) != "401" {
-				t.Errorf("a wrong signature: %s", answer.Text)
+				t.Errorf("a wrong signature: %s, want 401", answer.Text)
 			}
 		})
 	}
@@ -276,25 +276,25 @@ func TestSignedWebhooks(t *testing.T) {
 		t.Run(test.answer, func(t *testing.T) {
 			putRules(t, s.Root, `{"rules":[{"match":{"route":"webhooks"},"times":1,"answer":`+test.answer+`}]}`)
 			if answer := send(object{"webhook": hook}); answer.Status != http.StatusOK || servertest.Encoded(t, at(answer.Value, "response.status")) != test.want {
-				t.Errorf("%d %s", answer.Status, answer.Text)
+				t.Errorf("%d %s, want %v and %v", answer.Status, answer.Text, http.StatusOK, test.want)
 			}
 		})
 	}
 	for _, wrong := range []object{{"webhook": hook, "boby": 1}, {"webhook": hook, "headers": 5}, {"webhook": hook, "headers": object{"a": 5}}, {"webhook": 5}} {
 		if answer := send(wrong); answer.Status != http.StatusBadRequest {
-			t.Errorf("%v: %d %s", wrong, answer.Status, answer.Text)
+			t.Errorf("%v: %d %s, want %v", wrong, answer.Status, answer.Text, http.StatusBadRequest)
 		}
 	}
 	manual := s.Root.IDOf(t, "blueprintTriggers.create", object{"blueprintId": id, "triggerType": "manual", "config": object{}})
 	for input, want := range map[string]int{`{}`: 400, `{"webhook":"` + manual + `"}`: 400, `{"webhook":"` + id + `"}`: 404, `{`: 400} {
 		t.Run(input, func(t *testing.T) {
 			if answer := s.Root.Send(t, http.MethodPost, "/sandbox/send", input); answer.Status != want {
-				t.Errorf("%d %s", answer.Status, answer.Text)
+				t.Errorf("%d %s, want %v", answer.Status, answer.Text, want)
 			}
 		})
 	}
 	ada := s.NewUser(t, "ada")
 	if answer := ada.Send(t, http.MethodPost, "/sandbox/send", `{"webhook":"`+manual+`"}`); answer.Status != http.StatusForbidden {
-		t.Errorf("a stranger: %d %s", answer.Status, answer.Text)
+		t.Errorf("a stranger: %d %s, want %v", answer.Status, answer.Text, http.StatusForbidden)
 	}
 }

@@ -95,7 +95,7 @@ func TestRetriedRequests(t *testing.T) {
 			}
 			for _, key := range keys {
 				if key != run+"/call" || strings.Contains(key, " ") {
-					t.Errorf("the key is %q", key)
+					t.Errorf("the key is %q, want %v and no \" \"", key, run+"/call")
 				}
 			}
 		})

@@ -105,7 +105,7 @@ func TestInputs(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			answer := s.Root.Call(t, test.name, servertest.Decoded(t, test.input))
 			if answer.Status != 400 || answer.Code() != string(blueprint.CodeBadRequest) || fmt.Sprint(at(answer.Value, "error.json.code")) != "-32600" {
-				t.Fatalf("%s: %d %s", test.input, answer.Status, answer.Text)
+				t.Fatalf("%s: %d %s, want 400, Code %v and -32600", test.input, answer.Status, answer.Text, string(blueprint.CodeBadRequest))
 			}
 			var fields, messages []string
 			issues, _ := at(answer.Value, "error.json.data.issues").([]any)
@@ -127,7 +127,7 @@ func TestInputs(t *testing.T) {
 					field = "input"
 				}
 				if !strings.Contains(answer.Message(), field+": "+messages[i]) || messages[i] == "" {
-					t.Errorf("%s: %q does not name %s", test.input, answer.Message(), field)
+					t.Errorf("%s: %q does not name %s, want %q in it and not empty", test.input, answer.Message(), field, field+": "+messages[i])
 				}
 			}
 		})

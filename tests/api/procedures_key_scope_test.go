@@ -123,7 +123,7 @@ func TestScopesInABatch(t *testing.T) {
 		t.Errorf("first title, code and path of the second, third title (-want +got):\n%s", diff)
 	}
 	if total := at(writer.OK(t, "blueprint.list", nil), "pagination.total"); total == nil || total.(interface{ String() string }).String() != "2" {
-		t.Errorf("there are %v blueprints", total)
+		t.Errorf("there are %v blueprints, want not nil and 2", total)
 	}
 }
 
@@ -150,18 +150,18 @@ func TestLimitsOfKeys(t *testing.T) {
 			field = "expiresAt"
 		}
 		if !strings.HasPrefix(answer, field) {
-			t.Errorf("%v: %s", wrong, answer)
+			t.Errorf("%v: %s, want %q at the start", wrong, answer, field)
 		}
 	}
 	if list := ada.OK(t, "apiKey.list", nil).([]any); len(list) != 2 {
-		t.Errorf("refused keys were made: %v", list)
+		t.Errorf("refused keys were made: %v, want length 2", list)
 	}
 
 	// A key makes none that may do more or lasts longer.
 	brief := limitedTo(t, ada, object{"expiresAt": soon})
 	for _, more := range []object{{"name": "x"}, {"name": "x", "expiresAt": later}, {"name": "x", "expiresAt": "2030-05-01T13:00:00.001Z"}} {
 		if message := brief.Refused(t, blueprint.CodeForbidden, "apiKey.create", more); !strings.Contains(message, "outlives") {
-			t.Errorf("%v: %s", more, message)
+			t.Errorf("%v: %s, want \"outlives\" in it", more, message)
 		}
 	}
 	brief.OK(t, "apiKey.create", object{"name": "x", "expiresAt": soon})
@@ -203,7 +203,7 @@ func TestExpiredKeys(t *testing.T) {
 		for name, ask := range asks {
 			t.Run(name, func(t *testing.T) {
 				if answer := ask(); (answer.Status == http.StatusUnauthorized) != want {
-					t.Errorf("%d %s", answer.Status, answer.Text)
+					t.Errorf("%d %s, want %v", answer.Status, answer.Text, want)
 				}
 			})
 		}
@@ -237,6 +237,6 @@ func TestSubscriptionEndsAtTheExpiry(t *testing.T) {
 		text.WriteString(lines.Text() + "\n")
 	}
 	if !strings.Contains(text.String(), "serialized-error") || !strings.Contains(text.String(), "UNAUTHORIZED") || strings.Contains(text.String(), "told to nobody") {
-		t.Errorf("the rest of the stream is %s", text.String())
+		t.Errorf("the rest of the stream is %s, want \"serialized-error\" in it, \"UNAUTHORIZED\" in it and no \"told to nobody\"", text.String())
 	}
 }

@@ -36,7 +36,7 @@ func TestKeys(t *testing.T) {
 	first := fmt.Sprintf(record, `"key of ada"`, "only", noonText, `"`+created+`"`, "null")
 	servertest.Shape(t, "listed", ada.OK(t, "apiKey.list", nil), "["+first+","+fresh+"]")
 	if list := ben.OK(t, "apiKey.list", object{}).([]any); len(list) != 1 || at(list[0], "name") != "key of ben" {
-		t.Errorf("ben's list is %v", list)
+		t.Errorf("ben's list is %v, want length 1 and name key of ben", list)
 	}
 	laptop := servertest.Caller{Server: s, User: ada.User, Authorization: "Bearer " + key}
 	s.Advance(t, "1m")
@@ -62,7 +62,7 @@ func TestKeys(t *testing.T) {
 	ada.OK(t, "apiKey.revoke", object{"id": own})
 	ada.Refused(t, blueprint.CodeUnauthorized, "apiKey.list", nil)
 	if answer := ada.Send(t, http.MethodPost, "/clock/advance", `{"by": "0s"}`); answer.Status != http.StatusUnauthorized {
-		t.Errorf("the clock is moved with a revoked key: %d", answer.Status)
+		t.Errorf("the clock is moved with a revoked key: %d, want %v", answer.Status, http.StatusUnauthorized)
 	}
 }
 
@@ -84,7 +84,7 @@ func TestKeysOfHeaders(t *testing.T) {
 	}
 	for _, path := range []string{"/api/trpc/blueprint.list?key=" + testKey, "/api/trpc/blueprint.list?authorization=Bearer%20" + testKey, `/api/trpc/blueprint.list?connectionParams={"authorization":"Bearer%20` + testKey + `"}`} {
 		if answer := (servertest.Caller{Server: s}).Send(t, http.MethodGet, path, ""); answer.Status != 401 {
-			t.Errorf("%s: %d", path, answer.Status)
+			t.Errorf("%s: %d, want 401", path, answer.Status)
 		}
 	}
 }

@@ -28,7 +28,7 @@ func ledgerWorld(t *testing.T) (s *servertest.Server, ada servertest.Caller, tri
 	} {
 		answer := servertest.Caller{Server: s}.Send(t, http.MethodPost, "/webhooks/blueprint/"+trigger, d.body, "X-Webhook-Signature", process.HexHMAC(d.secret, d.body), "Idempotency-Key", d.key, "X-Seen", "seen")
 		if answer.Status != d.status {
-			t.Fatalf("%d %s", answer.Status, answer.Text)
+			t.Fatalf("%d %s, want %v", answer.Status, answer.Text, d.status)
 		}
 		s.Advance(t, "1m")
 	}
@@ -89,7 +89,7 @@ func TestHistoryFilters(t *testing.T) {
 			given := servertest.Decoded(t, input).(object)
 			given["triggerId"] = trigger
 			if message := ada.Refused(t, blueprint.CodeBadRequest, "blueprintTriggers.history", given); !strings.HasPrefix(message, field+": ") {
-				t.Errorf("%q", message)
+				t.Errorf("%q, want %q at the start", message, field+": ")
 			}
 		})
 	}
@@ -111,7 +111,7 @@ func TestRedeliverProcedure(t *testing.T) {
 		"reason": "firing %s again: the signature is valid", "executionId": %q}`, at(answer, "firingId"), trigger, at(answer, "firingId"), id(0), at(answer, "executionId")))
 
 	if message := ada.Refused(t, blueprint.CodeBadRequest, redeliver, object{"firingId": id(3)}); !strings.Contains(message, "does not match") {
-		t.Errorf("refused with %q", message)
+		t.Errorf("refused with %q, want \"does not match\" in it", message)
 	}
 	ada.OK(t, "blueprintTriggers.update", object{"triggerId": trigger, "config": object{"secret": "another secret"}})
 	if at(again(3), "success") != true {
@@ -144,7 +144,7 @@ func TestRedeliverProcedure(t *testing.T) {
 		t.Run(input, func(t *testing.T) {
 			given := servertest.Decoded(t, strings.ReplaceAll(input, `"T"`, `"`+trigger+`"`))
 			if message := ada.Refused(t, blueprint.CodeBadRequest, redeliver, given); !strings.HasPrefix(message, field+": ") {
-				t.Errorf("%q", message)
+				t.Errorf("%q, want %q at the start", message, field+": ")
 			}
 		})
 	}
@@ -183,10 +183,10 @@ func TestExplainProcedure(t *testing.T) {
 		rows[0]["id"], trigger, noonText, rows[0]["executionId"], at(again, "firingId"), at(again, "executionId")))
 	failed := explain(1)
 	if at(failed, "run.status") != "failed" || !strings.Contains(at(failed, "run.error").(string), "inputData.n + 1") || !strings.Contains(at(failed, "next").(string), "execution.retry") {
-		t.Errorf("%s", servertest.Encoded(t, failed))
+		t.Errorf("%s, want run.status failed, \"inputData.n + 1\" in it and \"execution.retry\" in it", servertest.Encoded(t, failed))
 	}
 	if duplicate := explain(2); at(duplicate, "run.executionId") != rows[0]["executionId"] {
-		t.Errorf("%s", servertest.Encoded(t, duplicate))
+		t.Errorf("%s, want run.executionId %v", servertest.Encoded(t, duplicate), rows[0]["executionId"])
 	}
 	refused := explain(3)
 	servertest.Shape(t, "its facts", at(refused, "facts"), `{"bodyBytes": 7, "expectedForm": "<text>", "secretTried": "secret", "signatureForm": "64 hexadecimal digits", "signatureHeader": "X-Webhook-Signature"}`)

@@ -109,18 +109,18 @@ func (l *leaving) before(t *testing.T) {
 	l.ben.OK(t, "blueprint.get", object{"id": l.shared})
 	l.ben.OK(t, "blueprint.setCategories", object{"id": l.shared, "categoryIds": []any{l.label}})
 	if got := l.ben.Send(t, http.MethodGet, "/files/"+l.file, ""); got.Status != http.StatusOK {
-		t.Errorf("the file: %d %s", got.Status, got.Text)
+		t.Errorf("the file: %d %s, want %v", got.Status, got.Text, http.StatusOK)
 	}
 	l.cleo.OK(t, "blueprint.execute", object{"id": l.event})
 	l.cleo.OK(t, "blueprint.update", object{"id": l.shared, "description": "seen"})
 	l.Advance(t, "1m")
 	for _, trigger := range []string{l.triggers["scheduled"], l.triggers["event"]} {
 		if rows := firings(t, l.cleo, trigger); len(rows) == 0 || at(rows[0], "decision") != "started" {
-			t.Errorf("before: %v", rows)
+			t.Errorf("before: %v, want some and decision started", rows)
 		}
 	}
 	if rows := firings(t, l.cleo, l.deaf); len(rows) > 0 != l.member {
-		t.Errorf("before, of another blueprint: %v", rows)
+		t.Errorf("before, of another blueprint: %v; want length %v", rows, l.member)
 	}
 	l.lines = subscribed(t, l.ben, l.run)
 }
@@ -192,13 +192,13 @@ func (l *leaving) reachesNothing(t *testing.T) {
 		}
 	}
 	if record := l.ben.Record(t, l.run); record["status"] != "not_found" {
-		t.Errorf("cleo's run: %s", servertest.Encoded(t, record))
+		t.Errorf("cleo's run: %s, want status not_found", servertest.Encoded(t, record))
 	}
 	if got := l.ben.Send(t, http.MethodGet, "/files/"+l.file, ""); got.Status != http.StatusNotFound {
-		t.Errorf("the file: %d %s", got.Status, got.Text)
+		t.Errorf("the file: %d %s, want %v", got.Status, got.Text, http.StatusNotFound)
 	}
 	if done := servertest.Encoded(t, l.ben.OK(t, "auditLog.list", object{"limit": 100})); !strings.Contains(done, "blueprintTriggers.create") || strings.Contains(done, l.triggers["webhook"]) {
-		t.Errorf("what he did names the address of a webhook: %s", done)
+		t.Errorf("what he did names the address of a webhook: %s, want \"blueprintTriggers.create\" in it and no %q", done, l.triggers["webhook"])
 	}
 	lists := servertest.Encoded(t, []any{
 		l.ben.OK(t, "blueprint.list", object{"scope": "shared"}), l.ben.OK(t, "blueprint.list", object{}), l.ben.OK(t, "execution.listRecentExecutions", object{}), l.ben.OK(t, "connection.list", nil),
@@ -207,7 +207,7 @@ func (l *leaving) reachesNothing(t *testing.T) {
 	})
 	for what, secret := range map[string]string{"blueprint": `"id":"` + l.shared, "run": l.run, "connection": l.connection, "category": l.label, "organization": `"team"`} {
 		if strings.Contains(lists, secret) {
-			t.Errorf("the %s is in a list: %s", what, lists)
+			t.Errorf("the %s is in a list: %s, want no %q", what, lists, secret)
 		}
 	}
 }
@@ -221,14 +221,14 @@ func (l *leaving) triggersStop(t *testing.T) {
 	nobody := servertest.Caller{Server: l.Server}
 	for path, want := range map[string]int{"/webhooks/blueprint/" + l.triggers["webhook"]: 404, "/webhooks/slack/" + l.triggers["slack"]: 404} {
 		if got := nobody.Send(t, http.MethodPost, path, "{}"); got.Status != want {
-			t.Errorf("%s: %d %s", path, got.Status, got.Text)
+			t.Errorf("%s: %d %s, want %v", path, got.Status, got.Text, want)
 		}
 	}
 	if got := l.cleo.Send(t, http.MethodPost, "/v1/triggers/"+l.triggers["api"]+"/fire", "{}"); got.Status != http.StatusForbidden {
-		t.Errorf("the api trigger: %d %s", got.Status, got.Text)
+		t.Errorf("the api trigger: %d %s, want %v", got.Status, got.Text, http.StatusForbidden)
 	}
 	if err := sendMail(t, l.Server, l.address, letter); err == nil || !strings.Contains(err.Error(), "550") {
-		t.Errorf("his mailbox: %v", err)
+		t.Errorf("his mailbox: %v, want an error and \"550\" in it", err)
 	}
 	l.cleo.Refused(t, blueprint.CodeForbidden, "blueprintTriggers.fire", object{"triggerId": l.triggers["manual"]})
 	heard := len(firings(t, l.cleo, l.deaf))
@@ -241,7 +241,7 @@ func (l *leaving) triggersStop(t *testing.T) {
 	for kind, trigger := range l.triggers {
 		rows := append(firings(t, l.cleo, trigger), nil)
 		if len(rows) != before[kind]+2 || at(rows[0], "decision") != "refused" || !strings.Contains(fmt.Sprint(at(rows[0], "reason")), "creator") {
-			t.Errorf("%s: %d rows after %d, the newest %v", kind, len(rows)-1, before[kind], rows[0])
+			t.Errorf("%s: %d rows after %d, the newest %v; want length %v, decision refused and \"creator\" in it", kind, len(rows)-1, before[kind], rows[0], before[kind]+2)
 		}
 	}
 }
@@ -251,17 +251,17 @@ func (l *leaving) triggersStop(t *testing.T) {
 func (l *leaving) keepsTheirOwn(t *testing.T) {
 	l.Advance(t, "1h")
 	if record := l.ben.Record(t, l.going); record["status"] != "completed" {
-		t.Errorf("his run: %s", servertest.Encoded(t, record))
+		t.Errorf("his run: %s, want status completed", servertest.Encoded(t, record))
 	}
 	l.ben.Refused(t, blueprint.CodeForbidden, "execution.resume", object{"executionId": l.theirs, "input": "answer"})
 	l.ben.Refused(t, blueprint.CodeForbidden, "execution.cancel", object{"executionId": l.theirs})
 	l.ben.Refused(t, blueprint.CodeForbidden, "execution.retry", object{"executionId": l.theirs, "fromNodeId": "ask"})
 	if l.member {
 		if seen := l.ben.OK(t, "blueprint.get", object{"id": l.own}); at(seen, "can_manage") != false || at(seen, "is_owner") != true {
-			t.Errorf("his blueprint: %s", servertest.Encoded(t, seen))
+			t.Errorf("his blueprint: %s, want can_manage false and is_owner true", servertest.Encoded(t, seen))
 		}
 		if list := servertest.Encoded(t, l.ben.OK(t, "blueprint.list", object{})); !strings.Contains(list, l.own) {
-			t.Errorf("his blueprint is not in his list: %s", list)
+			t.Errorf("his blueprint is not in his list: %s, want %q in it", list, l.own)
 		}
 		l.ben.OK(t, "execution.getExecutionLogs", object{"blueprintId": l.own})
 		for _, call := range []struct {
@@ -284,6 +284,6 @@ func (l *leaving) subscriptionEnded(t *testing.T) {
 	l.cleo.OK(t, "execution.resume", object{"executionId": l.run, "input": "not for ben"})
 	text := strings.Join(remaining(l.lines), "\n")
 	if strings.Contains(text, "not for ben") || strings.Contains(text, "completed") || !strings.Contains(text, "serialized-error") || !strings.Contains(text, "NOT_FOUND") {
-		t.Errorf("the subscription went on with %s", text)
+		t.Errorf("the subscription went on with %s, want no \"not for ben\", no \"completed\", \"serialized-error\" in it and \"NOT_FOUND\" in it", text)
 	}
 }

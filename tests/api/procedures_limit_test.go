@@ -31,16 +31,16 @@ func TestRateLimit(t *testing.T) {
 	list := func(p servertest.Caller) servertest.Reply { return p.Call(t, "blueprint.list", nil) }
 	for i := range 4 {
 		if answer := list(ada); answer.Status != 200 || answer.Header.Get("Retry-After") != "" {
-			t.Fatalf("call %d: %d %s", i, answer.Status, answer.Text)
+			t.Fatalf("call %d: %d %s, want 200 and Retry-After nothing", i, answer.Status, answer.Text)
 		}
 	}
 	limited(list(ada), "2")
 	limited(ada.Call(t, "blueprint.create", object{"title": "t"}), "2")
 	if answer := list(ben); answer.Status != 200 { // each key has its own
-		t.Errorf("ben: %d %s", answer.Status, answer.Text)
+		t.Errorf("ben: %d %s, want 200", answer.Status, answer.Text)
 	}
 	if answer := (servertest.Caller{Server: s, Authorization: "Bearer unknown-key"}).Call(t, "blueprint.list", nil); answer.Status != 401 {
-		t.Errorf("an unknown key: %d", answer.Status)
+		t.Errorf("an unknown key: %d, want 401", answer.Status)
 	}
 	s.Advance(t, "500ms")
 	limited(list(ada), "2")
@@ -48,7 +48,7 @@ func TestRateLimit(t *testing.T) {
 	limited(list(ada), "1")
 	s.Advance(t, "1s") // as Retry-After said
 	if answer := list(ada); answer.Status != 200 {
-		t.Errorf("after the wait: %d %s", answer.Status, answer.Text)
+		t.Errorf("after the wait: %d %s, want 200", answer.Status, answer.Text)
 	}
 	limited(list(ada), "2")
 
@@ -57,14 +57,14 @@ func TestRateLimit(t *testing.T) {
 		t.Fatal(err)
 	}
 	if answer := list(servertest.Caller{Server: s, Authorization: "Bearer the-second-key-of-ada"}); answer.Status != 200 {
-		t.Errorf("with another key: %d", answer.Status)
+		t.Errorf("with another key: %d, want 200", answer.Status)
 	}
 
 	// What is refused before the procedure costs too; what has no procedure costs nothing.
 	s.Advance(t, "1h")
 	for range 10 {
 		if answer := ada.Send(t, http.MethodGet, "/api/trpc/nothing.here", ""); answer.Status != 404 {
-			t.Errorf("no procedure: %d", answer.Status)
+			t.Errorf("no procedure: %d, want 404", answer.Status)
 		}
 	}
 	for range 4 {
@@ -83,28 +83,28 @@ func TestRateLimitOfBatches(t *testing.T) {
 		return ada.Send(t, http.MethodGet, "/api/trpc/"+paths+"?batch=1&input="+url.QueryEscape("{}"), "", headers...)
 	}
 	if answer := batch(7); answer.Status != 200 || strings.Count(answer.Text, `"result"`) != 7 {
-		t.Fatalf("seven calls: %d %s", answer.Status, answer.Text)
+		t.Fatalf("seven calls: %d %s, want 200 and 7", answer.Status, answer.Text)
 	}
 	over := batch(4)
 	if over.Status != 429 || at(over.Value, "error.json.data.code") != "TOO_MANY_REQUESTS" || over.Header.Get("Retry-After") != "1" {
-		t.Errorf("four more: %d %s", over.Status, over.Text)
+		t.Errorf("four more: %d %s, want 429, error.json.data.code TOO_MANY_REQUESTS and Retry-After 1", over.Status, over.Text)
 	}
 	if answer := batch(3); answer.Status != 200 {
-		t.Errorf("a batch over the limit has cost something: %d %s", answer.Status, answer.Text)
+		t.Errorf("a batch over the limit has cost something: %d %s, want 200", answer.Status, answer.Text)
 	}
 	lines := batch(2, "trpc-accept", "application/jsonl")
 	if lines.Status != 200 || strings.Count(lines.Text, "TOO_MANY_REQUESTS") != 2 || lines.Header.Get("Retry-After") != "2" {
-		t.Errorf("in a stream: %d %s", lines.Status, lines.Text)
+		t.Errorf("in a stream: %d %s, want 200, 2 and Retry-After 2", lines.Status, lines.Text)
 	}
 	s.Advance(t, "2s")
 	if answer := batch(2); answer.Status != 200 {
-		t.Errorf("after the wait: %d %s", answer.Status, answer.Text)
+		t.Errorf("after the wait: %d %s, want 200", answer.Status, answer.Text)
 	}
 	// Creations of a batch over the limit do not happen.
 	input := `{"0": {"json": {"title": "a"}}, "1": {"json": {"title": "b"}}}`
 	s.Advance(t, "1s")
 	if answer := ada.Send(t, http.MethodPost, "/api/trpc/blueprint.create,blueprint.create?batch=1", input); answer.Status != 429 {
-		t.Errorf("two creations for one call: %d %s", answer.Status, answer.Text)
+		t.Errorf("two creations for one call: %d %s, want 429", answer.Status, answer.Text)
 	}
 	if total := at(ada.OK(t, "blueprint.list", nil), "pagination.total"); total != json.Number("0") {
 		t.Errorf("%v blueprints were made", total)
@@ -112,7 +112,7 @@ func TestRateLimitOfBatches(t *testing.T) {
 	// One that is larger than the burst can never pass and says so.
 	s.Advance(t, "1h")
 	if answer := batch(11); answer.Status != 429 || !strings.Contains(answer.Message(), "smaller") {
-		t.Errorf("eleven calls: %d %s", answer.Status, answer.Text)
+		t.Errorf("eleven calls: %d %s, want 429 and \"smaller\" in it", answer.Status, answer.Text)
 	}
 }
 
@@ -129,25 +129,25 @@ func TestRateLimitOfPlainRoutes(t *testing.T) {
 	fire := func() servertest.Reply { return ada.Send(t, http.MethodPost, "/v1/triggers/"+api+"/fire", "{}") }
 	for range 2 {
 		if answer := fire(); answer.Status != 202 {
-			t.Fatalf("%d %s", answer.Status, answer.Text)
+			t.Fatalf("%d %s, want 202", answer.Status, answer.Text)
 		}
 	}
 	over := fire()
 	if over.Status != 429 || over.Header.Get("Retry-After") != "1" {
-		t.Errorf("%d %s", over.Status, over.Text)
+		t.Errorf("%d %s, want 429 and Retry-After 1", over.Status, over.Text)
 	}
 	servertest.Shape(t, "over", over.Value, `{"error": {"code": "TOO_MANY_REQUESTS", "message": "<text>"}}`)
 	for range 20 { // webhooks have no key, the clock is never limited
 		if answer := (servertest.Caller{Server: s}).Send(t, http.MethodPost, "/webhooks/blueprint/"+hook, "{}"); answer.Status != 202 {
-			t.Fatalf("a webhook: %d %s", answer.Status, answer.Text)
+			t.Fatalf("a webhook: %d %s, want 202", answer.Status, answer.Text)
 		}
 		if answer := ada.Send(t, http.MethodPost, "/clock/advance", `{"by": "0s"}`); answer.Status != 200 {
-			t.Fatalf("the clock: %d %s", answer.Status, answer.Text)
+			t.Fatalf("the clock: %d %s, want 200", answer.Status, answer.Text)
 		}
 	}
 	s.Advance(t, "1s")
 	if answer := fire(); answer.Status != 202 {
-		t.Errorf("after the wait: %d %s", answer.Status, answer.Text)
+		t.Errorf("after the wait: %d %s, want 202", answer.Status, answer.Text)
 	}
 }
 
@@ -189,7 +189,7 @@ func TestRunnerUnavailable(t *testing.T) {
 			answer := way()
 			seconds, err := strconv.Atoi(answer.Header.Get("Retry-After"))
 			if answer.Status != http.StatusServiceUnavailable || err != nil || seconds < 1 || !strings.Contains(answer.Text, "SERVICE_UNAVAILABLE") {
-				t.Errorf("%d %s, Retry-After %q", answer.Status, answer.Text, answer.Header.Get("Retry-After"))
+				t.Errorf("%d %s, Retry-After %q; want %v, at least 1 and \"SERVICE_UNAVAILABLE\" in it", answer.Status, answer.Text, answer.Header.Get("Retry-After"), http.StatusServiceUnavailable)
 			}
 			if !strings.HasPrefix(name, "/") && at(answer.Value, "error.json.code") != json.Number("-32603") {
 				t.Error(answer.Text)
@@ -197,7 +197,7 @@ func TestRunnerUnavailable(t *testing.T) {
 		})
 	}
 	if runs := at(ada.OK(t, "execution.getExecutionLogs", object{"blueprintId": id}), "logs").([]any); len(runs) != 2 {
-		t.Errorf("%d runs are on record", len(runs))
+		t.Errorf("%d runs are on record, want 2", len(runs))
 	}
 	close(gate)
 	for _, run := range []string{running, queued} {
@@ -211,7 +211,7 @@ func TestRunnerUnavailable(t *testing.T) {
 				run = at(payload, "executionId")
 			}
 			if answer.Status/100 != 2 || run == nil {
-				t.Fatalf("afterwards %s: %d %s", name, answer.Status, answer.Text)
+				t.Fatalf("afterwards %s: %d %s, want 2 and not nil", name, answer.Status, answer.Text)
 			}
 			ada.Await(t, run.(string), blueprint.StatusCompleted)
 		})

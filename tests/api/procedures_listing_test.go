@@ -48,10 +48,10 @@ func TestListings(t *testing.T) {
 	picture := s.Root.OK(t, "execution.getStatistics", object{"blueprintId": failing})
 	buckets, _ := at(picture, "buckets").([]any)
 	if len(buckets) != 24 || fmt.Sprintf("%v %v %v", at(picture, "totals.failed"), at(buckets[23], "failed"), at(picture, "paused")) != "1 1 0" || at(buckets[0], "meanMs") != nil {
-		t.Errorf("the statistics are %v", picture)
+		t.Errorf("the statistics are %v, want length 24, 1 1 0 and meanMs nil", picture)
 	}
 	if paused := at(s.Root.OK(t, "execution.getStatistics", object{}), "paused"); fmt.Sprint(paused) != "1" {
-		t.Errorf("%v are paused", paused)
+		t.Errorf("%v are paused, want 1", paused)
 	}
 
 	schedule := s.Root.IDOf(t, "blueprintTriggers.create", object{"blueprintId": asking, "triggerType": "scheduled", "config": object{"cron": "30 14 * * *", "timezone": "Europe/Berlin"}})
@@ -71,7 +71,7 @@ func TestListings(t *testing.T) {
 	s.Root.OK(t, "blueprintTriggers.update", object{"triggerId": schedule, "isActive": false})
 	list, _ := at(s.Root.OK(t, "blueprintTriggers.listAll", object{}), "data").([]any)
 	if len(list) != 2 || at(list[0], "last_firing.decision") != "started" || at(list[1], "next_at") != nil {
-		t.Errorf("the triggers are %v", list)
+		t.Errorf("the triggers are %v, want length 2, last_firing.decision started and next_at nil", list)
 	}
 
 	kinds, _ := s.Root.OK(t, "node.types", nil).([]any)
@@ -85,7 +85,7 @@ func TestListings(t *testing.T) {
 		}
 	}
 	if got := strings.Join(names[:4], " "); got != "conditional switch for-each merge" {
-		t.Errorf("the types begin with %s", got)
+		t.Errorf("the types begin with %s, want conditional switch for-each merge", got)
 	}
 	info := s.Root.OK(t, "server.getInfo", nil)
 	if got := fmt.Sprintln(at(info, "nodeTypes"), at(info, "limits.blueprints"), at(info, "limits.maxBlueprints"), at(info, "limits.maxDisk"), at(info, "clock"), at(info, "apiHost") == s.APIHost(), at(info, "mailDomain"), at(info, "startedAt"), item(info, "events", 0)); got != fmt.Sprintln(len(names), "2 50 1073741824 virtual true <nil> 2030-05-01T12:00:00.000Z execution.completed") {
@@ -93,6 +93,6 @@ func TestListings(t *testing.T) {
 	}
 	summaries := s.Root.OK(t, "blueprint.listSummaries", object{"sort": "title"})
 	if at(item(summaries, "data", 0), "title") != "asking" || fmt.Sprintf("%v %v", at(item(summaries, "data", 0), "triggers.active"), at(item(summaries, "data", 0), "node_count")) != "1 1" || at(item(summaries, "data", 1), "last_run.status") != "failed" {
-		t.Errorf("the summaries are %v", summaries)
+		t.Errorf("the summaries are %v, want title asking, 1 1 and last_run.status failed", summaries)
 	}
 }

@@ -100,7 +100,7 @@ func TestMail(t *testing.T) {
 	trigger, address := mailbox(t, ada, id, object{"address": "mine@example.org"})
 	local, domain, _ := strings.Cut(address, "@")
 	if domain != "flows.example.org" || len(local) < 26 || strings.Trim(local, "abcdefghijklmnopqrstuvwxyz234567") != "" {
-		t.Errorf("address %s", address)
+		t.Errorf("address %s, want flows.example.org, length at least 26 and nothing", address)
 	}
 	if err := sendMail(t, s, strings.ToUpper(address), letter); err != nil {
 		t.Fatal(err)
@@ -143,7 +143,7 @@ func TestMail(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := one.who.Send(t, http.MethodGet, one.path, ""); got.Status != one.status {
-				t.Errorf("%d %s", got.Status, got.Text)
+				t.Errorf("%d %s, want %v", got.Status, got.Text, one.status)
 			}
 		})
 	}
@@ -159,7 +159,7 @@ func TestMail(t *testing.T) {
 		t.Error("a redelivery has files of its own")
 	}
 	if got := ada.Send(t, http.MethodGet, "/files/"+at(second, "id").(string), ""); got.Text != "<script>" {
-		t.Errorf("%d %q", got.Status, got.Text)
+		t.Errorf("%d %q, want <script>", got.Status, got.Text)
 	}
 }
 
@@ -199,44 +199,44 @@ func TestMailFilters(t *testing.T) {
 			}
 			row := firings(t, ada, trigger)[0]
 			if reason := at(row, "reason").(string); at(row, "decision") != test.decision || !strings.HasPrefix(reason, test.reason) {
-				t.Errorf("%+v: %v %s", test, at(row, "decision"), reason)
+				t.Errorf("%+v: %v %s, want %v and %q at the start", test, at(row, "decision"), reason, test.decision, test.reason)
 			}
 		})
 	}
 	trigger, address := mailbox(t, ada, id, object{})
 	changed := ada.OK(t, "blueprintTriggers.update", object{"triggerId": trigger, "isActive": false, "config": object{"address": "x@example.org", "attachments": "ignore"}})
 	if at(changed, "config.address") != address {
-		t.Errorf("%v", changed)
+		t.Errorf("%v, want config.address %v", changed, address)
 	}
 	if err := sendMail(t, s, address, "\nhello\n"); err == nil || !strings.HasPrefix(err.Error(), "550") {
-		t.Errorf("an inactive trigger: %v", err)
+		t.Errorf("an inactive trigger: %v, want an error and \"550\" at the start", err)
 	}
 	if row := firings(t, ada, trigger)[0]; at(row, "decision") != "refused" || at(row, "reason") != "the trigger is not active" {
-		t.Errorf("%v", row)
+		t.Errorf("%v, want decision refused and reason the trigger is not active", row)
 	}
 	nothing := func(what string) {
 		t.Helper()
 		row := firings(t, ada, trigger)[0]
 		told := ada.Refused(t, blueprint.CodeBadRequest, "blueprintTriggers.redeliver", object{"firingId": at(row, "id")})
 		if !strings.Contains(told, "it was not received: ask the sender to send it again") {
-			t.Errorf("%s: %s", what, told)
+			t.Errorf("%s: %s, want \"it was not received: ask the sender to send it again\" in it", what, told)
 		}
 	}
 	nothing("inactive")
 	ada.OK(t, "blueprintTriggers.update", object{"triggerId": trigger, "isActive": true})
 	nothing("inactive then")
 	if err := sendMail(t, s, address, "\n"+strings.Repeat(strings.Repeat("x", 98)+"\n", 31)); err == nil || !strings.HasPrefix(err.Error(), "552") {
-		t.Errorf("a mail that is too large: %v", err)
+		t.Errorf("a mail that is too large: %v, want an error and \"552\" at the start", err)
 	}
 	row := firings(t, ada, trigger)[0]
 	if at(row, "decision") != "refused" || at(row, "reason") != "the message is too large" {
-		t.Errorf("%v", row)
+		t.Errorf("%v, want decision refused and reason the message is too large", row)
 	}
 	nothing("too large")
 	servertest.Shape(t, "too large", at(ada.OK(t, "blueprintTriggers.explain", object{"firingId": at(row, "id")}), "delivery.size"), "3102")
 	ada.OK(t, "blueprintTriggers.delete", object{"triggerId": trigger})
 	if err := sendMail(t, s, address, "\nhello\n"); err == nil || !strings.HasPrefix(err.Error(), "550") {
-		t.Errorf("a deleted trigger: %v", err)
+		t.Errorf("a deleted trigger: %v, want an error and \"550\" at the start", err)
 	}
 }
 
@@ -270,12 +270,12 @@ func TestMailFileIsSentOn(t *testing.T) {
 	}
 	first, _ := run("{{inputData.attachments[0].id}}", letter, blueprint.StatusCompleted)
 	if len(got) != 1 || got[0] != "page.html|text/html|<script>" {
-		t.Errorf("%q", got)
+		t.Errorf("%q, want length 1 and page.html|text/html|<script>", got)
 	}
 	theirs := at(at(first, "attachments").([]any)[0], "id").(string)
 	_, problem := run("{{inputData.subject}}", "Subject: "+theirs+"\n\n", blueprint.StatusFailed)
 	if !strings.Contains(problem, "names no file that came with what started this run") || len(got) != 1 {
-		t.Errorf("%s, %q", problem, got)
+		t.Errorf("%s, %q; want \"names no file that came with what started this run\" in it and length 1", problem, got)
 	}
 }
 
@@ -298,6 +298,6 @@ func TestForgedMessageID(t *testing.T) {
 		got = append(got, fmt.Sprint(at(row, "decision"), " ", key))
 	}
 	if want := "duplicate <1@example.org>, duplicate <1@example.org> sha256, started <1@example.org> sha256, started <1@example.org>"; strings.Join(got, ", ") != want {
-		t.Errorf("%q", got)
+		t.Errorf("%q, want %v", got, want)
 	}
 }

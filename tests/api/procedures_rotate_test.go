@@ -52,7 +52,7 @@ func TestRotateSecret(t *testing.T) {
 			for field, value := range map[string]string{"secret": made, "keepPreviousFor": "31d"} {
 				t.Run(field, func(t *testing.T) {
 					if message := ada.Refused(t, blueprint.CodeBadRequest, rotate, object{"triggerId": trigger, field: value}); !strings.HasPrefix(message, field+": ") || strings.Contains(message, made) {
-						t.Errorf("%q", message)
+						t.Errorf("%q, want %q at the start and no %q", message, field+": ", made)
 					}
 				})
 			}

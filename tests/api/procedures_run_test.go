@@ -151,7 +151,7 @@ func TestRunningRecord(t *testing.T) {
 		t.Errorf("a running run: second and third step (-want +got):\n%s", diff)
 	}
 	if log := ada.Log(t, run); at(log, "status") != "running" || at(log, "endTime") != nil {
-		t.Errorf("its log record is %s", servertest.Encoded(t, log))
+		t.Errorf("its log record is %s, want status running and endTime nil", servertest.Encoded(t, log))
 	}
 	// A run that outlasts the sync timeout is reported as running, and continues.
 	answer := ada.OK(t, "blueprint.execute", object{"id": id})
@@ -211,7 +211,7 @@ func TestTelemetry(t *testing.T) {
 				servertest.Shape(t, "sources", at(record, "dataSourcesSummary"), strings.NewReplacer("HOST", host, "NAME", name).Replace(test.source))
 				count := json.Number(fmt.Sprint(strings.Count(test.source, "host")))
 				if at(record, "reachedOutForData") != test.reach || at(record, "externalDataSourcesCount") != count {
-					t.Errorf("reached out: %v, count %v", at(record, "reachedOutForData"), at(record, "externalDataSourcesCount"))
+					t.Errorf("reached out: %v, count %v; want %v and %v", at(record, "reachedOutForData"), at(record, "externalDataSourcesCount"), test.reach, count)
 				}
 			}
 			servertest.Shape(t, "errors", []any{at(record, "hasErrors"), at(record, "errorCount"), at(record, "criticalErrors"), at(record, "errorSummary")}, test.errors)
@@ -259,10 +259,10 @@ func TestExecute(t *testing.T) {
 			input["id"] = id
 			if !strings.HasPrefix(test.want, "{") {
 				if message := ada.Refused(t, blueprint.CodeBadRequest, "blueprint.execute", input); !strings.Contains(message, test.want) {
-					t.Errorf("the refusal says %q", message)
+					t.Errorf("the refusal says %q, want %q in it", message, test.want)
 				}
 				if logs := at(ada.OK(t, "execution.getExecutionLogs", object{"blueprintId": id}), "logs").([]any); len(logs) != 0 {
-					t.Errorf("a refused run has a record")
+					t.Errorf("a refused run has a record, want none")
 				}
 				return
 			}
@@ -339,7 +339,7 @@ func TestExecuteWithLogging(t *testing.T) {
 	wrong := ada.Blueprint(t, "wrong", with(a(), "onError", "never heard of"))
 	ada.OK(t, "blueprint.update", object{"id": wrong, "visibility": "public"})
 	if record := ben.Record(t, ben.Launch(t, wrong, nil, with(a(), "onError", "never heard of"))); record["status"] != "failed" {
-		t.Errorf("a node with a mistake: %s", servertest.Encoded(t, record))
+		t.Errorf("a node with a mistake: %s, want status failed", servertest.Encoded(t, record))
 	}
 	// Nodes for a blueprint that has none stored.
 	empty := ada.IDOf(t, "blueprint.create", object{"title": "empty"})

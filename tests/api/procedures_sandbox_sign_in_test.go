@@ -21,7 +21,7 @@ func TestSignInInSandbox(t *testing.T) {
 	id := at(answer.Payload(), "executionId").(string)
 	address, _ := at(s.Root.Record(t, id), "awaitingInput.url").(string)
 	if !strings.HasPrefix(address, s.Host+"/oauth/start?") {
-		t.Fatalf("the run waits for %q: %s", address, answer.Text)
+		t.Fatalf("the run waits for %q: %s, want %q at the start", address, answer.Text, s.Host+"/oauth/start?")
 	}
 	var way []string
 	client := &http.Client{CheckRedirect: func(r *http.Request, _ []*http.Request) error {
@@ -35,22 +35,22 @@ func TestSignInInSandbox(t *testing.T) {
 	defer response.Body.Close()
 	text, err := io.ReadAll(response.Body)
 	if err != nil || response.StatusCode != http.StatusOK || !strings.Contains(string(text), "You are signed in") {
-		t.Errorf("%d %s %v", response.StatusCode, text, err)
+		t.Errorf("%d %s %v, want %v and \"You are signed in\" in it", response.StatusCode, text, err, http.StatusOK)
 	}
 	if got := strings.Join(way, " "); got != "/sandbox/authorize /oauth/callback" {
-		t.Errorf("the way was %s", got)
+		t.Errorf("the way was %s, want /sandbox/authorize /oauth/callback", got)
 	}
 	record := s.Root.Await(t, id, "completed")
 	if sent := at(record, "steps").([]any)[0].(object); at(sent, "output.body.headers.authorization") != "***" {
-		t.Errorf("the node was answered %s", servertest.Encoded(t, sent))
+		t.Errorf("the node was answered %s, want output.body.headers.authorization ***", servertest.Encoded(t, sent))
 	}
 	if calls := sandboxCalls(t, s.Root, "?host=id.example.com"); len(calls) != 1 || at(calls[0], "request.method") != "POST" {
-		t.Errorf("the service was asked %s", servertest.Encoded(t, calls))
+		t.Errorf("the service was asked %s, want length 1 and request.method POST", servertest.Encoded(t, calls))
 	}
 	for _, wrong := range []string{"", "?state=nothing", "?redirect_uri=https://evil.example/&state=x"} {
 		answer := servertest.Caller{Server: s}.Send(t, http.MethodGet, "/sandbox/authorize"+wrong, "")
 		if answer.Status == http.StatusOK || strings.Contains(answer.Text, "evil") {
-			t.Errorf("%s: %d %s", wrong, answer.Status, answer.Text)
+			t.Errorf("%s: %d %s, want other than %v and no \"evil\"", wrong, answer.Status, answer.Text, http.StatusOK)
 		}
 	}
 }

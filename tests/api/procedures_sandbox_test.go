@@ -19,7 +19,7 @@ func inABox(o *server.Options) {
 func putRules(t testing.TB, p servertest.Caller, text string) {
 	t.Helper()
 	if answer := p.Send(t, http.MethodPut, "/sandbox/rules", text); answer.Status != http.StatusOK {
-		t.Fatalf("%s: %d %s", text, answer.Status, answer.Text)
+		t.Fatalf("%s: %d %s, want %v", text, answer.Status, answer.Text, http.StatusOK)
 	}
 }
 
@@ -29,7 +29,7 @@ func sandboxCalls(t testing.TB, p servertest.Caller, query string) []any {
 	answer := p.Send(t, http.MethodGet, "/sandbox/calls"+query, "")
 	list, ok := at(answer.Value, "calls").([]any)
 	if answer.Status != http.StatusOK || !ok {
-		t.Fatalf("%d %s", answer.Status, answer.Text)
+		t.Fatalf("%d %s, want %v", answer.Status, answer.Text, http.StatusOK)
 	}
 	return list
 }
@@ -104,7 +104,7 @@ func TestFakes(t *testing.T) {
 				t.Errorf("listed is %s", servertest.Encoded(t, last))
 			}
 			if text := servertest.Encoded(t, calls); strings.Contains(text, canary) {
-				t.Errorf("the list gives a secret away: %s", text)
+				t.Errorf("the list gives a secret away: %s, want no %q", text, canary)
 			}
 			if test.kind == "send-email" && (at(last, "request.method") != "MAIL" || at(last, "request.headers.subject") != "Grüße" || !strings.Contains(at(last, "request.body").(string), "Hello.\n.dot") || at(last, "request.headers.to") != "ada@example.org") {
 				t.Errorf("the mail is %s", servertest.Encoded(t, last))
@@ -113,7 +113,7 @@ func TestFakes(t *testing.T) {
 	}
 	for _, id := range []string{openAI, anthropic, tools, slack, starttls, first, none, oauth, key} {
 		if answer := s.Root.OK(t, "connection.test", object{"id": id}); at(answer, "ok") != true {
-			t.Errorf("a connection does not work: %s", servertest.Encoded(t, answer))
+			t.Errorf("a connection does not work: %s, want ok true", servertest.Encoded(t, answer))
 		}
 	}
 }
@@ -166,11 +166,11 @@ func TestSandboxRules(t *testing.T) {
 		id, _ := at(paused, "executionId").(string)
 		waiting := s.Root.Await(t, id, "paused")
 		if at(waiting, "awaitingInput.prompt") != "Shall it?" || at(waiting, "awaitingInput.kind") != "human" {
-			t.Fatalf("it waits for %s", servertest.Encoded(t, waiting))
+			t.Fatalf("it waits for %s, want awaitingInput.prompt Shall it? and awaitingInput.kind human", servertest.Encoded(t, waiting))
 		}
 		s.Root.OK(t, "execution.resume", object{"executionId": id, "input": object{"yes": true}})
 		if done := s.Root.Await(t, id, "completed"); !strings.Contains(servertest.Encoded(t, done), `"output":{"yes":true}`) {
-			t.Errorf("it ended with %s", servertest.Encoded(t, done))
+			t.Errorf("it ended with %s, want \"output\":{\"yes\":true} in it", servertest.Encoded(t, done))
 		}
 	}
 }
@@ -211,7 +211,7 @@ func TestRulesMeanTheTool(t *testing.T) {
 			putRules(t, s.Root, `{"rules":[`+test.rules+`]}`)
 			if test.test != "" {
 				if tried := s.Root.OK(t, "connection.test", object{"id": test.test}); at(tried, "ok") != true {
-					t.Errorf("the connection does not work: %s", servertest.Encoded(t, tried))
+					t.Errorf("the connection does not work: %s, want ok true", servertest.Encoded(t, tried))
 				}
 			}
 			for _, want := range test.want {
@@ -258,7 +258,7 @@ func TestBadRules(t *testing.T) {
 		t.Run(test.want, func(t *testing.T) {
 			answer := s.Root.Send(t, http.MethodPut, "/sandbox/rules", test.rules)
 			if message, _ := at(answer.Value, "error.message").(string); answer.Status != http.StatusBadRequest || !strings.Contains(message, test.want) {
-				t.Errorf("%s: %d %s", test.rules, answer.Status, answer.Text)
+				t.Errorf("%s: %d %s, want %v and %q in it", test.rules, answer.Status, answer.Text, http.StatusBadRequest, test.want)
 			}
 		})
 	}

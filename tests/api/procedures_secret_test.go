@@ -94,7 +94,7 @@ func TestSecretConfig(t *testing.T) {
 	servertest.Shape(t, "without a secret", at(ada.OK(t, "blueprintTriggers.update", object{"triggerId": at(slack, "id"), "config": object{"signingSecret": ""}}), "config"), `{}`)
 	ada.OK(t, "blueprintTriggers.update", object{"triggerId": at(slack, "id"), "config": object{"signing_secret": "the slack secret"}})
 	if text := ben.Refused(t, blueprint.CodeForbidden, "blueprintTriggers.list", object{"blueprintId": id}); strings.Contains(text, "third secret") || strings.Contains(text, "slack secret") {
-		t.Errorf("who only sees gets %s", text)
+		t.Errorf("who only sees gets %s, want no \"third secret\" and no \"slack secret\"", text)
 	}
 }
 
@@ -179,7 +179,7 @@ func TestSecretsAreNowhere(t *testing.T) {
 		t.Helper()
 		answer := p.Call(t, procedure, input)
 		if answer.Status != http.StatusOK {
-			t.Errorf("%s: %d %s", procedure, answer.Status, answer.Text)
+			t.Errorf("%s: %d %s, want %v", procedure, answer.Status, answer.Text, http.StatusOK)
 		}
 		read[name] = answer.Text
 		return answer.Payload()
@@ -196,7 +196,7 @@ func TestSecretsAreNowhere(t *testing.T) {
 	views("paused with a value", passed)
 	delivered := (servertest.Caller{Server: s}).Send(t, http.MethodPost, "/webhooks/blueprint/"+hook, servertest.Encoded(t, object{"t": canary}), "X-Copy", base64.StdEncoding.EncodeToString([]byte(canary)))
 	if delivered.Status != http.StatusOK || at(servertest.Decoded(t, delivered.Text), "answer") != canary { // the sender of the delivery gets the data
-		t.Errorf("the webhook answers %d %s", delivered.Status, delivered.Text)
+		t.Errorf("the webhook answers %d %s, want %v and answer %v", delivered.Status, delivered.Text, http.StatusOK, canary)
 	}
 	disk(t, path, "while runs are paused", canary, override, hookSecret, key, testKey)
 
@@ -213,10 +213,10 @@ func TestSecretsAreNowhere(t *testing.T) {
 		record := note("ended "+step.run, ada, "execution.getExecutionStatus", object{"executionId": step.run})
 		note("subscribe "+step.run, ada, "execution.subscribe", object{"executionId": step.run})
 		if got := outside.last(); got[0] != "<"+step.secret+">" || got[1] != step.secret {
-			t.Errorf("after the restart the outside was sent %q", got)
+			t.Errorf("after the restart the outside was sent %q, want %v and %v", got, "<"+step.secret+">", step.secret)
 		}
 		if steps := at(record, "steps").([]any); at(record, "status") != "failed" || at(steps[10], "error.message") != "stopped with ***" || at(steps[8], "output.said") != "***" {
-			t.Errorf("in the end: %s", servertest.Encoded(t, record))
+			t.Errorf("in the end: %s, want status failed, error.message stopped with *** and output.said ***", servertest.Encoded(t, record))
 		}
 	}
 	views("ended", executed)
@@ -237,12 +237,12 @@ func TestSecretsAreNowhere(t *testing.T) {
 	for name, text := range read {
 		for _, secret := range []string{canary, override} {
 			if in := servertest.Found(text, secret); len(in) > 0 {
-				t.Errorf("%s holds %q in the forms %q\n%.1500s", name, secret, in, text)
+				t.Errorf("%s holds %q in the forms %q\n%.1500s, want none", name, secret, in, text)
 			}
 		}
 	}
 	if text := read["paused status"]; strings.Count(text, "***") < 30 {
-		t.Errorf("little is masked, so little was tried: %.1500s", text)
+		t.Errorf("little is masked, so little was tried: %.1500s; want at least 30", text)
 	}
 }
 
@@ -260,7 +260,7 @@ func disk(t *testing.T, path, when string, secrets ...string) {
 		}
 		for _, secret := range secrets {
 			if in := servertest.Found(string(data), secret); len(in) > 0 {
-				t.Errorf("%s, %s holds %q in the forms %q", when, filepath.Base(file), secret, in)
+				t.Errorf("%s, %s holds %q in the forms %q; want none", when, filepath.Base(file), secret, in)
 			}
 		}
 	}
@@ -290,26 +290,26 @@ func TestSecretsOfOthers(t *testing.T) {
 			id := ada.IDOf(t, "blueprint.create", object{"title": "t", "environment_variables": variables, "blueprint_map": object{"nodes": []any{node("before", "template", object{"text": "{{open}}"}), test.node}}})
 			ada.OK(t, "blueprint.update", object{"id": id, "visibility": "public"})
 			if answer := ada.OK(t, "blueprint.execute", object{"id": id}); at(answer, "success") != true {
-				t.Errorf("the owner gets %s", servertest.Encoded(t, answer))
+				t.Errorf("the owner gets %s, want success true", servertest.Encoded(t, answer))
 			}
 			before := len(outside.last())
 			answer := ben.OK(t, "blueprint.execute", object{"id": id})
 			if at(answer, "success") != false || at(answer, "result.error.nodeId") != "a" || at(answer, "result.outputs.before.text") != "seen" {
-				t.Errorf("a stranger gets %s", servertest.Encoded(t, answer))
+				t.Errorf("a stranger gets %s, want success false, result.error.nodeId a and result.outputs.before.text seen", servertest.Encoded(t, answer))
 			}
 			record := servertest.Encoded(t, ben.Record(t, at(answer, "executionId").(string))) + servertest.Encoded(t, ben.Log(t, at(answer, "executionId").(string)))
 			if in := servertest.Found(record+servertest.Encoded(t, answer), canary); len(in) > 0 {
-				t.Errorf("a stranger reads the secret in the forms %q", in)
+				t.Errorf("a stranger reads the secret in the forms %q, want none", in)
 			}
 			if len(outside.last()) != before && strings.Contains(strings.Join(outside.last(), ""), "pä") {
 				t.Errorf("a stranger had the secret sent")
 			}
 			own := ben.OK(t, "blueprint.execute", object{"id": id, "variables": object{"token": "pass of my own"}})
 			if at(own, "success") != true {
-				t.Errorf("with a value of their own: %s", servertest.Encoded(t, own))
+				t.Errorf("with a value of their own: %s, want success true", servertest.Encoded(t, own))
 			}
 			if in := servertest.Found(servertest.Encoded(t, own)+servertest.Encoded(t, ben.Log(t, at(own, "executionId").(string))), "pass of my own"); len(in) > 0 {
-				t.Errorf("their own value shows in the forms %q", in)
+				t.Errorf("their own value shows in the forms %q, want none", in)
 			}
 		})
 	}

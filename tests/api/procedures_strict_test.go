@@ -35,11 +35,11 @@ func TestUnknownKeys(t *testing.T) {
 		made := ada.OK(t, "blueprintTriggers.create", object{"blueprintId": id, "triggerType": kind, "config": config})
 		said := servertest.Encoded(t, at(made, "warnings"))
 		if at(made, "config.color") != canary || !strings.Contains(said, "config.color: unknown key") || !strings.Contains(said, `x-more`) {
-			t.Errorf("%s: the answer is %s", kind, servertest.Encoded(t, made))
+			t.Errorf("%s: the answer is %s, want config.color %v, \"config.color: unknown key\" in it and \"x-more\" in it", kind, servertest.Encoded(t, made), canary)
 		}
 		updated := ada.OK(t, "blueprintTriggers.update", object{"triggerId": at(made, "id"), "config": object{"color": nil, "x-more": nil, "shape": canary}})
 		if said := servertest.Encoded(t, at(updated, "warnings")); !strings.Contains(said, "config.shape: unknown key") || strings.Contains(said, "color") {
-			t.Errorf("%s: the answer to an update is %s", kind, servertest.Encoded(t, updated))
+			t.Errorf("%s: the answer to an update is %s, want \"config.shape: unknown key\" in it and no \"color\"", kind, servertest.Encoded(t, updated))
 		}
 		plain := ada.OK(t, "blueprintTriggers.update", object{"triggerId": at(made, "id"), "config": object{"shape": nil}})
 		if _, given := plain.(object)["warnings"]; given != (kind == "email") {
@@ -53,7 +53,7 @@ func TestUnknownKeys(t *testing.T) {
 			}
 			text := ada.Refused(t, blueprint.CodeBadRequest, "blueprintTriggers.create", object{"blueprintId": id, "triggerType": kind, "config": refused})
 			if !strings.Contains(text, name) || strings.Contains(text, canary) {
-				t.Errorf("%s %s: %s", kind, name, text)
+				t.Errorf("%s %s: %s, want %q in it and no %q", kind, name, text, name, canary)
 			}
 		}
 	}
@@ -74,7 +74,7 @@ func TestUnknownKeys(t *testing.T) {
 	for _, kind := range []string{"ai-provider", "mcp-server", "oauth2", "http", "smtp", "slack"} {
 		text := ada.Refused(t, blueprint.CodeBadRequest, "connection.create", object{"name": "c", "type": kind, "config": object{"color": canary}})
 		if !strings.Contains(text, "color: is unknown") || strings.Contains(text, canary) {
-			t.Errorf("%s: %s", kind, text)
+			t.Errorf("%s: %s, want \"color: is unknown\" in it and no %q", kind, text, canary)
 		}
 	}
 
@@ -102,25 +102,25 @@ func TestUnknownKeys(t *testing.T) {
 			t.Errorf("%s answers it in the forms %q: %.500s", p.Name, in, answer.Text)
 		}
 		if in := servertest.Found(ben.Call(t, p.Name, input).Text, canary); len(in) > 0 {
-			t.Errorf("%s shows it to a viewer in the forms %q", p.Name, in)
+			t.Errorf("%s shows it to a viewer in the forms %q, want none", p.Name, in)
 		}
 	}
 	if called < 20 {
-		t.Errorf("of %d procedures %d did anything", len(procedures), called)
+		t.Errorf("of %d procedures %d did anything, want at least 20", len(procedures), called)
 	}
 	for name, input := range map[string]object{
 		"blueprint.get": {"id": id}, "blueprint.list": {"scope": "public"}, "blueprintTriggers.list": {"blueprintId": id}, "blueprintTriggers.listAll": {}, "blueprint.versions": {"id": id},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if in := servertest.Found(ben.Call(t, name, input).Text, canary); len(in) > 0 {
-				t.Errorf("%s shows it to a viewer in the forms %q", name, in)
+				t.Errorf("%s shows it to a viewer in the forms %q, want none", name, in)
 			}
 		})
 	}
 	disk(t, path, "while the server runs", canary)
 	s.Stop()
 	if in := servertest.Found(s.Logs.String(), canary); len(in) > 0 {
-		t.Errorf("the log has it in the forms %q", in)
+		t.Errorf("the log has it in the forms %q, want none", in)
 	}
 	disk(t, path, "in the end", canary)
 }
@@ -177,7 +177,7 @@ func TestUnknownKeysOfNodes(t *testing.T) {
 				input := object{"id": id, "blueprintId": id, "executionId": run, "nodes": shown, "options": object{"blueprintId": id}, "scope": "public", "title": "t", "blueprint_map": at(seen, "blueprint_map")}
 				for _, p := range s.RPC.Procedures() {
 					if in := servertest.Found(ben.Call(t, p.Name, input).Text, canary); len(in) > 0 {
-						t.Errorf("%s shows it to a stranger in the forms %q", p.Name, in)
+						t.Errorf("%s shows it to a stranger in the forms %q, want none", p.Name, in)
 					}
 				}
 				ben.Refused(t, blueprint.CodeForbidden, "execution.executeBlueprintWithLogging", object{"nodes": append(shown, node("more", "merge", object{})), "options": object{"blueprintId": id}})
@@ -186,7 +186,7 @@ func TestUnknownKeysOfNodes(t *testing.T) {
 	}
 	s.Stop()
 	if in := servertest.Found(s.Logs.String(), canary); len(in) > 0 {
-		t.Errorf("the log has it in the forms %q", in)
+		t.Errorf("the log has it in the forms %q, want none", in)
 	}
 }
 
@@ -279,7 +279,7 @@ func TestBreakerOnAStandingClock(t *testing.T) {
 		for i := range 20 {
 			body := fmt.Sprintf(`{"round": %q, "i": %d}`, round, i)
 			if got := ada.Send(t, "POST", "/webhooks/blueprint/"+trigger, body, "X-Signature", signed(body)); got.Status != 202 {
-				t.Fatalf("%s %d: %d %s", round, i, got.Status, got.Text)
+				t.Fatalf("%s %d: %d %s, want 202", round, i, got.Status, got.Text)
 			}
 			s.Advance(t, "0s")
 		}
@@ -288,7 +288,7 @@ func TestBreakerOnAStandingClock(t *testing.T) {
 		failing(round)
 		listed := at(ada.OK(t, "blueprintTriggers.listAll", object{}), "data").([]any)[0]
 		if at(listed, "is_active") != false || !strings.Contains(fmt.Sprint(at(listed, "paused_reason")), "20 runs in a row failed, the last of them exec_") {
-			t.Fatalf("%s: %s", round, servertest.Encoded(t, listed))
+			t.Fatalf("%s: %s, want is_active false and \"20 runs in a row failed, the last of them exec_\" in it", round, servertest.Encoded(t, listed))
 		}
 		row := firings(t, ada, trigger)[0]
 		servertest.Shape(t, round+" says when", at(row, "receivedAt"), `"2030-05-01T12:00:00.000Z"`)

@@ -110,15 +110,15 @@ func TestTriggerUpdate(t *testing.T) {
 			want = 1
 		}
 		if fired := s.Advance(t, "1m"); fired != want {
-			t.Errorf("after %s it fired %d times", step.change, fired)
+			t.Errorf("after %s it fired %d times, want %v", step.change, fired, want)
 		}
 	}
 	if fired := s.Advance(t, "3m"); fired != 3 {
-		t.Errorf("at last it fired %d times in three minutes", fired)
+		t.Errorf("at last it fired %d times in three minutes, want 3", fired)
 	}
 	servertest.Shape(t, "deleted", ada.OK(t, "blueprintTriggers.delete", object{"triggerId": trigger}), `{"success": true}`)
 	if fired := s.Advance(t, "3m"); fired != 0 {
-		t.Errorf("after its deletion it fired %d times", fired)
+		t.Errorf("after its deletion it fired %d times, want 0", fired)
 	}
 	for _, name := range []string{"update", "delete", "fire", "history", "getWebhookUrl"} {
 		ada.Refused(t, blueprint.CodeNotFound, "blueprintTriggers."+name, object{"triggerId": trigger})
@@ -138,14 +138,14 @@ func TestPreview(t *testing.T) {
 		servertest.Shape(t, test.input, s.Root.OK(t, preview, servertest.Decoded(t, test.input)), test.want)
 	}
 	if ticks := s.Root.OK(t, preview, object{"cron": "* * * * *", "count": 100}).([]any); len(ticks) != 100 || ticks[99] != "2030-05-01T13:40:00.000Z" {
-		t.Errorf("100 ticks end with %v", ticks[len(ticks)-1])
+		t.Errorf("100 ticks end with %v, want length 100 and 2030-05-01T13:40:00.000Z", ticks[len(ticks)-1])
 	}
 	for input, field := range map[string]string{
 		`{"cron": ""}`: "cron", `{"cron": "* * * *"}`: "cron", `{"cron": "70/5 * * * *"}`: "cron", `{"cron": "0 0 30 2 *"}`: "cron", `{"cron": "0 0 L * *"}`: "cron", `{"cron": "* * * * *", "timezone": "Nowhere"}`: "timezone",
 	} {
 		t.Run(input, func(t *testing.T) {
 			if message := s.Root.Refused(t, blueprint.CodeBadRequest, preview, servertest.Decoded(t, input)); !strings.HasPrefix(message, field+": ") {
-				t.Errorf("%q", message)
+				t.Errorf("%q, want %q at the start", message, field+": ")
 			}
 		})
 	}
@@ -176,7 +176,7 @@ func TestFire(t *testing.T) {
 		servertest.Shape(t, kind+" output", at(log, "outputSummary.output"), fmt.Sprintf(`{"in": %s, "type": %q, "id": %q}`, given, kind, trigger))
 		servertest.Shape(t, kind+" metadata", at(log, "executionMetadata"), fmt.Sprintf(`{"blueprintVersion": "1.0.0", "triggerId": %q, "firingId": %q}`, trigger, firing))
 		if at(log, "userId") != ada.ID { // the creator of the trigger, not its caller
-			t.Errorf("%s ran as %v", kind, at(log, "userId"))
+			t.Errorf("%s ran as %v, want %v", kind, at(log, "userId"), ada.ID)
 		}
 		servertest.Shape(t, kind+" without input", at(ada.OK(t, fire, object{"triggerId": trigger}), "success"), "true")
 		servertest.Shape(t, kind+" history", ada.OK(t, "blueprintTriggers.history", object{"triggerId": trigger, "offset": 1}), fmt.Sprintf(`{"firings": [
@@ -232,7 +232,7 @@ func TestWebhookEndToEnd(t *testing.T) {
 	trigger := at(made, "id").(string)
 	address := at(ada.OK(t, "blueprintTriggers.getWebhookUrl", object{"triggerId": trigger}), "url").(string)
 	if address != s.Host+"/webhooks/blueprint/"+trigger {
-		t.Errorf("the address is %s", address)
+		t.Errorf("the address is %s, want %v", address, s.Host+"/webhooks/blueprint/"+trigger)
 	}
 	nobody := servertest.Caller{Server: s}
 	deliver := func(body, secret string, headers ...string) servertest.Reply {
@@ -242,7 +242,7 @@ func TestWebhookEndToEnd(t *testing.T) {
 	}
 	first := deliver(`{"name": "Ada"}`, "the secret", "X-More", "more", "Idempotency-Key", "one")
 	if first.Status != http.StatusAccepted {
-		t.Fatalf("%d %s", first.Status, first.Text)
+		t.Fatalf("%d %s, want %v", first.Status, first.Text, http.StatusAccepted)
 	}
 	servertest.Shape(t, "accepted", first.Value, `{"success": true, "executionId": "<execution>", "firingId": "<ulid>"}`)
 	s.Advance(t, "0s")
@@ -252,7 +252,7 @@ func TestWebhookEndToEnd(t *testing.T) {
 	for what, answer := range map[string]servertest.Reply{"wrong secret 401": deliver(`{}`, "another secret"), "not JSON 400": deliver(`{`, "the secret"), "no signature 401": nobody.Send(t, http.MethodPost, "/webhooks/blueprint/"+trigger, "{}")} {
 		t.Run(what, func(t *testing.T) {
 			if !strings.HasSuffix(what, fmt.Sprint(answer.Status)) || at(answer.Value, "success") != false || at(answer.Value, "error.code") == nil || at(answer.Value, "error.message") == nil {
-				t.Errorf("%d %s", answer.Status, answer.Text)
+				t.Errorf("%d %s, want %q at the end, success false, error.code not nil and error.message not nil", answer.Status, answer.Text, fmt.Sprint(answer.Status))
 			}
 		})
 	}
@@ -261,14 +261,14 @@ func TestWebhookEndToEnd(t *testing.T) {
 		decisions[at(firing, "decision")]++
 	}
 	if fmt.Sprint(decisions) != "map[duplicate:1 refused:3 started:1]" {
-		t.Errorf("the ledger has %v", decisions)
+		t.Errorf("the ledger has %v, want map[duplicate:1 refused:3 started:1]", decisions)
 	}
 	ada.OK(t, "blueprintTriggers.update", object{"triggerId": trigger, "isActive": false})
 	inactive := deliver(`{}`, "the secret")
 	ada.OK(t, "blueprintTriggers.delete", object{"triggerId": trigger})
 	deleted := deliver(`{}`, "the secret")
 	if inactive.Status != http.StatusNotFound || deleted.Status != http.StatusNotFound || inactive.Text != deleted.Text {
-		t.Errorf("inactive: %d %s; deleted: %d %s", inactive.Status, inactive.Text, deleted.Status, deleted.Text)
+		t.Errorf("inactive: %d %s; deleted: %d %s, want %v, %v and %v", inactive.Status, inactive.Text, deleted.Status, deleted.Text, http.StatusNotFound, http.StatusNotFound, deleted.Text)
 	}
 	slack := ada.IDOf(t, "blueprintTriggers.create", object{"blueprintId": id, "triggerType": "slack", "config": object{"signingSecret": "of Slack"}})
 	servertest.Shape(t, "of Slack", ada.OK(t, "blueprintTriggers.getWebhookUrl", object{"triggerId": slack}), fmt.Sprintf(`{"url": %q, "secret": "of Slack"}`, s.Host+"/webhooks/slack/"+slack))
@@ -285,7 +285,7 @@ func TestAPITrigger(t *testing.T) {
 	path := "/v1/triggers/" + trigger + "/fire"
 	first := ada.Send(t, http.MethodPost, path, `{"n": 1.50}`, "Idempotency-Key", "one")
 	if first.Status != http.StatusAccepted {
-		t.Fatalf("%d %s", first.Status, first.Text)
+		t.Fatalf("%d %s, want %v", first.Status, first.Text, http.StatusAccepted)
 	}
 	servertest.Shape(t, "accepted", first.Value, `{"success": true, "executionId": "<execution>", "firingId": "<ulid>"}`)
 	s.Advance(t, "0s")
@@ -320,11 +320,11 @@ func TestAPITrigger(t *testing.T) {
 	answer := ada.OK(t, "blueprintTriggers.history", object{"triggerId": trigger})
 	for _, firing := range at(answer, "firings").([]any) {
 		if at(firing, "source") != "api" {
-			t.Errorf("the source is %v", at(firing, "source"))
+			t.Errorf("the source is %v, want api", at(firing, "source"))
 		}
 	}
 	if message := ada.Refused(t, blueprint.CodeBadRequest, "blueprintTriggers.fire", object{"triggerId": trigger, "inputData": object{}}); !strings.Contains(message, "n") {
-		t.Errorf("fire by hand with what breaks the schema: %q", message)
+		t.Errorf("fire by hand with what breaks the schema: %q, want \"n\" in it", message)
 	}
 }
 
@@ -365,13 +365,13 @@ func TestLostAccess(t *testing.T) {
 			post := func(p servertest.Caller, path string) servertest.Reply { return p.Send(t, http.MethodPost, path, "{}") }
 			ben.OK(t, "blueprint.execute", object{"id": id})
 			if fired := s.Advance(t, "1m"); fired != 1 {
-				t.Errorf("the schedule fired %d times", fired)
+				t.Errorf("the schedule fired %d times, want 1", fired)
 			}
 			if answer := post(servertest.Caller{Server: s}, "/webhooks/blueprint/"+hook); answer.Status != 202 {
-				t.Errorf("the webhook: %d %s", answer.Status, answer.Text)
+				t.Errorf("the webhook: %d %s, want 202", answer.Status, answer.Text)
 			}
 			if answer := post(ada, "/v1/triggers/"+api+"/fire"); answer.Status != 202 {
-				t.Errorf("the api trigger: %d %s", answer.Status, answer.Text)
+				t.Errorf("the api trigger: %d %s, want 202", answer.Status, answer.Text)
 			}
 
 			way.take()
@@ -382,18 +382,18 @@ func TestLostAccess(t *testing.T) {
 			// His triggers no longer fire for any caller, and leave rows that say why.
 			ada.Refused(t, blueprint.CodeForbidden, "blueprintTriggers.fire", object{"triggerId": hook})
 			if answer := post(ada, "/v1/triggers/"+api+"/fire"); answer.Status != 403 || at(answer.Value, "error.code") != "FORBIDDEN" {
-				t.Errorf("the api trigger: %d %s", answer.Status, answer.Text)
+				t.Errorf("the api trigger: %d %s, want 403 and error.code FORBIDDEN", answer.Status, answer.Text)
 			}
 			if answer := post(servertest.Caller{Server: s}, "/webhooks/blueprint/"+hook); answer.Status != 404 {
-				t.Errorf("the webhook: %d %s", answer.Status, answer.Text)
+				t.Errorf("the webhook: %d %s, want 404", answer.Status, answer.Text)
 			}
 			if fired := s.Advance(t, "1m"); fired != 0 {
-				t.Errorf("the schedule fired %d times", fired)
+				t.Errorf("the schedule fired %d times, want 0", fired)
 			}
 			for _, trigger := range []string{hook, api, schedule} {
 				newest := at(ada.OK(t, "blueprintTriggers.history", object{"triggerId": trigger}), "firings").([]any)[0]
 				if at(newest, "decision") != "refused" || !strings.Contains(fmt.Sprint(at(newest, "reason")), "creator") {
-					t.Errorf("the newest row is %v", newest)
+					t.Errorf("the newest row is %v, want decision refused and \"creator\" in it", newest)
 				}
 				ada.OK(t, "blueprintTriggers.delete", object{"triggerId": trigger})
 			}

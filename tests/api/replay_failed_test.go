@@ -119,12 +119,12 @@ func TestARecordedFailureReplaysAsItWas(t *testing.T) {
 	file, err := blueprint.Encode(s.Root.OK(t, "execution.export", object{"executionId": execution}))
 	name := filepath.Join(t.TempDir(), "a.run.json")
 	if err != nil || os.WriteFile(name, file, 0o600) != nil {
-		t.Fatal(err)
+		t.Fatalf("%v, want nil", err)
 	}
 	var out, problems bytes.Buffer
 	code := run([]string{"blueprintd", "replay", name}, strings.NewReader(""), &out, &problems)
 	if code != 0 {
-		t.Errorf("exit %d\n%s%s", code, out.String(), problems.String())
+		t.Errorf("exit %d\n%s%s, want 0", code, out.String(), problems.String())
 	}
 }
 
@@ -165,11 +165,11 @@ func TestAFailureBesideOtherNodesReplaysAlike(t *testing.T) {
 			file, err := blueprint.Encode(s.Root.OK(t, "execution.export", object{"executionId": execution}))
 			name := filepath.Join(t.TempDir(), "a.run.json")
 			if err != nil || os.WriteFile(name, file, 0o600) != nil {
-				t.Fatal(err)
+				t.Fatalf("%v, want nil", err)
 			}
 			var out, problems bytes.Buffer
 			if code := run([]string{"blueprintd", "replay", name}, strings.NewReader(""), &out, &problems); code != 0 {
-				t.Errorf("exit %d\n%s%s", code, out.String(), problems.String())
+				t.Errorf("exit %d\n%s%s, want 0", code, out.String(), problems.String())
 			}
 			if !strings.Contains(problems.String(), "not replayed") || !strings.HasSuffix(strings.TrimSpace(problems.String()), ": "+test.idle) {
 				t.Errorf("standard error is %q, want that %s was not replayed", problems.String(), test.idle)

@@ -71,20 +71,20 @@ func TestContentEncoding(t *testing.T) {
 		t.Run(c.path, func(t *testing.T) {
 			got := ada.Send(t, c.method, c.path, `{"json":{"title":"x"}}`, "Content-Encoding", "gzip")
 			if got.Status != 415 || !strings.Contains(got.Text, c.part) {
-				t.Errorf("%s %s: %d %s", c.method, c.path, got.Status, got.Text)
+				t.Errorf("%s %s: %d %s, want 415 and %q in it", c.method, c.path, got.Status, got.Text, c.part)
 			}
 		})
 	}
 	for _, path := range []string{"/healthz", "/readyz"} { // which read no body
 		if got := ada.Send(t, "GET", path, "", "Content-Encoding", "br"); got.Status != 200 {
-			t.Errorf("%s: %d %s", path, got.Status, got.Text)
+			t.Errorf("%s: %d %s, want 200", path, got.Status, got.Text)
 		}
 	}
 	if got := ada.Send(t, "POST", "/webhooks/blueprint/"+hook, "{}", "Content-Encoding", "identity"); got.Status != 202 {
-		t.Errorf("identity: %d %s", got.Status, got.Text)
+		t.Errorf("identity: %d %s, want 202", got.Status, got.Text)
 	}
 	if total := at(ada.OK(t, "blueprint.list", object{}), "pagination.total"); servertest.Encoded(t, total) != "1" {
-		t.Errorf("%v blueprints", total)
+		t.Errorf("%v blueprints, want 1", total)
 	}
 }
 

@@ -23,6 +23,6 @@ func TestSeededFirstKey(t *testing.T) {
 		(servertest.Caller{Server: s, Authorization: "Bearer " + s.Bootstrap.APIKey}).OK(t, "apiKey.list", nil)
 	}
 	if len(known) != 3 {
-		t.Errorf("three seeds show %d keys", len(known))
+		t.Errorf("three seeds show %d keys, want 3", len(known))
 	}
 }

@@ -57,10 +57,10 @@ func TestDataOfStrangers(t *testing.T) {
 		return text.String()
 	}
 	if text := shown(eve); strings.Count(text, canary) < 20 {
-		t.Errorf("eve does not see her own data: %s", text)
+		t.Errorf("eve does not see her own data: %s, want at least 20", text)
 	}
 	if text := shown(ada); strings.Contains(text, canary) || !strings.Contains(text, asked) {
-		t.Errorf("ada sees eve's data, or not what she is asked: %s", text)
+		t.Errorf("ada sees eve's data, or not what she is asked: %s; want no %q and %q in it", text, canary, asked)
 	}
 	status := ada.OK(t, "execution.getExecutionStatus", object{"executionId": runs["failed"]})
 	if at(status, "status") != "failed" || at(status, "failedSteps") != json.Number("1") || at(status, "startTime") == nil || len(at(status, "steps").([]any)) != len(nodes) {
@@ -78,7 +78,7 @@ func TestDataOfStrangers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			if call.Status != 200 || strings.Contains(call.Text, canary) {
-				t.Errorf("%d %s", call.Status, call.Text)
+				t.Errorf("%d %s, want 200 and no %q", call.Status, call.Text, canary)
 			}
 			if name == "retry" {
 				runs["retried"] = at(call.Payload(), "executionId").(string)
@@ -93,7 +93,7 @@ func TestDataOfStrangers(t *testing.T) {
 	}
 	ada.OK(t, "collaborator.add", object{"blueprintId": id, "email": "eve@example.org", "role": "editor"})
 	if text := shown(ada); strings.Contains(text, canary) {
-		t.Errorf("ada sees eve's data afterwards: %s", text)
+		t.Errorf("ada sees eve's data afterwards: %s, want no %q", text, canary)
 	}
 }
 

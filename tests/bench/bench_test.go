@@ -78,7 +78,7 @@ func checkFigures(t *testing.T, f *figures) {
 	for _, row := range f.Rows {
 		names = append(names, row.Name)
 		if len(row.Results) != 1 || row.Connections != 4 {
-			t.Errorf("row %s has %d results for %d connections", row.Name, len(row.Results), row.Connections)
+			t.Errorf("row %s has %d results for %d connections, want 1 and 4", row.Name, len(row.Results), row.Connections)
 			continue
 		}
 		r := row.Results[0]
@@ -103,16 +103,16 @@ func checkFigures(t *testing.T, f *figures) {
 		t.Errorf("the rows are %v, want %v", names, want)
 	}
 	if len(f.Ratios) != 3 || f.Ratios[0].Name != "c/b1" || len(f.Ratios[0].Values) != 1 || f.Ratios[0].Values[0] <= 0 {
-		t.Errorf("the ratios are %+v", f.Ratios)
+		t.Errorf("the ratios are %+v, want length 3, Name c/b1, length 1 and more than 0", f.Ratios)
 	}
 	if f.Idle < 1<<20 || f.RunSize < 500 || f.RunSize > 10_000 {
-		t.Errorf("idle %d bytes, a run %d bytes", f.Idle, f.RunSize)
+		t.Errorf("idle %d bytes, a run %d bytes; want at least %v, at least 500 and at most %v", f.Idle, f.RunSize, 1<<20, 10_000)
 	}
 	if len(f.Starts) != 3 || f.Starts[2].Times[0] <= 0 || f.Starts[2].Size <= f.Starts[1].Size {
-		t.Errorf("the starts are %+v", f.Starts)
+		t.Errorf("the starts are %+v, want length 3, more than 0 and more than %v", f.Starts, f.Starts[1].Size)
 	}
 	if len(f.Waiting) != 2 {
-		t.Fatalf("the waiting runs are %+v", f.Waiting)
+		t.Fatalf("the waiting runs are %+v, want length 2", f.Waiting)
 	}
 	for _, w := range f.Waiting {
 		if w.Runs != 50 || min(w.Before, w.After, w.Restored, w.Idle) < 1<<20 {
@@ -123,22 +123,22 @@ func checkFigures(t *testing.T, f *figures) {
 		}
 	}
 	if share := f.loadShare(); share <= 0 || share > 1.5 {
-		t.Errorf("the load generator took %.2f processors", share)
+		t.Errorf("the load generator took %.2f processors, want more than 0 and at most %v", share, 1.5)
 	}
 	if f.Machine.Cores < 1 || f.Machine.Processor == "" || f.Machine.Date == "" {
-		t.Errorf("the machine is %+v", f.Machine)
+		t.Errorf("the machine is %+v, want Cores at least 1, Processor not empty and Date not empty", f.Machine)
 	}
 }
 
 func TestOptions(t *testing.T) {
 	for _, args := range [][]string{{"-rows", "a,z"}, {"-connections", "0"}, {"-connections", "1,x"}, {"-rounds", "0"}, {"-seconds", "0"}, {"-profile", "b"}, {"extra"}} {
 		if _, err := parse(args); err == nil {
-			t.Errorf("%q is taken", args)
+			t.Errorf("%q is taken, want an error", args)
 		}
 	}
 	o, err := parse([]string{"-quick", "-rounds", "2"})
 	if err != nil || o.rounds != 2 || o.starts != 1 || o.connections[0] != 4 {
-		t.Errorf("-quick -rounds 2 gives %+v, %v", o, err)
+		t.Errorf("-quick -rounds 2 gives %+v, %v; want rounds 2, starts 1 and connections 4", o, err)
 	}
 }
 
@@ -163,7 +163,7 @@ func TestLoad(t *testing.T) {
 	}
 	job.Requests = [][]byte{postRequest(address, "/", "{")}
 	if r, err = generate(&job); err != nil || r.Failed != 10 || r.Completed != 0 || !strings.HasPrefix(r.Failure, "400 ") {
-		t.Errorf("ten bad requests: %+v, %v", r, err)
+		t.Errorf("ten bad requests: %+v, %v; want Failed 10, Completed 0 and \"400 \" at the start", r, err)
 	}
 	end.Close()
 	if err := <-ended; err != nil {
@@ -201,7 +201,7 @@ func TestHistogram(t *testing.T) {
 func TestBetween(t *testing.T) {
 	for _, page := range []string{"", tablesBegin, tablesEnd + tablesBegin} {
 		if _, err := between([]byte(page), "new", tablesBegin, tablesEnd); err == nil {
-			t.Errorf("%q has both markers in order", page)
+			t.Errorf("%q has both markers in order, want an error", page)
 		}
 	}
 }

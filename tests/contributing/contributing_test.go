@@ -331,7 +331,7 @@ func (a *addition) checkSection(t *testing.T, guide string, files []string) {
 	}
 	for _, file := range files {
 		if !strings.Contains(section, "`"+file+"`") {
-			t.Errorf("section %q of docs/contributing.md does not name %s", a.heading, file)
+			t.Errorf("section %q of docs/contributing.md does not name %s, want %q in it", a.heading, file, "`"+file+"`")
 		}
 	}
 }
@@ -344,14 +344,14 @@ func use(t *testing.T, binary string) {
 	}
 	s := process.ServeProgram(t, binary, nil, "--ephemeral")
 	if got := s.Query("server.echo", process.Object{"text": "hello"}); process.At(got, "text") != "hello" {
-		t.Errorf("the procedure answered %v", got)
+		t.Errorf("the procedure answered %v, want text hello", got)
 	}
 	blueprint := s.Create("Shout", process.Node("say", "shout", process.Object{"text": "hello {{inputData.name}}"}))
 	trigger := s.Mutate("blueprintTriggers.create", process.Object{"blueprintId": blueprint, "triggerType": "button", "config": process.Object{"label": "Press"}})
 	fired := s.Mutate("blueprintTriggers.fire", process.Object{"triggerId": process.At(trigger, "id"), "inputData": process.Object{"name": "Ada"}})
 	run := s.Until(process.At(fired, "executionId").(string), "completed", "failed")
 	if text, _ := firstText(run); text != "HELLO ADA" {
-		t.Errorf("the run of the new node, by the new trigger, returned %v", run)
+		t.Errorf("the run of the new node, by the new trigger, returned %v; want HELLO ADA", run)
 	}
 	beacon := s.Mutate("blueprintTriggers.create", process.Object{"blueprintId": blueprint, "triggerType": "beacon", "config": process.Object{"place": "roof"}})
 	useAddress(t, s, "/beacons/"+process.At(beacon, "id").(string))
@@ -359,11 +359,11 @@ func use(t *testing.T, binary string) {
 		"name": "Team", "type": "calendar", "config": process.Object{"baseUrl": s.Host, "token": "a-token"},
 	})
 	if process.At(made, "config.token") != nil || process.At(made, "config.baseUrl") != s.Host {
-		t.Errorf("the connection is %v", made)
+		t.Errorf("the connection is %v, want config.token nil and config.baseUrl %v", made, s.Host)
 	}
 	tested := s.Mutate("connection.test", process.Object{"id": process.At(made, "id")})
 	if message, _ := process.At(tested, "message").(string); message == "" || strings.Contains(message, "does not know") {
-		t.Errorf("the connection cannot be opened: %v", tested)
+		t.Errorf("the connection cannot be opened: %v, want not empty and no \"does not know\"", tested)
 	}
 	s.Stop()
 }
@@ -379,7 +379,7 @@ func useAddress(t *testing.T, s *process.Server, path string) {
 	for _, id := range []any{process.At(fired, "executionId"), process.At(again, "executionId")} {
 		run := s.Until(id.(string), "completed", "failed")
 		if text, _ := firstText(run); text != "HELLO BOB" {
-			t.Errorf("the run of the trigger with an address returned %v", run)
+			t.Errorf("the run of the trigger with an address returned %v, want HELLO BOB", run)
 		}
 	}
 }

@@ -196,7 +196,7 @@ func TestJudgeContent(t *testing.T) {
 				m.all = append(m.all, &deed{action: "execution.cancel", target: c.sure, sure: true})
 			}
 			if b.judgeContent(m, c.lines, c.stored); (first(b) == "I17") != c.want {
-				t.Errorf("violations %v", b.violations)
+				t.Errorf("violations %v, want %v", b.violations, c.want)
 			}
 		})
 	}

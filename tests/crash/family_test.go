@@ -113,7 +113,7 @@ func TestAddresses(t *testing.T) {
 	} {
 		t.Run(c.address, func(t *testing.T) {
 			if got := [3]string{pattern(c.address), around(c.address), beside(c.address, "a/b/z")}; got != [3]string{c.pattern, c.around, c.beside} {
-				t.Errorf("%q", got)
+				t.Errorf("%q, want %v", got, [3]string{c.pattern, c.around, c.beside})
 			}
 		})
 	}

@@ -55,7 +55,7 @@ func TestKeepsSecrets(t *testing.T) {
 		t.Run(text, func(t *testing.T) {
 			b := newBook("test", io.Discard)
 			if b.keepsSecrets("", "a text", text); (first(b) == "I13") != leaks {
-				t.Errorf("violations %v", b.violations)
+				t.Errorf("violations %v, want %v", b.violations, leaks)
 			}
 		})
 	}
@@ -88,7 +88,7 @@ func TestCredentials(t *testing.T) {
 				r.Header.Set("Authorization", "Bearer "+c.shown)
 			}
 			if _, _, wrong := l.credentials(r, c.connection); (wrong == "") != c.good {
-				t.Errorf("%q", wrong)
+				t.Errorf("%q, want %v", wrong, c.good)
 			}
 		})
 	}

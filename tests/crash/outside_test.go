@@ -89,7 +89,7 @@ func TestKeyring(t *testing.T) {
 				number, _, giveBack := c.ring.take(random)
 				giveBack()
 				if !strings.Contains(c.want, fmt.Sprint(number)) {
-					t.Errorf("took %d", number)
+					t.Errorf("took %d, want %q in it", number, fmt.Sprint(number))
 				}
 			}
 			if c.gone > 0 && !c.ring.isGone(c.gone) || c.ring.isGone(c.gone+1) {

@@ -125,7 +125,7 @@ func TestJudgeEdition(t *testing.T) {
 			r.least = c.least
 			b.judgeEdition(r, c.text, c.tried)
 			if got := first(b); got != c.want {
-				t.Errorf("%+v: violations %v", c, b.violations)
+				t.Errorf("%+v: violations %v, want %v", c, b.violations, c.want)
 			}
 		})
 	}
@@ -139,7 +139,7 @@ func TestEndedReadsTheEdition(t *testing.T) {
 	b := newBook("test", io.Discard)
 	b.observe(b.knows("exec_1", "fired", &shape{name: edited, last: "after", tried: 2}), read(t, record))
 	if first(b) != "I11" {
-		t.Errorf("violations %v", b.violations)
+		t.Errorf("violations %v, want I11", b.violations)
 	}
 }
 
@@ -154,7 +154,7 @@ func TestJudgeStored(t *testing.T) {
 			a := read(t, `[{"config":{"values":{"edition":`+string(rune('0'+c.stored))+`}}}]`)
 			b.judgeStored(a.Value.([]any), c.published, c.tried)
 			if got := first(b); got != c.want {
-				t.Errorf("%+v: violations %v", c, b.violations)
+				t.Errorf("%+v: violations %v, want %v", c, b.violations, c.want)
 			}
 		})
 	}
@@ -184,7 +184,7 @@ func TestJudgeIntruder(t *testing.T) {
 			b := newBook("test", io.Discard)
 			b.judgeIntruder("/x/blueprintd.db", c.code, c.text)
 			if got := first(b); got != c.want {
-				t.Errorf("violations %v", b.violations)
+				t.Errorf("violations %v, want %v", b.violations, c.want)
 			}
 		})
 	}
@@ -283,7 +283,7 @@ func TestJudgeWork(t *testing.T) {
 		})
 	}
 	if got := judge(enoughForAll-1, false, func(c *counts) { c.Updates = 0 }); got != "" {
-		t.Errorf("a short run is held to every part of the load: %s", got)
+		t.Errorf("a short run is held to every part of the load: %s, want nothing", got)
 	}
 }
 
@@ -295,7 +295,7 @@ func TestFirst(t *testing.T) {
 	b.violated("I1", "exec_1", "one")
 	b.violated("I2", "exec_1", "two")
 	if stops != 1 || len(b.violations) != 1 || first(b) != "I1" {
-		t.Errorf("%d stops, violations %v", stops, b.violations)
+		t.Errorf("%d stops, violations %v; want 1, length 1 and I1", stops, b.violations)
 	}
 
 	b = newBook("test", io.Discard)
@@ -304,7 +304,7 @@ func TestFirst(t *testing.T) {
 	b.violated("I2", "exec_1", "two")
 	b.violated("I3", "exec_1", "three")
 	if stops != 2 || len(b.violations) != 2 || b.violations[1].Invariant != "I2" {
-		t.Errorf("with a sign: %d stops, violations %v", stops, b.violations)
+		t.Errorf("with a sign: %d stops, violations %v; want 2, length 2 and Invariant I2", stops, b.violations)
 	}
 }
 
@@ -340,6 +340,6 @@ func TestVerdicts(t *testing.T) {
 		t.Errorf("found: %v, %+v", err, power)
 	}
 	if text := table([]*verdict{v, none}); strings.Count(text, "WRONG") != 1 {
-		t.Error(text)
+		t.Errorf("%v, want 1", text)
 	}
 }

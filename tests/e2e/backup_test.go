@@ -105,7 +105,7 @@ func ownerAndRuns(t *testing.T, path string) (owner string, runs int) {
 	defer db.Close()
 	var sound string
 	if err := db.QueryRow("PRAGMA quick_check").Scan(&sound); err != nil || sound != "ok" {
-		t.Fatalf("%s is not sound: %s %v", path, sound, err)
+		t.Fatalf("%s is not sound: %s %v, want ok", path, sound, err)
 	}
 	if err := db.QueryRow("SELECT name, (SELECT count(*) FROM executions) FROM users").Scan(&owner, &runs); err != nil {
 		t.Fatal(err)
@@ -170,7 +170,7 @@ func TestKilledBackup(t *testing.T) {
 		copied := filepath.Join(t.TempDir(), "r.db")
 		timed(t, "restore", target, "--db", copied, "--master-key-file", database+".key")
 		if name, runs := ownerAndRuns(t, copied); name != "ann" || runs != 100 {
-			t.Errorf("kill %d: a backup of %s with %d runs has the name", round, name, runs)
+			t.Errorf("kill %d: a backup of %s with %d runs has the name, want ann and 100", round, name, runs)
 		}
 	}
 	t.Logf("of %d backups, each of about %v, %d ended before they were killed and %d left a partial file", kills(), whole, ended, partial)
@@ -202,7 +202,7 @@ func TestKilledRestore(t *testing.T) {
 		return path
 	}
 	if name, runs := ownerAndRuns(t, work()); name != "old" || runs != 50 {
-		t.Fatalf("the old database is that of %s with %d runs", name, runs)
+		t.Fatalf("the old database is that of %s with %d runs, want old and 50", name, runs)
 	}
 	whole := min(timed(t, "restore", backup, "--db", work(), "--force", "--master-key-file", key), timed(t, "restore", backup, "--db", work(), "--force", "--master-key-file", key))
 	random := rand.New(rand.NewPCG(1, 1))
@@ -253,7 +253,7 @@ func TestBackupBesideServer(t *testing.T) {
 
 	restored := process.Run(t, "restore", backup, "--db", database, "--force")
 	if restored.Code != 0 {
-		t.Fatal(restored.Said())
+		t.Fatalf("%v, want Code 0", restored.Said())
 	}
 	if !containsAll(restored.Said(), "1 unfinished run will continue", "before-restore-", "all users are signed out", "keys revoked since then are valid again") {
 		t.Errorf("the restore says: %s", restored.Said())
@@ -264,7 +264,7 @@ func TestBackupBesideServer(t *testing.T) {
 	s.Mutate("execution.resume", object{"executionId": paused, "input": object{"name": "Ada"}})
 	s.Until(paused, "completed")
 	if status, _ := s.Post("/api/trpc/execution.retry", process.Key, object{"json": object{"executionId": later}}); status != 404 {
-		t.Errorf("a run after the backup is answered with %d", status)
+		t.Errorf("a run after the backup is answered with %d, want 404", status)
 	}
 	s.Stop()
 }

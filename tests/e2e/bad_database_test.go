@@ -287,7 +287,7 @@ func TestBadDatabases(t *testing.T) {
 				}
 			}
 			if after := filesIn(t, folder); fmt.Sprint(after) != fmt.Sprint(before) {
-				t.Errorf("the files were\n%v\nand are\n%v", before, after)
+				t.Errorf("the files were\n%v\nand are\n%v, want %v", before, after, fmt.Sprint(before))
 			}
 		})
 	}

@@ -26,7 +26,7 @@ func TestBackupTarget(t *testing.T) {
 		t.Run(test.target, func(t *testing.T) {
 			r := process.Run(t, "backup", test.target, "--db", database)
 			if _, hint, _ := strings.Cut(r.Err, "hint: "); r.Code != exitFailed || !strings.Contains(r.Err, test.says) || !strings.Contains(hint, test.hint) || strings.Contains(hint, "database") {
-				t.Errorf("backup %s: exit code %d: %s", test.target, r.Code, r.Said())
+				t.Errorf("backup %s: exit code %d: %s, want %v, %q in it, %q in it and no \"database\"", test.target, r.Code, r.Said(), exitFailed, test.says, test.hint)
 			}
 		})
 	}
@@ -63,11 +63,11 @@ func TestMissingDatabase(t *testing.T) {
 				continue // they make one
 			}
 			if r := process.Run(t, append(args, "--db", path)...); r.Code != exitFailed {
-				t.Errorf("%v --db %s: exit code %d: %s", args, path, r.Code, r.Said())
+				t.Errorf("%v --db %s: exit code %d: %s, want %v", args, path, r.Code, r.Said(), exitFailed)
 			}
 		}
 	}
 	if r := process.Run(t, "backup", filepath.Join(folder, "c"), "--db", ""); r.Code != exitUsage {
-		t.Errorf("without a name it ends with %d", r.Code)
+		t.Errorf("without a name it ends with %d, want %v", r.Code, exitUsage)
 	}
 }

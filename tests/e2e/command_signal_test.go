@@ -73,7 +73,7 @@ func TestFirstSignalEndsATool(t *testing.T) {
 			select {
 			case err := <-ended:
 				if code := cmd.ProcessState.ExitCode(); code == 0 {
-					t.Errorf("%s ended with %v at %v", command, err, signal)
+					t.Errorf("%s ended with %v at %v, want other than 0", command, err, signal)
 				}
 			case <-time.After(8 * time.Second):
 				cmd.Process.Kill()
@@ -107,7 +107,7 @@ func TestSecondSignalKillsTheServer(t *testing.T) {
 		}
 	}
 	if by := interrupt(t, s.Process, syscall.SIGTERM); by != syscall.SIGTERM {
-		t.Errorf("the second SIGTERM did not end the server; what did: %v", by)
+		t.Errorf("the second SIGTERM did not end the server; what did: %v, want %v", by, syscall.SIGTERM)
 	}
 }
 

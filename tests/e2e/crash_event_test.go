@@ -67,11 +67,11 @@ func TestKilledServerLosesNoEvent(t *testing.T) {
 	s.Stop()
 	s = process.Serve(t, "--db", database, "--clock", "virtual=2100-01-01T00:00:00Z")
 	if status, answer := s.Post("/clock/advance", process.Key, object{"by": "10m"}); status != http.StatusOK {
-		t.Fatalf("%d %v", status, answer)
+		t.Fatalf("%d %v, want %v", status, answer, http.StatusOK)
 	}
 	fired, heard := started(s, hook), started(s, hears)
 	if fired < 60+110+160 || heard != fired {
-		t.Errorf("%d runs ended, %d of their ends were heard", fired, heard)
+		t.Errorf("%d runs ended, %d of their ends were heard; want at least %v and %v", fired, heard, 60+110+160, fired)
 	}
 	t.Logf("%d ends", fired)
 	s.Stop()

@@ -35,19 +35,19 @@ func TestARecordedRunOutlivesAKill(t *testing.T) {
 		return all
 	}
 	if got := kept(); got != "first true " {
-		t.Errorf("before: %s", got)
+		t.Errorf("before: %s, want first true ", got)
 	}
 	s.Kill()
 	s = process.Serve(t, args...)
 	if got := kept(); got != "first true " {
-		t.Errorf("after the kill: %s", got)
+		t.Errorf("after the kill: %s, want first true ", got)
 	}
 	s.Mutate("execution.resume", object{"executionId": recorded, "input": "yes"})
 	s.Until(recorded, "completed")
 	s.Kill()
 	s = process.Serve(t, args...)
 	if got := kept(); got != "first true second true " {
-		t.Errorf("at the end, after another: %s", got)
+		t.Errorf("at the end, after another: %s; want first true second true ", got)
 	}
 	exportBeside(t, database, recorded)
 }
@@ -74,9 +74,9 @@ func exportBeside(t *testing.T, database, id string) {
 	}
 	f, err := recording.Parse(data)
 	if err != nil || f.Run.ID != id || len(f.Cassette.Exchanges) != 2 {
-		t.Errorf("the file: %v %+v", err, f)
+		t.Errorf("the file: %v %+v, want ID %v and length 2", err, f, id)
 	}
 	if r := process.Run(t, "export-run", id, "--db", database, "--out", portable); r.Code != exitFailed || !strings.Contains(r.Err, "exists already") {
-		t.Errorf("a file that is there: exit %d, %s", r.Code, r.Err)
+		t.Errorf("a file that is there: exit %d, %s; want %v and \"exists already\" in it", r.Code, r.Err, exitFailed)
 	}
 }

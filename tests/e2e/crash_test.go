@@ -87,7 +87,7 @@ func TestKilledServerGoesOn(t *testing.T) {
 	}
 	for _, id := range queued {
 		if record := s.Until(id, "running"); record["progress"] != 0.0 {
-			t.Errorf("queued run %s has progress %v", id, record["progress"])
+			t.Errorf("queued run %s has progress %v, want %v", id, record["progress"], 0.0)
 		}
 	}
 
@@ -96,7 +96,7 @@ func TestKilledServerGoesOn(t *testing.T) {
 	s = process.Serve(t, args...)
 
 	if record := s.Until(finished, "completed"); fmt.Sprint(record) != fmt.Sprint(finishedRecord) {
-		t.Errorf("a finished run changed:\n%v\n%v", finishedRecord, record)
+		t.Errorf("a finished run changed:\n%v\n%v, want %v", finishedRecord, record, fmt.Sprint(finishedRecord))
 	}
 	keys := map[string]int{}
 	for _, id := range againRuns {
@@ -111,32 +111,32 @@ func TestKilledServerGoesOn(t *testing.T) {
 		}
 	}
 	if len(keys) != len(againRuns) {
-		t.Errorf("idempotency keys: %v", keys)
+		t.Errorf("idempotency keys: %v, want length %v", keys, len(againRuns))
 	}
 
 	record := s.Until(onceRun, "paused")
 	if kind := at(record, "awaitingInput.kind"); kind != "unknown-outcome" {
-		t.Errorf("a once node that was cut off awaits %v", kind)
+		t.Errorf("a once node that was cut off awaits %v, want unknown-outcome", kind)
 	}
 	if n := len(world.keys("/once")); n != 1 {
-		t.Errorf("a once node ran %d times", n)
+		t.Errorf("a once node ran %d times, want 1", n)
 	}
 	s.Mutate("execution.resume", object{"executionId": onceRun, "input": object{"action": "mark-done", "output": object{"seen": true}}})
 	s.Until(onceRun, "completed")
 	if n := len(world.keys("/once")); n != 1 {
-		t.Errorf("a once node ran %d times after it was marked as done", n)
+		t.Errorf("a once node ran %d times after it was marked as done, want 1", n)
 	}
 
 	s.Until(waiting, "completed")
 	s.Until(paused, "paused")
 	s.Mutate("execution.resume", object{"executionId": paused, "input": object{"name": "Ada"}})
 	if record := s.Until(paused, "completed"); at(record["steps"].([]any)[2], "output.text") != "Hello Ada" {
-		t.Errorf("the answered run gave %v", record["steps"])
+		t.Errorf("the answered run gave %v, want output.text Hello Ada", record["steps"])
 	}
 	for _, id := range queued {
 		record := s.Until(id, "completed")
 		if text := at(record["steps"].([]any)[1], "output.text"); text != id+" done" {
-			t.Errorf("queued run %s gave %v", id, text)
+			t.Errorf("queued run %s gave %v, want %v", id, text, id+" done")
 		}
 	}
 	s.Stop()

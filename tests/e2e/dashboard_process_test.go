@@ -54,7 +54,7 @@ func TestSessionOutlivesTheServer(t *testing.T) {
 		defer answer.Body.Close()
 		cookies := answer.Cookies()
 		if answer.StatusCode != http.StatusOK || len(cookies) != 2 {
-			t.Fatalf("session.setup: %s, cookies %v", answer.Status, cookies)
+			t.Fatalf("session.setup: %s, cookies %v; want StatusCode %v and length 2", answer.Status, cookies, http.StatusOK)
 		}
 		token = cookies[0].Value
 	}

@@ -187,7 +187,7 @@ func TestDev(t *testing.T) {
 	d.until(`^a.blueprint.yaml: has errors; the stored blueprint is unchanged$`)
 	stored := at(p.Query("blueprint.list", object{"source": "sync:flows:"}), "data").([]any)
 	if len(stored) != 1 || !strings.Contains(fmt.Sprint(at(stored[0], "blueprint_map")), "hello {{inputData.name}}!") {
-		t.Errorf("stored %v", stored)
+		t.Errorf("stored %v, want length 1 and \"hello {{inputData.name}}!\" in it", stored)
 	}
 
 	// A second file, one that waits, and its newer save, which takes its place.
@@ -242,7 +242,7 @@ func TestDevKeeps(t *testing.T) {
 	d.stop()
 	for _, line := range d.seen {
 		if strings.Contains(line, "completed") || strings.Contains(line, "deleted") {
-			t.Errorf("it says %q", line)
+			t.Errorf("it says %q, want no \"completed\" and no \"deleted\"", line)
 		}
 	}
 	wantSync(t, []string{dir, "--db", db, "--name", "mine"}, 0, "its file is gone; --prune deletes it", "1 kept")
@@ -275,7 +275,7 @@ func TestDevTellsAProgram(t *testing.T) {
 		t.Errorf("then it told %q", lines.Text())
 	}
 	if err := c.Wait(); err != nil || strings.Contains(shown.String(), "baseUrl") || !strings.Contains(shown.String(), "database  in memory") {
-		t.Errorf("%v %s", err, shown.String())
+		t.Errorf("%v %s, want no \"baseUrl\" and \"database  in memory\" in it", err, shown.String())
 	}
 	if _, err := os.Stat(real); err == nil {
 		t.Error("it used the database that the environment names")
@@ -324,7 +324,7 @@ func TestDevDoesNotRunSomethingElse(t *testing.T) {
 		}
 	}
 	if strings.Contains(all, "a.blueprint.yaml: completed") {
-		t.Error(all)
+		t.Errorf("%v, want no \"a.blueprint.yaml: completed\"", all)
 	}
 }
 

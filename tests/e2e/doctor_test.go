@@ -117,7 +117,7 @@ func TestDoctor(t *testing.T) {
 			before := everything(t, folder)
 			found, code := examined(t, "--full", "--db", filepath.Join(folder, "my.db"))
 			if f := found[test.check]; f.Health != test.health || !strings.Contains(f.Message+f.Fix, test.says) {
-				t.Errorf("found %+v", found)
+				t.Errorf("found %+v, want Health %v and %q in it", found, test.health, test.says)
 			}
 			if f := found["form"]; test.check == "log" && test.health == store.Broken && f.Health != "" {
 				t.Errorf("it read the database with a damaged log: %+v", f)
@@ -167,12 +167,12 @@ func TestServerWithoutRoom(t *testing.T) {
 	s = process.Serve(t, "--db", database, "--min-free", "1000000TiB")
 	body := object{"json": object{"nodes": []any{ask}, "options": object{"blueprintId": blueprintID}}}
 	if status, answer := s.Post("/api/trpc/execution.executeBlueprintWithLogging", process.Key, body); status != 503 || !strings.Contains(fmt.Sprint(answer), "nearly full") {
-		t.Errorf("a new run: %d %v", status, answer)
+		t.Errorf("a new run: %d %v, want 503 and \"nearly full\" in it", status, answer)
 	}
 	s.Mutate("execution.resume", object{"executionId": paused, "input": object{"name": "Ada"}})
 	s.Until(paused, "completed")
 	s.Stop()
 	if !strings.Contains(s.Log.String(), "disk nearly full") {
-		t.Errorf("the log says %s", s.Log)
+		t.Errorf("the log says %s, want \"disk nearly full\" in it", s.Log)
 	}
 }

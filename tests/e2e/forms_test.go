@@ -266,7 +266,7 @@ func makeForm(t *testing.T, folder string) {
 	trigger(greet, "scheduled", object{"cron": "0 * * * *"})
 	f.Signed = trigger(greet, "webhook", object{"secret": formSecret})
 	if status, _ := s.Post("/webhooks/blueprint/"+f.Signed, "", object{"name": "Eve"}); status != http.StatusUnauthorized {
-		t.Fatalf("a delivery without a signature: %d", status)
+		t.Fatalf("a delivery without a signature: %d, want %v", status, http.StatusUnauthorized)
 	}
 	advance(s, "4h") // ticks
 
@@ -280,7 +280,7 @@ func makeForm(t *testing.T, folder string) {
 	for n, name := range []string{"first order", "second order", "third order"} {
 		status, answer := s.Post("/webhooks/blueprint/"+f.Order, "", object{"n": n}, "Idempotency-Key", name)
 		if status != http.StatusAccepted {
-			t.Fatalf("%s: %d %v", name, status, answer)
+			t.Fatalf("%s: %d %v, want %v", name, status, answer, http.StatusAccepted)
 		}
 		f.Runs[name], f.Statuses[name] = at(answer, "executionId").(string), "running"
 	}

@@ -72,11 +72,11 @@ func TestImageFolder(t *testing.T) {
 	for name, want := range map[string]string{"mine/root/notes.txt": "mine", "image/root/blueprintd": elf(1), "image/root/etc/ssl/certs/ca-certificates.crt": "roots"} {
 		t.Run(name, func(t *testing.T) {
 			if got, err := os.ReadFile(filepath.Join(dir, name)); err != nil || string(got) != want {
-				t.Errorf("%q %v", got, err)
+				t.Errorf("%q %v, want %v", got, err, want)
 			}
 		})
 	}
 	if rest, err := filepath.Glob(filepath.Join(dir, "image", ".new*")); err != nil || len(rest) > 0 {
-		t.Errorf("left: %v %v", rest, err)
+		t.Errorf("left: %v %v, want none", rest, err)
 	}
 }

@@ -36,7 +36,7 @@ func TestSeededServer(t *testing.T) {
 		before = text
 		list, _ := at(seed, "blueprints").([]any)
 		if len(list) != 2 || len(at(list[0], "triggers").([]any)) != 2 {
-			t.Fatalf("seed %s", text)
+			t.Fatalf("seed %s, want length 2 and length 2", text)
 		}
 		var calls []string
 		for _, b := range list {
@@ -46,10 +46,10 @@ func TestSeededServer(t *testing.T) {
 			}
 		}
 		if calls[0] != "webhook "+p.Host+"/webhooks/blueprint/ID" || calls[1] != "scheduled " || !strings.Contains(calls[2], "@") || calls[3] != "api "+p.Host+"/v1/triggers/ID/fire" {
-			t.Errorf("called at %v", calls)
+			t.Errorf("called at %v, want %v, scheduled , \"@\" in it and %v", calls, "webhook "+p.Host+"/webhooks/blueprint/ID", "api "+p.Host+"/v1/triggers/ID/fire")
 		}
 		if all := encoded(t, p.Query("blueprint.list", object{})); strings.Count(all, `"title":"Orders"`) != 1 || strings.Contains(all, "canary") {
-			t.Errorf("blueprints %s", all)
+			t.Errorf("blueprints %s, want 1 and no \"canary\"", all)
 		}
 		if status, _ := p.Post("/api/trpc/blueprint.list", "key-of-ada", object{}); status == 401 {
 			t.Error("the key of the seed is not known")
@@ -92,10 +92,10 @@ func TestSeedKilled(t *testing.T) {
 	}
 	list, _ := at(told, "seed.blueprints").([]any)
 	if len(list) != 2 || len(at(list[0], "triggers").([]any)) != 2 || len(at(list[1], "triggers").([]any)) != 2 {
-		t.Errorf("there is %s", encoded(t, told))
+		t.Errorf("there is %s, want length 2, length 2 and length 2", encoded(t, told))
 	}
 	if status, answer := p.Post("/api/trpc/blueprint.create", "key-of-ada", object{"json": object{"title": "x"}}); status != 200 {
-		t.Errorf("the key of the seed: %d %v", status, answer)
+		t.Errorf("the key of the seed: %d %v, want 200", status, answer)
 	}
 	p.Stop()
 }

@@ -95,7 +95,7 @@ func TestSeededBox(t *testing.T) {
 	})
 	for _, kind := range []string{"ai-prompt", "mcp-tool", "send-slack", "send-email", "http-request"} {
 		if !strings.Contains(strings.Join(first, "\n"), `"nodeType":"`+kind+`"`) {
-			t.Errorf("nothing went out from %s", kind)
+			t.Errorf("nothing went out from %s, want %q in it", kind, `"nodeType":"`+kind+`"`)
 		}
 	}
 }

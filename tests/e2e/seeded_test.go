@@ -278,7 +278,7 @@ func sameEachTime(t *testing.T, least int, play func(t *testing.T, settings []st
 		sameAnswers(t, i+1, plays[0], answers)
 	}
 	if len(plays[0]) < least {
-		t.Errorf("only %d answers", len(plays[0]))
+		t.Errorf("only %d answers, want at least %v", len(plays[0]), least)
 	}
 	return plays[0]
 }

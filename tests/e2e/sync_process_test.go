@@ -82,17 +82,17 @@ func TestSyncOverTheNetwork(t *testing.T) {
 		t.Helper()
 		list := at(p.Query("blueprint.list", object{"source": "sync:flows:" + path}), "data").([]any)
 		if len(list) != 1 {
-			t.Fatalf("%d blueprints of %s", len(list), path)
+			t.Fatalf("%d blueprints of %s, want 1", len(list), path)
 		}
 		return list[0].(object)
 	}
 	a := synced("a.blueprint.yaml")
 	if a["visibility"] != "public" || a["source"] != "sync:flows:a.blueprint.yaml" || a["synced_version"] != a["version"] {
-		t.Errorf("made %v", a)
+		t.Errorf("made %v, want visibility public, source sync:flows:a.blueprint.yaml and synced_version %v", a, a["version"])
 	}
 	hooks := p.Query("blueprintTriggers.list", object{"blueprintId": a["id"]}).([]any)
 	if len(hooks) != 2 || at(hooks[0], "config.secret") == nil || at(hooks[0], "is_active") != true || at(hooks[1], "is_active") != false {
-		t.Errorf("triggers %v", hooks)
+		t.Errorf("triggers %v, want length 2, config.secret not nil, is_active true and is_active false", hooks)
 	}
 
 	flowFile(t, dir, "a.blueprint.yaml", "A", "hello")
@@ -120,7 +120,7 @@ func TestSyncOverTheNetwork(t *testing.T) {
 	wantSync(t, append(applied, "--prune"), 0, "- a.blueprint.yaml", "1 deleted")
 	p.Query("blueprint.get", object{"id": own})
 	if total := at(p.Query("blueprint.list", object{}), "pagination.total"); fmt.Sprint(total) != "2" {
-		t.Errorf("%v blueprints are left", total)
+		t.Errorf("%v blueprints are left, want 2", total)
 	}
 	wantSync(t, []string{dir, "--url", p.Host, "--api-key", "wrong-key-of-nobody"}, 1, "hint: make a key")
 	wantSync(t, []string{dir, "--url", p.Host + "/nothing", "--api-key", process.Key}, 1, p.Host+"/nothing is not a blueprintd server", "hint: check the address: ")
@@ -160,7 +160,7 @@ func TestSyncTriggersEdited(t *testing.T) {
 	wantSync(t, args, 1, "! a.blueprint.yaml", "config.respond of trigger webhook", "it is off on the server; --force switches it on")
 	wantSync(t, append(args, "--force"), 0, `config.respond: "accept" -> "wait"`, "isActive: false -> true", "1 updated")
 	if h := hook(); h["is_active"] != true || at(h, "config.respond") != "wait" || h["edited"] != nil {
-		t.Errorf("after force: %v", h)
+		t.Errorf("after force: %v, want is_active true, config.respond wait and edited nil", h)
 	}
 	p.Mutate("blueprintTriggers.update", object{"triggerId": hook()["id"], "isActive": false})
 	wantSync(t, args, 0, "? a.blueprint.yaml", "it is off on the server; --force switches it on", "1 kept")
@@ -228,11 +228,11 @@ func TestSyncKilled(t *testing.T) {
 			wantSync(t, []string{dir, "--name", name, "--url", p.Host, "--api-key", process.Key, "--exit-code"}, 0, "nothing to do")
 			list := at(p.Query("blueprint.list", object{"source": "sync:" + name + ":"}), "data").([]any)
 			if len(list) != 2 {
-				t.Errorf("%s: %d blueprints", name, len(list))
+				t.Errorf("%s: %d blueprints, want 2", name, len(list))
 			}
 			for _, b := range list {
 				if found := p.Query("blueprintTriggers.list", object{"blueprintId": at(b, "id")}).([]any); len(found) != 2 {
-					t.Errorf("%s: %d triggers", name, len(found))
+					t.Errorf("%s: %d triggers, want 2", name, len(found))
 				}
 			}
 		}

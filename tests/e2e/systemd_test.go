@@ -33,7 +33,7 @@ func TestSystemdNotifications(t *testing.T) {
 		seen[message]++
 	}
 	if seen["STOPPING=1"] != 0 || seen["READY=1"] != 1 {
-		t.Errorf("messages %v", seen)
+		t.Errorf("messages %v, want STOPPING=1 0 and READY=1 1", seen)
 	}
 	s.Stop()
 	if strings.Contains(s.Log.String(), "master key file is accessible") {

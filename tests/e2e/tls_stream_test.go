@@ -41,7 +41,7 @@ func TestStreamByHTTP2EndsWithTheServer(t *testing.T) {
 		}
 		t.Cleanup(func() { response.Body.Close() })
 		if response.StatusCode != http.StatusOK || response.ProtoMajor != 2 || response.TLS == nil {
-			t.Fatalf("%s: %s by %s", path, response.Status, response.Proto)
+			t.Fatalf("%s: %s by %s, want StatusCode %v, ProtoMajor 2 and TLS not nil", path, response.Status, response.Proto, http.StatusOK)
 		}
 		return response
 	}
@@ -61,7 +61,7 @@ func TestStreamByHTTP2EndsWithTheServer(t *testing.T) {
 	for lines.Scan() && !strings.Contains(lines.Text(), `"status":"running"`) {
 	}
 	if lines.Err() != nil || lines.Text() == "" {
-		t.Fatalf("the stream does not tell of the run: %v", lines.Err())
+		t.Fatalf("the stream does not tell of the run: %v, want nil and Text not empty", lines.Err())
 	}
 	rest := make(chan error, 1)
 	go func() {

@@ -16,7 +16,7 @@ func TestServedByTLS(t *testing.T) {
 	pair := process.NewKeyPair(t, t.TempDir(), time.Now().Add(time.Hour), "flows.example.org")
 	p := process.Serve(t, "--ephemeral", "--tls-cert", pair.Cert, "--tls-key", pair.Key)
 	if !strings.HasPrefix(p.Host, "https://127.0.0.1:") {
-		t.Fatalf("it is at %s", p.Host)
+		t.Fatalf("it is at %s, want \"https://127.0.0.1:\" at the start", p.Host)
 	}
 	for _, major := range []int{1, 2} {
 		client := pair.Client(t, major == 2)
@@ -31,7 +31,7 @@ func TestServedByTLS(t *testing.T) {
 		}
 		response.Body.Close()
 		if response.StatusCode != http.StatusOK || response.ProtoMajor != major || response.Header.Get("Strict-Transport-Security") != "" {
-			t.Errorf("HTTP/%d: status %d by %s, header %v", major, response.StatusCode, response.Proto, response.Header)
+			t.Errorf("HTTP/%d: status %d by %s, header %v; want %v, ProtoMajor %v and Strict-Transport-Security nothing", major, response.StatusCode, response.Proto, response.Header, http.StatusOK, major)
 		}
 		request, _ = http.NewRequest(http.MethodGet, p.Host+"/healthz", nil)
 		request.Host = "flows.example.org"
@@ -40,7 +40,7 @@ func TestServedByTLS(t *testing.T) {
 		}
 		response.Body.Close()
 		if got := response.Header.Get("Strict-Transport-Security"); got != "max-age=31536000" {
-			t.Errorf("under its own name it says %q", got)
+			t.Errorf("under its own name it says %q, want max-age=31536000", got)
 		}
 	}
 	response, err := http.Post("http"+strings.TrimPrefix(p.Host, "https")+"/api/trpc/x", "application/json", strings.NewReader(strings.Repeat("x", 1<<16)))
@@ -49,7 +49,7 @@ func TestServedByTLS(t *testing.T) {
 	}
 	defer response.Body.Close()
 	if text, _ := io.ReadAll(response.Body); response.StatusCode != http.StatusBadRequest || !strings.Contains(string(text), "https://") {
-		t.Errorf("plain HTTP is answered %d %s", response.StatusCode, text)
+		t.Errorf("plain HTTP is answered %d %s, want %v and \"https://\" in it", response.StatusCode, text, http.StatusBadRequest)
 	}
 	old := &tls.Config{RootCAs: pair.Pool, MaxVersion: tls.VersionTLS11}
 	if conn, err := tls.Dial("tcp", strings.TrimPrefix(p.Host, "https://"), old); err == nil {

@@ -37,7 +37,7 @@ func do(t *testing.T, d *Disk, steps string) {
 			t.Fatalf("unknown step %q", step)
 		}
 		if err != 0 {
-			t.Fatalf("%s: %v", step, err)
+			t.Fatalf("%s: %v, want 0", step, err)
 		}
 	}
 }
@@ -128,36 +128,36 @@ func TestFaults(t *testing.T) {
 	d.Fail(func(p Point) Decision { return fault })
 	fault = Decision{Error: syscall.EIO}
 	if _, err := d.write(f, 0, []byte("new"), false); err != syscall.EIO || string(f.data) != "old" {
-		t.Errorf("EIO: %v, %q", err, f.data)
+		t.Errorf("EIO: %v, %q; want %v and old", err, f.data, syscall.EIO)
 	}
 	fault = Decision{Short: 2}
 	if n, err := d.write(f, 0, []byte("new"), false); n != 2 || err != 0 || string(f.data) != "ned" {
-		t.Errorf("short: %d, %v, %q", n, err, f.data)
+		t.Errorf("short: %d, %v, %q; want 2, 0 and ned", n, err, f.data)
 	}
 	fault = Decision{Error: syscall.EIO}
 	if err := d.sync(f); err != syscall.EIO {
-		t.Errorf("sync: %v", err)
+		t.Errorf("sync: %v, want %v", err, syscall.EIO)
 	}
 	fault = Decision{}
 	if err := d.sync(f); err != 0 || string(f.synced) != "old" {
-		t.Errorf("a second sync brought back what the first lost: %v, %q", err, f.synced)
+		t.Errorf("a second sync brought back what the first lost: %v, %q; want 0 and old", err, f.synced)
 	}
 	d.SetQuota(4)
 	if _, err := d.write(f, 0, []byte("abcde"), false); err != syscall.ENOSPC {
-		t.Errorf("quota: %v", err)
+		t.Errorf("quota: %v, want %v", err, syscall.ENOSPC)
 	}
 	d.SetQuota(0)
 	d.SetReadOnly(true)
 	if err := d.truncate(f, 0); err != syscall.EROFS {
-		t.Errorf("read-only: %v", err)
+		t.Errorf("read-only: %v, want %v", err, syscall.EROFS)
 	}
 	d.SetReadOnly(false)
 	before := d.Points()
 	fault = Decision{FreezeAfter: true}
 	if _, err := d.write(f, 0, []byte("x"), false); err != 0 {
-		t.Errorf("the write before the freeze: %v", err)
+		t.Errorf("the write before the freeze: %v, want 0", err)
 	}
 	if err := d.sync(f); err != syscall.EIO || d.Points() != before+1 {
-		t.Errorf("frozen: %v, %d points", err, d.Points()-before)
+		t.Errorf("frozen: %v, %d points; want %v and Points %v", err, d.Points()-before, syscall.EIO, before+1)
 	}
 }

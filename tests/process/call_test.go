@@ -24,7 +24,7 @@ func TestClient(t *testing.T) {
 	for what, a := range map[string]Answer{"query": c.Query(ctx, "p", input), "mutation": c.Mutate(ctx, "p", input)} {
 		t.Run(what, func(t *testing.T) {
 			if got := a.Text("id"); got != `/api/trpc/p {"json":{"a":1}}` {
-				t.Errorf("a %s: %s", what, a)
+				t.Errorf("a %s: %s, want /api/trpc/p {\"json\":{\"a\":1}}", what, a)
 			}
 		})
 	}
@@ -33,7 +33,7 @@ func TestClient(t *testing.T) {
 	}
 	c.Key = "another"
 	if _, err := c.Create(ctx, "p", input); err == nil || !strings.HasPrefix(err.Error(), "p: 401 {") {
-		t.Errorf("refused: %v", err)
+		t.Errorf("refused: %v, want an error and \"p: 401 {\" at the start", err)
 	}
 	c.Open("")
 	if a := c.Query(ctx, "p", nil); a.OK() || a.Err != ErrDown {

@@ -47,7 +47,7 @@ func TestOracleFindsFlaws(t *testing.T) {
 		})
 	}
 	if int(flaws) != 16 {
-		t.Errorf("there are %d flaws: each needs a line here", flaws-1)
+		t.Errorf("there are %d flaws: each needs a line here, want 16", flaws-1)
 	}
 }
 
@@ -62,7 +62,7 @@ func TestSeedsReplayExactly(t *testing.T) {
 		for {
 			report := simulate(t, Options{Seed: seed})
 			if report.Failure != "" {
-				t.Fatalf("seed %d: %s", seed, report.Failure)
+				t.Fatalf("seed %d: %s, want nothing", seed, report.Failure)
 			}
 			same := func(trace []string) bool { return slices.Equal(trace, report.Trace) }
 			if slices.ContainsFunc(traces, same) || raceDetector && len(traces) > 0 {

@@ -95,7 +95,7 @@ func TestSeeds(t *testing.T) {
 			fmt.Println(strings.Join(report.Trace, "\n"))
 		}
 		if report.Failure != "" {
-			t.Error(report.Failure)
+			t.Errorf("%v, want nothing", report.Failure)
 		}
 		return
 	}
@@ -123,7 +123,7 @@ func TestSeeds(t *testing.T) {
 		t.Errorf("%d of %d seeds were simulated", s.done, *seeds)
 	}
 	if slices.Sort(s.failed); len(s.failed) > 0 {
-		t.Errorf("%d seeds failed: %v", len(s.failed), s.failed[:min(20, len(s.failed))])
+		t.Errorf("%d seeds failed: %v, want none", len(s.failed), s.failed[:min(20, len(s.failed))])
 	}
 }
 

@@ -103,7 +103,7 @@ func TestOutside(t *testing.T) {
 	s := mustParse(t, "* * * * *")
 	early, late := time.Date(-500, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(20000, 1, 1, 0, 0, 0, 0, time.UTC)
 	if next, ok := s.Next(early, nil); !ok || next.Year() != 1 {
-		t.Errorf("Next(%v) = %v, %v", early, next, ok)
+		t.Errorf("Next(%v) = %v, %v; want 1", early, next, ok)
 	}
 	if next, ok := s.Next(late, nil); ok {
 		t.Errorf("Next(%v) = %v", late, next)
@@ -112,7 +112,7 @@ func TestOutside(t *testing.T) {
 		t.Error("due outside the years that are handled")
 	}
 	if ticks, total := s.Between(early, late, nil, 1); total != lastMinute-firstMinute+1 || len(ticks) != 1 || ticks[0].Year() != 9999 {
-		t.Errorf("Between = %v, %d", ticks, total)
+		t.Errorf("Between = %v, %d; want %v, length 1 and 9999", ticks, total, lastMinute-firstMinute+1)
 	}
 	if next, ok := new(Schedule).Next(time.Time{}, nil); ok {
 		t.Errorf("the zero value is due at %v", next)

@@ -284,7 +284,7 @@ func TestParseRefuses(t *testing.T) {
 				text = refusal.Message
 			}
 			if err.Error() != text {
-				t.Errorf("Parse(%q): error %q", c.expression, err)
+				t.Errorf("Parse(%q): error %q, want %v", c.expression, err, text)
 			}
 		})
 	}
@@ -309,7 +309,7 @@ func FuzzParse(f *testing.F) {
 		}
 		again := mustParse(t, s.String())
 		if *again != *s {
-			t.Fatalf("%q reads back from %q as %+v, was %+v", expression, s, again, s)
+			t.Fatalf("%q reads back from %q as %+v, was %+v; want %v", expression, s, again, s, *s)
 		}
 		next, ok := s.Next(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), nil)
 		if !ok || !s.Due(next, nil) {

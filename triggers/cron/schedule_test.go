@@ -144,7 +144,7 @@ func TestSegments(t *testing.T) {
 		for ; minute < until; count++ {
 			s := segmentAt(minute, zone)
 			if s.first > minute || s.end <= minute {
-				t.Fatalf("%s: %v has the segment from %v to %v", name, instant(minute), instant(s.first), instant(s.end))
+				t.Fatalf("%s: %v has the segment from %v to %v, want first at most %v and more than %v", name, instant(minute), instant(s.first), instant(s.end), minute, minute)
 			}
 			length := min(s.end, until) - minute
 			for _, at := range []int64{minute, minute + length/2, minute + random.Int64N(length), minute + length - 1} {
@@ -157,7 +157,7 @@ func TestSegments(t *testing.T) {
 		// Two changes a year, the turns of the years themselves and the last
 		// days of leap years; in the tables of Morocco a few more.
 		if count > 500*7/2 {
-			t.Errorf("%s has %d segments in 500 years", name, count)
+			t.Errorf("%s has %d segments in 500 years, want at most %v", name, count, 500*7/2)
 		}
 	}
 }
@@ -264,7 +264,7 @@ func drawExpression(t *rapid.T, near bool) string {
 	expression := strings.Join(texts, " ")
 	if _, err := Parse(expression); err != nil {
 		if !strings.Contains(err.Error(), "never comes") {
-			t.Fatalf("Parse(%q): %v", expression, err)
+			t.Fatalf("Parse(%q): %v, want \"never comes\" in it", expression, err)
 		}
 		texts[dayField] = "1,*/2"
 		expression = strings.Join(texts, " ")

@@ -22,7 +22,7 @@ func TestLoadZone(t *testing.T) {
 			t.Errorf("LoadZone(%q) = %s", name, zone)
 		}
 		if again, err := LoadZone(name); err != nil || again != zone {
-			t.Errorf("LoadZone(%q) is loaded twice (%v)", name, err)
+			t.Errorf("LoadZone(%q) is loaded twice (%v), want %v", name, err, zone)
 		}
 	}
 	if zone, err := LoadZone(""); err != nil || zone != time.UTC {

@@ -169,7 +169,7 @@ func told(t *testing.T, name string, w *Answer, says []string, never string) {
 		t.Errorf("%s: it says %q:\n%s", name, never, text)
 	}
 	if data, err := json.Marshal(w); err != nil || strings.Contains(string(data)+text, explainedSecret) {
-		t.Errorf("%s: %v %s", name, err, data)
+		t.Errorf("%s: %v %s, want no %q", name, err, data, explainedSecret)
 	}
 }
 

@@ -154,7 +154,7 @@ func TestExplainHidesSecrets(t *testing.T) {
 	text, _ := json.Marshal(x)
 	unseen(t, string(text), explainedSecret, "the previous one", sent, "planted", "hidden value", hex.EncodeToString(hmacOf(sha256.New, explainedSecret, body)))
 	if x.Delivery.Headers["x-fine"] != "fine" || !x.Delivery.BodyTruncated || len(*x.Delivery.Body) > maxShownBody || !strings.Contains(*x.Delivery.Body, "*** and ***") {
-		t.Errorf("%.2000s", text)
+		t.Errorf("%.2000s, want x-fine fine, BodyTruncated, length at most %v and \"*** and ***\" in it", text, maxShownBody)
 	}
 }
 
@@ -204,7 +204,7 @@ func TestExplainWords(t *testing.T) {
 			x := Firing(story, asOf)
 			text, _ := json.Marshal(x)
 			if x.Summary != c.summary || !strings.Contains(x.Next, c.next) || !strings.Contains(string(text), c.in) {
-				t.Errorf("%s", text)
+				t.Errorf("%s, want Summary %v, %q in it and %q in it", text, c.summary, c.next, c.in)
 			}
 		})
 	}
@@ -336,7 +336,7 @@ func TestLikelyCausesAreTrue(t *testing.T) {
 				}
 			}
 			if len(causes) != 1 || !strings.Contains(causes[0], c.cause) || !strings.Contains(x.Next, c.next) {
-				t.Errorf("%q\n\tnext: %s", causes, x.Next)
+				t.Errorf("%q\n\tnext: %s, want length 1, %q in it and %q in it", causes, x.Next, c.cause, c.next)
 			}
 			unseen(t, x.Next+strings.Join(causes, ""), explainedSecret, right, "the new one")
 		})

@@ -23,7 +23,7 @@ func FuzzParse(f *testing.F) {
 		m, err := Parse(raw)
 		if err != nil {
 			if m != nil || blueprint.CodeOf(err) != blueprint.CodeBadRequest {
-				t.Fatalf("%v", err)
+				t.Fatalf("%v, want nil and %v", err, blueprint.CodeBadRequest)
 			}
 			return
 		}
@@ -50,7 +50,7 @@ func FuzzParse(f *testing.F) {
 			}
 		}
 		if len(m.Text) > maxText || len(m.HTML) > maxText {
-			t.Errorf("%d and %d bytes", len(m.Text), len(m.HTML))
+			t.Errorf("%d and %d bytes, want at most %v and at most %v", len(m.Text), len(m.HTML), maxText, maxText)
 		}
 	})
 }

@@ -74,7 +74,7 @@ func TestParse(t *testing.T) {
 				files = append(files, fmt.Sprintf("%s:%s:%d", file.Name, file.ContentType, file.Size))
 				content, err := Open(crlf(test.message), file.Part)
 				if err != nil || int64(len(content)) != file.Size {
-					t.Errorf("part %d: %q, %v", file.Part, content, err)
+					t.Errorf("part %d: %q, %v; want %v", file.Part, content, err, file.Size)
 				}
 			}
 			if got := m.Text + "|" + m.HTML + "|" + strings.Join(files, " "); got != test.want {
@@ -153,7 +153,7 @@ func TestLimits(t *testing.T) {
 	}
 	m, err := Parse(append(crlf("Content-Type: text/plain\n\n"), bytes.Repeat([]byte("x"), maxText)...))
 	if err != nil || len(m.Text) != maxText || len(m.Attachments) != 0 {
-		t.Errorf("%d bytes of text, %v", len(m.Text), err)
+		t.Errorf("%d bytes of text, %v; want %v and none", len(m.Text), err, maxText)
 	}
 	m, err = Parse(append(crlf("Content-Type: text/plain\n\n"), bytes.Repeat([]byte("x"), maxText+1)...))
 	if err != nil || m.Text != "" || len(m.Attachments) != 1 {
@@ -163,6 +163,6 @@ func TestLimits(t *testing.T) {
 		t.Errorf("attachment %+v, want part-1.txt of %d bytes", a, maxText+1)
 	}
 	if _, err := Open([]byte("\r\nx"), 1); blueprint.CodeOf(err) != blueprint.CodeNotFound {
-		t.Error(err)
+		t.Errorf("%v, want %v", err, blueprint.CodeNotFound)
 	}
 }

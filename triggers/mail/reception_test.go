@@ -45,14 +45,14 @@ func TestReservation(t *testing.T) {
 		l.release()
 	}
 	if r.free != 6<<20 || r.large != 3 || len(r.networks) != 0 {
-		t.Errorf("not released: %+v", r)
+		t.Errorf("not released: %+v, want free %v, large 3 and none", r, 6<<20)
 	}
 	broken := io.MultiReader(strings.NewReader("Subject"), iotest.ErrReader(io.ErrUnexpectedEOF))
 	if _, err := (&reservation{memory: r}).read(broken, 100); !errors.Is(err, io.ErrUnexpectedEOF) {
-		t.Errorf("an incomplete message: %v", err)
+		t.Errorf("an incomplete message: %v, want %v", err, io.ErrUnexpectedEOF)
 	}
 	if raw, err := (&reservation{memory: r}).read(strings.NewReader("12345"), 3); err != nil || len(raw) != 4 {
-		t.Errorf("%d bytes, %v", len(raw), err)
+		t.Errorf("%d bytes, %v; want 4", len(raw), err)
 	}
 }
 
@@ -78,7 +78,7 @@ func TestNextDeadline(t *testing.T) {
 				s.conns[&guardedConn{}] = struct{}{}
 			}
 			if got := m.nextDeadline(s).Sub(after(0)); got > c.want || got < c.want-5*time.Second {
-				t.Errorf("%+v: %s", c, got)
+				t.Errorf("%+v: %s, want at most %v and at least %v", c, got, c.want, c.want-5*time.Second)
 			}
 		})
 	}

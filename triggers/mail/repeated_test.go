@@ -43,7 +43,7 @@ func TestRepeatedField(t *testing.T) {
 	}
 	m, _ := Parse([]byte("Subject: x\r\nno field\r\n and more\r\n\r\n"))
 	if m.Subject != "x" {
-		t.Errorf("%q", m.Subject)
+		t.Errorf("%q, want x", m.Subject)
 	}
 }
 

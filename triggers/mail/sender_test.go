@@ -92,10 +92,10 @@ func TestSenderCheck(t *testing.T) {
 			c := checker{resolver: &limitedResolver{Resolver: test.zone}, identity: "flows.example.org"}
 			got := c.check(ctx, netip.MustParseAddr("192.0.2.1"), &blueprint.Envelope{From: test.envelope, Hello: "mx.example.org"}, []byte(message), read.Author)
 			if all := got.SPF + " " + got.DKIM + " " + got.DMARC; all != test.want || got.Passed != test.passed || got.Undecided != test.open {
-				t.Errorf("%s, passed %v, undecided %v", all, got.Passed, got.Undecided)
+				t.Errorf("%s, passed %v, undecided %v; want %v, %v and %v", all, got.Passed, got.Undecided, test.want, test.passed, test.open)
 			}
 			if !strings.HasPrefix(got.Results, "flows.example.org; spf="+got.SPF) || !strings.Contains(got.Results, "; dmarc="+got.DMARC) {
-				t.Error(got.Results)
+				t.Errorf("%v, want %q at the start and %q in it", got.Results, "flows.example.org; spf="+got.SPF, "; dmarc="+got.DMARC)
 			}
 		})
 	}
@@ -121,7 +121,7 @@ func TestWalk(t *testing.T) {
 	} {
 		t.Run(domain, func(t *testing.T) {
 			if got := strings.Join(walk(domain), " "); got != want {
-				t.Error(got)
+				t.Errorf("%v, want %v", got, want)
 			}
 		})
 	}

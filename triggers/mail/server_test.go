@@ -105,7 +105,7 @@ func TestExtensions(t *testing.T) {
 		}
 	}
 	if !strings.Contains(offered, "250-SIZE 5000\n") || !strings.Contains(offered, "PIPELINING") || !strings.Contains(offered, "8BITMIME") {
-		t.Error(offered)
+		t.Errorf("%v, want %q in it, \"PIPELINING\" in it and \"8BITMIME\" in it", offered, "250-SIZE 5000\n")
 	}
 	c.command("AUTH PLAIN AGEAYg==", "502")
 	c.command("STARTTLS", "502")
@@ -116,7 +116,7 @@ func TestExtensions(t *testing.T) {
 	c.command("RCPT TO:<abc@flows.example.org>", "250")
 	c.command("BDAT 3 LAST", "502")
 	if got := c.read(); got != "closed" {
-		t.Error(got)
+		t.Errorf("%v, want closed", got)
 	}
 }
 
@@ -198,11 +198,11 @@ func TestLargeMessages(t *testing.T) {
 	small.send("Subject: small\r\n\r\n.\r\n")
 	close(box.hold)
 	if got := small.read(); !strings.HasPrefix(got, "250") {
-		t.Error(got)
+		t.Errorf("%v, want \"250\" at the start", got)
 	}
 	for _, c := range waiting {
 		if got := c.read(); !strings.HasPrefix(got, "250") {
-			t.Error(got)
+			t.Errorf("%v, want \"250\" at the start", got)
 		}
 	}
 }
@@ -214,7 +214,7 @@ func TestConnectionLimits(t *testing.T) {
 		open = append(open, dial(t, address).greet())
 	}
 	if got := dial(t, address).read(); !strings.HasPrefix(got, "421 4.7.0") {
-		t.Error(got)
+		t.Errorf("%v, want \"421 4.7.0\" at the start", got)
 	}
 	open[0].command("QUIT", "221")
 	for deadline := time.Now().Add(10 * time.Second); ; {
@@ -227,7 +227,7 @@ func TestConnectionLimits(t *testing.T) {
 	address, _ = serve(t, func(o *Options) { o.MaxConnections = 1 })
 	dial(t, address).greet()
 	if got := dial(t, address).read(); !strings.HasPrefix(got, "421 4.7.0") {
-		t.Error(got)
+		t.Errorf("%v, want \"421 4.7.0\" at the start", got)
 	}
 }
 
@@ -237,12 +237,12 @@ func TestTimeouts(t *testing.T) {
 	c := dial(t, address)
 	c.read()
 	if got := c.read(); !strings.HasPrefix(got, "421 4.4.2") {
-		t.Errorf("no command: %q", got)
+		t.Errorf("no command: %q, want \"421 4.4.2\" at the start", got)
 	}
 	c = dial(t, address).begin()
 	c.send("Subject: x\r\n")
 	if got := c.read(); !strings.HasPrefix(got, "421 4.4.2") {
-		t.Errorf("no more of the message: %q", got)
+		t.Errorf("no more of the message: %q, want \"421 4.4.2\" at the start", got)
 	}
 	c = dial(t, address).begin()
 	ended := make(chan string)
@@ -280,15 +280,15 @@ func TestStop(t *testing.T) {
 	_ = address
 	listener.Close() // ends Run as its context would
 	if got := idle.read(); !strings.HasPrefix(got, "421 4.3.2") {
-		t.Error(got)
+		t.Errorf("%v, want \"421 4.3.2\" at the start", got)
 	}
 	busy.send("Subject: last\r\n\r\n")
 	busy.command(".", "250")
 	if got := busy.read(); !strings.HasPrefix(got, "421 4.3.2") {
-		t.Error(got)
+		t.Errorf("%v, want \"421 4.3.2\" at the start", got)
 	}
 	if n := len(box.mails()); n != 1 {
-		t.Errorf("%d mails", n)
+		t.Errorf("%d mails, want 1", n)
 	}
 }
 
@@ -349,10 +349,10 @@ func TestSTARTTLS(t *testing.T) {
 	c := dial(t, address).greet()
 	c.send("STARTTLS\r\nMAIL FROM:<eve@example.org>\r\n") // would be read as if sent with TLS
 	if got := c.read(); !strings.HasPrefix(got, "554") {
-		t.Error(got)
+		t.Errorf("%v, want \"554\" at the start", got)
 	}
 	if got := c.read(); got != "closed" {
-		t.Error(got)
+		t.Errorf("%v, want closed", got)
 	}
 	c = dial(t, address).greet() // the state from before TLS is discarded
 	c.command("MAIL FROM:<eve@example.org>", "250")

@@ -54,7 +54,7 @@ func TestBareLineEnds(t *testing.T) {
 		})
 	}
 	if n := len(box.mails()); n != 0 {
-		t.Errorf("%d mails", n)
+		t.Errorf("%d mails, want 0", n)
 	}
 	c := dial(t, address).begin()
 	c.send("Subject: dots\r\n\r\n..\r\n..two\r\n.\r.\r\n")
@@ -73,10 +73,10 @@ func TestCommandsEndWithCRLF(t *testing.T) {
 		c := dial(t, address).greet()
 		c.send(line + "MAIL FROM:<a@b.c>\r\n")
 		if answer := c.read(); !strings.HasPrefix(answer, "500") {
-			t.Errorf("%q: %q", line, answer)
+			t.Errorf("%q: %q, want \"500\" at the start", line, answer)
 		}
 		if answer := c.read(); answer != "closed" {
-			t.Errorf("%q: then %q", line, answer)
+			t.Errorf("%q: then %q, want closed", line, answer)
 		}
 	}
 }
@@ -98,6 +98,6 @@ func TestPipelining(t *testing.T) {
 		}
 	}
 	if got := box.mails(); len(got) != 2 || got[0].local != "abc" || got[1].local != "def" {
-		t.Errorf("%v", got)
+		t.Errorf("%v, want length 2, local abc and local def", got)
 	}
 }

@@ -140,7 +140,7 @@ func TestStale(t *testing.T) {
 		})
 	}
 	if got := (&Claim{Stamp: "noon"}).Stale(testTime); got != "" {
-		t.Errorf("a scheme without a time says %q", got)
+		t.Errorf("a scheme without a time says %q, want nothing", got)
 	}
 	if got := (&Claim{Stamp: stamp(testTime.Add(-time.Hour)), Timer: "t"}).Stale(testTime); !strings.Contains(got, "at most 5 minutes") {
 		t.Errorf("%q, want the window in words", got)

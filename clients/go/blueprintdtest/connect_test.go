@@ -34,10 +34,10 @@ func TestConnect(t *testing.T) {
 	t.Setenv("BLUEPRINTD_PUBLIC_URL", "https://elsewhere.example") // of a service beside the tests
 	own := Start(t, WithSandbox(), WithSeedFile(write(t, "seed.yaml", seedText)))
 	if !strings.HasPrefix(own.URL, "http://127.0.0.1:") || len(own.Seed.Users) != 1 || own.Seed.Users[0].ID == "" {
-		t.Fatalf("%s, %+v", own.URL, own.Seed)
+		t.Fatalf("%s, %+v; want \"http://127.0.0.1:\" at the start, length 1 and ID not empty", own.URL, own.Seed)
 	}
 	if hooks := own.Seed.Blueprints[0].Triggers; len(hooks) != 1 || !strings.Contains(hooks[0].URL, hooks[0].ID) {
-		t.Errorf("%+v", hooks)
+		t.Errorf("%+v, want length 1 and %q in it", hooks, hooks[0].ID)
 	}
 	server := Connect(t, own.APIHost+"/", own.APIKey)
 	if server.URL != own.URL || !server.Now().Equal(own.Now()) {
@@ -49,7 +49,7 @@ func TestConnect(t *testing.T) {
 		Budget     map[string]any `json:"budget"`
 	}
 	if err := server.Query(t.Context(), "blueprint.get", map[string]any{"id": id}, &stored); err != nil || stored.Visibility != "public" || stored.Budget["calls"] != 1.0 {
-		t.Errorf("%+v, %v", stored, err)
+		t.Errorf("%+v, %v; want Visibility public and calls %v", stored, err, 1.0)
 	}
 }
 
@@ -59,11 +59,11 @@ func TestExpect(t *testing.T) {
 	id, once := server.Create(ask), 1
 	server.Expect(Expectation{Match: Match{NodeType: "http-request"}, Times: &once, Request: &Request{Method: "GET"}})
 	if unmet := server.Unmet(); len(unmet) != 1 || !strings.Contains(unmet[0], "got 0 times") {
-		t.Errorf("%q", unmet)
+		t.Errorf("%q, want length 1 and \"got 0 times\" in it", unmet)
 	}
 	server.Execute(id, nil)
 	if unmet := server.Unmet(); len(unmet) != 0 {
-		t.Errorf("%q", unmet)
+		t.Errorf("%q, want none", unmet)
 	}
 	hook := server.CreateTrigger(id, "webhook", map[string]any{"secret": "a-secret-of-hooks"})
 	server.Send(hook, map[string]any{"a": 1})

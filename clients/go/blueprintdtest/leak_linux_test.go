@@ -104,7 +104,7 @@ func TestKilledTestLeavesNone(t *testing.T) {
 	}
 	test.Wait()
 	if len(pids) < 10 {
-		t.Fatalf("%d servers were started", len(pids))
+		t.Fatalf("%d servers were started, want at least 10", len(pids))
 	}
 	deadline := time.NewTimer(20 * time.Second)
 	defer deadline.Stop()

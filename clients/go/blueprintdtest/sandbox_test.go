@@ -24,10 +24,10 @@ func TestSandbox(t *testing.T) {
 		Rule{Match: Match{Procedure: "blueprint.get"}, Answer: Answer{Status: 429}},
 	)
 	if run := server.Execute(id, nil); run.Status != "failed" || run.Error == nil || run.Error.NodeID != "ask" {
-		t.Errorf("the run is %+v", run)
+		t.Errorf("the run is %+v, want Status failed, not nil and NodeID ask", run)
 	}
 	if run := server.Execute(id, nil); run.Status != "completed" {
-		t.Errorf("the run is %+v", run)
+		t.Errorf("the run is %+v, want Status completed", run)
 	}
 	calls := server.Calls()
 	if len(calls) != 2 || calls[0].Response.Status != 418 || calls[1].Response.Status != 200 {
@@ -38,11 +38,11 @@ func TestSandbox(t *testing.T) {
 	}
 	var refusal *Error
 	if err := server.Query(t.Context(), "blueprint.get", map[string]any{"id": id}, nil); !errors.As(err, &refusal) || refusal.HTTPStatus != 429 {
-		t.Errorf("%v", err)
+		t.Errorf("%v, want HTTPStatus 429", err)
 	}
 	server.Reset()
 	if err := server.Query(t.Context(), "blueprint.get", map[string]any{"id": id}, nil); err != nil || len(server.Calls()) != 0 {
-		t.Errorf("%v, %+v", err, server.Calls())
+		t.Errorf("%v, %+v; want none", err, server.Calls())
 	}
 }
 
@@ -81,10 +81,10 @@ func TestSeedFile(t *testing.T) {
 	var listed struct{ Data []struct{ ID, Title string } }
 	server := Start(t, WithSeedFile(name))
 	if err := server.Query(t.Context(), "blueprint.list", nil, &listed); err != nil || len(listed.Data) != 1 || listed.Data[0].Title != "Sown" {
-		t.Fatalf("%+v, %v", listed, err)
+		t.Fatalf("%+v, %v; want length 1 and Title Sown", listed, err)
 	}
 	if run := server.Execute(listed.Data[0].ID, nil); run.Status != "completed" {
-		t.Errorf("the run is %+v", run)
+		t.Errorf("the run is %+v, want Status completed", run)
 	}
 }
 

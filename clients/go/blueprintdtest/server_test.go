@@ -33,11 +33,11 @@ func TestExecute(t *testing.T) {
 	id := server.CreateFile(hello)
 	run := server.Execute(id, map[string]any{"greeting": "Servus"})
 	if run.Status != "completed" || run.Error != nil || !strings.Contains(string(run.Outputs["english"]), "Servus, world!") {
-		t.Errorf("the run is %+v", run)
+		t.Errorf("the run is %+v, want Status completed, nil and \"Servus, world!\" in it", run)
 	}
 	e := server.Wait(run.ID)
 	if e.Status != "completed" || e.Step("english") == nil || e.Step("german").Status != "skipped" || e.Step("nowhere") != nil {
-		t.Errorf("the execution is %+v", e)
+		t.Errorf("the execution is %+v, want Status completed, english not nil, Status skipped and nowhere nil", e)
 	}
 }
 
@@ -46,14 +46,14 @@ func TestWebhook(t *testing.T) {
 	server := Start(t)
 	triggers := server.Triggers(server.CreateFile(hello))
 	if len(triggers) != 1 || triggers[0].Type != "webhook" || !triggers[0].IsActive {
-		t.Fatalf("the triggers are %+v", triggers)
+		t.Fatalf("the triggers are %+v, want length 1, Type webhook and IsActive", triggers)
 	}
 	reply := server.Webhook(triggers[0].ID, map[string]any{"name": "Ada", "language": "de"})
 	if reply.Status != http.StatusOK || !strings.Contains(string(reply.Body), "Guten Tag, Ada!") {
-		t.Errorf("%d %s", reply.Status, reply.Body)
+		t.Errorf("%d %s, want %v and \"Guten Tag, Ada!\" in it", reply.Status, reply.Body, http.StatusOK)
 	}
 	if reply := server.Webhook(triggers[0].ID, []byte("{")); reply.Status != http.StatusBadRequest {
-		t.Errorf("a body that is no JSON: %d %s", reply.Status, reply.Body)
+		t.Errorf("a body that is no JSON: %d %s, want %v", reply.Status, reply.Body, http.StatusBadRequest)
 	}
 }
 
@@ -66,15 +66,15 @@ func TestClock(t *testing.T) {
 	}}})
 	server.CreateTrigger(id, "scheduled", map[string]any{"cron": "0 9 * * *"})
 	if fired := server.Advance(90 * time.Minute); fired != 1 {
-		t.Errorf("%d runs were started", fired)
+		t.Errorf("%d runs were started, want 1", fired)
 	}
 	var listed struct{ Logs []struct{ ID, Status string } }
 	if err := server.Query(t.Context(), "execution.listRecentExecutions", nil, &listed); err != nil || len(listed.Logs) != 1 || listed.Logs[0].Status == "completed" {
-		t.Fatalf("the runs are %+v (%v)", listed.Logs, err)
+		t.Fatalf("the runs are %+v (%v), want length 1 and Status other than completed", listed.Logs, err)
 	}
 	server.AdvanceTo(begin.Add(4 * time.Hour))
 	if err := server.Query(t.Context(), "execution.listRecentExecutions", nil, &listed); err != nil || listed.Logs[0].Status != "completed" {
-		t.Errorf("the runs are %+v (%v)", listed.Logs, err)
+		t.Errorf("the runs are %+v (%v), want Status completed", listed.Logs, err)
 	}
 	if now := server.Now(); !now.Equal(begin.Add(4 * time.Hour)) {
 		t.Errorf("it is %s", now)
@@ -94,17 +94,17 @@ func TestErrors(t *testing.T) {
 	}
 	err = server.Mutate(t.Context(), "blueprint.create", map[string]any{"title": 1}, nil)
 	if !errors.As(err, &refusal) || refusal.Code != "BAD_REQUEST" || len(refusal.Issues) == 0 || refusal.Issues[0].Path[0] != "title" {
-		t.Errorf("%+v", err)
+		t.Errorf("%+v, want Code BAD_REQUEST, some and Path title", err)
 	}
 	err = server.Query(t.Context(), "nothing.here", nil, nil)
 	if !errors.As(err, &refusal) || refusal.Code != "NOT_FOUND" {
-		t.Errorf("%+v", err)
+		t.Errorf("%+v, want Code NOT_FOUND", err)
 	}
 	for range 3 {
 		err = server.Query(t.Context(), "server.getInfo", nil, nil)
 	}
 	if !errors.As(err, &refusal) || refusal.Code != "TOO_MANY_REQUESTS" || refusal.RetryAfter < time.Second {
-		t.Errorf("%+v", err)
+		t.Errorf("%+v, want Code TOO_MANY_REQUESTS and RetryAfter at least %v", err, time.Second)
 	}
 }
 
@@ -113,14 +113,14 @@ func TestLogs(t *testing.T) {
 	var server *Server
 	t.Run("server", func(t *testing.T) { server = Start(t, RealClock(), WithArgs("--log-format", "json")) })
 	if log := server.Logs(); !strings.Contains(log, `"msg":"serving"`) || !strings.Contains(log, `"msg":"stopped"`) {
-		t.Errorf("the log is %q", log)
+		t.Errorf("the log is %q, want \"msg\":\"serving\" in it and \"msg\":\"stopped\" in it", log)
 	}
 	var end tail
 	for i := range 3 * mostLog / 8 {
 		fmt.Fprintf(&end, "%7d\n", i)
 	}
 	if got := end.String(); len(got) != mostLog || !strings.HasSuffix(got, fmt.Sprintf("%7d\n", 3*mostLog/8-1)) || len(end.text) > 2*mostLog {
-		t.Errorf("%d bytes are kept, %d shown", len(end.text), len(got))
+		t.Errorf("%d bytes are kept, %d shown; want %v, %q at the end and at most %v", len(end.text), len(got), mostLog, fmt.Sprintf("%7d\n", 3*mostLog/8-1), 2*mostLog)
 	}
 }
 
@@ -140,12 +140,12 @@ func TestNoServer(t *testing.T) {
 				_, err = launch(path, (&settings{args: []string{c.args}}).arguments())
 			}
 			if err == nil || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("%s %s: %v", c.path, c.args, err)
+				t.Errorf("%s %s: %v, want an error and %q in it", c.path, c.args, err, c.want)
 			}
 		})
 	}
 	t.Setenv(program.Variable, "testdata")
 	if _, err := program.Find(""); err == nil || !strings.Contains(err.Error(), program.Variable+" names testdata") {
-		t.Error(err)
+		t.Errorf("%v, want an error and %q in it", err, program.Variable+" names testdata")
 	}
 }

@@ -58,7 +58,7 @@ func TestProcess(t *testing.T) {
 				return // it may have been killed before it wrote
 			}
 			if words, _ := os.ReadFile(log); string(words) != "a word\n" {
-				t.Errorf("its log is %q", words)
+				t.Errorf("its log is %q, want %v", words, "a word\n")
 			}
 		})
 	}

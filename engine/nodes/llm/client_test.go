@@ -140,7 +140,7 @@ func TestAddresses(t *testing.T) {
 	other := connection(OpenAI, "")
 	other.Type = blueprint.ConnectionHTTP
 	if _, err := Open(other, Options{}); err == nil || !strings.Contains(err.Error(), "of type http;") {
-		t.Errorf("got %v", err)
+		t.Errorf("got %v, want an error and \"of type http;\" in it", err)
 	}
 }
 
@@ -154,10 +154,10 @@ func TestHeaders(t *testing.T) {
 			}
 			h := p.headers[0]
 			if h.Get("Authorization") != "Bearer "+key || h.Get("Content-Type") != "application/json" || h.Get("User-Agent") != "blueprintd/test" {
-				t.Error(h)
+				t.Errorf("%v, want Authorization %v, Content-Type application/json and User-Agent blueprintd/test", h, "Bearer "+key)
 			}
 			if want := map[Provider]string{Anthropic: "2023-06-01"}[protocol]; h.Get("Anthropic-Version") != want {
-				t.Error(h)
+				t.Errorf("%v, want Anthropic-Version %v", h, want)
 			}
 		})
 	}
@@ -225,7 +225,7 @@ func TestRefusals(t *testing.T) {
 				t.Errorf("%s", err)
 			}
 			if len(p.asked) != 1 {
-				t.Errorf("%d %.80s: asked %d times", test.status, test.body, len(p.asked))
+				t.Errorf("%d %.80s: asked %d times, want 1", test.status, test.body, len(p.asked))
 			}
 		})
 	}
@@ -244,7 +244,7 @@ func TestRetryAfter(t *testing.T) {
 			_, err := client(t, OpenAI, p.URL).Ask(context.Background(), question("Hi"))
 			var f *blueprint.Failure
 			if !errors.As(err, &f) || f.RetryAfter != want {
-				t.Errorf("%+v", f)
+				t.Errorf("%+v, want RetryAfter %v", f, want)
 			}
 		})
 	}
@@ -262,11 +262,11 @@ func TestErrorsOfTheWay(t *testing.T) {
 	c.connection.Authorize = func(context.Context, *http.Request) error { return &blueprint.Pause{} }
 	var pause *blueprint.Pause
 	if _, err := c.Ask(context.Background(), question("Hi")); !errors.As(err, &pause) || len(p.asked) > 0 {
-		t.Errorf("got %v", err)
+		t.Errorf("got %v, want none", err)
 	}
 	var f *blueprint.Failure
 	if _, err := c.Ask(context.Background(), question(strings.Repeat("x", MaxRequest))); !errors.As(err, &f) || f.Code != CodeTooLarge || !f.NotSent {
-		t.Errorf("got %v", err)
+		t.Errorf("got %v, want Code %v and NotSent", err, CodeTooLarge)
 	}
 }
 
@@ -310,17 +310,17 @@ func TestLearning(t *testing.T) {
 			last := asJSON(t, p.asked[len(p.asked)-1])
 			if test.want == words {
 				if test.want = "Your final answer"; strings.Contains(last, "response_format") {
-					t.Error(last)
+					t.Errorf("%v, want no \"response_format\"", last)
 				}
 			}
 			if len(p.asked) != test.asked || !strings.Contains(last, test.want) {
-				t.Errorf("asked %d times, at last %s", len(p.asked), last)
+				t.Errorf("asked %d times, at last %s; want %v and %q in it", len(p.asked), last, test.asked, test.want)
 			}
 			if first != nil {
 				return
 			}
 			if _, err := c.Ask(context.Background(), r); err != nil || len(p.asked) != test.asked+1 {
-				t.Errorf("not remembered: %v", err)
+				t.Errorf("not remembered: %v, want length %v", err, test.asked+1)
 			}
 		})
 	}

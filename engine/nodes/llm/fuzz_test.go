@@ -30,7 +30,7 @@ func FuzzAnswer(f *testing.F) {
 		if p := c.problemOf(status, http.Header{}, value); p != nil {
 			failure := c.refused(p).(*blueprint.Failure)
 			if failure.Code == "" || len(failure.Message) > 2000 || strings.Contains(failure.Message, key) {
-				t.Fatalf("%+v", failure)
+				t.Fatalf("%+v, want Code not empty, length at most 2000 and no %q", failure, key)
 			}
 			r := question("Hi")
 			r.Schema = value
@@ -46,7 +46,7 @@ func FuzzAnswer(f *testing.F) {
 			}
 			a, failure := spoken.answer(object(value))
 			if a == nil || a.Usage.InputTokens < 0 || a.Usage.OutputTokens < 0 {
-				t.Fatalf("%+v", a)
+				t.Fatalf("%+v, want not nil, InputTokens at least 0 and OutputTokens at least 0", a)
 			}
 			if failure != nil {
 				continue

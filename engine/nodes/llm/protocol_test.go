@@ -51,7 +51,7 @@ func TestRequests(t *testing.T) {
 	}
 	long := strings.Repeat("é", 1025)
 	if got := (openAI{official: true}).described(long); got != strings.Repeat("é", 1021)+"..." || (openAI{}).described(long) != long || (openAI{official: true}).described("x") != "x" {
-		t.Errorf("described %q", got)
+		t.Errorf("described %q, want %v, %v and x x", got, strings.Repeat("é", 1021)+"...", long)
 	}
 	for host, own := range map[string]bool{"API.openai.com": true, "eu.api.openai.com": true, "x.openai.azure.com": true, "openai.com.example": false, "127.0.0.1": false} {
 		t.Run(host, func(t *testing.T) {
@@ -86,7 +86,7 @@ func TestAnswers(t *testing.T) {
 			}
 			a, failure := spoken.answer(object(plain(t, test.body)))
 			if failure != nil || a.Message.By != by {
-				t.Error(failure)
+				t.Errorf("%v, want nil and By %v", failure, by)
 				return
 			}
 			raw := a.Message.Raw
@@ -114,7 +114,7 @@ func TestGoingBack(t *testing.T) {
 		t.Error(got)
 	}
 	if got := asJSON(t, openAI{}.request(r, quirks{})["messages"]); got != `[{"content":"a","role":"assistant"}]` {
-		t.Error(got)
+		t.Errorf("%v, want [{\"content\":\"a\",\"role\":\"assistant\"}]", got)
 	}
 	r.Messages[0] = Message{Role: RoleAssistant, By: Anthropic, Calls: []ToolCall{{ID: "1", Name: "f"}}}
 	if got := asJSON(t, openAI{}.request(r, quirks{})["messages"]); got != `[{"content":null,"role":"assistant","tool_calls":[{"function":{"arguments":"{}","name":"f"},"id":"1","type":"function"}]}]` {
@@ -151,14 +151,14 @@ func TestUsage(t *testing.T) {
 			p := newProvider(t, says(200, body))
 			a, err := client(t, test.provider, p.URL).Ask(context.Background(), question("Hi"))
 			if err != nil || a.Usage != test.want {
-				t.Errorf("%+v, %v", a, err)
+				t.Errorf("%+v, %v; want Usage %v", a, err, test.want)
 			}
 		})
 	}
 	// A refusal is paid for as well.
 	p := newProvider(t, says(200, `{"content":[],"stop_reason":"refusal","usage":{"input_tokens":4,"output_tokens":1}}`))
 	if a, err := client(t, Anthropic, p.URL).Ask(context.Background(), question("Hi")); err == nil || a == nil || a.Usage.Plus(Usage{1, 1}).Total() != 7 {
-		t.Errorf("got %+v, %v", a, err)
+		t.Errorf("got %+v, %v; want an error, not nil and Total 7", a, err)
 	}
 }
 
@@ -179,7 +179,7 @@ func TestTruncated(t *testing.T) {
 				spoken = anthropic{}
 			}
 			if a, failure := spoken.answer(value); failure != nil || a.Truncated != want {
-				t.Errorf("%+v, %v", a, failure)
+				t.Errorf("%+v, %v; want nil and Truncated %v", a, failure, want)
 			}
 		})
 	}

@@ -96,7 +96,7 @@ func TestRealServers(t *testing.T) {
 				}
 				defer session.Close()
 				if session.Server() != "Workshop" {
-					t.Errorf("server %q", session.Server())
+					t.Errorf("server %q, want Workshop", session.Server())
 				}
 				for range 2 {
 					list, err := session.Tools(t.Context())
@@ -105,10 +105,10 @@ func TestRealServers(t *testing.T) {
 						names = append(names, tool.Name)
 					}
 					if err != nil || !slices.Equal(names, []string{"broken", "echo", "refused", "structured"}) || list[1].Description != "does echo" {
-						t.Errorf("tools %v, %v", list, err)
+						t.Errorf("tools %v, %v; want %v and Description does echo", list, err, []string{"broken", "echo", "refused", "structured"})
 					}
 					if got, _ := blueprint.Encode(list[0].InputSchema); !strings.Contains(string(got), ":12345678901234567890") {
-						t.Errorf("schema %s", got)
+						t.Errorf("schema %s, want \":12345678901234567890\" in it", got)
 					}
 				}
 				for _, call := range []struct{ tool, arguments, want string }{
@@ -120,7 +120,7 @@ func TestRealServers(t *testing.T) {
 						arguments, _ := blueprint.Decode([]byte(call.arguments))
 						result, err := session.Call(t.Context(), call.tool, arguments.(map[string]any))
 						if got, _ := blueprint.Encode(result); err != nil || string(got) != call.want {
-							t.Errorf("%s, %v", got, err)
+							t.Errorf("%s, %v; want %v", got, err, call.want)
 						}
 					})
 				}
@@ -129,7 +129,7 @@ func TestRealServers(t *testing.T) {
 				session.Close()
 				for _, request := range requests.list {
 					if !strings.Contains(request, " Bearer s3cret-token ") {
-						t.Errorf("request %q", request)
+						t.Errorf("request %q, want \" Bearer s3cret-token \" in it", request)
 					}
 				}
 			})
@@ -179,7 +179,7 @@ func TestRenewed(t *testing.T) {
 			t.Error(err)
 		} else {
 			if _, err := session.Call(t.Context(), "x", nil); err != nil || called != 1 || renewed != 1 {
-				t.Errorf("%v, called %d times, renewed %d times", err, called, renewed)
+				t.Errorf("%v, called %d times, renewed %d times; want 1 and 1", err, called, renewed)
 			}
 			session.Close()
 		}

@@ -169,7 +169,7 @@ func TestHostileServers(t *testing.T) {
 			}
 			defer session.Close()
 			if session.Server() != "Stub" {
-				t.Errorf("server %q", session.Server())
+				t.Errorf("server %q, want Stub", session.Server())
 			}
 			got, err := session.Call(t.Context(), "x", map[string]any{})
 			if test.code == "" {
@@ -236,7 +236,7 @@ func TestOpenFails(t *testing.T) {
 		})
 	}
 	if name, err := New(loopback, "1").Check(t.Context(), connectionTo(server.URL, "timeoutMs", "null")); err != nil || name != "Stub" {
-		t.Errorf("%q, %v", name, err)
+		t.Errorf("%q, %v; want Stub", name, err)
 	}
 	asks := connectionTo(server.URL)
 	asks.Authorize = func(context.Context, *http.Request) error {
@@ -249,7 +249,7 @@ func TestOpenFails(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := New(loopback, "1").Open(ctx, connectionTo(server.URL)); !errors.Is(err, context.Canceled) {
-		t.Errorf("got %v", err)
+		t.Errorf("got %v, want %v", err, context.Canceled)
 	}
 }
 
@@ -300,7 +300,7 @@ func TestQuestionsWithoutEnd(t *testing.T) {
 	_, err = session.Call(t.Context(), "x", nil)
 	session.Close()
 	if n := answers.Load(); n > maxRequests || n == 0 {
-		t.Errorf("%d questions were answered; the call gave %v", n, err)
+		t.Errorf("%d questions were answered; the call gave %v, want at most %v and other than 0", n, err, maxRequests)
 	}
 }
 
@@ -319,7 +319,7 @@ func TestCancelled(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := session.Call(ctx, "x", nil); !errors.Is(err, context.Canceled) {
-		t.Errorf("got %v", err)
+		t.Errorf("got %v, want %v", err, context.Canceled)
 	}
 	session.Close()
 }
@@ -333,7 +333,7 @@ func TestText(t *testing.T) {
 		t.Run(test.content, func(t *testing.T) {
 			content, _ := blueprint.Decode([]byte(test.content))
 			if got := (&Result{Content: content.([]any)}).Text(10); got != test.want {
-				t.Errorf("%q", got)
+				t.Errorf("%q, want %v", got, test.want)
 			}
 		})
 	}

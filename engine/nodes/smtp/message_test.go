@@ -49,12 +49,12 @@ func readMail(t testing.TB, data []byte) (header mail.Header, text, html string)
 	for _, want := range []string{"text/plain; charset=utf-8", "text/html; charset=utf-8"} {
 		part, err := parts.NextRawPart()
 		if err != nil || part.Header.Get("Content-Type") != want || part.Header.Get("Content-Transfer-Encoding") != "quoted-printable" {
-			t.Fatalf("%v %v", part, err)
+			t.Fatalf("%v %v, want Content-Type %v and Content-Transfer-Encoding quoted-printable", part, err, want)
 		}
 		list = append(list, decode(part))
 	}
 	if _, err := parts.NextRawPart(); err != io.EOF {
-		t.Errorf("a third part, %v", err)
+		t.Errorf("a third part, %v; want %v", err, io.EOF)
 	}
 	return message.Header, list[0], list[1]
 }
@@ -175,7 +175,7 @@ func TestAddresses(t *testing.T) {
 			got := strings.Join(parts, ", ")
 			if part, bad := strings.CutPrefix(c.want, "!"); bad {
 				if err == nil || !strings.Contains(err.Error(), part) {
-					t.Errorf("%.60q: %q, %v", c.source, got, err)
+					t.Errorf("%.60q: %q, %v; want an error and %q in it", c.source, got, err, part)
 				}
 			} else if err != nil || got != c.want {
 				t.Errorf("%q: %q, %v, want %q", c.source, got, err, c.want)
@@ -223,13 +223,13 @@ func FuzzMessage(f *testing.F) {
 		header, gotText, gotHTML := readMail(t, m.bytes())
 		want := func(source string) string { return lineBreaks(strings.ToValidUTF8(source, "\uFFFD")) }
 		if got, err := decoder.DecodeHeader(header.Get("Subject")); err != nil || got != strings.ToValidUTF8(subject, "\uFFFD") {
-			t.Errorf("subject %q became %q, %v", subject, got, err)
+			t.Errorf("subject %q became %q, %v; want %v", subject, got, err, strings.ToValidUTF8(subject, "\uFFFD"))
 		}
 		if html != "" && (gotText != want(text) || gotHTML != want(html)) || html == "" && strings.TrimSuffix(gotText, "\r\n") != strings.TrimSuffix(want(text), "\r\n") {
 			t.Errorf("%q %q became %q %q", text, html, gotText, gotHTML)
 		}
 		if len(header) > 10 {
-			t.Errorf("headers %v", header)
+			t.Errorf("headers %v, want length at most 10", header)
 		}
 	})
 }
