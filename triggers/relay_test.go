@@ -64,7 +64,7 @@ func TestOutbox(t *testing.T) {
 		want, skipped = append(want, fmt.Sprint("s", n+1)), append(skipped, fmt.Sprint("s", n+1))
 	}
 	if got := m.keys(first); got != strings.Join(want, " ") || m.keys(second) != got {
-		t.Errorf("delivered %s, want %v and %v", got, strings.Join(want, " "), got)
+		t.Errorf("delivered %s and %s, want %s in both", got, m.keys(second), strings.Join(want, " "))
 	}
 	if got := m.keys(deafOne); got != strings.Join(skipped, " ") || m.keys(other) != "" {
 		t.Errorf("left out %s, want %v and nothing", got, strings.Join(skipped, " "))

@@ -141,7 +141,7 @@ func TestWhatCountsAsTheSame(t *testing.T) {
 	for recorded, same := range map[json.Number]bool{"1893457800000": true, "1893457800": true, "1093457800": false, "5": false} {
 		t.Run(fmt.Sprint(recorded), func(t *testing.T) {
 			if got := r.Compare("a", "output", recorded, json.Number("1893457800123")); (len(got) == 0) != same {
-				t.Errorf("%v, want %v", got, same)
+				t.Errorf("differences %v, want the same: %v", got, same)
 			}
 		})
 	}

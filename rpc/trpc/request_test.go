@@ -59,7 +59,7 @@ func TestProcedurePath(t *testing.T) {
 			}
 			path, err := procedurePath(&http.Request{URL: address}, "/api/trpc")
 			if path != test.want || (err == nil) != test.ok {
-				t.Errorf("%q, %v; want %v and %v", path, err, test.want, test.ok)
+				t.Errorf("%q, %v; want %q, accepted: %v", path, err, test.want, test.ok)
 			}
 		})
 	}

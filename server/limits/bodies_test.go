@@ -313,7 +313,7 @@ func TestAnswersPieces(t *testing.T) {
 	w := &slowWriter{ResponseRecorder: httptest.NewRecorder()}
 	handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/", nil))
 	if written != len(answer) || failure != nil || w.Body.String() != answer {
-		t.Errorf("wrote %d of %d bytes: %v, want %v, nil and %v", written, len(answer), failure, len(answer), answer)
+		t.Errorf("wrote %d of %d bytes: %v; want all of them", written, len(answer), failure)
 	}
 	if want := []int{piece, piece, 5, 0}; !slices.Equal(w.pieces, want) || len(w.deadlines) != len(want) {
 		t.Errorf("pieces %v with %d deadlines, want %v with one each", w.pieces, len(w.deadlines), want)

@@ -129,7 +129,7 @@ func TestBadWays(t *testing.T) {
 			{"GET", "/nothing/here", v.Root, "", nil, 404},
 			{"GET", "/nothing/%FF", v.Root, "", nil, 404},
 		} {
-			t.Run(test.method+" "+test.path, func(t *testing.T) {
+			t.Run(caseName(test.method+" "+test.path), func(t *testing.T) {
 				answer := test.who.Send(t, test.method, test.path, test.body, test.headers...)
 				message, _ := at(answer.Value, "error.message").(string)
 				if answer.Status != test.status || message == "" || len(message) > 21_000 || strings.Contains(message, "victims-secret") {

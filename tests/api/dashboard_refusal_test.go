@@ -174,7 +174,7 @@ func TestNamesOfTheDashboard(t *testing.T) {
 					"/api/trpc/blueprint.list":            {"Authorization", "Bearer " + testKey},
 					"/webhooks/blueprint/" + s.IDs.UUID(): nil,
 				} {
-					t.Run(path, func(t *testing.T) {
+					t.Run(caseName(path), func(t *testing.T) {
 						request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.Host+path, nil)
 						if err != nil {
 							t.Fatal(err)
@@ -323,7 +323,7 @@ func TestOtherPages(t *testing.T) {
 			answer := servertest.Caller{Server: s}.Send(t, test.method, server.DashboardRoot+test.path, "", append(test.headers, "Cookie", b.cookie)...)
 			refused := answer.Status == http.StatusForbidden && answer.Code() == "FORBIDDEN" && strings.Contains(answer.Message(), "only the dashboard itself")
 			if refused == test.allowed {
-				t.Errorf("%s %s with %q: %d %s, want other than %v", test.method, test.path, test.headers, answer.Status, answer.Text, test.allowed)
+				t.Errorf("%s %s with %q: %d %s, want it allowed: %v", test.method, test.path, test.headers, answer.Status, answer.Text, test.allowed)
 			}
 			for name := range answer.Header {
 				if strings.HasPrefix(name, "Access-Control-") {

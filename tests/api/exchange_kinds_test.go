@@ -85,7 +85,7 @@ func TestATriggerThatRecords(t *testing.T) {
 			s.Advance(t, "0s")
 			answer := s.Root.OK(t, "execution.getExchanges", object{"executionId": run})
 			if at(answer, "recorded") != test.want || (len(at(answer, "exchanges").([]any)) == 1) != test.want {
-				t.Errorf("%v %v: %s, want recorded %v and %v", test.config, test.input, servertest.Encoded(t, answer), test.want, test.want)
+				t.Errorf("%v %v: %s, want it recorded: %v", test.config, test.input, servertest.Encoded(t, answer), test.want)
 			}
 		})
 	}

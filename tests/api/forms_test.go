@@ -94,7 +94,7 @@ func TestInvalidUTF8IsRefusedAfterAuthentication(t *testing.T) {
 		{"/mcp", "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"\xff\"}"},
 		{"/clock/advance", "{\"by\":\"\xff\"}"},
 	} {
-		t.Run(way.path, func(t *testing.T) {
+		t.Run(caseName(way.path), func(t *testing.T) {
 			if got := v.Root.Send(t, http.MethodPost, way.path, way.body); got.Status != http.StatusBadRequest {
 				t.Errorf("%s with a key: %d %s, want %v", way.path, got.Status, got.Text, http.StatusBadRequest)
 			}

@@ -2,8 +2,10 @@ package api
 
 import (
 	"flag"
+	"fmt"
 	"io"
 	"os"
+	"regexp"
 	"testing"
 
 	"blueprintd/command"
@@ -49,4 +51,11 @@ func at(value any, path string) any { return process.At(value, path) }
 
 func node(id, kind string, config object, more ...any) object {
 	return process.Node(id, kind, config, more...)
+}
+
+var uuid = regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
+
+// caseName makes the name of a subtest from an input, without what differs in each run.
+func caseName(input any) string {
+	return fmt.Sprintf("%.200s", uuid.ReplaceAllString(fmt.Sprint(input), "ID"))
 }

@@ -1,7 +1,6 @@
 package api
 
 import (
-	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -107,7 +106,7 @@ func TestCallsOfOthers(t *testing.T) {
 		t.Fatalf("%v, want success true", answer.Text)
 	}
 	for who, want := range map[*servertest.Caller]int{&ada: 1, &bob: 0, &s.Root: 1} {
-		t.Run(fmt.Sprint(who), func(t *testing.T) {
+		t.Run(who.Email, func(t *testing.T) {
 			calls := sandboxCalls(t, *who, "")
 			if len(calls) != want {
 				t.Errorf("%s sees %d calls, want %v", who.Email, len(calls), want)

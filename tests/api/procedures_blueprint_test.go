@@ -377,8 +377,12 @@ func TestDeleteCancelsRuns(t *testing.T) {
 	paused, waiting, bens := start(ada, nodes), start(ada, waits), start(ben, nodes)
 	s.Advance(t, "0s")
 	servertest.Shape(t, "deleted", ada.OK(t, "blueprint.delete", object{"id": id}), `{"success": true}`)
-	for run, p := range map[string]servertest.Caller{paused: ada, waiting: ada, bens: ben} {
-		t.Run(run, func(t *testing.T) {
+	for name, c := range map[string]struct {
+		run string
+		by  servertest.Caller
+	}{"paused": {paused, ada}, "waiting": {waiting, ada}, "of another user": {bens, ben}} {
+		t.Run(name, func(t *testing.T) {
+			run, p := c.run, c.by
 			record := p.OK(t, "execution.getExecutionStatus", object{"executionId": run}).(object)
 			if record["status"] != "failed" || record["endTime"] != noonText || record["awaitingInput"] != nil {
 				t.Errorf("after the deletion: %s, want status failed, endTime %v and awaitingInput nil", servertest.Encoded(t, record), noonText)

@@ -382,7 +382,7 @@ func TestLogLists(t *testing.T) {
 		{recent, object{"limit": 2, "organizationId": ada.WorkspaceID}, runs[:2]},
 		{recent, object{"offset": 24, "organizationId": strings.ToUpper(ada.WorkspaceID)}, runs[24:]},
 	} {
-		t.Run(fmt.Sprint(test.name, " ", test.input), func(t *testing.T) {
+		t.Run(caseName(fmt.Sprint(test.name, " ", test.input)), func(t *testing.T) {
 			if got := listed(ada, test.name, test.input); !slices.Equal(got, test.want) {
 				t.Errorf("%s %v lists %d runs, want %d:\n%q\n%q", test.name, test.input, len(got), len(test.want), got, test.want)
 			}
@@ -398,7 +398,7 @@ func TestLogLists(t *testing.T) {
 	// A user who may only see a blueprint sees their own runs of it.
 	bens := at(ben.OK(t, "blueprint.execute", object{"id": first}), "executionId").(string)
 	for p, want := range map[*servertest.Caller]int{&ben: 1, &ada: 25} {
-		t.Run(fmt.Sprint(p), func(t *testing.T) {
+		t.Run(p.Name, func(t *testing.T) {
 			if got := listed(*p, of, object{"blueprintId": first, "limit": 100}); len(got) != want || got[0] != bens {
 				t.Errorf("%s sees %d runs, want %v and %v", p.Name, len(got), want, bens)
 			}

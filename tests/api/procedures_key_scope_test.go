@@ -94,7 +94,7 @@ func TestScopesOfKeys(t *testing.T) {
 				"POST /v1/triggers/" + s.IDs.UUID() + "/fire": "run", "POST /mcp": "run", "GET /files/none": "read", "GET /clock": "read",
 				"POST /clock/advance": "admin", "GET /sandbox/calls": "read", "DELETE /sandbox": "admin", "POST /sandbox/send": "admin",
 			} {
-				t.Run(path, func(t *testing.T) {
+				t.Run(caseName(path), func(t *testing.T) {
 					method, path, _ := strings.Cut(path, " ")
 					answer := limitedTo(t, ada, limits).Send(t, method, path, `{}`)
 					lacks := strings.Contains(answer.Text, "this API key lacks the scope")

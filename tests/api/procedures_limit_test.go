@@ -185,7 +185,7 @@ func TestRunnerUnavailable(t *testing.T) {
 		},
 	}
 	for name, way := range ways {
-		t.Run(name, func(t *testing.T) {
+		t.Run(caseName(name), func(t *testing.T) {
 			answer := way()
 			seconds, err := strconv.Atoi(answer.Header.Get("Retry-After"))
 			if answer.Status != http.StatusServiceUnavailable || err != nil || seconds < 1 || !strings.Contains(answer.Text, "SERVICE_UNAVAILABLE") {
@@ -204,7 +204,7 @@ func TestRunnerUnavailable(t *testing.T) {
 		ada.Await(t, run, blueprint.StatusCompleted)
 	}
 	for name, way := range ways {
-		t.Run(name, func(t *testing.T) {
+		t.Run(caseName(name), func(t *testing.T) {
 			answer := way()
 			run := at(answer.Value, "executionId")
 			if payload := answer.Payload(); payload != nil {

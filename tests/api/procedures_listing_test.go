@@ -60,7 +60,7 @@ func TestListings(t *testing.T) {
 		schedule: "<nil> 2030-05-01T12:30:00.000Z",
 		hook:     s.APIHost() + "/webhooks/blueprint/" + hook + " <nil>",
 	} {
-		t.Run(id, func(t *testing.T) {
+		t.Run(caseName(strings.TrimPrefix(want, s.APIHost())), func(t *testing.T) {
 			details := s.Root.OK(t, "blueprintTriggers.getDetails", object{"triggerId": id})
 			if got := fmt.Sprintf("%v %v", at(details, "url"), at(details, "next_at")); got != want || at(details, "last_firing") != nil || at(details, "creator_name") == "" {
 				t.Errorf("%v, want %s", details, want)

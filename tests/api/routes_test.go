@@ -40,7 +40,7 @@ func TestTrailingSlash(t *testing.T) {
 		{ada, "/v1/triggers/" + api + "/fire", 202},
 		{ada, "/v1/triggers/" + id + "/fire", 404},
 	} {
-		t.Run(fmt.Sprint(c.path, " ", c.status), func(t *testing.T) {
+		t.Run(caseName(fmt.Sprint(c.path, " ", c.status)), func(t *testing.T) {
 			for _, slash := range []string{"", "/"} {
 				if got := c.who.Send(t, "POST", c.path+slash, "{}"); got.Status != c.status {
 					t.Errorf("%s: %d %s, want %d", c.path+slash, got.Status, got.Text, c.status)
@@ -68,7 +68,7 @@ func TestContentEncoding(t *testing.T) {
 		{"POST", "/clock/advance", `"code":"UNSUPPORTED_MEDIA_TYPE"`},
 		{"GET", "/files/x", `"code":"UNSUPPORTED_MEDIA_TYPE"`},
 	} {
-		t.Run(c.path, func(t *testing.T) {
+		t.Run(caseName(c.path), func(t *testing.T) {
 			got := ada.Send(t, c.method, c.path, `{"json":{"title":"x"}}`, "Content-Encoding", "gzip")
 			if got.Status != 415 || !strings.Contains(got.Text, c.part) {
 				t.Errorf("%s %s: %d %s, want 415 and %q in it", c.method, c.path, got.Status, got.Text, c.part)
@@ -103,7 +103,7 @@ func TestCompressedAnswers(t *testing.T) {
 		{"POST", "/webhooks/blueprint/" + hook, "{}"},
 		{"POST", "/mcp", `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}}`},
 	} {
-		t.Run(c.path, func(t *testing.T) {
+		t.Run(caseName(c.path), func(t *testing.T) {
 			headers := []string{"Accept", "application/json, text/event-stream", "Accept-Encoding"}
 			plain := ada.Send(t, c.method, c.path, c.body, append(headers, "identity")...)
 			packed := ada.Send(t, c.method, c.path, c.body, append(headers, "gzip")...)

@@ -88,7 +88,7 @@ func TestCredentials(t *testing.T) {
 				r.Header.Set("Authorization", "Bearer "+c.shown)
 			}
 			if _, _, wrong := l.credentials(r, c.connection); (wrong == "") != c.good {
-				t.Errorf("%q, want %v", wrong, c.good)
+				t.Errorf("%q, want it good: %v", wrong, c.good)
 			}
 		})
 	}
