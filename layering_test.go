@@ -153,7 +153,7 @@ func TestLayers(t *testing.T) {
 		floors[layer.name], may[layer.name] = layer.floor, strings.Fields(layer.imports)
 	}
 	if len(twice) > 0 {
-		t.Errorf("the table names %q twice", twice)
+		t.Errorf("the table names %q twice, want none", twice)
 	}
 	seen := map[string]bool{}
 	for _, p := range packages(t) {
@@ -175,7 +175,7 @@ func TestLayers(t *testing.T) {
 				t.Errorf("%s must not import %s", name, imported)
 			}
 			if floors[imported] > floors[name] {
-				t.Errorf("%s (floor %d) imports %s (floor %d)", name, floors[name], imported, floors[imported])
+				t.Errorf("%s (floor %d) imports %s (floor %d), want at most %v", name, floors[name], imported, floors[imported], floors[name])
 			}
 		}
 	}
@@ -206,7 +206,7 @@ func TestTree(t *testing.T) {
 	const most = 60
 	for _, p := range packages(t) {
 		if len(p.GoFiles) > most {
-			t.Errorf("%s has %d files, more than %d: two packages live in it", p.ImportPath, len(p.GoFiles), most)
+			t.Errorf("%s has %d files, more than %d: two packages live in it; want at most %v", p.ImportPath, len(p.GoFiles), most, most)
 		}
 		if slices.Contains([]string{"util", "utils", "common", "helper", "helpers", "misc", "shared", "base"}, p.Name) {
 			t.Errorf("%s: %s does not say what is in a package", p.ImportPath, p.Name)
@@ -273,7 +273,7 @@ func TestChildren(t *testing.T) {
 func TestEveryPackageSaysWhatItIs(t *testing.T) {
 	for _, p := range packages(t) {
 		if len(p.Doc) < 20 {
-			t.Errorf("%s has no package comment", p.ImportPath)
+			t.Errorf("%s has no package comment, want length at least 20", p.ImportPath)
 		}
 	}
 }
@@ -322,7 +322,7 @@ func TestSQLIsOnlyInTheStore(t *testing.T) {
 		}
 		for _, imported := range f.Imports {
 			if imported.Path.Value == `"database/sql"` {
-				t.Errorf("%s imports database/sql", path)
+				t.Errorf("%s imports database/sql, want Value other than \"database/sql\"", path)
 			}
 		}
 	})

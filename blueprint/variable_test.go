@@ -104,7 +104,7 @@ func TestRedact(t *testing.T) {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 	if after, _ := blueprint.Encode(given); string(after) != string(before) {
-		t.Error("the argument was changed")
+		t.Errorf("the argument was changed: %v, want %v", string(after), string(before))
 	}
 	config := object(t, `{"secret": "s", "path": "/x"}`)
 	if got := blueprint.RedactConfig(config); !blueprint.Equal(got, object(t, `{"secret": null, "path": "/x"}`)) || config["secret"] != "s" {
@@ -152,7 +152,7 @@ func TestMergeConfig(t *testing.T) {
 				t.Errorf("got %s, want %s", got, test.want)
 			}
 			if after, _ := blueprint.Encode(before); string(after) != string(kept) {
-				t.Error("the previous config was changed")
+				t.Errorf("the previous config was changed: %v, want %v", string(after), string(kept))
 			}
 		})
 	}

@@ -63,7 +63,7 @@ func TestCompletion(t *testing.T) {
 				}
 			}
 			if len(test.want) == 0 && len(got) > 0 {
-				t.Errorf("%v is offered", got)
+				t.Errorf("%v is offered, want %v", got, test.want)
 			}
 		})
 	}

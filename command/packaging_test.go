@@ -46,7 +46,7 @@ func TestPackagingVariables(t *testing.T) {
 	}
 	for _, name := range []string{"EPHEMERAL", "API_KEY", "CLOCK", "SANDBOX", "SEED_IDS", "RATE_LIMIT", "ALLOW_NET"} {
 		if !slices.Contains(known, "BLUEPRINTD_"+name) {
-			t.Errorf("a service container cannot be given BLUEPRINTD_%s", name)
+			t.Errorf("a service container cannot be given BLUEPRINTD_%s, want %q in it", name, "BLUEPRINTD_"+name)
 		}
 	}
 }

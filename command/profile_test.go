@@ -21,7 +21,7 @@ func TestCPUProfile(t *testing.T) {
 	}
 	data, err := os.ReadFile(path)
 	if err != nil || !bytes.HasPrefix(data, []byte{0x1f, 0x8b}) {
-		t.Errorf("the profile is %.20q, %v", data, err)
+		t.Errorf("the profile is %.20q, %v; want %q at the start", data, err, []byte{0x1f, 0x8b})
 	}
 	if code := profiled(path, &stderr, work); code != ExitUsage || worked != 2 || !strings.Contains(stderr.String(), cpuProfile+" "+path) {
 		t.Errorf("over a file that exists: exit code %d, worked %d times, %s; want %v, 2 and %q in it", code, worked, stderr.String(), ExitUsage, cpuProfile+" "+path)

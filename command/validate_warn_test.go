@@ -77,10 +77,10 @@ func TestWarnings(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if told := lines(checked(t, c.bad)); !strings.Contains(told, c.want) || strings.Contains(told, "error ") && c.name != "near node" && c.name != "file member" {
-				t.Error(told)
+				t.Errorf("%v, want %v", told, c.want)
 			}
 			if told := lines(checked(t, c.good)); told != "" && (!strings.Contains(told, "never") || strings.Contains(told, c.want)) {
-				t.Errorf("%s, when all is well: %s", c.name, told)
+				t.Errorf("%s, when all is well: %s; want %v", c.name, told, c.want)
 			}
 		})
 	}

@@ -78,7 +78,7 @@ func TestForgedCookies(t *testing.T) {
 			}
 			got := start(w, address+"&go="+test.proof, headers...)
 			if on := got.Code == http.StatusSeeOther; on != (test.want == "redirect") || !on && !strings.Contains(got.Body.String(), warning) {
-				t.Errorf("%d %s", got.Code, got.Body)
+				t.Errorf("%d %s, want %v", got.Code, got.Body, test.want)
 			}
 			if reused := strings.HasPrefix(got.Header().Get("Set-Cookie"), "blueprintd_sign_in="+test.cookie+";"); reused && test.cookie != minted {
 				t.Error("the forged cookie is set again")

@@ -96,7 +96,7 @@ func TestRefresh(t *testing.T) {
 				t.Errorf("requested %q, want %q", got, test.grants)
 			}
 			if same := bytes.Equal(w.store.tokens[id+ann], before); same != (test.grants == "" || test.want != "200" && test.want != "pause" || strings.HasPrefix(test.name, "unavailable")) && test.name != "no refresh token" {
-				t.Errorf("the token is unchanged: %v", same)
+				t.Errorf("the token is unchanged: %v, want %v", same, test.want)
 			}
 			if err != nil && (strings.Contains(err.Error(), "token-") || strings.Contains(err.Error(), p.secret)) {
 				t.Errorf("the error contains a secret: %v", err)
@@ -385,7 +385,7 @@ func TestTokenHosts(t *testing.T) {
 				t.Errorf("%q %v, want %q", got, request.Header, test.want)
 			}
 			if !slices.Contains(open.Secrets, "the-client-secret") || open.Type != blueprint.ConnectionHTTP {
-				t.Errorf("%+v", open)
+				t.Errorf("%+v, want \"the-client-secret\" in it and Type %v", open, blueprint.ConnectionHTTP)
 			}
 			request, _ = http.NewRequest(http.MethodGet, "https://else.example/", nil)
 			if got := failure(open.Authorize(t.Context(), request)); got != "host_not_allowed" {

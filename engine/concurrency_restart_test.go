@@ -245,7 +245,7 @@ func TestConcurrencyDuringRecovery(t *testing.T) {
 		go func() { third <- w.startWith(fired(d, 1, blueprint.LimitQueue), engine.AtOnce) }()
 		synctest.Wait()
 		if len(third) > 0 {
-			t.Error("it was admitted during recovery")
+			t.Errorf("it was admitted during recovery: %v, want none", third)
 		}
 		close(slow)
 		<-booted

@@ -187,7 +187,7 @@ func TestServersAreCountedByAddress(t *testing.T) {
 		testWith(t, nil, func(w *fixture) {
 			x := w.run(w.define(`a servers {"servers": ` + test.servers + "}\nb servers {\"servers\": " + test.servers + "}"))
 			if got := x.Telemetry; got.MCPServerCount != test.count || strings.Join(got.MCPServerNames, " ") != test.names || got.UsedMCPServers != (test.count > 0) {
-				t.Errorf("%s: %d of the names %v", test.servers, got.MCPServerCount, got.MCPServerNames)
+				t.Errorf("%s: %d of the names %v, want count %v and names %v", test.servers, got.MCPServerCount, got.MCPServerNames, test.count, test.names)
 			}
 			if got := x.Telemetry; got.ErrorSummary != "" || got.PrimaryAIProviderConnectionID != "" || got.RequiredLogin || got.OAuthFlowsTriggered {
 				t.Errorf("%s: %+v, want ErrorSummary nothing, PrimaryAIProviderConnectionID nothing, not RequiredLogin and not OAuthFlowsTriggered", test.servers, got)
@@ -224,7 +224,7 @@ func TestBudget(t *testing.T) {
 				t.Errorf("%s: %s, want %s", test.name, got, test.want)
 			}
 			if x.Telemetry.TotalTokensUsed != test.tokens || x.Failure != nil && x.Failure.Code != "budget_exceeded" {
-				t.Errorf("%s: %d tokens, failure %+v", test.name, x.Telemetry.TotalTokensUsed, x.Failure)
+				t.Errorf("%s: %d tokens, failure %+v; want tokens %v", test.name, x.Telemetry.TotalTokensUsed, x.Failure, test.tokens)
 			}
 			if test.name == "none" && (x.Telemetry.AIProvidersUsedCount != 2 || x.Telemetry.PrimaryAIProviderConnectionID != "ai2") {
 				t.Errorf("telemetry %+v", x.Telemetry)

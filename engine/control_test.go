@@ -172,7 +172,7 @@ func TestCancelAll(t *testing.T) {
 			w.expect(w.view(id), want)
 		}
 		if err := w.CancelAll(w.Context(), []string{"exec_1_unknown"}, ""); err == nil {
-			t.Error("an unknown run was cancelled")
+			t.Error("an unknown run was cancelled, want an error")
 		}
 	})
 }

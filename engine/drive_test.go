@@ -94,7 +94,7 @@ func TestCallerIsNotDelayedByCommits(t *testing.T) {
 		"its answer, behind a timer":      {"a respond\nb quick", func(w *fixture, _ *blueprint.Definition) { w.pass(1100 * time.Millisecond) }},
 		"its answer, behind a full concurrency group": {"a respond\nb quick", func(w *fixture, d *blueprint.Definition) {
 			if _, err := w.Start(limited(request(d)), engine.AtEnd); err == nil {
-				w.Error("the second run is not skipped")
+				w.Error("the second run is not skipped, want an error")
 			}
 		}},
 	} {

@@ -94,7 +94,7 @@ func TestRetryAfterIsTheLeast(t *testing.T) {
 		synctest.Wait()
 		w.advance(599_999 * time.Millisecond)
 		if s := step(w.settle(h.ID), "a"); s.Attempt != 1 {
-			t.Error("the second attempt comes too early")
+			t.Errorf("the second attempt comes too early: %v, want Attempt 1", s.Attempt)
 		}
 	})
 }

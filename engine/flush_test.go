@@ -267,7 +267,7 @@ func TestRefusedRunStartsNothing(t *testing.T) {
 			b -> c`))
 		<-gate.came
 		if err := h.Accepted(w.Context()); err == nil {
-			t.Error("accepted")
+			t.Error("accepted, want an error")
 		}
 		close(gate.open)
 		synctest.Wait()
@@ -386,7 +386,7 @@ func TestCancelSuspendedRun(t *testing.T) {
 			a act
 			b act`))
 		if _, err := h.Wait(w.Context()); err == nil {
-			t.Error("it ended")
+			t.Error("it ended, want an error")
 		}
 		w.expect(w.settle(h.ID), `running: a=running b=pending`)
 		if err := w.Cancel(w.Context(), h.ID, ""); err != nil {
@@ -422,7 +422,7 @@ func TestRespond(t *testing.T) {
 		close(gate.open)
 		w.expect(w.wait(h), `completed: a=completed b=completed c=completed d=completed -> {"done":"c"}`)
 		if h.Response().Body == "too late" {
-			t.Error("the second answer counts")
+			t.Errorf("the second answer counts: %v, want Body other than too late", h.Response().Body)
 		}
 	})
 }

@@ -67,7 +67,7 @@ func TestPauseAndResume(t *testing.T) {
 		x = w.settle(h.ID)
 		w.expect(x, `completed: a=completed b=completed c=completed -> "me Who is 1? 1"`)
 		if x.AwaitingInput != nil {
-			t.Error("an ended run asks")
+			t.Errorf("an ended run asks: %v, want AwaitingInput nil", x.AwaitingInput)
 		}
 		w.code(w.answer(h.ID, "", "me"), blueprint.CodeConflict)
 		w.code(w.answer("exec_1_unknown", "", "me"), blueprint.CodeNotFound)

@@ -156,7 +156,7 @@ func TestRunsAreSealed(t *testing.T) {
 			}
 		}
 		if kinds != 3 {
-			t.Error("there was no record or no journal")
+			t.Errorf("there was no record or no journal: %v, want 3", kinds)
 		}
 	})
 }
@@ -195,7 +195,7 @@ func TestSecretsSurvive(t *testing.T) {
 		y := w.settle(x.ID)
 		w.expect(y, `failed: a=completed b=completed c=failed(failed: ) d=pending !c:failed: `)
 		if y.Outputs["b"] != true {
-			t.Error("after a restart the values are others")
+			t.Errorf("after a restart the values are others: %v, want b true", y.Outputs["b"])
 		}
 		z := w.repeat(x.ID, "")
 		w.expect(z, `completed: a=completed b=completed c=completed d=completed -> true`)
@@ -266,10 +266,10 @@ func TestWrongMasterKey(t *testing.T) {
 			t.Errorf("the log says %s, want \"run recovery failed\" in it", w.logged())
 		}
 		if err := w.answer(x.ID, "", 1); err == nil {
-			t.Error("a run that cannot be read takes an answer")
+			t.Error("a run that cannot be read takes an answer, want an error")
 		}
 		if _, err := w.View(w.Context(), w.journal.stored(x.ID)); err == nil {
-			t.Error("a run that cannot be read is shown")
+			t.Error("a run that cannot be read is shown, want an error")
 		}
 	})
 }

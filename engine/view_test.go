@@ -39,7 +39,7 @@ func TestViewIsDurable(t *testing.T) {
 			return &blueprint.Error{Code: blueprint.CodeUnavailable, Message: "the disk is full", RetryAfter: time.Second, Err: errors.New("full")}
 		})
 		if got := step(w.view(h.ID), "a").Status; got == blueprint.StepCompleted {
-			t.Error("a step is shown that is not on the disk")
+			t.Errorf("a step is shown that is not on the disk: %v, want other than %v", got, blueprint.StepCompleted)
 		}
 		w.journal.setFault(nil)
 		close(gate.open)
@@ -65,7 +65,7 @@ func TestSummary(t *testing.T) {
 				t.Errorf("%s: %v, the record says %q", lines, problem, got)
 			}
 			if (want == "") != (awaiting == nil) || awaiting != nil && *awaiting != blueprint.AwaitKind(want) {
-				t.Errorf("%s: awaits %v", lines, awaiting)
+				t.Errorf("%s: awaits %v, want %v", lines, awaiting, want)
 			}
 			stored.Record = nil // too large for a list
 			if problem, _, _ := w.Engine.Summary(context.Background(), stored); problem != nil {
@@ -109,7 +109,7 @@ func TestReaderNeedsNoEngine(t *testing.T) {
 				t.Errorf("%s: summary %v %v, want %v %v", lines, problem, awaiting, wantProblem, wantAwaiting)
 			}
 			if recording, err := reader.Recording(context.Background(), stored); err != nil || sum(recording.Execution) != sum(want) {
-				t.Errorf("%s: recording %v, %v", lines, recording, err)
+				t.Errorf("%s: recording %v, %v; want %v", lines, recording, err, want)
 			}
 		})
 	}

@@ -71,7 +71,7 @@ func TestClockIsNotHeldWhenIdle(t *testing.T) {
 		w.code(w.Cancel(w.Context(), "exec_1_unknown", ""), blueprint.CodeNotFound)
 		w.journal.setFault(func(int, *blueprint.JournalCommit) error { return blueprint.Errorf(blueprint.CodeUnavailable, "full") })
 		if err := w.start(d).Accepted(w.Context()); err == nil {
-			t.Error("accepted")
+			t.Error("accepted, want an error")
 		}
 		synctest.Wait()
 		w.advance(time.Hour)
@@ -83,7 +83,7 @@ func TestClockIsNotHeldWhenIdle(t *testing.T) {
 		<-gate.came
 		w.start(d)
 		if _, err := w.Start(request(d), engine.Soon); err == nil {
-			t.Error("the queue is longer than it may be")
+			t.Error("the queue is longer than it may be, want an error")
 		}
 		close(gate.open)
 		synctest.Wait()

@@ -231,7 +231,7 @@ func TestSchemaOfSeeds(t *testing.T) {
 			_, _, issues, _ := project.ReadSeed("seed.yaml", []byte(c.text(t)), seedLookup)
 			taken := !slices.ContainsFunc(issues, func(i blueprint.Issue) bool { return i.Severity != blueprint.SeverityWarning })
 			if taken != (c.want == "") {
-				t.Errorf("the reader takes it: %t, %v", taken, issues)
+				t.Errorf("the reader takes it: %t, %v; want %v", taken, issues, c.want)
 			}
 			if err := schema.Validate(doc.Value); (err == nil) != (taken || beyond[c.name]) {
 				t.Errorf("the schema says %v", err)

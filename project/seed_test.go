@@ -71,7 +71,7 @@ func (c seedCase) text(t *testing.T) string {
 	}
 	text := strings.Replace(wholeSeed, c.from, c.to, 1)
 	if text == wholeSeed {
-		t.Fatal("nothing was changed")
+		t.Fatal("nothing was changed, want another text than the whole seed")
 	}
 	return text
 }

@@ -95,7 +95,7 @@ func TestWatchWithoutReports(t *testing.T) {
 	w := NewWatcher(clock.Real{}, nil, func() (Listing, error) { return Listing{}, nil })
 	w.Follow(func() []string { return []string{"/proc"} }) // of which nothing is reported
 	if w.notifications != nil {
-		t.Error("a folder of processes is followed")
+		t.Errorf("a folder of processes is followed: %v, want notifications nil", w.notifications)
 	}
 	w.Close()
 }

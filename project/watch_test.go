@@ -157,16 +157,16 @@ func TestScan(t *testing.T) {
 		t.Errorf("not seen: %v, %v, want %v", unseen, err, want)
 	}
 	if _, err := ReadListed(folder, "out.blueprint.yaml", 10); err == nil {
-		t.Error("a link led out of the folder")
+		t.Error("a link led out of the folder, want an error")
 	}
 	if data, err := ReadListed(folder, "sub/c.blueprint.json", 100); err != nil || string(data) != "sub/c.blueprint.json" {
 		t.Errorf("%q %v, want sub/c.blueprint.json", data, err)
 	}
 	if _, err := ReadListed(folder, "sub/c.blueprint.json", 3); err == nil {
-		t.Error("a large file was read")
+		t.Error("a large file was read, want an error")
 	}
 	if _, err := Scan(filepath.Join(folder, "none")); err == nil {
-		t.Error("a folder that is none was listed")
+		t.Error("a folder that is none was listed, want an error")
 	}
 	if Stem("sub/c.v1.blueprint.json") != "sub/c.v1" {
 		t.Errorf("%v, want sub/c.v1", Stem("sub/c.v1.blueprint.json"))

@@ -62,7 +62,7 @@ func TestSchedulesCheck(t *testing.T) {
 		t.Run(test.says, func(t *testing.T) {
 			got := schedulesCheck(test.stats, test.first)
 			if got.Detail != test.says || !strings.Contains(got.Hint, test.hint) || got.OK != (test.hint == "") || got.OK != (got.Hint == "") {
-				t.Errorf("%+v: %+v", test.stats, got)
+				t.Errorf("%+v: %+v, want %q and the hint %q", test.stats, got, test.says, test.hint)
 			}
 		})
 	}

@@ -65,7 +65,7 @@ func TestOpenLinkIsFor(t *testing.T) {
 	}
 	s := servertest.New(t, develops)
 	if answer := visit(t.Context(), s, strings.Replace(s.Link.URL(), "127.0.0.1", "flows.example.org", 1)); answer.StatusCode == http.StatusSeeOther {
-		t.Error("it is there by any name")
+		t.Errorf("it is there by any name: %v, want StatusCode other than %v", answer.StatusCode, http.StatusSeeOther)
 	}
 }
 

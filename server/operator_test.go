@@ -136,10 +136,10 @@ func TestOperatorsAreOnThisMachine(t *testing.T) {
 			host := strings.TrimPrefix(cmp.Or(test.host, "localhost"), "-") // "-" is none
 			got, unknown := ask("/metrics", test.from, host, test.header...), ask("/metrixx", test.from, host, test.header...)
 			if test.may != (got.Code == http.StatusOK) || !test.may && (got.Code != unknown.Code || strings.Replace(got.Body.String(), "metrics", "metrixx", 1) != unknown.Body.String()) {
-				t.Errorf("metrics for %s at %q %v: %d %.100s", test.from, host, test.header, got.Code, got.Body)
+				t.Errorf("metrics for %s at %q %v: %d %.100s, want may %v", test.from, host, test.header, got.Code, got.Body, test.may)
 			}
 			if got := ask("/readyz?verbose", test.from, host, test.header...); got.Code != http.StatusOK || test.may != strings.Contains(got.Body.String(), `"checks"`) {
-				t.Errorf("readyz?verbose for %s at %q %v: %d %s", test.from, host, test.header, got.Code, got.Body)
+				t.Errorf("readyz?verbose for %s at %q %v: %d %s, want may %v", test.from, host, test.header, got.Code, got.Body, test.may)
 			}
 			if got := ask("/healthz", test.from, host, test.header...); got.Code != http.StatusOK {
 				t.Errorf("healthz for %s: %d, want %v", test.from, got.Code, http.StatusOK)
@@ -208,7 +208,7 @@ func TestDatabaseCheck(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := server.DatabaseCheck(&test.stats, now); got.OK != test.ok || got.OK != (got.Hint == "") {
-				t.Errorf("%+v", got)
+				t.Errorf("%+v, want ok %v", got, test.ok)
 			}
 		})
 	}

@@ -96,7 +96,7 @@ func TestStrictTransportSecurity(t *testing.T) {
 				w := httptest.NewRecorder()
 				handler.ServeHTTP(w, r)
 				if got := w.Header().Get("Strict-Transport-Security") != ""; got != (want && secure) {
-					t.Errorf("%s, TLS %v: told %v", host, secure, got)
+					t.Errorf("%s, TLS %v: told %v; want %v", host, secure, got, want)
 				}
 			}
 		})
@@ -193,7 +193,7 @@ func TestHealthCertificates(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := &Server{site: site{Certificates: until{at: c.until}}}
 			if got := s.checkCertificate(); len(got) != 1 || got[0].OK != c.ok || c.ok != (got[0].Hint == "") {
-				t.Errorf("%+v", got)
+				t.Errorf("%+v, want ok %v", got, c.ok)
 			}
 		})
 	}

@@ -29,7 +29,7 @@ func TestTLSWarnings(t *testing.T) {
 				t.Fatal(err)
 			}
 			if told := strings.Contains(out.String(), "chmod 700"); told != want && runtime.GOOS != "windows" {
-				t.Errorf("mode %o: %s", mode, out)
+				t.Errorf("mode %o: %s, want %v", mode, out, want)
 			}
 		})
 	}

@@ -179,7 +179,7 @@ func TestLeaving(t *testing.T) {
 		}
 		lend(t, s, other, member, "editor")
 		if _, access, _ := s.Definition(ctx, member, other.ID); access != blueprint.AccessManage {
-			t.Errorf("level %d of an editor", access)
+			t.Errorf("level %d of an editor, want %v", access, blueprint.AccessManage)
 		}
 		check(t, s.DropCollaborator(ctx, member, other.ID, member.UserID))
 		_, _, err = s.Definition(ctx, member, other.ID)

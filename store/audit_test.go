@@ -33,7 +33,7 @@ func TestAuditOfChanges(t *testing.T) {
 		key := must(s.CreateKey(bare, ann.UserID, "K", "S3cret-key"))(t)
 		category := must(s.CreateCategory(bare, ann, team, "Red"))(t)
 		if n := linesOf(t, s); n != 0 {
-			t.Fatalf("%d lines without an actor", n)
+			t.Fatalf("%d lines without an actor, want 0", n)
 		}
 		title, status, off := "new", blueprint.StatusPublished, false
 		variables := []any{map[string]any{"name": "v", "secret": true, "default": "S3cret-value"}}
@@ -116,7 +116,7 @@ func TestAuditOfChanges(t *testing.T) {
 			}
 			if step.want == "" {
 				if after := linesOf(t, s); after != before {
-					t.Errorf("%s changed nothing and has a line: %+v", step.action, entries[0])
+					t.Errorf("%s changed nothing and has a line: %+v, want %v", step.action, entries[0], before)
 				}
 				continue
 			}
@@ -128,7 +128,7 @@ func TestAuditOfChanges(t *testing.T) {
 				t.Errorf("%s (-want +got):\n%s", step.action, diff)
 			}
 			if strings.Contains(string(detail), "S3cret") {
-				t.Errorf("%s tells a secret: %s", step.action, detail)
+				t.Errorf("%s tells a secret: %s, want no \"S3cret\"", step.action, detail)
 			}
 		}
 		before := linesOf(t, s)
@@ -274,7 +274,7 @@ func TestNoteWrongPassword(t *testing.T) {
 	}
 	guesses.Wait()
 	if len(s.audits.failed) > mostFailed {
-		t.Errorf("%d accounts are remembered", len(s.audits.failed))
+		t.Errorf("%d accounts are remembered, want at most %v", len(s.audits.failed), mostFailed)
 	}
 }
 
@@ -299,7 +299,7 @@ func TestPruneAudit(t *testing.T) {
 				return nil
 			}))
 			if _, total, err := s.AuditLog(t.Context(), ann, "", 1, 0); err != nil || total != 1000 {
-				t.Fatalf("%d %v", total, err)
+				t.Fatalf("%d %v, want 1000", total, err)
 			}
 			run(t, s)
 			advance(t, s, time.Second)
@@ -332,7 +332,7 @@ func TestAuditUsesIndex(t *testing.T) {
 				return err
 			}))
 			if text := strings.Join(plan, "\n"); !strings.Contains(text, "COVERING INDEX "+index) || strings.Contains(text, "SCAN a") {
-				t.Error(text)
+				t.Errorf("%v, want %q in it and no \"SCAN a\"", text, "COVERING INDEX "+index)
 			}
 		})
 	}

@@ -120,7 +120,7 @@ func TestAuthorize(t *testing.T) {
 						}
 						check(t, s.Grant(ctx, principal, b.ID, ""))
 						if is := got(); is != allowed {
-							t.Errorf("%s after the grant: %s", name, is)
+							t.Errorf("%s after the grant: %s, want %v", name, is, allowed)
 						}
 						authority.Versions[0].Version = ""
 						if is := s.Authorize(ctx, authority, resources[name]); is == nil {
@@ -165,11 +165,11 @@ func TestGrants(t *testing.T) {
 			t.Errorf("after an edit: %+v, want a version that is not granted, based on 1.0.0", view)
 		}
 		if list := must(s.ListGrants(ctx, stranger))(t); len(list) != 0 {
-			t.Errorf("a stranger's grants: %+v", list)
+			t.Errorf("a stranger's grants: %+v, want none", list)
 		}
 		check(t, s.RevokeGrants(ctx, member, b.ID))
 		if list := must(s.ListGrants(ctx, member))(t); len(list) != 0 {
-			t.Errorf("after taking them back: %+v", list)
+			t.Errorf("after taking them back: %+v, want none", list)
 		}
 	})
 }

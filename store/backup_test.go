@@ -66,24 +66,24 @@ func TestBackup(t *testing.T) {
 	}
 	info := must(os.Stat(path))(t)
 	if info.Size() != report.Size || info.Mode().Perm() != 0o600 {
-		t.Errorf("%d bytes of mode %o", info.Size(), info.Mode().Perm())
+		t.Errorf("%d bytes of mode %o, want %v and %v", info.Size(), info.Mode().Perm(), report.Size, 0o600)
 	}
 	if got := files(t, filepath.Dir(path)); len(got) != 1 {
-		t.Errorf("files %v", got)
+		t.Errorf("files %v, want length 1", got)
 	}
 	users := 0
 	check(t, withDatabase(t.Context(), path, nil, func(q *session) error {
 		return q.row("SELECT count(*) FROM users", nil, &users)
 	}))
 	if users != 1 {
-		t.Errorf("as a database it has %d users", users)
+		t.Errorf("as a database it has %d users, want 1", users)
 	}
 
 	_, err := s.Backup(t.Context(), path, BackupOptions{})
 	wantRefused(t, err, "exists already")
 	again := must(s.Backup(t.Context(), path, BackupOptions{Force: true}))(t)
 	if again.Digest == report.Digest { // the program's version differs
-		t.Error("the file was not replaced")
+		t.Errorf("the file was not replaced: %v, want Digest other than %v", again.Digest, report.Digest)
 	}
 	for _, name := range []string{s.options.Path, s.options.Path + "-wal", s.options.Path + ".lock"} {
 		_, err := s.Backup(t.Context(), name, BackupOptions{Force: true})
@@ -93,10 +93,10 @@ func TestBackup(t *testing.T) {
 	cancel()
 	_, err = s.Backup(ended, path+"2", BackupOptions{})
 	if !errors.Is(err, context.Canceled) {
-		t.Errorf("a backup that was called off gives %v", err)
+		t.Errorf("a backup that was called off gives %v, want %v", err, context.Canceled)
 	}
 	if got := files(t, filepath.Dir(path)); len(got) != 1 {
-		t.Errorf("files %v", got)
+		t.Errorf("files %v, want length 1", got)
 	}
 }
 
@@ -109,7 +109,7 @@ func TestBackupPartial(t *testing.T) {
 	check(t, os.WriteFile(path+".partial-journal", []byte("this too"), 0o600))
 	must(s.Backup(t.Context(), path, BackupOptions{}))(t)
 	if got := files(t, filepath.Dir(path)); len(got) != 1 {
-		t.Errorf("files %v", got)
+		t.Errorf("files %v, want length 1", got)
 	}
 	check(t, os.Link(path, path+".partial")) // killed between giving the name and taking the other away
 	check(t, os.Link(path, path+".kept"))
@@ -175,7 +175,7 @@ func TestBackupUnderLoad(t *testing.T) {
 					return err
 				}
 				if count != last || last < before[w] {
-					t.Errorf("backup %d: writer %d has %d runs up to %d; %d were acknowledged before", i, w, count, last, before[w])
+					t.Errorf("backup %d: writer %d has %d runs up to %d; %d were acknowledged before, want %v and at least %v", i, w, count, last, before[w], last, before[w])
 				}
 				total += count
 			}
@@ -227,7 +227,7 @@ func TestBackupKeepsSecrets(t *testing.T) {
 	}
 	copied := open(t, restored(t, s, report.Path))
 	if got := must(copied.GetBlueprint(t.Context(), ann, b.ID))(t); !strings.Contains(fmt.Sprint(got.EnvironmentVariables), canary) {
-		t.Errorf("restored variables %+v", got.EnvironmentVariables)
+		t.Errorf("restored variables %+v, want %q in it", got.EnvironmentVariables, canary)
 	}
 }
 
@@ -276,7 +276,7 @@ func TestOthersFilesAreKept(t *testing.T) {
 	wantRefused(t, err, "cannot be written")
 	for name := range files(t, folder) {
 		if after := must(os.ReadFile(path(name)))(t); !bytes.Equal(after, before[name]) {
-			t.Errorf("%s was changed, or made", name)
+			t.Errorf("%s was changed, or made; want %v", name, before[name])
 		}
 	}
 	put("old", string(good))
@@ -313,15 +313,15 @@ func TestDamagedRuns(t *testing.T) {
 	_, err := s.Backup(t.Context(), path, BackupOptions{})
 	wantRefused(t, err, ids[0])
 	if got := files(t, filepath.Dir(path)); len(got) != 0 {
-		t.Errorf("it left %v", got)
+		t.Errorf("it left %v, want none", got)
 	}
 	report := must(s.Backup(t.Context(), path, BackupOptions{AllowDamaged: true}))(t)
 	if report.Damaged == nil || report.Damaged.Count != 12 || len(report.Damaged.IDs) != 10 {
-		t.Errorf("reported %+v", report.Damaged)
+		t.Errorf("reported %+v, want not nil, Count 12 and length 10", report.Damaged)
 	}
 	options.Path = filepath.Join(t.TempDir(), "r.db")
 	again := must(Restore(t.Context(), path, options, RestoreOptions{}))(t)
 	if again.Damaged == nil || again.Damaged.Count != 12 {
-		t.Errorf("restored %+v", again.Damaged)
+		t.Errorf("restored %+v, want not nil and Count 12", again.Damaged)
 	}
 }

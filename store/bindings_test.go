@@ -37,15 +37,15 @@ func TestBinding(t *testing.T) {
 		hook := must(s.CreateTrigger(ctx, member, b.ID, blueprint.TriggerWebhook, map[string]any{"secret": "hidden"}))(t)
 		first := must(s.Binding(ctx, hook.ID))(t)
 		if !cmp.Equal(first.Trigger, hook) || first.Principal != member || !first.CanManage || first.Definition.Version != "1.0.0" {
-			t.Errorf("binding %+v", first)
+			t.Errorf("binding %+v, want %v, Principal %v, CanManage and Version 1.0.0", first, hook, member)
 		}
 		if again := must(s.Binding(ctx, hook.ID))(t); again != first {
-			t.Error("the binding was read again though nothing had changed")
+			t.Errorf("the binding was read again though nothing had changed: %v, want %v", again, first)
 		}
 		title, on, off := "U", true, false
 		must(s.UpdateBlueprint(ctx, people["creator"], b.ID, blueprint.BlueprintPatch{Title: &title}))(t)
 		if got := must(s.Binding(ctx, hook.ID))(t); got.Definition.Version != "1.0.1" || got.Definition.Title != "U" {
-			t.Errorf("after an update: %+v", got.Definition)
+			t.Errorf("after an update: %+v, want Version 1.0.1 and Title U", got.Definition)
 		}
 		must(s.UpdateTrigger(ctx, member, hook.ID, nil, &off))(t)
 		if got := must(s.Binding(ctx, hook.ID))(t); got.Trigger.IsActive {
@@ -100,7 +100,7 @@ func TestSchedules(t *testing.T) {
 		advance(t, s, time.Hour)
 		must(s.UpdateTrigger(ctx, ann, trigger.ID, nil, &off))(t)
 		if got := cursors(t, s); len(got) != 0 {
-			t.Errorf("inactive: %v", got)
+			t.Errorf("inactive: %v, want none", got)
 		}
 		advance(t, s, time.Hour)
 		must(s.UpdateTrigger(ctx, ann, trigger.ID, nil, &on))(t)
@@ -207,7 +207,7 @@ func TestSchedulesAfter(t *testing.T) {
 		page, _, err := s.SchedulesAfter(ctx, 0, 2)
 		check(t, err)
 		if page[1].Cursor != at+1 || page[1].Trigger.BlueprintID != b.ID || !page[1].Trigger.IsActive {
-			t.Errorf("%+v", page[1])
+			t.Errorf("%+v, want Cursor %v, BlueprintID %v and IsActive", page[1], at+1, b.ID)
 		}
 	})
 }
@@ -246,7 +246,7 @@ func TestSchedulesUnread(t *testing.T) {
 		}
 		page, _, err := s.SchedulesAfter(ctx, 0, 9)
 		if err != nil || len(page) != 3 || page[0].Trigger.Config != nil {
-			t.Errorf("%v %+v", err, page)
+			t.Errorf("%v %+v, want length 3 and Config nil", err, page)
 		}
 	})
 }

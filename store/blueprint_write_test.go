@@ -31,7 +31,7 @@ func TestCreateBlueprint(t *testing.T) {
 		}
 		empty := must(s.CreateBlueprint(ctx, ann, blueprint.NewBlueprint{Title: "T"}))(t)
 		if empty.BlueprintMap != nil || empty.EnvironmentVariables == nil || empty.Tags == nil || empty.Status != blueprint.StatusDraft {
-			t.Errorf("made %+v", empty)
+			t.Errorf("made %+v, want BlueprintMap nil, EnvironmentVariables not nil, Tags not nil and Status %v", empty, blueprint.StatusDraft)
 		}
 		details := must(s.GetBlueprint(ctx, ann, made.ID))(t)
 		label := []blueprint.Label{{ID: workspace, Name: "ann", Slug: "ann"}}
@@ -58,7 +58,7 @@ func TestPlanLimit(t *testing.T) {
 	_, err := s.CreateBlueprint(ctx, ann, blueprint.NewBlueprint{Title: "3"})
 	wantCode(t, err, blueprint.CodeBadRequest)
 	if !strings.Contains(err.Error(), "blueprint limit of the plan exceeded (2 of 2)") {
-		t.Error(err)
+		t.Errorf("%v, want \"blueprint limit of the plan exceeded (2 of 2)\" in it", err)
 	}
 	create(t, s, bob, "another user's")
 	must(s.DeleteBlueprint(ctx, ann, first.ID))(t)
@@ -76,7 +76,7 @@ func TestSources(t *testing.T) {
 		}
 		made := must(s.CreateBlueprint(ctx, ann, blueprint.NewBlueprint{Title: "T", Map: oneNode("set"), Source: "sync:a:x.yaml"}))(t)
 		if made.Source != "sync:a:x.yaml" || made.SyncedVersion != "1.0.0" {
-			t.Errorf("made %+v", made)
+			t.Errorf("made %+v, want Source sync:a:x.yaml and SyncedVersion 1.0.0", made)
 		}
 		_, err := s.CreateBlueprint(ctx, ann, blueprint.NewBlueprint{Title: "T2", Source: "sync:a:x.yaml"})
 		wantCode(t, err, blueprint.CodeConflict)
@@ -107,23 +107,23 @@ func TestSources(t *testing.T) {
 			wantCode(t, err, blueprint.CodeConflict)
 		}
 		if got := kept(ann, other.ID); got != [3]string{"1.0.0", "", ""} {
-			t.Errorf("after a refusal: %v", got)
+			t.Errorf("after a refusal: %v, want %v", got, [3]string{"1.0.0", "", ""})
 		}
 		list, total := listedBySource(t, s, ann, "sync:a:")
 		if total != 1 || len(list) != 1 || list[0].ID != made.ID {
-			t.Errorf("listed %d of %d", len(list), total)
+			t.Errorf("listed %d of %d, want 1, 1 and ID %v", len(list), total, made.ID)
 		}
 		if _, total := listedBySource(t, s, ann, "sync:%"); total != 0 {
-			t.Errorf("a pattern is none: %d", total)
+			t.Errorf("a pattern is none: %d, want 0", total)
 		}
 
 		public := "public"
 		must(s.UpdateBlueprint(ctx, ann, made.ID, blueprint.BlueprintPatch{Visibility: &public}))(t)
 		if got := kept(bob, made.ID); got[1] != "" || got[2] != "" {
-			t.Errorf("a stranger sees %v", got)
+			t.Errorf("a stranger sees %v, want nothing and nothing", got)
 		}
 		if _, total, err := s.ListBlueprints(ctx, bob, blueprint.BlueprintFilter{Scope: blueprint.ScopePublic, Source: "sync:", Page: 1, Limit: 1}); err != nil || total != 0 {
-			t.Errorf("a stranger finds %d by their source, %v", total, err)
+			t.Errorf("a stranger finds %d by their source, %v; want 0", total, err)
 		}
 		_, err = s.UpdateBlueprint(ctx, bob, made.ID, blueprint.BlueprintPatch{Source: text("sync:b:z.yaml")})
 		wantCode(t, err, blueprint.CodeForbidden)
@@ -190,7 +190,7 @@ func TestEdits(t *testing.T) {
 		again := must(s.UpdateBlueprint(ctx, ann, b.ID, blueprint.BlueprintPatch{Source: &source}))(t)
 		want()
 		if again.Version != updated.Version || again.SyncedVersion != updated.Version {
-			t.Errorf("version %s, %s synced", again.Version, again.SyncedVersion)
+			t.Errorf("version %s, %s synced; want %v and %v", again.Version, again.SyncedVersion, updated.Version, updated.Version)
 		}
 	})
 }
@@ -207,7 +207,7 @@ func TestBudgetOfBlueprint(t *testing.T) {
 		changed := must(s.UpdateBlueprint(ctx, ann, made.ID, blueprint.BlueprintPatch{Budget: &blueprint.Budget{Calls: &calls, OnBreach: blueprint.BreachPauses}}))(t)
 		same := must(s.UpdateBlueprint(ctx, ann, made.ID, blueprint.BlueprintPatch{Budget: &blueprint.Budget{Calls: &calls, OnBreach: blueprint.BreachPauses}}))(t)
 		if changed.Version != "1.0.1" || same.Version != "1.0.1" {
-			t.Errorf("versions %s and %s", changed.Version, same.Version)
+			t.Errorf("versions %s and %s, want 1.0.1 and 1.0.1", changed.Version, same.Version)
 		}
 		now, _, err := s.Definition(ctx, ann, made.ID)
 		check(t, err)
@@ -216,10 +216,10 @@ func TestBudgetOfBlueprint(t *testing.T) {
 		}
 		first := must(s.DefinitionVersion(ctx, made.ID, "1.0.0"))(t)
 		if first.Budget == nil || *first.Budget.Tokens != 1000 {
-			t.Errorf("the first version has %+v", first.Budget)
+			t.Errorf("the first version has %+v, want not nil and Tokens 1000", first.Budget)
 		}
 		if got := must(s.UpdateBlueprint(ctx, ann, made.ID, blueprint.BlueprintPatch{Budget: &blueprint.Budget{}}))(t); got.Budget != nil {
-			t.Errorf("left with %+v", got.Budget)
+			t.Errorf("left with %+v, want nil", got.Budget)
 		}
 	})
 }

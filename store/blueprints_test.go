@@ -94,7 +94,7 @@ func TestPagesOfOneInstant(t *testing.T) {
 		}
 	}
 	if len(seen) != 10 {
-		t.Errorf("saw %d of 10", len(seen))
+		t.Errorf("saw %d of 10, want 10", len(seen))
 	}
 }
 
@@ -109,18 +109,18 @@ func TestSecretsAreSeenByManagersOnly(t *testing.T) {
 		must(s.UpdateBlueprint(ctx, ann, made.ID, blueprint.BlueprintPatch{Visibility: &public}))(t)
 		secret := func(list []any) any { return list[1].(map[string]any)["default"] }
 		if got := must(s.GetBlueprint(ctx, ann, made.ID))(t); secret(got.EnvironmentVariables) != "hidden" {
-			t.Errorf("ann sees %v", got.EnvironmentVariables)
+			t.Errorf("ann sees %v, want hidden", got.EnvironmentVariables)
 		}
 		if got := must(s.GetBlueprint(ctx, bob, made.ID))(t); secret(got.EnvironmentVariables) != nil {
-			t.Errorf("bob sees %v", got.EnvironmentVariables)
+			t.Errorf("bob sees %v, want nil", got.EnvironmentVariables)
 		}
 		list, _, err := s.ListBlueprints(ctx, bob, blueprint.BlueprintFilter{Scope: blueprint.ScopePublic, Page: 1, Limit: 1})
 		if err != nil || secret(list[0].EnvironmentVariables) != nil {
-			t.Errorf("bob lists %v, %v", list, err)
+			t.Errorf("bob lists %v, %v; want nil", list, err)
 		}
 		definition, access, err := s.Definition(ctx, bob, made.ID)
 		if err != nil || access != blueprint.AccessView || definition.Variables[1].Default != "hidden" {
-			t.Errorf("definition %+v, %d, %v", definition, access, err)
+			t.Errorf("definition %+v, %d, %v; want %v and Default hidden", definition, access, err, blueprint.AccessView)
 		}
 	})
 }

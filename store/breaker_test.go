@@ -116,7 +116,7 @@ func TestBreaker(t *testing.T) {
 				}
 				if !c.trips {
 					if len(said) > 0 {
-						t.Errorf("the ledger has %+v", said)
+						t.Errorf("the ledger has %+v, want none", said)
 					}
 					return
 				}
@@ -127,7 +127,7 @@ func TestBreaker(t *testing.T) {
 					t.Errorf("the reason is %q, want at most 300 bytes with %q and isActive", reason, paused)
 				}
 				if !strings.Contains(paused, "20 runs in a row failed, the last of them exec_") || !strings.Contains(log.String(), "hint=") {
-					t.Errorf("paused %q, log %s", paused, log.String())
+					t.Errorf("paused %q, log %s; want \"20 runs in a row failed, the last of them exec_\" in it and \"hint=\" in it", paused, log.String())
 				}
 				on, off := true, false
 				must(s.UpdateTrigger(ctx, ann, trigger.ID, nil, &off))(t)
@@ -137,7 +137,7 @@ func TestBreaker(t *testing.T) {
 				must(s.UpdateTrigger(ctx, ann, trigger.ID, nil, &on))(t)
 				failures, paused, err = breakerOf(s, trigger.ID)
 				if binding = must(s.Binding(ctx, trigger.ID))(t); failures != 0 || paused != "" || err != nil || !binding.Trigger.IsActive {
-					t.Errorf("switched on again: %d failures, paused %q, %v", failures, paused, err)
+					t.Errorf("switched on again: %d failures, paused %q, %v; want 0, nothing and IsActive", failures, paused, err)
 				}
 				for range 19 {
 					ends(t, s, b, trigger, hook, failed, false, split)
@@ -173,7 +173,7 @@ func TestBreakerRemembers(t *testing.T) {
 	f.Decision, f.ExecutionID, c.Row.TriggerID, c.Row.FiringID, c.Firing = blueprint.DecisionStarted, &c.Row.ID, trigger.ID, f.ID, &f
 	s.writer.beforeCommit = func() error { return errors.New("the commit failed") }
 	if err := s.Commit(ctx, c); err == nil {
-		t.Error("the commit did not fail")
+		t.Error("the commit did not fail, want an error")
 	}
 	s.writer.beforeCommit = nil
 	expect(s, 3)
@@ -225,7 +225,7 @@ func TestBreakerLetsIn(t *testing.T) {
 				n, paused, err := breakerOf(s, trigger.ID)
 				binding := must(s.Binding(ctx, trigger.ID))(t)
 				if n != failures || binding.Trigger.IsActive != active || (paused == "") != active || err != nil {
-					t.Errorf("%s: %d failures, active %v, paused %q, %v", what, n, binding.Trigger.IsActive, paused, err)
+					t.Errorf("%s: %d failures, active %v, paused %q, %v; want %v, %v and %v", what, n, binding.Trigger.IsActive, paused, err, failures, active, active)
 				}
 				return binding
 			}
@@ -253,7 +253,7 @@ func TestBreakerLetsIn(t *testing.T) {
 			binding := expect("twenty", 20, false)
 			rows, _, _ := s.Firings(ctx, ann, trigger.ID, 1, 0)
 			if len(rows) != 1 || !strings.Contains(rows[0].Reason, "isActive") || len(rows[0].Reason) > 300 || strings.Contains(rows[0].Reason, "15 minutes") != c.open {
-				t.Errorf("%d bytes, rows %+v", len(rows[0].Reason), rows)
+				t.Errorf("%d bytes, rows %+v; want length 1, \"isActive\" in it, at most 300 and %v", len(rows[0].Reason), rows, c.open)
 			}
 			if !c.open {
 				if binding.RetryAt != 0 {
@@ -284,7 +284,7 @@ func TestBreakerLetsIn(t *testing.T) {
 			must(s.UpdateTrigger(ctx, ann, trigger.ID, nil, &off))(t)
 			letIn(false) // a user switched it off
 			if binding = expect("switched off", 20, false); binding.RetryAt != 0 || strings.Contains(binding.Tripped.String(), "15 minutes") {
-				t.Errorf("switched off by hand: %+v", binding)
+				t.Errorf("switched off by hand: %+v, want RetryAt 0 and no \"15 minutes\"", binding)
 			}
 		})
 	}
@@ -393,7 +393,7 @@ func TestPausedTriggers(t *testing.T) {
 
 	events := must(s.Events(ctx, 0, 10))(t)
 	if len(events) != 1 {
-		t.Fatalf("%+v", events)
+		t.Fatalf("%+v, want length 1", events)
 	}
 	data, _ := events[0].Data.(map[string]any)
 	reason, _ := data["reason"].(string)

@@ -24,7 +24,7 @@ func TestCategories(t *testing.T) {
 		return err
 	}))
 	if got := must(s.GetBlueprint(ctx, ann, b.ID))(t).Categories; !cmp.Equal(got, []blueprint.Label{{ID: id, Name: "Ops", Slug: "ops"}}) {
-		t.Errorf("categories %+v", got)
+		t.Errorf("categories %+v, want %v", got, []blueprint.Label{{ID: id, Name: "Ops", Slug: "ops"}})
 	}
 }
 
@@ -36,17 +36,17 @@ func TestCategoriesOfTeam(t *testing.T) {
 		red := must(s.CreateCategory(ctx, member, team, "Red & Hot"))(t)
 		own := must(s.CreateCategory(ctx, member, "", "Own"))(t)
 		if red.Slug != "red-hot" || red.OrganizationID != team || own.OrganizationID == team {
-			t.Errorf("%+v %+v", red, own)
+			t.Errorf("%+v %+v, want Slug red-hot, OrganizationID %v and OrganizationID other than %v", red, own, team, team)
 		}
 		b := must(s.CreateBlueprint(ctx, member, blueprint.NewBlueprint{Title: "T", OrganizationID: team}))(t)
 		list := must(s.SetCategories(ctx, member, b.ID, []string{red.ID}))(t)
 		if len(list) != 1 || list[0] != red {
-			t.Errorf("%+v", list)
+			t.Errorf("%+v, want length 1 and %v", list, red)
 		}
 		_, err := s.SetCategories(ctx, member, b.ID, []string{red.ID, own.ID})
 		wantCode(t, err, blueprint.CodeBadRequest)
 		if !strings.Contains(err.Error(), "categoryIds[1]") {
-			t.Error(err)
+			t.Errorf("%v, want \"categoryIds[1]\" in it", err)
 		}
 		_, err = s.CreateCategory(ctx, member, team, "red hot")
 		wantCode(t, err, blueprint.CodeConflict)
@@ -56,7 +56,7 @@ func TestCategoriesOfTeam(t *testing.T) {
 		wantCode(t, s.DeleteCategory(ctx, stranger, "unknown"), blueprint.CodeNotFound)
 		check(t, s.DeleteCategory(ctx, member, red.ID))
 		if d := must(s.GetBlueprint(ctx, member, b.ID))(t); len(d.Categories) != 0 {
-			t.Errorf("%+v", d.Categories)
+			t.Errorf("%+v, want none", d.Categories)
 		}
 	})
 }

@@ -113,7 +113,7 @@ func sealedWorld(t *testing.T) (options Options, look func(s *Store) map[string]
 			entries[unsealed(entry, secret.JournalPlace(going.Row.ID))]++
 		}
 		if want := 2*resealedAtOnce + 1; len(entries) != 1 || entries["canary of a journal"] != want {
-			t.Errorf("the journal has %v", entries)
+			t.Errorf("the journal has %v, want length 1 and canary of a journal %v", entries, want)
 		}
 		return got
 	}
@@ -137,7 +137,7 @@ func TestChangeKey(t *testing.T) {
 	var stages []string
 	report := must(s.ChangeKey(ctx, next.Sealer, ChangeKeyOptions{Progress: func(stage string, done, total int64) {
 		if done > total {
-			t.Errorf("%s: %d of %d", stage, done, total)
+			t.Errorf("%s: %d of %d, want at most %v", stage, done, total, total)
 		}
 		stages = append(stages, stage)
 	}}))(t)
@@ -180,7 +180,7 @@ func sealedValues(t *testing.T, options Options) (values [][]byte) {
 				return err
 			}
 			if len(values) == known {
-				t.Errorf("nothing is encrypted in %s.%s", c.table, c.column)
+				t.Errorf("nothing is encrypted in %s.%s, want something", c.table, c.column)
 			}
 		}
 		return nil
@@ -202,14 +202,14 @@ func TestChangeKeyRefuses(t *testing.T) {
 	_, err := OpenToChangeKey(ctx, options)
 	wantCode(t, err, blueprint.CodeConflict)
 	if !strings.Contains(err.Error(), "another server has the database open") {
-		t.Error(err)
+		t.Errorf("%v, want \"another server has the database open\" in it", err)
 	}
 	check(t, server.Close())
 	tool := options
 	tool.Server = false
 	s := must(Open(ctx, tool))(t)
 	if _, err := s.ChangeKey(ctx, next, ChangeKeyOptions{}); err == nil {
-		t.Error("a tool may change the key")
+		t.Error("a tool may change the key, want an error")
 	}
 	check(t, s.Close())
 	// A commit that fails, and one that is called off, change nothing.
@@ -253,7 +253,7 @@ func TestChangeKeyBesideTool(t *testing.T) {
 	_, err := tool.CreateUser(ctx, "bob@example.com", "bob")
 	wantCode(t, err, blueprint.CodeConflict)
 	if err == nil || !strings.Contains(err.Error(), "master key was changed") {
-		t.Error(err)
+		t.Errorf("%v, want an error and \"master key was changed\" in it", err)
 	}
 }
 
@@ -271,7 +271,7 @@ func TestChangeKeyOfDamaged(t *testing.T) {
 	s = must(OpenToChangeKey(ctx, options))(t)
 	report := must(s.ChangeKey(ctx, sealer(t, 2), ChangeKeyOptions{AllowDamaged: true}))(t)
 	if report.Damaged != 1 || len(report.DamagedPlaces) != 1 || !strings.HasPrefix(report.DamagedPlaces[0], "executions/exec_") {
-		t.Errorf("report %+v", report)
+		t.Errorf("report %+v, want Damaged 1, length 1 and \"executions/exec_\" at the start", report)
 	}
 	check(t, s.Close())
 	options.Sealer = sealer(t, 2)

@@ -35,7 +35,7 @@ func TestTwoServers(t *testing.T) {
 	check(t, os.Symlink(options.Path, link.Path))
 	wantRefusal(t, link, "another server has the database open")
 	if tool := beside(t, first); tool.epoch != 0 {
-		t.Errorf("a tool has epoch %d", tool.epoch)
+		t.Errorf("a tool has epoch %d, want 0", tool.epoch)
 	}
 	check(t, first.Close())
 	second := open(t, options)
@@ -58,11 +58,11 @@ func TestFencing(t *testing.T) {
 	foreignDatabase(t, options.Path, "UPDATE meta SET epoch = epoch + 1") // as a second server does
 	wantCode(t, first.write(context.Background(), note("b")), blueprint.CodeUnavailable)
 	if err := <-ended; !errors.Is(err, errFenced) {
-		t.Errorf("Run returned %v", err)
+		t.Errorf("Run returned %v, want %v", err, errFenced)
 	}
 	first.writer.failure, first.writer.closed = nil, false
 	if got := strings.Join(list(), " "); got != "a" {
-		t.Errorf("stored %q", got)
+		t.Errorf("stored %q, want a", got)
 	}
 }
 
@@ -102,7 +102,7 @@ func TestToolBesideServer(t *testing.T) {
 	title := "changed"
 	must(tool.UpdateBlueprint(ctx, creator, b.ID, blueprint.BlueprintPatch{Title: &title}))(t)
 	if got := must(server.Binding(ctx, hook.ID))(t); got.Definition.Title != title {
-		t.Errorf("the server has %q", got.Definition.Title)
+		t.Errorf("the server has %q, want %v", got.Definition.Title, title)
 	}
 	must(tool.DeleteBlueprint(ctx, creator, b.ID))(t)
 	_, err = server.Binding(ctx, hook.ID)
@@ -196,7 +196,7 @@ func TestCreatedAtOnce(t *testing.T) {
 	}
 	group.Wait()
 	if users := must(open(t, options).Users(context.Background()))(t); len(users) != 6 {
-		t.Errorf("%d users", len(users))
+		t.Errorf("%d users, want 6", len(users))
 	}
 }
 
@@ -225,11 +225,11 @@ func TestGate(t *testing.T) {
 	proceed <- 2
 	group.Wait()
 	if values[0] != 1 {
-		t.Errorf("the first got %d", values[0])
+		t.Errorf("the first got %d, want 1", values[0])
 	}
 	for _, value := range values[1:] {
 		if value != 2 {
-			t.Errorf("a later one got %d", value)
+			t.Errorf("a later one got %d, want 2", value)
 		}
 	}
 }
@@ -269,7 +269,7 @@ func TestADatabaseStaysWhatItIs(t *testing.T) {
 			must(Open(context.Background(), options))(t).Close()
 			tool := must(Open(context.Background(), options.as(false, false, false)))(t)
 			if tool.IsSandbox() != test.first.sandbox {
-				t.Errorf("%+v: a tool takes it for a sandbox's: %v", test, tool.IsSandbox())
+				t.Errorf("%+v: a tool takes it for a sandbox's: %v, want %v", test, tool.IsSandbox(), test.first.sandbox)
 			}
 			tool.Close()
 		})
@@ -306,7 +306,7 @@ func TestIsServed(t *testing.T) {
 	}
 	expect(false)
 	if _, err := os.Stat(path + ".lock"); err == nil {
-		t.Error("it made a file")
+		t.Error("it made a file, want an error")
 	}
 	lock := must(dbfile.AcquireLock(path + ".lock"))(t)
 	expect(true)

@@ -37,7 +37,7 @@ func TestConnections(t *testing.T) {
 		advance(t, s, time.Second)
 		shared := connection(t, s, ann, team)
 		if shared.OrganizationID == nil || *shared.OrganizationID != team {
-			t.Errorf("made %+v", shared)
+			t.Errorf("made %+v, want OrganizationID not nil and OrganizationID %v", shared, team)
 		}
 		if got := must(s.Connection(ctx, ann, own.ID))(t); !cmp.Equal(got, want) {
 			t.Error(cmp.Diff(want, got))
@@ -58,7 +58,7 @@ func TestConnections(t *testing.T) {
 			})
 		}
 		if list := must(s.Connections(ctx, ann, team))(t); !cmp.Equal(list, []blueprint.Connection{shared}) {
-			t.Errorf("of the team: %+v", list)
+			t.Errorf("of the team: %+v, want %v", list, []blueprint.Connection{shared})
 		}
 		for _, organization := range []string{team, "unknown"} {
 			_, err := s.Connections(ctx, people["stranger"], organization)
@@ -69,7 +69,7 @@ func TestConnections(t *testing.T) {
 		_, err := s.CreateConnection(ctx, ann, blueprint.NewConnection{Name: "C", Type: "slack", Config: map[string]any{"botToken": nil}})
 		wantCode(t, err, blueprint.CodeBadRequest)
 		if !strings.Contains(err.Error(), "config.botToken: required") {
-			t.Error(err)
+			t.Errorf("%v, want \"config.botToken: required\" in it", err)
 		}
 	})
 }
@@ -138,13 +138,13 @@ func TestUpdateConnection(t *testing.T) {
 		name := "D"
 		got := must(s.UpdateConnection(ctx, ann, c.ID, &name, map[string]any{"botToken": nil}))(t)
 		if got.Name != "D" || got.UpdatedAt == got.CreatedAt || got.Config["botToken"] != nil {
-			t.Errorf("updated %+v", got)
+			t.Errorf("updated %+v, want Name D, UpdatedAt other than %v and botToken nil", got, got.CreatedAt)
 		}
 		elsewhere := map[string]any{"baseUrl": "https://evil.example"}
 		_, err := s.UpdateConnection(ctx, ann, c.ID, nil, elsewhere)
 		wantCode(t, err, blueprint.CodeBadRequest)
 		if !strings.Contains(fmt.Sprint(err), "config.botToken: must be given again") || strings.Contains(fmt.Sprint(err), "canary") {
-			t.Error(err)
+			t.Errorf("%v, want \"config.botToken: must be given again\" in it and no \"canary\"", err)
 		}
 		if used := must(s.ConnectionForUse(ctx, blueprint.Authority{PrincipalID: ann.UserID}, c.ID))(t); !cmp.Equal(used.Config, slackConfig()) {
 			t.Errorf("the refused update left %v", used.Config)
@@ -155,10 +155,10 @@ func TestUpdateConnection(t *testing.T) {
 		elsewhere["botToken"] = "mine"
 		must(s.UpdateConnection(ctx, ann, c.ID, nil, elsewhere))(t)
 		if token := must(s.Token(ctx, c.ID, ann.UserID))(t); token != nil {
-			t.Errorf("the token %q went along to another host", token)
+			t.Errorf("the token %q went along to another host, want nil", token)
 		}
 		if waiting := must(s.WaitingSignIns(ctx, c.ID, ann.UserID))(t); len(waiting) > 0 {
-			t.Error("the sign-in went along to another host")
+			t.Errorf("the sign-in went along to another host: %v, want none", waiting)
 		}
 	})
 }
@@ -193,7 +193,7 @@ func TestConnectionSecretsAreSealed(t *testing.T) {
 	check(t, s.BeginSignIn(ctx, i))
 	for _, suffix := range []string{"", "-wal"} {
 		if data := must(os.ReadFile(options.Path + suffix))(t); strings.Contains(string(data), "canary") {
-			t.Errorf("a secret is readable in %s", suffix)
+			t.Errorf("a secret is readable in %s, want no \"canary\"", suffix)
 		}
 	}
 }
@@ -287,7 +287,7 @@ func TestSealedForItsOwner(t *testing.T) {
 			want := map[string]bool{"config": name == "tokens" || signIn, "token": name != "tokens", "sign-in": !signIn}
 			for _, what := range opened {
 				if !want[what] {
-					t.Errorf("the %s opens", what)
+					t.Errorf("the %s opens, want %v", what, want)
 				}
 			}
 		})

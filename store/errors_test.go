@@ -36,16 +36,16 @@ func TestBrokenHints(t *testing.T) {
 		t.Run(test.message, func(t *testing.T) {
 			var told *blueprint.Error
 			if !errors.As(broken(test.err), &told) || told.Code != blueprint.CodeUnavailable || !strings.Contains(told.Message, test.message) {
-				t.Errorf("%v: told %+v", test.err, told)
+				t.Errorf("%v: told %+v, want Code %v and %q in it", test.err, told, blueprint.CodeUnavailable, test.message)
 				return
 			}
 			for _, part := range test.hints {
 				if !strings.Contains(told.Hint, part) {
-					t.Errorf("%v: the hint is %q", test.err, told.Hint)
+					t.Errorf("%v: the hint is %q, want %q in it", test.err, told.Hint, part)
 				}
 			}
 			if strings.Contains(told.Message+told.Hint, "  ") {
-				t.Errorf("%v: %q %q", test.err, told.Message, told.Hint)
+				t.Errorf("%v: %q %q, want no \"  \"", test.err, told.Message, told.Hint)
 			}
 		})
 	}
@@ -76,10 +76,10 @@ func TestBackupOfADamagedDatabase(t *testing.T) {
 		_, err := s.Backup(t.Context(), target, BackupOptions{})
 		wantRefused(t, err, "the database is damaged")
 		if hint := hintOf(err, ""); !strings.Contains(hint, "doctor --full") || !strings.Contains(hint, "blueprintd restore") {
-			t.Errorf("page %d: the hint is %q", root, hint)
+			t.Errorf("page %d: the hint is %q, want \"doctor --full\" in it and \"blueprintd restore\" in it", root, hint)
 		}
 		if got := files(t, filepath.Dir(target)); len(got) != 0 {
-			t.Errorf("files %v", got)
+			t.Errorf("files %v, want none", got)
 		}
 	}
 }
@@ -108,7 +108,7 @@ func TestFullAtStart(t *testing.T) {
 		t.Run(fmt.Sprintf("%#v", test.err), func(t *testing.T) {
 			err := unopened(test.options.fullAtStart(test.err))
 			if got := strings.Contains(messageOf(err), "disk of the database is full"); got != test.full || got && !strings.Contains(hintOf(err, ""), "start again") {
-				t.Errorf("%v: %v, hint %q", test.err, err, hintOf(err, ""))
+				t.Errorf("%v: %v, hint %q; want full %v", test.err, err, hintOf(err, ""), test.full)
 			}
 		})
 	}

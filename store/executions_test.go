@@ -34,7 +34,7 @@ func TestCommit(t *testing.T) {
 			t.Error(cmp.Diff(want, got))
 		}
 		if list := must(s.Unfinished(ctx))(t); !cmp.Equal(list, []blueprint.ExecutionRow{r}) {
-			t.Errorf("unfinished %+v", list)
+			t.Errorf("unfinished %+v, want %v", list, []blueprint.ExecutionRow{r})
 		}
 
 		r.Status, r.EndTime = blueprint.StatusFailed, r.UpdatedAt
@@ -44,7 +44,7 @@ func TestCommit(t *testing.T) {
 			t.Error(cmp.Diff(want, got))
 		}
 		if list := must(s.Unfinished(ctx))(t); len(list) != 0 {
-			t.Errorf("unfinished %+v", list)
+			t.Errorf("unfinished %+v, want none", list)
 		}
 		for _, status := range []blueprint.Status{blueprint.StatusRunning, blueprint.StatusCompleted, blueprint.StatusFailed} {
 			again := r
@@ -63,7 +63,7 @@ func TestCommit(t *testing.T) {
 		once := finished(s, b, ann, []byte{})
 		check(t, s.Commit(ctx, once))
 		if got := must(s.Load(ctx, once.Row.ID))(t); len(got.Record) != 0 || !cmp.Equal(got.Row, once.Row) {
-			t.Errorf("stored %+v", got)
+			t.Errorf("stored %+v, want none and %v", got, once.Row)
 		}
 	})
 }
@@ -117,10 +117,10 @@ func TestDuplicateFiring(t *testing.T) {
 			second, err := fire(trigger, key, time.Hour)
 			var duplicate *blueprint.DuplicateFiringError
 			if !errors.As(err, &duplicate) || duplicate.ExecutionID != first.Row.ID || duplicate.FiringID != first.Firing.ID {
-				t.Errorf("the same key again: %v", err)
+				t.Errorf("the same key again: %v, want ExecutionID %v and FiringID %v", err, first.Row.ID, first.Firing.ID)
 			}
 			if _, err := s.Load(ctx, second.Row.ID); blueprint.CodeOf(err) != blueprint.CodeNotFound {
-				t.Errorf("the second run: %v", err)
+				t.Errorf("the second run: %v, want %v", err, blueprint.CodeNotFound)
 			}
 			started := must(s.StartedFiring(ctx, trigger.ID, key))(t)
 			if !cmp.Equal(started, first.Firing) {
@@ -160,7 +160,7 @@ func TestStaleRun(t *testing.T) {
 		_, generation, err := s.RecentBinding(ctx, trigger.ID)
 		check(t, err)
 		if generation == 0 {
-			t.Fatal("nothing is known")
+			t.Fatalf("nothing is known: %v, want other than 0", generation)
 		}
 		return generation
 	}
@@ -179,7 +179,7 @@ func TestStaleRun(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 		}
 		if _, err := s.Load(ctx, commit.Row.ID); blueprint.CodeOf(err) != blueprint.CodeNotFound {
-			t.Errorf("%s: the run is there (%v)", what, err)
+			t.Errorf("%s: the run is there (%v), want %v", what, err, blueprint.CodeNotFound)
 		}
 		_, err = s.StartedFiring(ctx, trigger.ID, commit.Firing.Key)
 		wantCode(t, err, blueprint.CodeNotFound)
@@ -195,7 +195,7 @@ func TestStaleRun(t *testing.T) {
 	stale := made(recent())
 	check(t, change(s))
 	if binding, generation, err := s.RecentBinding(ctx, trigger.ID); err != nil || generation != 0 || binding.Trigger.Config["respond"] != "wait" {
-		t.Errorf("what this process has changed is not in %+v of generation %d (%v)", binding, generation, err)
+		t.Errorf("what this process has changed is not in %+v of generation %d (%v), want 0 and respond wait", binding, generation, err)
 	}
 	wantStale("a call before it", stale, s.Commit(ctx, stale))
 
@@ -262,7 +262,7 @@ func TestUnfinished(t *testing.T) {
 			}
 		}
 		if list := must(s.TriggerStory(ctx, triggers[1]))(t).Unfinished; list != nil {
-			t.Errorf("without a limit: %v", list)
+			t.Errorf("without a limit: %v, want nil", list)
 		}
 	})
 }

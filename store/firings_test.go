@@ -95,7 +95,7 @@ func TestFile(t *testing.T) {
 		}))
 		for _, id := range []string{row.Files[0].ID, again.Files[0].ID} {
 			if _, _, err := s.File(ctx, ann, id); blueprint.CodeOf(err) != blueprint.CodeNotFound {
-				t.Errorf("pruned: %v", err)
+				t.Errorf("pruned: %v, want %v", err, blueprint.CodeNotFound)
 			}
 		}
 	})
@@ -123,7 +123,7 @@ func TestBodyHashIsSealed(t *testing.T) {
 			return hashes
 		}
 		if got := read(); !slices.Equal(got, []string{first.BodyHash, second.BodyHash}) {
-			t.Errorf("read %q", got)
+			t.Errorf("read %q, want %v", got, []string{first.BodyHash, second.BodyHash})
 		}
 		check(t, s.write(ctx, func(w *transaction) error {
 			var stored []byte
@@ -134,7 +134,7 @@ func TestBodyHashIsSealed(t *testing.T) {
 			return err
 		}))
 		if got := read(); !slices.Equal(got, []string{first.BodyHash, "unreadable"}) {
-			t.Errorf("moved, it reads %q", got)
+			t.Errorf("moved, it reads %q; want %v", got, []string{first.BodyHash, "unreadable"})
 		}
 	})
 }

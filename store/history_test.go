@@ -282,7 +282,7 @@ func prune(t *testing.T, h *history) {
 	after := must(h.usage(context.Background()))(t)
 	t.Logf("the file had %.1f MiB and has %.1f", float64(before.file)/(1<<20), float64(after.file)/(1<<20))
 	if most.Load() > 64<<20 {
-		t.Errorf("the log had %d bytes", most.Load())
+		t.Errorf("the log had %d bytes, want at most %v", most.Load(), 64<<20)
 	}
 }
 

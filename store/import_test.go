@@ -30,25 +30,25 @@ func TestImportRun(t *testing.T) {
 		home := must(s.ServerOwner(ctx))(t)
 		row := must(s.ImportRun(ctx, ann, given(status)))(t)
 		if row.UserID != ann.UserID || row.OrganizationID != home.WorkspaceID || row.LogID == "" {
-			t.Errorf("%s: filled in is %+v", status, row)
+			t.Errorf("%s: filled in is %+v, want UserID %v, OrganizationID %v and LogID not empty", status, row, ann.UserID, home.WorkspaceID)
 		}
 		stored, _, err := s.Execution(ctx, ann, row.ID)
 		check(t, err)
 		if stored.Row.Status != status || stored.Row.BlueprintVersion != "1.2.3" || stored.Row.StartTime != at {
-			t.Errorf("%s: stored is %+v", status, stored.Row)
+			t.Errorf("%s: stored is %+v, want Status %v, BlueprintVersion 1.2.3 and StartTime %v", status, stored.Row, status, at)
 		}
 		b := must(s.GetBlueprint(ctx, ann, row.BlueprintID))(t)
 		if b.Title != "T" || b.Version != "1.2.3" || b.Status != blueprint.StatusDraft || len(b.Tags) != 1 {
-			t.Errorf("%s: the blueprint is %+v", status, b.Blueprint)
+			t.Errorf("%s: the blueprint is %+v, want Title T, Version 1.2.3, Status %v and length 1", status, b.Blueprint, blueprint.StatusDraft)
 		}
 		if v := must(s.VersionContent(ctx, ann, row.BlueprintID, "1.2.3"))(t); len(v.EnvironmentVariables) != 1 {
-			t.Errorf("%s: its version is %+v", status, v)
+			t.Errorf("%s: its version is %+v, want length 1", status, v)
 		}
 		_, err = s.ImportRun(ctx, ann, given(status))
 		wantCode(t, err, blueprint.CodeConflict)
 	}
 	s := open(t, testOptions(t))
 	if _, err := s.ImportRun(ctx, user(t, s, "ann"), given(blueprint.StatusCompleted)); err == nil {
-		t.Error("a run is imported into a file")
+		t.Error("a run is imported into a file, want an error")
 	}
 }

@@ -41,7 +41,7 @@ func TestFileSystems(t *testing.T) {
 			if test.refuses != "" {
 				wantRefusal(t, options, test.refuses)
 				if found := files(t, strings.TrimSuffix(options.Path, "test.db")); len(found) != 0 {
-					t.Errorf("%+v: files %v", test.place, found)
+					t.Errorf("%+v: files %v, want none", test.place, found)
 				}
 				return
 			}

@@ -22,7 +22,7 @@ func TestKeys(t *testing.T) {
 			t.Errorf("created (-want +got):\n%s", diff)
 		}
 		if again := must(s.CreateKey(ctx, ann.UserID, "other name", "bpd_0123456789"))(t); !reflect.DeepEqual(again, key) {
-			t.Errorf("the same key again is %+v", again)
+			t.Errorf("the same key again is %+v, want %v", again, key)
 		}
 		_, err := s.CreateKey(ctx, bob.UserID, "stolen", "bpd_0123456789")
 		wantCode(t, err, blueprint.CodeConflict)
@@ -46,7 +46,7 @@ func TestKeys(t *testing.T) {
 			t.Errorf("keys %+v", list)
 		}
 		if all := must(s.AllKeys(ctx))(t); len(all) != 1 || all[0].UserEmail != "ann@example.com" || all[0].UserID != ann.UserID {
-			t.Errorf("all keys %+v", all)
+			t.Errorf("all keys %+v, want length 1, UserEmail ann@example.com and UserID %v", all, ann.UserID)
 		}
 
 		wantCode(t, s.RevokeKey(ctx, bob, key.ID), blueprint.CodeNotFound)
@@ -81,7 +81,7 @@ func TestKeyOnDisk(t *testing.T) {
 	}
 	again := open(t, options)
 	if list := must(again.Keys(ctx, ann))(t); list[0].LastUsedAt != blueprint.TimeOf(start) {
-		t.Errorf("last used at %q", list[0].LastUsedAt)
+		t.Errorf("last used at %q, want %v", list[0].LastUsedAt, blueprint.TimeOf(start))
 	}
 }
 
@@ -102,6 +102,6 @@ func TestStoreKeyUses(t *testing.T) {
 	var stored blueprint.Time
 	check(t, s.read(ctx, func(q *session) error { return q.row("SELECT last_used_at FROM api_keys", nil, &stored) }))
 	if stored != blueprint.TimeOf(start) {
-		t.Errorf("stored %q", stored)
+		t.Errorf("stored %q, want %v", stored, blueprint.TimeOf(start))
 	}
 }

@@ -36,7 +36,7 @@ func TestToolNames(t *testing.T) {
 					name += "?"
 				}
 				if (tool.OwnerID == ben.UserID) == strings.Contains(name, "_by_") {
-					t.Errorf("%+v", tool)
+					t.Errorf("%+v, want other than %v", tool, strings.Contains(name, "_by_"))
 				}
 				got = append(got, name)
 			}
@@ -109,12 +109,12 @@ func TestEnableTool(t *testing.T) {
 	check(t, s.EnableTool(ctx, cid, api.ID))
 	wantCode(t, s.EnableTool(ctx, cid, hook.ID), blueprint.CodeNotFound) // not even its type is shown
 	if list := must(s.Tools(ctx, cid))(t); len(list) != 1 || !list[0].Enabled {
-		t.Errorf("%+v", list)
+		t.Errorf("%+v, want length 1 and Enabled", list)
 	}
 	private := blueprint.VisibilityPrivate
 	must(s.UpdateBlueprint(ctx, ann, b.ID, blueprint.BlueprintPatch{Visibility: &private}))(t)
 	if list := must(s.Tools(ctx, cid))(t); len(list) != 0 {
-		t.Errorf("%+v", list)
+		t.Errorf("%+v, want none", list)
 	}
 	check(t, s.DisableTool(ctx, cid, api.ID)) // consent can be withdrawn at any time
 	wantCode(t, s.EnableTool(ctx, cid, api.ID), blueprint.CodeForbidden)
@@ -139,7 +139,7 @@ func TestCallables(t *testing.T) {
 			for _, c := range must(s.Callables(ctx, who, 100))(t) {
 				got = append(got, c.Trigger.ID)
 				if c.Trigger.Config["label"] != c.Title {
-					t.Errorf("%+v", c)
+					t.Errorf("%+v, want label %v", c, c.Title)
 				}
 			}
 			if !slices.Equal(got, ids) {
@@ -167,7 +167,7 @@ func TestCallables(t *testing.T) {
 		want(ben, second.ID)           // who may only see it runs it as themselves
 		want(ann, first.ID, second.ID) // a trigger whose creator lost access cannot be called
 		if list := must(s.Callables(ctx, ann, 1))(t); len(list) != 1 {
-			t.Errorf("%d are listed", len(list))
+			t.Errorf("%d are listed, want 1", len(list))
 		}
 		off := false
 		must(s.UpdateTrigger(ctx, ann, first.ID, nil, &off))(t)

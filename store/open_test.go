@@ -61,12 +61,12 @@ func TestFileModes(t *testing.T) {
 		if before == 0 {
 			user(t, s, "ann")
 		} else if must(s.ServerOwner(context.Background()))(t).Name != "ann" {
-			t.Error("what was stored is lost")
+			t.Errorf("what was stored is lost: %v, want Name ann", must(s.ServerOwner(context.Background()))(t).Name)
 		}
 		got := files(t, folder)
 		for _, name := range []string{"test.db", "test.db-wal", "test.db-shm", "test.db.lock"} {
 			if mode, ok := got[name]; !ok || mode.Perm() != 0o600 {
-				t.Errorf("%s has mode %o", name, mode)
+				t.Errorf("%s has mode %o, want Perm %v", name, mode, 0o600)
 			}
 		}
 		check(t, s.Close())
@@ -84,7 +84,7 @@ func TestEphemeralLeavesNothing(t *testing.T) {
 	run(t, s)
 	user(t, s, "ann")
 	if got := files(t, filepath.Dir(options.Path)); len(got) != 0 {
-		t.Errorf("files %v", got)
+		t.Errorf("files %v, want none", got)
 	}
 }
 
@@ -98,7 +98,7 @@ func TestPaths(t *testing.T) {
 		user(t, s, "ann")
 		check(t, s.Close())
 		if info, err := os.Stat(options.Path); err != nil || info.Size() == 0 {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: %v, want Size other than 0", name, err)
 		}
 	}
 	options := testOptions(t)
@@ -135,7 +135,7 @@ func TestForeignFiles(t *testing.T) {
 				t.Error("the file was changed")
 			}
 			if mode := must(os.Stat(options.Path))(t).Mode().Perm(); mode != 0o644 {
-				t.Errorf("its mode was changed to %o", mode)
+				t.Errorf("its mode was changed to %o, want %v", mode, 0o644)
 			}
 		})
 	}
@@ -161,7 +161,7 @@ func TestEmptyFileIsAdopted(t *testing.T) {
 	s := open(t, options)
 	user(t, s, "ann")
 	if mode := must(os.Stat(options.Path))(t).Mode().Perm(); mode != 0o600 {
-		t.Errorf("mode %o", mode)
+		t.Errorf("mode %o, want %v", mode, 0o600)
 	}
 	var vacuum int
 	check(t, s.read(context.Background(), func(q *session) error { return q.row("PRAGMA auto_vacuum", nil, &vacuum) }))
@@ -277,7 +277,7 @@ func TestCommittedIsOnDisk(t *testing.T) {
 	check(t, stop())
 	after := open(t, copied)
 	if got := must(after.Load(ctx, commit.Row.ID))(t); string(got.Record) != "record" {
-		t.Errorf("stored %+v", got)
+		t.Errorf("stored %+v, want Record record", got)
 	}
 }
 
@@ -291,10 +291,10 @@ func TestCheckpoint(t *testing.T) {
 	before := must(os.Stat(s.options.Path))(t).Size()
 	s.checkpoint(context.Background())
 	if after := must(os.Stat(s.options.Path))(t).Size(); after <= before || s.commits.Load() != 0 {
-		t.Errorf("the database has %d bytes, before %d", after, before)
+		t.Errorf("the database has %d bytes, before %d; want more than %v and Load 0", after, before, before)
 	}
 	if got := len(list()); got != checkpointCommits {
-		t.Errorf("%d rows", got)
+		t.Errorf("%d rows, want %v", got, checkpointCommits)
 	}
 }
 
@@ -312,7 +312,7 @@ func TestOpenNeedsDurableNames(t *testing.T) {
 	}
 	check(t, must(Open(context.Background(), options))(t).Close())
 	if folder := must(filepath.EvalSymlinks(filepath.Dir(options.Path)))(t); len(synced) != 1 || synced[0] != folder {
-		t.Errorf("synced %q", synced)
+		t.Errorf("synced %q, want length 1 and %v", synced, folder)
 	}
 	options.syncFolder = func(string) error { return errors.New("input/output error") }
 	wantRefusal(t, options, "cannot be synced")
@@ -360,13 +360,13 @@ func TestBackupFromAReadOnlyDisk(t *testing.T) {
 			reading := open(t, readOnlyDisk(options))
 			report := saved(t, reading)
 			if report.Rows["users"] != 1 {
-				t.Errorf("it has %d users", report.Rows["users"])
+				t.Errorf("it has %d users, want 1", report.Rows["users"])
 			}
 			if content(t, filepath.Dir(options.Path)) != before {
 				t.Error("the files were changed")
 			}
 			if f := Diagnose(t.Context(), readOnlyDisk(options), false); f[0].Health != Fine {
-				t.Errorf("doctor says %+v", f)
+				t.Errorf("doctor says %+v, want Health %v", f, Fine)
 			}
 		})
 	}
@@ -403,10 +403,10 @@ func TestOpenWithALogThatWasJustBegun(t *testing.T) {
 	s = must(Open(context.Background(), options))(t)
 	defer func() { check(t, s.Close()) }()
 	if took := time.Since(begin); took > 5*time.Second {
-		t.Errorf("opening took %v", took)
+		t.Errorf("opening took %v, want at most %v", took, 5*time.Second)
 	}
 	if got := must(s.ServerOwner(context.Background()))(t).Name; got != "ann" {
-		t.Errorf("the owner is %q", got)
+		t.Errorf("the owner is %q, want ann", got)
 	}
 }
 

@@ -13,10 +13,10 @@ func TestOrganizations(t *testing.T) {
 		ann, bob := user(t, s, "ann"), user(t, s, "bob")
 		team := must(s.CreateOrganization(ctx, ann, "Blue Team!"))(t)
 		if team.Slug != "blue-team" || team.Role != "owner" || team.Personal {
-			t.Errorf("made %+v", team)
+			t.Errorf("made %+v, want Slug blue-team, Role owner and not Personal", team)
 		}
 		if again := must(s.CreateOrganization(ctx, ann, "blue team"))(t); again.Slug == team.Slug {
-			t.Errorf("two organizations have the slug %s", again.Slug)
+			t.Errorf("two organizations have the slug %s, want other than %v", again.Slug, team.Slug)
 		}
 		check(t, s.SetMember(ctx, team.ID, bob.UserID, "member"))
 		if !belongs(t, s, bob, team.ID) {

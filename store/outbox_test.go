@@ -66,7 +66,7 @@ func TestOutbox(t *testing.T) {
 		listen(t, s, bob, other, blueprint.EventExecutionCompleted)
 		commit(0)
 		if times != 0 || told != 0 {
-			t.Errorf("nobody listened: data was worked out %d times, told %d times", times, told)
+			t.Errorf("nobody listened: data was worked out %d times, told %d times; want 0 and 0", times, told)
 		}
 		hears := listen(t, s, ann, b, blueprint.EventExecutionCompleted)
 		commit(1)
@@ -82,17 +82,17 @@ func TestOutbox(t *testing.T) {
 			commit(step.want)
 		}
 		if ids := must(s.Listeners(ctx, b.OrganizationID, blueprint.EventExecutionCompleted))(t); !cmp.Equal(ids, []string{hears.ID}) {
-			t.Errorf("listeners %v", ids)
+			t.Errorf("listeners %v, want %v", ids, []string{hears.ID})
 		}
 		check(t, s.DeleteTrigger(ctx, ann, hears.ID))
 		commit(0)
 		if ids := must(s.Listeners(ctx, b.OrganizationID, blueprint.EventExecutionCompleted))(t); len(ids) != 0 {
-			t.Errorf("listeners %v", ids)
+			t.Errorf("listeners %v, want none", ids)
 		}
 		listen(t, s, ann, b, blueprint.EventExecutionCompleted)
 		commit(1)
 		if times != 4 || told != 4 {
-			t.Errorf("data was worked out %d times, told %d times", times, told)
+			t.Errorf("data was worked out %d times, told %d times; want 4 and 4", times, told)
 		}
 		list := must(s.Events(ctx, 1, 2))(t)
 		if len(list) != 2 || len(list[0].Key) != 26 {
@@ -106,11 +106,11 @@ func TestOutbox(t *testing.T) {
 		}
 		check(t, s.RemoveEvents(ctx, []string{list[0].Key, list[1].Key, "unknown"}))
 		if left := must(s.Events(ctx, 0, 10))(t); len(left) != 2 || left[0].Seq != 1 || left[1].Seq != 4 {
-			t.Errorf("left %+v", left)
+			t.Errorf("left %+v, want length 2, Seq 1 and Seq 4", left)
 		}
 		must(s.DeleteBlueprint(ctx, ann, b.ID))(t)
 		if ids := must(s.Listeners(ctx, b.OrganizationID, blueprint.EventExecutionFailed))(t); len(ids) != 0 {
-			t.Errorf("listeners %v", ids)
+			t.Errorf("listeners %v, want none", ids)
 		}
 	})
 }
@@ -171,7 +171,7 @@ func TestOutboxInOneTransaction(t *testing.T) {
 	s.writer.beforeCommit = nil
 	expect("alone, and failed", 4)
 	if runs, err := s.RecentExecutions(ctx, ann, nil, 100, 0); err != nil || len(runs) != 8 {
-		t.Errorf("%d runs, %v", len(runs), err)
+		t.Errorf("%d runs, %v; want 8", len(runs), err)
 	}
 }
 
@@ -187,12 +187,12 @@ func TestOutboxOfTwoProcesses(t *testing.T) {
 	trigger := listen(t, tool, ann, b, blueprint.EventExecutionCompleted)
 	check(t, server.Commit(ctx, telling(server, b, ann, nil)))
 	if got := outboxOf(t, server); len(got) != 1 {
-		t.Errorf("after a tool made a trigger: %v", got)
+		t.Errorf("after a tool made a trigger: %v, want length 1", got)
 	}
 	check(t, tool.DeleteTrigger(ctx, ann, trigger.ID))
 	check(t, server.Commit(ctx, telling(server, b, ann, nil)))
 	if got := outboxOf(t, server); len(got) != 1 {
-		t.Errorf("after a tool deleted it: %v", got)
+		t.Errorf("after a tool deleted it: %v, want length 1", got)
 	}
 	listen(t, server, ann, b, blueprint.EventBlueprintCreated)
 	create(t, tool, ann, "U")
@@ -239,7 +239,7 @@ func TestBlueprintEvents(t *testing.T) {
 			}
 			for _, e := range must(s.Events(ctx, 0, 10))(t) {
 				if e.OrganizationID != b.OrganizationID || e.BlueprintID == "" || e.ExecutionID != "" || e.Depth != 0 {
-					t.Errorf("%s: %+v", step.name, e)
+					t.Errorf("%s: %+v, want OrganizationID %v, BlueprintID not empty, ExecutionID nothing and Depth 0", step.name, e, b.OrganizationID)
 				}
 				check(t, s.RemoveEvents(ctx, []string{e.Key}))
 			}
@@ -264,7 +264,7 @@ func TestOutboxBadData(t *testing.T) {
 	check(t, s.Commit(ctx, telling(s, b, ann, deep)))
 	list := must(s.Events(ctx, 0, 10))(t)
 	if len(list) != 3 || list[0].Data != nil || !blueprint.Equal(list[2].Data, deep) {
-		t.Errorf("read %+v", list)
+		t.Errorf("read %+v, want length 3, Data nil and %v", list, deep)
 	}
 }
 
@@ -325,11 +325,11 @@ func TestEventsToldWithRows(t *testing.T) {
 			return total
 		}
 		if err := s.RemoveEvents(ctx, keys, rows[0], bad); err == nil || len(outboxOf(t, s)) != 1 || rowsOf(one) != 0 {
-			t.Errorf("a row that is not valid: %v, %d events, %d rows", err, len(outboxOf(t, s)), rowsOf(one))
+			t.Errorf("a row that is not valid: %v, %d events, %d rows; want an error, 1 and 0", err, len(outboxOf(t, s)), rowsOf(one))
 		}
 		check(t, s.RemoveEvents(ctx, keys, rows...))
 		if len(outboxOf(t, s)) != 0 || rowsOf(one) != 1 || rowsOf(two) != 2 {
-			t.Errorf("%d events, %d and %d rows", len(outboxOf(t, s)), rowsOf(one), rowsOf(two))
+			t.Errorf("%d events, %d and %d rows; want 0, 1 and 2", len(outboxOf(t, s)), rowsOf(one), rowsOf(two))
 		}
 	})
 }
@@ -346,6 +346,6 @@ func TestListeningUsesIndex(t *testing.T) {
 		return err
 	}))
 	if text := strings.Join(plan, "\n"); !strings.Contains(text, "t USING INDEX triggers_event") {
-		t.Error(text)
+		t.Errorf("%v, want \"t USING INDEX triggers_event\" in it", text)
 	}
 }

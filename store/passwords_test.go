@@ -36,7 +36,7 @@ func TestSetupLinks(t *testing.T) {
 		_, err := s.TakeSetupLink(ctx, "third", blueprint.SetupLink{Email: "BOB@example.com", Name: "A"}, oneHash, "t", "")
 		wantCode(t, err, blueprint.CodeConflict)
 		if got := must(s.SetupLink(ctx, "third"))(t); got != link {
-			t.Errorf("a refusal changed the link to %+v", got)
+			t.Errorf("a refusal changed the link to %+v, want %v", got, link)
 		}
 		made := must(s.TakeSetupLink(ctx, "third", blueprint.SetupLink{Email: "Ada@example.com", Name: "Ada"}, oneHash, "ann's", "x"))(t)
 		got := must(s.User(ctx, ann.UserID))(t)
@@ -47,7 +47,7 @@ func TestSetupLinks(t *testing.T) {
 			t.Errorf("admitted %v, any password %v, want both", in, any)
 		}
 		if list := must(s.Organizations(ctx, ann))(t); list[0].Name != "Ada" {
-			t.Errorf("the workspace is called %s", list[0].Name)
+			t.Errorf("the workspace is called %s, want Ada", list[0].Name)
 		}
 		none("third")
 
@@ -62,7 +62,7 @@ func TestSetupLinks(t *testing.T) {
 		}
 		must(s.TakeSetupLink(ctx, "forgotten", blueprint.SetupLink{Email: "evil@example.com", Name: "Eve"}, otherHash, "again", ""))(t)
 		if got := must(s.User(ctx, ann.UserID))(t); got.Email != "Ada@example.com" || got.Name != "Eve" {
-			t.Errorf("user %+v", got)
+			t.Errorf("user %+v, want Email Ada@example.com and Name Eve", got)
 		}
 		if admitted(t, s, "ann's") || !admitted(t, s, "again") {
 			t.Error("the session of before goes on")

@@ -48,19 +48,19 @@ func TestPruneStepsAreSmallBesideOthers(t *testing.T) {
 				more, removed, err = step()
 				check(t, err)
 				if removed > most {
-					t.Errorf("busy %v: a step removed %d %s", busy, removed, what)
+					t.Errorf("busy %v: a step removed %d %s, want at most %v", busy, removed, what, most)
 				}
 				total[what] += removed
 			}
 		}
 		// One run in twenty has failed.
 		if got := stored(t, h.Store, "SELECT count(*) FROM executions"); total["runs"] != 950 || got != "50" {
-			t.Errorf("busy %v: %d runs are gone and %s left", busy, total["runs"], got)
+			t.Errorf("busy %v: %d runs are gone and %s left, want 950 and 50", busy, total["runs"], got)
 		}
 		old := stored(t, h.Store, fmt.Sprintf("SELECT count(*) FROM firings WHERE received_at < %d", int64(bounds.dead)))
 		left := stored(t, h.Store, "SELECT count(*) FROM firings")
 		if gone := total["rows of the ledger"]; gone != 207 || old != "0" || left != "793" { // six days of 29
-			t.Errorf("busy %v: %d rows of the ledger are gone, %s left, %s of them old", busy, gone, left, old)
+			t.Errorf("busy %v: %d rows of the ledger are gone, %s left, %s of them old; want 207, 0 and 793", busy, gone, left, old)
 		}
 	}
 }

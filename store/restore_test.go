@@ -99,16 +99,16 @@ func TestRestoreNoticesEveryByte(t *testing.T) {
 	}
 	for _, length := range append(random.Perm(len(good))[:100], 0, 1, dbfile.TrailerSize-1, dbfile.TrailerSize, len(good)-1, len(good)-dbfile.TrailerSize) {
 		if _, _, err := dbfile.ReadBackup(fileWith(t, good[:length]), nil, schemaVersion, schemaVersion); err == nil {
-			t.Errorf("the first %d of %d bytes are taken for good", length, len(good))
+			t.Errorf("the first %d of %d bytes are taken for good, want an error", length, len(good))
 		}
 	}
 	for _, more := range [][]byte{{0}, {'\n'}, make([]byte, 4096), good[len(good)-dbfile.TrailerSize:], good} {
 		if _, _, err := dbfile.ReadBackup(fileWith(t, slices.Concat(good, more)), nil, schemaVersion, schemaVersion); err == nil {
-			t.Errorf("%d bytes more are taken for good", len(more))
+			t.Errorf("%d bytes more are taken for good, want an error", len(more))
 		}
 	}
 	if got := files(t, filepath.Dir(options.Path)); len(got) != 0 {
-		t.Errorf("refusals left %v", got)
+		t.Errorf("refusals left %v, want none", got)
 	}
 	must(Restore(t.Context(), file.Name(), options, RestoreOptions{}))(t)
 }
@@ -174,7 +174,7 @@ func TestRestoreWithAnOldKey(t *testing.T) {
 	options.Path, options.Sealer = filepath.Join(t.TempDir(), "restored.db"), sealer(t, 2)
 	report, err := Restore(t.Context(), backup, options, RestoreOptions{OldKeys: []*secret.Sealer{sealer(t, 3), old}})
 	if err != nil || !report.Verified || report.Resealed == 0 {
-		t.Fatalf("restored %+v, %v", report, err)
+		t.Fatalf("restored %+v, %v; want Verified and Resealed other than 0", report, err)
 	}
 	for name := range files(t, filepath.Dir(options.Path)) {
 		if name != "restored.db" && name != "restored.db.lock" {
@@ -238,11 +238,11 @@ func TestRestoreRefusesOtherFiles(t *testing.T) {
 			if test.want != "" {
 				wantRefused(t, err, test.want)
 			} else if err == nil {
-				t.Error("it was restored")
+				t.Error("it was restored, want an error")
 			}
 			for name := range files(t, filepath.Dir(options.Path)) { // the lock stays
 				if !strings.HasSuffix(name, ".lock") {
-					t.Errorf("it left %s", name)
+					t.Errorf("it left %s, want \".lock\" at the end", name)
 				}
 			}
 		})
@@ -264,7 +264,7 @@ func TestRestoreOverADatabase(t *testing.T) {
 		wantRefused(t, err, "another server has the database open")
 	}
 	if must(old.ServerOwner(ctx))(t).Name != "old" {
-		t.Error("a refused restore changed the database")
+		t.Errorf("a refused restore changed the database: %v, want Name old", must(old.ServerOwner(ctx))(t).Name)
 	}
 	tool := beside(t, old)
 	check(t, old.Close())
@@ -283,12 +283,12 @@ func TestRestoreOverADatabase(t *testing.T) {
 	}
 	s := open(t, options)
 	if name := must(s.ServerOwner(ctx))(t).Name; name != "ann" {
-		t.Errorf("restored the database of %s", name)
+		t.Errorf("restored the database of %s, want ann", name)
 	}
 	kept := options
 	kept.Path = report.Before
 	if users := must(open(t, kept).Users(ctx))(t); len(users) != 2 || users[0].Name != "old" {
-		t.Errorf("kept users %v", users)
+		t.Errorf("kept users %v, want length 2 and Name old", users)
 	}
 }
 
@@ -314,13 +314,13 @@ func TestRestoreOverLeftovers(t *testing.T) {
 			wantRefused(t, err, "exists already")
 			report := must(Restore(t.Context(), backup, options, RestoreOptions{Force: true}))(t)
 			if name := must(open(t, options).ServerOwner(t.Context()))(t).Name; name != "ann" {
-				t.Errorf("restored the database of %s", name)
+				t.Errorf("restored the database of %s, want ann", name)
 			}
 			if name == "whole" {
 				kept := options
 				kept.Path = report.Before
 				if name := must(open(t, kept).ServerOwner(t.Context()))(t).Name; name != "old" {
-					t.Errorf("kept the database of %s", name)
+					t.Errorf("kept the database of %s, want old", name)
 				}
 			} else if kept := must(os.ReadFile(report.Before + "-wal"))(t); !bytes.Equal(kept, log) {
 				t.Error("the log of the old database was not kept")
@@ -345,7 +345,7 @@ func TestRestoreUnfinished(t *testing.T) {
 		report := must(Restore(t.Context(), backup.Path, options, RestoreOptions{PauseTriggers: pause}))(t)
 		copied := open(t, options)
 		if list := must(copied.Unfinished(t.Context()))(t); report.Unfinished != 1 || len(list) != 1 || list[0].ID != running.ID {
-			t.Errorf("unfinished %v, reported %d", list, report.Unfinished)
+			t.Errorf("unfinished %v, reported %d; want 1, length 1 and ID %v", list, report.Unfinished, running.ID)
 		}
 		triggers := must(copied.ListTriggers(t.Context(), ann, b.ID))(t)
 		if triggers[0].IsActive == pause || (report.Paused == 1) != pause {
@@ -371,7 +371,7 @@ func TestRestoreEndsSessions(t *testing.T) {
 		t.Errorf("a session goes on; %d are reported to have ended", report.Sessions)
 	}
 	if _, hash, err := copied.Password(t.Context(), "ann@example.com"); hash != oneHash || err != nil {
-		t.Errorf("the password is %q, %v", hash, err)
+		t.Errorf("the password is %q, %v; want %v", hash, err, oneHash)
 	}
 }
 
@@ -389,16 +389,16 @@ func TestSetAsideWithoutLinks(t *testing.T) {
 		return errors.ErrUnsupported
 	}
 	if before := must(setAside(t.Context(), options.Path, aside, noLinks))(t); before != aside {
-		t.Errorf("set aside as %q", before)
+		t.Errorf("set aside as %q, want %v", before, aside)
 	}
 	for _, path := range []string{options.Path, aside} {
 		one := options
 		one.Path = path
 		if name := must(open(t, one).ServerOwner(t.Context()))(t).Name; name != "ann" {
-			t.Errorf("%s belongs to %s", path, name)
+			t.Errorf("%s belongs to %s, want ann", path, name)
 		}
 	}
 	if before := must(setAside(t.Context(), options.Path+".none", aside+"2", noLinks))(t); before != "" {
-		t.Errorf("nothing was set aside as %q", before)
+		t.Errorf("nothing was set aside as %q, want nothing", before)
 	}
 }

@@ -74,7 +74,7 @@ func TestSecondName(t *testing.T) {
 	_, err = Open(t.Context(), options)
 	wantRefused(t, err, "more than one name")
 	if f := Diagnose(t.Context(), options, false); worst(f) != Broken || !strings.Contains(f[0].Message, "more than one name") || f[0].Fix == "" {
-		t.Errorf("doctor says %+v", f)
+		t.Errorf("doctor says %+v, want %v, \"more than one name\" in it and Fix not empty", f, Broken)
 	}
 	check(t, os.Remove(second.Path))
 	open(t, options)
@@ -92,7 +92,7 @@ func TestSecondNameOfARestore(t *testing.T) {
 	tool.Server = false
 	check(t, must(Open(t.Context(), tool))(t).Close())
 	if f := Diagnose(t.Context(), options, false); worst(f[:1]) != Fine {
-		t.Errorf("doctor says %+v", f)
+		t.Errorf("doctor says %+v, want %v", f, Fine)
 	}
 	kept := options
 	kept.Path += ".before-restore-20260301T120000.000Z"
@@ -100,6 +100,6 @@ func TestSecondNameOfARestore(t *testing.T) {
 	wantRefused(t, err, "more than one name")
 	open(t, options)
 	if got := must(os.Stat(options.Path))(t).Sys().(*syscall.Stat_t).Nlink; got != 1 {
-		t.Errorf("it has %d names", got)
+		t.Errorf("it has %d names, want 1", got)
 	}
 }

@@ -148,7 +148,7 @@ func TestListRuns(t *testing.T) {
 					break
 				}
 				if len(page.Runs) != f.Limit || page.SearchedUntil != 0 {
-					t.Errorf("%d runs, searched until %v", len(page.Runs), page.SearchedUntil)
+					t.Errorf("%d runs, searched until %v; want %v and 0", len(page.Runs), page.SearchedUntil, f.Limit)
 				}
 				f.After = page.Next
 				full++
@@ -158,7 +158,7 @@ func TestListRuns(t *testing.T) {
 			}
 		}
 		if full < 100 {
-			t.Errorf("only %d pages had another one behind them", full)
+			t.Errorf("only %d pages had another one behind them, want at least 100", full)
 		}
 	})
 }

@@ -45,14 +45,14 @@ func TestSessions(t *testing.T) {
 		wantCode(t, err, blueprint.CodeUnauthorized) // who has no password
 		made := signedIn(t, s, ann.UserID, "one")
 		if want := blueprint.TimeOf(start.Add(blueprint.SessionIdle)); made.ExpiresAt != want || made.Agent != "a browser" {
-			t.Errorf("made %+v", made)
+			t.Errorf("made %+v, want ExpiresAt %v and Agent a browser", made, want)
 		}
 		_, err = s.BeginSession(ctx, ann.UserID, otherHash, "t", "")
 		wantCode(t, err, blueprint.CodeUnauthorized)
 		other := must(s.BeginSession(ctx, ann.UserID, oneHash, "two", "another"))(t)
 		p := must(s.AuthenticateSession(ctx, "one"))(t)
 		if p.UserID != ann.UserID || p.SessionID != made.ID || p.KeyID != "" {
-			t.Errorf("principal %+v", p)
+			t.Errorf("principal %+v, want UserID %v, SessionID %v and KeyID nothing", p, ann.UserID, made.ID)
 		}
 		for _, token := range []string{"", "three", "ONE"} {
 			if admitted(t, s, token) {
@@ -60,7 +60,7 @@ func TestSessions(t *testing.T) {
 			}
 		}
 		if list := must(s.Sessions(ctx, ann))(t); len(list) != 2 || len(must(s.Sessions(ctx, bob))(t)) != 0 {
-			t.Errorf("sessions %+v", list)
+			t.Errorf("sessions %+v, want length 2 and none", list)
 		}
 		wantCode(t, s.EndSession(ctx, bob, made.ID), blueprint.CodeNotFound)
 		wantCode(t, s.EndSession(ctx, ann, "nothing"), blueprint.CodeNotFound)
@@ -184,7 +184,7 @@ func TestSessionUses(t *testing.T) {
 	}
 	pass(t, s, 2*24*time.Hour)
 	if _, links := count(s); links != 0 {
-		t.Error("an old link is left")
+		t.Errorf("an old link is left: %v, want 0", links)
 	}
 	admitted(t, s, "a-very-secret-token")
 	check(t, stop())

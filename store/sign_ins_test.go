@@ -36,7 +36,7 @@ func TestTokens(t *testing.T) {
 		} {
 			wantCode(t, s.SaveToken(ctx, id, ann.UserID, []byte(step.token), []byte(step.replaced)), step.want)
 			if got := must(s.Token(ctx, id, ann.UserID))(t); string(got) != step.then {
-				t.Errorf("after %+v: %q", step, got)
+				t.Errorf("after %+v: %q, want %v", step, got, step.then)
 			}
 		}
 		wantCode(t, s.SaveToken(ctx, id, ann.UserID, make([]byte, mostToken+1), []byte("2")), blueprint.CodeBadRequest)
@@ -44,11 +44,11 @@ func TestTokens(t *testing.T) {
 		check(t, s.DeleteToken(ctx, id, ann.UserID))
 		check(t, s.DeleteToken(ctx, id, ann.UserID))
 		if got := must(s.Token(ctx, id, ann.UserID))(t); got != nil {
-			t.Errorf("after the deletion: %q", got)
+			t.Errorf("after the deletion: %q, want nil", got)
 		}
 		check(t, s.DeleteConnection(ctx, ann, id))
 		if got := must(s.Token(ctx, other, bob.UserID))(t); string(got) != "bob's" {
-			t.Errorf("bob's token is %q", got)
+			t.Errorf("bob's token is %q, want bob's", got)
 		}
 	})
 }
@@ -103,7 +103,7 @@ func TestSignInsExpire(t *testing.T) {
 		check(t, s.BeginSignIn(ctx, signIn(c.ID, ann, 2)))
 		advance(t, s, 10*time.Minute)
 		if list := must(s.WaitingSignIns(ctx, c.ID, ann.UserID))(t); len(list) > 0 {
-			t.Errorf("expired ones wait: %+v", list)
+			t.Errorf("expired ones wait: %+v, want none", list)
 		}
 		_, err := s.FindSignIn(ctx, signIn(c.ID, ann, 1).StateHash)
 		wantCode(t, err, blueprint.CodeNotFound)
@@ -183,13 +183,13 @@ func TestTickets(t *testing.T) {
 		asking.Versions = []blueprint.VersionRef{{BlueprintID: "blueprint", Version: "1.0.0", Author: bob.UserID}}
 		first, second := ask(asking), ask(ticket(ann, "exec_10", "a"))
 		if stored := must(s.FindSignIn(ctx, first.StateHash))(t); len(first.Versions)+len(second.Versions)+len(stored.Versions) > 0 {
-			t.Errorf("the one that all share grants the version of one run: %+v, stored %+v", first, stored)
+			t.Errorf("the one that all share grants the version of one run: %+v, stored %+v; want none", first, stored)
 		}
 		if first.ExecutionID != "" || first.Address != "" || !bytes.Equal(first.StateHash, second.StateHash) {
-			t.Errorf("one too many is %+v, then %+v", first, second)
+			t.Errorf("one too many is %+v, then %+v; want ExecutionID nothing, Address nothing and %v", first, second, second.StateHash)
 		}
 		if got := ask(ticket(bob, "exec_9", "a")); got.ExecutionID != "exec_9" {
-			t.Errorf("bob's is %+v", got)
+			t.Errorf("bob's is %+v, want ExecutionID exec_9", got)
 		}
 		check(t, s.DropMember(ctx, ann, team, ann.UserID))
 		_, err := s.OpenTicket(ctx, ticket(ann, "exec_1", "a"))

@@ -237,7 +237,7 @@ func TestStats(t *testing.T) {
 	}
 	after := s.Stats()
 	if len(list()) != 3 || after.Commits-before.Commits != 2 || after.Jobs-before.Jobs != 4 {
-		t.Errorf("%d commits with %d writes", after.Commits-before.Commits, after.Jobs-before.Jobs)
+		t.Errorf("%d commits with %d writes, want length 3, 2 and 4", after.Commits-before.Commits, after.Jobs-before.Jobs)
 	}
 	if after.LastError != nil || after.Failure != nil || after.LastCommit.IsZero() || after.Queued != 0 {
 		t.Errorf("stats %+v, want no error, the time of a commit and an empty queue", after)

@@ -98,10 +98,10 @@ func TestListSummaries(t *testing.T) {
 			t.Errorf("tags %+v", got)
 		}
 		if got := must(s.ListTags(ctx, people["member"], 1))(t); len(got) != 1 {
-			t.Errorf("tags %+v", got)
+			t.Errorf("tags %+v, want length 1", got)
 		}
 		if got := must(s.CountBlueprints(ctx, people["creator"]))(t); got != 2 {
-			t.Errorf("%d blueprints", got)
+			t.Errorf("%d blueprints, want 2", got)
 		}
 	})
 }
@@ -154,7 +154,7 @@ func TestSummary(t *testing.T) {
 	must(s.UpdateBlueprint(ctx, people["creator"], b.ID, blueprint.BlueprintPatch{Map: &m}))(t)
 	list, _, err := s.ListSummaries(ctx, people["creator"], blueprint.SummaryFilter{Scope: blueprint.ScopeOwn, Sort: "updated", Page: 1, Limit: 20})
 	if err != nil || list[0].NodeCount != nil {
-		t.Errorf("%v, %+v", err, list)
+		t.Errorf("%v, %+v; want NodeCount nil", err, list)
 	}
 }
 
@@ -183,7 +183,7 @@ func TestOpinions(t *testing.T) {
 			}
 			got := must(s.GetBlueprint(ctx, step.who, b.ID))(t)
 			if got.AverageRating != step.want.AverageRating || got.RatingCount != step.want.RatingCount || !cmp.Equal(got.UserRating, step.want.UserRating) {
-				t.Errorf("after rating %v: %+v", step.rating, got)
+				t.Errorf("after rating %v: %+v, want AverageRating %v, RatingCount %v and %v", step.rating, got, step.want.AverageRating, step.want.RatingCount, step.want.UserRating)
 			}
 		}
 		for _, wrong := range []float64{-1, 5.1, math.NaN(), math.Inf(1)} {

@@ -40,7 +40,7 @@ func TestTogether(t *testing.T) {
 					_, err := s.CreateUser(ctx, "ANN@example.org", "Again")
 					wantCode(t, err, blueprint.CodeConflict) // which undoes that alone
 					if got := must(s.UserByEmail(ctx, "ann@example.org"))(t); got.ID != ann.ID {
-						t.Errorf("it reads %+v", got)
+						t.Errorf("it reads %+v, want ID %v", got, ann.ID)
 					}
 					must(s.CreateKey(ctx, ann.ID, "k", "key-of-ann"))(t)
 					if got, err := s.Authenticate(ctx, "key-of-ann"); err != nil || got.UserID != ann.ID || !must(s.HasKey(ctx, ann.ID, "key-of-ann"))(t) {
@@ -49,26 +49,26 @@ func TestTogether(t *testing.T) {
 					b := must(s.CreateBlueprint(ctx, principal, blueprint.NewBlueprint{Title: "B"}))(t)
 					must(s.CreateTrigger(ctx, principal, b.ID, blueprint.TriggerManual, map[string]any{}))(t)
 					if list := must(s.ListTriggers(ctx, principal, b.ID))(t); len(list) != 1 {
-						t.Errorf("it reads the triggers %+v", list)
+						t.Errorf("it reads the triggers %+v, want length 1", list)
 					}
 					if err := s.Transact(ctx, func() error { return nil }); err == nil {
-						t.Error("one is in another")
+						t.Error("one is in another, want an error")
 					}
 					return test.end(s, cancel)
 				})
 				s.writer.beforeCommit = nil
 				if !errors.Is(err, test.want) {
-					t.Fatalf("it gave %v", err)
+					t.Fatalf("it gave %v, want %v", err, test.want)
 				}
 				ctx = context.Background()
 				_, err = s.UserByEmail(ctx, "ann@example.org")
 				_, unknown := s.Authenticate(ctx, "key-of-ann")
 				_, total, listErr := s.ListBlueprints(ctx, principal, blueprint.BlueprintFilter{Scope: blueprint.ScopeOwn, Page: 1, Limit: 10})
 				if stored := test.want == nil; (err == nil) != stored || (unknown == nil) != stored || (total == 1) != stored || listErr != nil {
-					t.Errorf("afterwards: %v, %v, %d blueprints, %v", err, unknown, total, listErr)
+					t.Errorf("afterwards: %v, %v, %d blueprints, %v; want %v, %v, %v and nil", err, unknown, total, listErr, stored, stored, stored)
 				}
 				if after := must(s.Generation(ctx))(t); (after > generation) != (test.want == nil) {
-					t.Errorf("the generation was %d and is %d", generation, after)
+					t.Errorf("the generation was %d and is %d, want %v", generation, after, test.want)
 				}
 				must(s.CreateUser(ctx, "after@example.org", "After"))(t) // it goes on
 			}
@@ -96,6 +96,6 @@ func TestTransactOnlyBeforeRun(t *testing.T) {
 	s := open(t, testOptions(t))
 	run(t, s)
 	if err := s.Transact(context.Background(), func() error { return nil }); err == nil {
-		t.Error("Transact accepted a running store")
+		t.Error("Transact accepted a running store, want an error")
 	}
 }

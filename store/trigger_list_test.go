@@ -99,7 +99,7 @@ func TestTriggerDetails(t *testing.T) {
 	}))
 	seen, err := s.TriggerDetails(ctx, people["stranger"], trigger.ID)
 	if wantCode(t, err, blueprint.CodeForbidden); seen.ID != "" || strings.Contains(err.(interface{ Unwrap() error }).Unwrap().Error(), b.ID) {
-		t.Errorf("%+v, %v", seen, err)
+		t.Errorf("%+v, %v; want ID nothing and no %q", seen, err, b.ID)
 	}
 	managed := must(s.TriggerDetails(ctx, people["member"], trigger.ID))(t)
 	if !managed.CanManage || managed.LastFiring == nil || managed.LastFiring.Reason != "because of two" {

@@ -37,11 +37,11 @@ func TestTriggers(t *testing.T) {
 			t.Error(cmp.Diff(want, hook))
 		}
 		if list := must(s.ListTriggers(ctx, ann, b.ID))(t); !cmp.Equal(list, []blueprint.Trigger{manual, want}) {
-			t.Errorf("ann lists %+v", list)
+			t.Errorf("ann lists %+v, want %v", list, []blueprint.Trigger{manual, want})
 		}
 		list, err := s.ListTriggers(ctx, bob, b.ID) // the id of a webhook is its address
 		if wantCode(t, err, blueprint.CodeForbidden); len(list) > 0 {
-			t.Errorf("bob lists %+v", list)
+			t.Errorf("bob lists %+v, want none", list)
 		}
 		updated := must(s.UpdateTrigger(ctx, ann, hook.ID, func(present blueprint.Trigger) (map[string]any, error) {
 			return blueprint.MergeConfig(present.Config, map[string]any{"secret": nil, "respond": nil, "x": "y"}), nil
@@ -52,7 +52,7 @@ func TestTriggers(t *testing.T) {
 		}
 		refused := errors.New("refused")
 		if _, err := s.UpdateTrigger(ctx, ann, hook.ID, func(blueprint.Trigger) (map[string]any, error) { return nil, refused }, nil); !errors.Is(err, refused) {
-			t.Errorf("merge's error came back as %v", err)
+			t.Errorf("merge's error came back as %v, want %v", err, refused)
 		}
 		check(t, s.DeleteTrigger(ctx, ann, hook.ID))
 		_, err = s.GetTrigger(ctx, ann, hook.ID)
@@ -60,7 +60,7 @@ func TestTriggers(t *testing.T) {
 		_, err = s.Binding(ctx, hook.ID)
 		wantCode(t, err, blueprint.CodeNotFound)
 		if list := must(s.ListTriggers(ctx, ann, b.ID))(t); len(list) != 1 {
-			t.Errorf("after the deletion %+v", list)
+			t.Errorf("after the deletion %+v, want length 1", list)
 		}
 	})
 }
@@ -105,27 +105,27 @@ func TestMailbox(t *testing.T) {
 			t.Errorf("address %v", made.Config["address"])
 		}
 		if id, err := s.Mailbox(ctx, local); err != nil || id != made.ID {
-			t.Errorf("%s %v", id, err)
+			t.Errorf("%s %v, want %v", id, err, made.ID)
 		}
 		for _, stranger := range []string{"", local[1:], strings.ToUpper(local), "mine"} {
 			if _, err := s.Mailbox(ctx, stranger); blueprint.CodeOf(err) != blueprint.CodeNotFound {
-				t.Errorf("%q: %v", stranger, err)
+				t.Errorf("%q: %v, want %v", stranger, err, blueprint.CodeNotFound)
 			}
 		}
 		for _, config := range []map[string]any{{"address": "theirs"}, {"address": nil}, {}} {
 			changed := must(s.UpdateTrigger(ctx, ann, made.ID, func(blueprint.Trigger) (map[string]any, error) { return config, nil }, nil))(t)
 			read := must(s.GetTrigger(ctx, ann, made.ID))(t)
 			if changed.Config["address"] != made.Config["address"] || read.Config["address"] != made.Config["address"] || len(read.Config) != 1 {
-				t.Errorf("%v: %v, then %v", config, changed.Config, read.Config)
+				t.Errorf("%v: %v, then %v; want address %v, address %v and length 1", config, changed.Config, read.Config, made.Config["address"], made.Config["address"])
 			}
 		}
 		other := must(s.CreateTrigger(ctx, ann, b.ID, blueprint.TriggerWebhook, map[string]any{"address": "anything"}))(t)
 		if read := must(s.GetTrigger(ctx, ann, other.ID))(t); read.Config["address"] != "anything" {
-			t.Errorf("a webhook's config %v", read.Config)
+			t.Errorf("a webhook's config %v, want address anything", read.Config)
 		}
 		check(t, s.DeleteTrigger(ctx, ann, made.ID))
 		if _, err := s.Mailbox(ctx, local); blueprint.CodeOf(err) != blueprint.CodeNotFound {
-			t.Errorf("deleted: %v", err)
+			t.Errorf("deleted: %v, want %v", err, blueprint.CodeNotFound)
 		}
 	})
 }

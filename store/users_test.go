@@ -27,7 +27,7 @@ func TestUsers(t *testing.T) {
 		_, err = s.UserByEmail(ctx, "nobody@example.com")
 		wantCode(t, err, blueprint.CodeNotFound)
 		if got := must(s.Users(ctx))(t); !cmp.Equal(got, []blueprint.User{ann, bob}) {
-			t.Errorf("users %+v", got)
+			t.Errorf("users %+v, want %v", got, []blueprint.User{ann, bob})
 		}
 		list := must(s.Organizations(ctx, blueprint.Principal{UserID: ann.ID}))(t)
 		want := []blueprint.Organization{{ID: ann.WorkspaceID, Name: "Ann", Slug: "ann", Role: "owner", Personal: true}}

@@ -66,7 +66,7 @@ func TestVersions(t *testing.T) {
 			got = append(got, fmt.Sprintf("%s %s %d", v.Version, kind, len(v.EnvironmentVariables)))
 			definition := must(s.DefinitionVersion(ctx, b.ID, v.Version))(t)
 			if definition.Version != v.Version || definition.Map.Nodes[0].Type != kind || len(definition.Variables) != len(v.EnvironmentVariables) {
-				t.Errorf("definition of %s: %+v", v.Version, definition)
+				t.Errorf("definition of %s: %+v, want Version %v, Type %v and length %v", v.Version, definition, v.Version, kind, len(v.EnvironmentVariables))
 			}
 			if definition.Variables != nil && definition.Variables[0].HasDefault != (v.Version == "1.3.0") {
 				t.Errorf("variables of %s: %+v", v.Version, definition.Variables)
@@ -80,7 +80,7 @@ func TestVersions(t *testing.T) {
 			t.Error(cmp.Diff(want, got))
 		}
 		if first := must(s.DefinitionVersion(ctx, b.ID, "1.0.0"))(t); first.Title != "T" {
-			t.Errorf("title of the first version is %q", first.Title)
+			t.Errorf("title of the first version is %q, want T", first.Title)
 		}
 		_, err := s.DefinitionVersion(ctx, b.ID, "9.9.9")
 		wantCode(t, err, blueprint.CodeNotFound)
@@ -124,7 +124,7 @@ func TestVersionContent(t *testing.T) {
 			t.Run(version, func(t *testing.T) {
 				got := must(s.VersionContent(ctx, ann, b.ID, version))(t)
 				if got.Version != version || got.CreatedBy != ann.UserID || !cmp.Equal(got.EnvironmentVariables, want) || !cmp.Equal(got.BlueprintMap, any(m)) {
-					t.Errorf("version %s: %+v", version, got)
+					t.Errorf("version %s: %+v, want %v", version, got, want)
 				}
 			})
 		}
@@ -166,7 +166,7 @@ func TestNextVersion(t *testing.T) {
 			}
 			got, err := nextVersion(test.present, asked, test.content)
 			if got != test.want || (err == nil) != (test.want != "") {
-				t.Errorf("%+v: %q, %v", test, got, err)
+				t.Errorf("%+v: %q, %v; want %v", test, got, err, test.want)
 			}
 		})
 	}

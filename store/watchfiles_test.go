@@ -63,17 +63,17 @@ func TestFilesTakenAway(t *testing.T) {
 			wantCode(t, s.Commit(ctx, finished(s, b, ann, []byte("late"))), blueprint.CodeUnavailable)
 			check(t, s.Close())
 			if said := log.String(); !strings.Contains(said, "stopping: the database file") || !strings.Contains(said, "hint=") {
-				t.Errorf("the log says %s", said)
+				t.Errorf("the log says %s, want \"stopping: the database file\" in it and \"hint=\" in it", said)
 			}
 			if test.saved == "-" {
 				return
 			}
 			options.Path += test.saved
 			if mode := must(os.Stat(options.Path))(t).Mode().Perm(); mode != 0o600 {
-				t.Errorf("it has mode %o", mode)
+				t.Errorf("it has mode %o, want %v", mode, 0o600)
 			}
 			if got := must(open(t, options).Load(ctx, commit.Row.ID))(t); string(got.Record) != "record" {
-				t.Errorf("saved %+v", got)
+				t.Errorf("saved %+v, want Record record", got)
 			}
 		})
 	}
@@ -100,7 +100,7 @@ func TestReadMeetsDamage(t *testing.T) {
 	_, err = s.Load(ctx, commit.Row.ID)
 	var told *blueprint.Error
 	if !errors.As(err, &told) || told.Code != blueprint.CodeInternal || !strings.Contains(told.Hint, "doctor") || !strings.Contains(err.Error(), "doctor") {
-		t.Errorf("told %v", err)
+		t.Errorf("told %v, want Code %v, \"doctor\" in it and \"doctor\" in it", err, blueprint.CodeInternal)
 	}
 	must(s.GetBlueprint(ctx, ann, b.ID))(t)
 	user(t, s, "bob")
@@ -155,7 +155,7 @@ func holdsRuns(t *testing.T, options Options, runs []string) {
 		must(s.Load(t.Context(), id))(t)
 	}
 	if found := Diagnose(t.Context(), options, true); worst(found) == Broken {
-		t.Errorf("doctor finds %+v", found)
+		t.Errorf("doctor finds %+v, want other than %v", found, Broken)
 	}
 }
 
@@ -178,11 +178,11 @@ func TestRescuedTakesThePlace(t *testing.T) {
 	said, runs := takenAway(t, options, func() error { return os.Remove(path) })
 	rescued := path + ".rescued-1"
 	if !strings.Contains(said, fmt.Sprintf("mv %s %s", rescued, path)) {
-		t.Errorf("the log does not say how to go on: %s", said)
+		t.Errorf("the log does not say how to go on: %s, want %q in it", said, fmt.Sprintf("mv %s %s", rescued, path))
 	}
 	for _, suffix := range []string{"-wal", "-shm"} {
 		if _, err := os.Stat(path + suffix); err == nil {
-			t.Errorf("%s is left", path+suffix)
+			t.Errorf("%s is left, want an error", path+suffix)
 		}
 	}
 	_, err := Open(t.Context(), options)
@@ -191,7 +191,7 @@ func TestRescuedTakesThePlace(t *testing.T) {
 		t.Errorf("a start without the database gives %v, hint %q", err, hintOf(err, ""))
 	}
 	if f := Diagnose(t.Context(), options, false)[0]; f.Health != Broken || !strings.Contains(f.Message+f.Fix, rescued) {
-		t.Errorf("doctor says %+v", f)
+		t.Errorf("doctor says %+v, want Health %v and %q in it", f, Broken, rescued)
 	}
 	check(t, os.Rename(rescued, path))
 	holdsRuns(t, options, runs)
@@ -214,11 +214,11 @@ func TestRescuedBesideAnother(t *testing.T) {
 	options.Logger = slog.New(slog.NewTextHandler(&log, nil))
 	s = must(Open(t.Context(), options))(t)
 	if name := must(s.ServerOwner(t.Context()))(t).Name; name != "bob" {
-		t.Errorf("it is the database of %s", name)
+		t.Errorf("it is the database of %s, want bob", name)
 	}
 	check(t, s.Close())
 	if !strings.Contains(log.String(), rescued) {
-		t.Errorf("the log does not name the rescued file: %s", log.String())
+		t.Errorf("the log does not name the rescued file: %s, want %q in it", log.String(), rescued)
 	}
 	named := false
 	for _, f := range Diagnose(t.Context(), options, false) {
@@ -241,7 +241,7 @@ func TestRescuedTwice(t *testing.T) {
 	check(t, os.WriteFile(options.Path, nil, 0o600))
 	_, runs := takenAway(t, options, func() error { return os.Remove(options.Path) })
 	if got := must(os.ReadFile(first))(t); string(got) != "an earlier one" {
-		t.Error("an earlier one was written over")
+		t.Errorf("an earlier one was written over: %v, want an earlier one", string(got))
 	}
 	options.Path = first + ".2"
 	holdsRuns(t, options, runs)
@@ -272,7 +272,7 @@ func TestNarrowDisk(t *testing.T) {
 		_, err := begin()
 		var told *blueprint.Error
 		if !errors.As(err, &told) || told.Code != blueprint.CodeUnavailable || told.RetryAfter == 0 || told.Hint == "" {
-			t.Errorf("told %v", err)
+			t.Errorf("told %v, want Code %v, RetryAfter other than 0 and Hint not empty", err, blueprint.CodeUnavailable)
 		}
 		wantCode(t, record(s, blueprint.Firing{}), blueprint.CodeUnavailable)
 		under.New = false

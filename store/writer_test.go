@@ -102,10 +102,10 @@ func TestGroupCommit(t *testing.T) {
 			}
 		}
 		if fmt.Sprint(failed) != "[1 2 4 6]" {
-			t.Errorf("failed: %v, %v", failed, errs)
+			t.Errorf("failed: %v, %v; want [1 2 4 6]", failed, errs)
 		}
 		if got := strings.Join(list(), " "); got != "a b c d" {
-			t.Errorf("stored %q", got)
+			t.Errorf("stored %q, want a b c d", got)
 		}
 		if got := s.commits.Load() - before; got != 2 { // the first is that of together
 			t.Errorf("%d transactions, want 2", got)
@@ -121,7 +121,7 @@ func TestLonelyFailure(t *testing.T) {
 			return errors.Join(note("a")(t), failure)
 		})
 		if !errors.Is(err, failure) || len(list()) != 0 || s.commits.Load() != before {
-			t.Errorf("%v, %v", err, list())
+			t.Errorf("%v, %v; want %v, none and Load %v", err, list(), failure, before)
 		}
 		check(t, s.write(context.Background(), note("b")))
 	})
@@ -205,7 +205,7 @@ func TestFatalCommit(t *testing.T) {
 		for _, err := range errs {
 			wantCode(t, err, blueprint.CodeUnavailable)
 			if !errors.Is(err, failure) {
-				t.Errorf("%s: %v", kind, err)
+				t.Errorf("%s: %v, want %v", kind, err, failure)
 			}
 		}
 		wantCode(t, s.write(context.Background(), note("later")), blueprint.CodeUnavailable)
@@ -215,7 +215,7 @@ func TestFatalCommit(t *testing.T) {
 		wantCode(t, err, blueprint.CodeUnavailable)
 		if stop != nil {
 			if err := stop(); !errors.Is(err, failure) {
-				t.Errorf("%s: Run returned %v", kind, err)
+				t.Errorf("%s: Run returned %v, want %v", kind, err, failure)
 			}
 		}
 		s.writer.mu.Lock()
@@ -223,7 +223,7 @@ func TestFatalCommit(t *testing.T) {
 		s.writer.mu.Unlock()
 		s.writer.closed = false
 		if got := list(); len(got) != 0 {
-			t.Errorf("%s: stored %v", kind, got)
+			t.Errorf("%s: stored %v, want none", kind, got)
 		}
 	}
 }
@@ -271,10 +271,10 @@ func TestPassingTrouble(t *testing.T) {
 			wantCode(t, err, blueprint.CodeUnavailable)
 			var told *blueprint.Error
 			if !errors.As(err, &told) || told.Message != test.message || told.RetryAfter != 5*time.Second || told.Hint == "" {
-				t.Errorf("told %+v", told)
+				t.Errorf("told %+v, want Message %v, RetryAfter %v and Hint not empty", told, test.message, 5*time.Second)
 			}
 			if got := list(); len(got) != 1 {
-				t.Errorf("stored %d rows", len(got))
+				t.Errorf("stored %d rows, want 1", len(got))
 			}
 			s.writer.connection.Lock()
 			end()
@@ -303,11 +303,11 @@ func TestShutdown(t *testing.T) {
 		_, err := s.Users(context.Background())
 		wantCode(t, err, blueprint.CodeUnavailable)
 		if err := s.Run(context.Background()); err == nil {
-			t.Error("it ran twice")
+			t.Error("it ran twice, want an error")
 		}
 		s.writer.closed = false
 		if got := strings.Join(list(), " "); got != "a b" {
-			t.Errorf("stored %q", got)
+			t.Errorf("stored %q, want a b", got)
 		}
 	}
 }
@@ -340,7 +340,7 @@ func TestFullQueue(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	if err := s.write(ctx, note("too late")); !errors.Is(err, context.Canceled) {
-		t.Errorf("the caller that went away got %v", err)
+		t.Errorf("the caller that went away got %v, want %v", err, context.Canceled)
 	}
 	close(release)
 	group.Wait()
@@ -393,7 +393,7 @@ func TestConcurrency(t *testing.T) {
 		}
 		group.Wait()
 		if list := must(s.Unfinished(ctx))(t); len(list) != 0 {
-			t.Errorf("%d runs have not ended", len(list))
+			t.Errorf("%d runs have not ended, want 0", len(list))
 		}
 	})
 }
@@ -496,7 +496,7 @@ func TestGenerationOfTransaction(t *testing.T) {
 		check(t, s.write(ctx, func(in *transaction) error {
 			stored, err := readGeneration(in.session)
 			if stored != in.generation || s.newest.Load() > stored {
-				t.Errorf("after %s: a transaction finds %d, known is %d, and stored %d", after, in.generation, s.newest.Load(), stored)
+				t.Errorf("after %s: a transaction finds %d, known is %d, and stored %d; want %v and at most %v", after, in.generation, s.newest.Load(), stored, in.generation, stored)
 			}
 			return err
 		}))

@@ -47,7 +47,7 @@ func TestWebhookTakesARest(t *testing.T) {
 			}
 			w := deliver(newService(m, clock.NewVirtual(begin.Add(c.after))), id, delivery{})
 			if row := m.lastRow(t); w.Code != c.status || w.Header().Get("Retry-After") != c.retry || !strings.Contains(row.Reason, c.reason) || m.bindings[id].Trigger.IsActive != (c.status == 202) {
-				t.Errorf("%d %v, row %+v", w.Code, w.Header(), row)
+				t.Errorf("%d %v, row %+v; want reason %v", w.Code, w.Header(), row, c.reason)
 			}
 		})
 	}
@@ -79,7 +79,7 @@ func TestMailboxTakesARest(t *testing.T) {
 			}
 			err := s.ReceiveMail(t.Context(), "box", letter("<1@example.org>"))
 			if row := m.lastRow(t); blueprint.CodeOf(err) != c.code || m.bindings[id].Trigger.IsActive != (c.code == "") || strings.HasPrefix(row.Reason, "accepted after a pause of 15 minutes: a mail from") != (c.code == "") {
-				t.Errorf("mail: %v, row %+v", err, row)
+				t.Errorf("mail: %v, row %+v; want code %v", err, row, c.code)
 			}
 		})
 	}

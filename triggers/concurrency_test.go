@@ -177,7 +177,7 @@ func TestTicksOfAFullConcurrencyGroup(t *testing.T) {
 			move(begin.Add(10 * time.Second))
 			rows := m.snapshot()
 			if len(rows) != c.rows || len(rows) > 0 && (rows[0].Decision != blueprint.DecisionSkipped || !strings.HasPrefix(rows[0].Reason, c.reason)) {
-				t.Errorf("%v: %+v", c.err, rows)
+				t.Errorf("%v: %+v, want reason %v", c.err, rows, c.reason)
 			}
 			if got, want := strings.Count(log.String(), "retrying"), map[bool]int{true: 1}[c.rows == 0]; got != want {
 				t.Errorf("%v: the retry was logged %d times, want %d", c.err, got, want)

@@ -62,7 +62,7 @@ func FuzzWebhookBody(f *testing.F) {
 			t.Fatal(err)
 		}
 		if a, b := json.Unmarshal(text, &want), json.Unmarshal(encoded, &got); a == nil && (b != nil || !blueprint.Equal(want, got)) {
-			t.Fatalf("%q became %q", text, encoded)
+			t.Fatalf("%q became %q, want %v", text, encoded, want)
 		}
 	})
 }

@@ -129,11 +129,11 @@ func TestMailIsBounded(t *testing.T) {
 		}
 		err := send(step.to, step.size)
 		if full := blueprint.CodeOf(err) == blueprint.CodeTooManyRequests; full != step.full || err != nil && !full {
-			t.Errorf("%d: %v", i, err)
+			t.Errorf("%d: %v, want full %v", i, err, step.full)
 		}
 		row := m.lastRow(t)
 		if refused := row.Decision == blueprint.DecisionRefused; refused != step.full || refused && (row.Delivery.Body != nil || row.Reason != "too much mail for this address now") {
-			t.Errorf("%d: %+v", i, row)
+			t.Errorf("%d: %+v, want full %v", i, row, step.full)
 		}
 	}
 	m.refuse = func(*blueprint.Firing) error { return blueprint.Errorf(blueprint.CodeUnavailable, "full") }

@@ -126,7 +126,7 @@ func TestDueAllIsCapped(t *testing.T) {
 			}
 			for i, s := range steps {
 				if want := now.Add(-time.Duration(len(steps)-1-i) * time.Minute); !s.at.Equal(want) || i > 0 && (s.missed != 0 || s.skipped != nil) || s.late == (c.onTime && i == len(steps)-1) {
-					t.Errorf("%d ticks: step %d is %+v", c.ticks, i, s)
+					t.Errorf("%d ticks: step %d is %+v, want %v", c.ticks, i, s, want)
 				}
 			}
 		})
@@ -167,7 +167,7 @@ func checkCover(t *testing.T, tm *Timing, cursor, now, up time.Time) {
 		}
 		if s.skipped != nil {
 			if s.skipped.count < 1 || !s.skipped.first.Equal(ticks[at]) || !s.skipped.last.Equal(ticks[at+s.skipped.count-1]) {
-				t.Fatalf("%s: left %s, ticks from %s", tm.Expression, s.skipped, ticks[at])
+				t.Fatalf("%s: left %s, ticks from %s; want count at least 1, %v and %v", tm.Expression, s.skipped, ticks[at], ticks[at], ticks[at+s.skipped.count-1])
 			}
 			at += s.skipped.count
 		}

@@ -130,7 +130,7 @@ func TestSlackStartsNothing(t *testing.T) {
 				c.decision, c.reason = blueprint.DecisionStarted, "the signature is valid"
 			}
 			if w.Code != c.status || row.Decision != c.decision || !strings.Contains(row.Reason, c.reason) || (row.Decision == blueprint.DecisionStarted) != (len(m.runs()) == 1) {
-				t.Errorf("%d %s, row %+v", w.Code, w.Body, row)
+				t.Errorf("%d %s, row %+v; want reason %v", w.Code, w.Body, row, c.reason)
 			}
 			object := answer(t, w)
 			switch {

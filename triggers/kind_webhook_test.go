@@ -144,7 +144,7 @@ func TestWebhookRefusals(t *testing.T) {
 			w := deliver(s, id, c.delivery)
 			checkError(t, w, c.want)
 			if (w.Header().Get("Allow") == "POST") != (c.want == blueprint.CodeMethodNotSupported) {
-				t.Errorf("Allow %q", w.Header().Get("Allow"))
+				t.Errorf("Allow %q, want %v", w.Header().Get("Allow"), c.want)
 			}
 			if len(m.runs()) != 0 {
 				t.Error("a run was started")
@@ -178,7 +178,7 @@ func TestWebhookSameAnswerForEveryClosedDoor(t *testing.T) {
 	want := deliver(s, creator, delivery{body: "{}"})
 	for _, id := range []string{inactive, lost, m.trigger(blueprint.TriggerManual, nil, begin), "nonsense"} {
 		if w := deliver(s, id, delivery{body: "{}"}); w.Code != want.Code || w.Body.String() != want.Body.String() {
-			t.Errorf("%s: %d %s", id, w.Code, w.Body)
+			t.Errorf("%s: %d %s, want %v", id, w.Code, w.Body, want)
 		}
 	}
 }
@@ -438,7 +438,7 @@ func TestWebhookRunnerRefuses(t *testing.T) {
 				t.Errorf("row %+v, want Decision %v, ExecutionID nil, Key k and %q in it", row, blueprint.DecisionRefused, c.message)
 			}
 			if (c.want == blueprint.CodeInternal) != strings.Contains(log.String(), "unexpected EOF") {
-				t.Errorf("log %s", log.String())
+				t.Errorf("log %s, want %v", log.String(), c.want)
 			}
 			// It comes again once the trouble is over, and what has run before is known even during trouble.
 			m.refuse, m.refuseStart = nil, nil

@@ -268,13 +268,13 @@ func TestTwoSecrets(t *testing.T) {
 					w := s.deliver(newService(m, clock.NewVirtual(begin)), id, s.sign(c.secret, s.body, begin), s.body)
 					row := m.lastRow(t)
 					if c.reason != "" && (w.Code != s.status || row.Reason != c.reason) || c.reason == "" && w.Code != 401 {
-						t.Errorf("%s, %s: %d, row %+v", s.name, c.name, w.Code, row)
+						t.Errorf("%s, %s: %d, row %+v; want reason %v", s.name, c.name, w.Code, row, c.reason)
 					}
 					if s.kind == blueprint.TriggerSlack {
 						c.tried = strings.NewReplacer("previousSecret", "previousSigningSecret", "secret", "signingSecret").Replace(c.tried)
 					}
 					if got := row.Delivery.Facts[signature.FactTried]; c.reason == "" && got != c.tried {
-						t.Errorf("%s, %s: tried %v", s.name, c.name, got)
+						t.Errorf("%s, %s: tried %v; want reason %v", s.name, c.name, got, c.reason)
 					}
 				})
 			}

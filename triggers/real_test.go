@@ -330,7 +330,7 @@ func TestManyCopiesOfOneDelivery(t *testing.T) {
 			t.Errorf("%s: %d and %d answers, want 1 and 99", respond, ok, others)
 		}
 		if len(s.begun) > 0 {
-			t.Error("a second run got to its first node")
+			t.Errorf("a second run got to its first node: %v, want none", s.begun)
 		}
 	}
 	if s.triggers.Started() != 2 {

@@ -82,7 +82,7 @@ func TestRedeliver(t *testing.T) {
 			s := newService(m, clock.NewVirtual(begin.Add(time.Hour)))
 			execution, firing, err := s.Redeliver(t.Context(), me, first.ID)
 			if code := blueprint.CodeOf(err); code != c.code || err != nil && !strings.Contains(err.Error(), c.says) {
-				t.Fatalf("%q: %v", code, err)
+				t.Fatalf("%q: %v, want code %v and says %v", code, err, c.code, c.says)
 			}
 			row := m.lastRow(t)
 			if c.rowIs == "" {

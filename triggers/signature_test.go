@@ -230,7 +230,7 @@ func TestSignatures(t *testing.T) {
 		row := m.lastRow(t)
 		good := w.Code == 202 || w.Code == 400 // a body that is signed and no JSON
 		if good != c.good || !good && w.Code != 401 {
-			t.Errorf("%s: %d %s", c.name, w.Code, w.Body)
+			t.Errorf("%s: %d %s, want good %v", c.name, w.Code, w.Body, c.good)
 		}
 		if !good {
 			checkError(t, w, blueprint.CodeUnauthorized)

@@ -114,7 +114,7 @@ func TestWatchdogOverTheStore(t *testing.T) {
 		"reason": "the tick of " + instant(due) + " was due and is not decided",
 	}
 	if e := events[1]; !blueprint.Equal(e.Data, want) || e.OrganizationID != made.OrganizationID || e.BlueprintID != made.ID || e.At != blueprint.TimeOf(due.Add(121*time.Second)) {
-		t.Errorf("%+v", e)
+		t.Errorf("%+v, want %v", e, want)
 	}
 	// Deciding the tick strikes it out at once.
 	if s.overdue.decided(minutely.ID, due) != 1 {

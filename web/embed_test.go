@@ -108,7 +108,7 @@ func TestFiles(t *testing.T) {
 		}
 		plain, none := ask(t, "GET", address)
 		if none || !bytes.Equal(plain.Body.Bytes(), want) || plain.Header().Get("Content-Encoding") != "" || plain.Header().Get("X-Content-Type-Options") != "nosniff" {
-			t.Fatalf("%s: %d, %d bytes, %v", address, plain.Code, plain.Body.Len(), plain.Header())
+			t.Fatalf("%s: %d, %d bytes, %v; want %v", address, plain.Code, plain.Body.Len(), plain.Header(), want)
 		}
 		caching := "no-cache"
 		if strings.HasPrefix(address, "/assets/") {
@@ -128,10 +128,10 @@ func TestFiles(t *testing.T) {
 				return err
 			}
 		} else if compressed || len(want) > 1000 {
-			t.Errorf("%s is not packed", address)
+			t.Errorf("%s is not packed, want %v", address, want)
 		}
 		if !bytes.Equal(content, want) || !bytes.Equal(again.Body.Bytes(), packed.Body.Bytes()) || packed.Header().Get("Cache-Control") != caching {
-			t.Errorf("%s: another content, or %v", address, packed.Header())
+			t.Errorf("%s: another content, or %v; want %v", address, packed.Header(), want)
 		}
 		for _, tag := range []string{plain.Header().Get("Etag"), "W/" + plain.Header().Get("Etag"), `"other", ` + plain.Header().Get("Etag"), "*"} {
 			if same, _ := ask(t, "GET", address, "If-None-Match", tag); same.Code != http.StatusNotModified || same.Body.Len() > 0 || same.Header().Get("Etag") == "" {

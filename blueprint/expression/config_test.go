@@ -54,7 +54,7 @@ func TestConfigConstant(t *testing.T) {
 	}
 	got["new"] = 1
 	if len(config) != 1 {
-		t.Error("the config itself was returned")
+		t.Errorf("the config itself was returned: %v, want length 1", len(config))
 	}
 	compiled, _ = CompileConfig(nil, nil)
 	if got, err := compiled.Resolve(MapScope{}); err != nil || got == nil || len(got) != 0 {

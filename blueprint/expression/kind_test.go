@@ -33,7 +33,7 @@ func TestKind(t *testing.T) {
 			if err != nil {
 				t.Error(err)
 			} else if want != "" && !strings.Contains(want, kindOf(value)) {
-				t.Errorf("%s gives %s", source, kindOf(value))
+				t.Errorf("%s gives %s, want %v", source, kindOf(value), want)
 			}
 		})
 	}

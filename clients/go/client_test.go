@@ -163,7 +163,7 @@ func TestRefusals(t *testing.T) {
 				t.Errorf("%+v, want %s, %d, %s and the hint %q", refused, c.code, c.status, c.procedure, c.hint)
 			}
 			if c.code == "BAD_REQUEST" && (len(refused.Issues) != 1 || refused.Issues[0].Path[0] != "id") {
-				t.Errorf("the issues are %+v", refused.Issues)
+				t.Errorf("the issues are %+v, want one at id", refused.Issues)
 			}
 		})
 	}

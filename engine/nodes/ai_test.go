@@ -45,7 +45,7 @@ func TestPrompt(t *testing.T) {
 				t.Errorf("got %s, %v; want %v", got, err, test.want)
 			}
 			if last := len(w.asked) - 1; test.asked != "" && (last < 0 || !strings.Contains(asJSON(t, w.asked[last]), test.asked)) {
-				t.Errorf("asked %v", w.asked)
+				t.Errorf("asked %v, want asked %v", w.asked, test.asked)
 			}
 			var spent int64
 			for _, tokens := range w.spent {
@@ -120,7 +120,7 @@ func TestPromptChecks(t *testing.T) {
 		t.Run(config, func(t *testing.T) {
 			got := issueText(typeOf(t, "ai-prompt").Check(object(t, config)))
 			if prefix, open := strings.CutSuffix(want, "*"); got != want && !(open && strings.HasPrefix(got, prefix)) {
-				t.Error(got)
+				t.Errorf("%v, want %v", got, want)
 			}
 		})
 	}

@@ -127,10 +127,10 @@ func TestApprovalExpired(t *testing.T) {
 			task.Sequential = true
 			result, err := kind.Expired(task)
 			if codeOf(err) != want.code || result.Handle != want.handle || want.code == "" && asJSON(t, result.Output) != want.output {
-				t.Errorf("got %+v, %v", result, err)
+				t.Errorf("got %+v, %v; want %v", result, err, want)
 			}
 			if want.stop != "" && (result.Stop == nil || !result.Stop.Failed || result.Stop.Message != want.stop) {
-				t.Errorf("got %+v", result.Stop)
+				t.Errorf("got %+v, want %v", result.Stop, want)
 			}
 		})
 	}

@@ -142,7 +142,7 @@ func TestTypes(t *testing.T) {
 				t.Errorf("%+v, want Run, Check and Verbatim", kind)
 			}
 			if kind.Type != blueprint.NormalType(kind.Type) {
-				t.Error("its name is not in the form that is looked up")
+				t.Errorf("its name is not in the form that is looked up: %v, want Type %v", kind.Type, blueprint.NormalType(kind.Type))
 			}
 			if (kind.Answer == nil) != (kind.Expired == nil) {
 				t.Error("an answer and an expiry go together")

@@ -102,7 +102,7 @@ func TestConnectionFailures(t *testing.T) {
 			}
 			var failure *blueprint.Failure
 			if errors.As(err, &failure) && (failure.Permanent != test.permanent || !failure.NotSent) {
-				t.Errorf("got %+v", failure)
+				t.Errorf("got %+v, want permanent %v", failure, test.permanent)
 			}
 			if len(s.requests()) != 0 || result.Calls != nil {
 				t.Errorf("sent %+v, calls %+v; want none and nil", s.requests(), result.Calls)

@@ -81,7 +81,7 @@ func TestEncodings(t *testing.T) {
 			}
 			output := result.Output.(map[string]any)
 			if body := output["body"].(string); test.size > 0 && len(body) != test.size || test.size == 0 && output["bodyEncoding"] != "base64" {
-				t.Errorf("%s, %d bytes: got %d, %v", test.encoding, len(test.body), len(body), output["bodyEncoding"])
+				t.Errorf("%s, %d bytes: got %d, %v; want size %v", test.encoding, len(test.body), len(body), output["bodyEncoding"], test.size)
 			}
 		})
 	}

@@ -215,7 +215,7 @@ func TestSendEmailInTime(t *testing.T) {
 			_, err := kind.Run(expiring{t.Context(), s.hung}, task)
 			var f *blueprint.Failure
 			if !errors.As(err, &f) || f.Code != c.code || f.NotSent != (c.code == codeTimeout) {
-				t.Errorf("%+v", err)
+				t.Errorf("%+v, want code %v", err, c.code)
 			}
 		})
 	}

@@ -37,7 +37,7 @@ func TestChildrenAreOfOneOwner(t *testing.T) {
 		t.Errorf("the next script ran in process %d, not %d", again, first)
 	}
 	if other := pid(t, p, "b"); other == first {
-		t.Error("two owners share a process")
+		t.Errorf("two owners share a process: %v, want other than %v", other, first)
 	}
 	for i := range 3 * p.slots {
 		pid(t, p, fmt.Sprint(i))
@@ -57,7 +57,7 @@ func TestSpoiledChildrenAreReplaced(t *testing.T) {
 	do(p, spoil)
 	after := pid(t, p, "o")
 	if after == before {
-		t.Error("a process in which time ran out is used again")
+		t.Errorf("a process in which time ran out is used again: %v, want other than %v", after, before)
 	}
 	for _, child := range p.idle {
 		if err := child.cmd.Process.Kill(); err != nil {

@@ -49,14 +49,14 @@ func advance(t testing.TB, v *clock.Virtual, by time.Duration) {
 func TestVirtualCallsInOrder(t *testing.T) {
 	v := clock.NewVirtual(start.Add(999 * time.Nanosecond))
 	if !v.Now().Equal(start) {
-		t.Fatalf("the clock stands at %v", v.Now())
+		t.Fatalf("the clock stands at %v, want %v", v.Now(), start)
 	}
 	var got record
 	at := func(seconds int, name string) {
 		due := start.Add(time.Duration(seconds) * time.Second)
 		v.At(due, func() {
 			if !v.Now().Equal(due) {
-				t.Errorf("%s is called at %v", name, v.Now())
+				t.Errorf("%s is called at %v, want %v", name, v.Now(), due)
 			}
 			got.add(name)
 		})
@@ -180,7 +180,7 @@ func TestVirtualAdvanceEndsWithItsContext(t *testing.T) {
 		}
 		release()
 		if err := v.Advance(ctx, start.Add(time.Hour)); !errors.Is(err, context.Canceled) || !v.Now().Equal(start) {
-			t.Errorf("got %v at %v", err, v.Now())
+			t.Errorf("got %v at %v, want %v and %v", err, v.Now(), context.Canceled, start)
 		}
 	})
 }

@@ -154,7 +154,7 @@ func TestHeadersAcrossRedirects(t *testing.T) {
 			header := <-seen
 			for _, name := range append(sent, "Referer") {
 				if got := header.Get(name) != ""; got != slices.Contains(want, name) {
-					t.Errorf("%s arrived: %v", name, got)
+					t.Errorf("%s arrived: %v, want %v", name, got, want)
 				}
 			}
 		})
@@ -267,7 +267,7 @@ func TestReadAll(t *testing.T) {
 			runtime.ReadMemStats(&after)
 			response.Body.Close()
 			if !errors.Is(err, test.want) || err == nil && int64(len(data)) != test.size {
-				t.Errorf("%d bytes, %v", len(data), err)
+				t.Errorf("%d bytes, %v; want %v and size %v", len(data), err, test.want, test.size)
 			}
 			if used := after.TotalAlloc - before.TotalAlloc; used > 16*limit {
 				t.Errorf("%d bytes were allocated, want at most %v", used, 16*limit)

@@ -80,6 +80,6 @@ func TestNotesLoseTheirCredentials(t *testing.T) {
 		}
 	}
 	if after, _ := blueprint.Encode(exchange); string(after) != string(before) {
-		t.Error("what was noted has changed")
+		t.Errorf("what was noted has changed: %v, want %v", string(after), string(before))
 	}
 }

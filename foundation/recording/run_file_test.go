@@ -95,7 +95,7 @@ func TestAFileHoldsTheRunAndNoSecret(t *testing.T) {
 		t.Errorf("%+v, want ID %v, length 3, UpdatedAt %v and TriggerID t", x, f.Run.ID, begun+5000)
 	}
 	if f := Make(source(t, false)); f.Cassette != nil {
-		t.Error("a run that was not recorded has a cassette")
+		t.Errorf("a run that was not recorded has a cassette: %v, want Cassette nil", f.Cassette)
 	}
 }
 

@@ -165,7 +165,7 @@ func TestMaskerValue(t *testing.T) {
 				t.Errorf("got %s (%v), want %s", got, err, test.want)
 			}
 			if after, _ := blueprint.Encode(given); string(after) != string(before) {
-				t.Error("what was given has changed")
+				t.Errorf("what was given has changed: %v, want %v", string(after), string(before))
 			}
 		})
 	}

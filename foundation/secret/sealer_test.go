@@ -107,7 +107,7 @@ func TestMasterKey(t *testing.T) {
 		t.Error("two keys are the same")
 	}
 	if _, err := secret.NewSealer(key[:16]); err == nil {
-		t.Error("half a key will do")
+		t.Error("half a key will do, want an error")
 	}
 	a, b := sealer(t, key), sealer(t, key)
 	if !bytes.Equal(a.Check(), b.Check()) || bytes.Equal(a.Check(), sealer(t, secret.NewKey()).Check()) {

@@ -119,7 +119,7 @@ func TestTriggersChangedOnTheServer(t *testing.T) {
 				t.Errorf("%q is noted", edited)
 			}
 			if c.active != nil && f.have[0].Triggers[0].IsActive != c.force {
-				t.Errorf("active %v", f.have[0].Triggers[0].IsActive)
+				t.Errorf("active %v, want active %v", f.have[0].Triggers[0].IsActive, c.active)
 			}
 		})
 	}

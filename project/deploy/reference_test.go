@@ -38,7 +38,7 @@ func TestReplace(t *testing.T) {
 				want = c.value
 			}
 			if !blueprint.Equal(got, value(t, want)) || strings.Join(found, ";") != c.found {
-				t.Errorf("%v, %q", got, found)
+				t.Errorf("%v, %q; want %v and found %v", got, found, want, c.found)
 			}
 			if !blueprint.Equal(before, value(t, c.value)) {
 				t.Errorf("%s was changed", c.value)

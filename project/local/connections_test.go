@@ -136,7 +136,7 @@ func TestRunWithConnections(t *testing.T) {
 				t.Fatalf("code %d\n%s\n%s", code, stdout, stderr)
 			}
 			if proof := strings.Join(world.proof, "\n"); !strings.Contains(proof, test.proof) || test.name == "smtp" && world.mails != 1 {
-				t.Errorf("asked with %q, %d mails", proof, world.mails)
+				t.Errorf("asked with %q, %d mails; want proof %v", proof, world.mails, test.proof)
 			}
 			data, err := os.ReadFile(tape)
 			if err != nil {

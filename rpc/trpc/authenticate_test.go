@@ -100,7 +100,7 @@ func TestTokenFromElsewhere(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			answer := s.raw(t, test.head, "")
 			if test.want == "" && answer.status == http.StatusOK || !strings.Contains(answer.body, test.want) {
-				t.Errorf("%d %s", answer.status, answer.body)
+				t.Errorf("%d %s, want %v", answer.status, answer.body, test.want)
 			}
 		})
 	}
@@ -166,7 +166,7 @@ func TestPublicLimit(t *testing.T) {
 	} {
 		answer := s.raw(t, step.head, "")
 		if answer.status != step.want || (step.want == 429) != (answer.header.Get("Retry-After") != "") {
-			t.Errorf("%d, %s: %d %s", i, step.head, answer.status, answer.body)
+			t.Errorf("%d, %s: %d %s; want %v", i, step.head, answer.status, answer.body, step.want)
 		}
 	}
 }

@@ -93,7 +93,7 @@ func TestRateLimit(t *testing.T) {
 		t.Helper()
 		got := s.raw(t, head, "")
 		if got.status != status || got.header.Get("Retry-After") != wait || want != "" && got.body != want {
-			t.Errorf("got %d %q %s", got.status, got.header.Get("Retry-After"), got.body)
+			t.Errorf("got %d %q %s, want %v", got.status, got.header.Get("Retry-After"), got.body, want)
 		}
 	}
 	limited := func(seconds int) string { return fmt.Sprintf("rate limit exceeded; try again in %d s", seconds) }

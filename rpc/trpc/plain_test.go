@@ -64,7 +64,7 @@ func TestPlainRoutes(t *testing.T) {
 	}
 	for i, want := range []int{200, 200, 429} {
 		if got := call(limited, "/", "good"); got.Code != want || want == 429 && got.Header().Get("Retry-After") != "1" {
-			t.Errorf("call %d: got %d %v", i, got.Code, got.Header())
+			t.Errorf("call %d: got %d %v, want %v", i, got.Code, got.Header(), want)
 		}
 	}
 	if got := s.raw(t, "GET /api/trpc/test.list"+withKey, "").status; got != 429 {

@@ -43,7 +43,7 @@ func TestDevice(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			if id := s.deviceOf(test.device, test.email); (id != "") != test.want || id != "" && id != s.DeviceID(test.device) {
-				t.Errorf("the device is %q", id)
+				t.Errorf("the device is %q, want %v", id, test.want)
 			}
 		})
 	}

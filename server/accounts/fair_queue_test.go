@@ -73,7 +73,7 @@ func TestFairQueue(t *testing.T) {
 		synctest.Wait()
 		cancel()
 		if err := <-others; err == nil {
-			t.Error("a cancelled caller acquired a slot")
+			t.Error("a cancelled caller acquired a slot, want an error")
 		}
 		again()
 		done[1]()

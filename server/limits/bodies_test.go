@@ -150,7 +150,7 @@ func TestBodiesRelease(t *testing.T) {
 				defer close(ended)
 				bodies.Handler(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 					if _, err := io.ReadAll(r.Body); err == nil {
-						t.Error("the body was read without room")
+						t.Error("the body was read without room, want an error")
 					}
 				})).ServeHTTP(httptest.NewRecorder(), gone)
 			}()

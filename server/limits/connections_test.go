@@ -46,6 +46,6 @@ func TestOnShrink(t *testing.T) {
 		conn.Close() // has no effect
 	}
 	if len(called) != 0 {
-		t.Error("OnShrink was called again without a new peak")
+		t.Errorf("OnShrink was called again without a new peak: %v, want none", called)
 	}
 }

@@ -98,7 +98,7 @@ func TestDrainAnswersQueued(t *testing.T) {
 	}
 	<-drained
 	if _, err := net.DialTimeout("tcp", s.conns.Addr().String(), 5*time.Second); err == nil {
-		t.Error("the listener is open")
+		t.Error("the listener is open, want an error")
 	}
 }
 

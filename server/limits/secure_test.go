@@ -110,7 +110,7 @@ func TestConnectionLimitTLS(t *testing.T) {
 	}
 	silent, silentIn := s.dial()
 	if _, err := silentIn.ReadByte(); err == nil {
-		t.Error("a silent client was sent something before its handshake")
+		t.Error("a silent client was sent something before its handshake, want an error")
 	}
 	silent.Close()
 	s.send(conn)

@@ -49,7 +49,7 @@ func TestLockOfAnEndedProcess(t *testing.T) {
 				}
 			})
 			if pauses != c.pauses || (err == nil) != c.taken || err != nil && !strings.Contains(err.Error(), "has the database open") {
-				t.Errorf("%d pauses, %v", pauses, err)
+				t.Errorf("%d pauses, %v; want pauses %v and taken %v", pauses, err, c.pauses, c.taken)
 			}
 			if lock != nil {
 				lock.Release()

@@ -53,13 +53,13 @@ func sealedFile(t *testing.T) (path string, read func(t *testing.T, path string)
 		s := servertest.New(t, servertest.OnFile(path), servertest.AtNoon)
 		defer s.Stop()
 		if got := at(at(s.Root.OK(t, "blueprint.get", object{"id": id}), "environment_variables").([]any)[0], "default"); got != token {
-			t.Errorf("the variable is %v", got)
+			t.Errorf("the variable is %v, want %v", got, token)
 		}
 		if got := at(s.Root.OK(t, "blueprintTriggers.getWebhookUrl", object{"triggerId": trigger}), "secret"); got != hook {
-			t.Errorf("the webhook's secret is %v", got)
+			t.Errorf("the webhook's secret is %v, want %v", got, hook)
 		}
 		if c, err := s.Store.ConnectionForUse(t.Context(), blueprint.Authority{PrincipalID: s.Root.ID}, connection); err != nil || c.Config["botToken"] != "canary-of-slack" {
-			t.Errorf("the connection is %v, %v", c, err)
+			t.Errorf("the connection is %v, %v; want botToken canary-of-slack", c, err)
 		}
 		s.Root.OK(t, "execution.resume", object{"executionId": waiting, "input": object{"word": "resumed"}})
 		again, _ := at(s.Root.OK(t, "execution.retry", object{"executionId": ended, "fromNodeId": "tell"}), "executionId").(string)
@@ -129,7 +129,7 @@ func TestRotateCutOff(t *testing.T) {
 	}
 	report, err := r.Run(t.Context())
 	if err != nil || report.Values < 6 || report.Finished {
-		t.Fatalf("report %+v, %v", report, err)
+		t.Fatalf("report %+v, %v; want Values at least 6 and not Finished", report, err)
 	}
 	if want := []string{"new", "switch", "name"}; !slices.Equal(steps, want) {
 		t.Fatalf("steps %q, want %q", steps, want)
@@ -145,7 +145,7 @@ func TestRotateCutOff(t *testing.T) {
 				t.Errorf("the key is not the one of the database: %v", err)
 			}
 			if _, err := os.Stat(copied + ".key" + masterkey.NewSuffix); (err == nil) == switched {
-				t.Errorf("the new key beside it: %v", err)
+				t.Errorf("the new key beside it: %v, want other than %v", err, switched)
 			}
 		})
 		t.Run("then a rotation after "+step, func(t *testing.T) {
@@ -159,10 +159,10 @@ func TestRotateCutOff(t *testing.T) {
 	t.Run("to the end", func(t *testing.T) {
 		kept, err := os.ReadFile(path + ".key")
 		if lines := strings.SplitAfter(string(kept), "\n"); err != nil || len(lines) != 3 || lines[1] != string(before) || report.OldKeys != 1 {
-			t.Errorf("the old key is not kept: %+v %v", report, err)
+			t.Errorf("the old key is not kept: %+v %v, want length 3, %v and OldKeys 1", report, err, string(before))
 		}
 		if info, err := os.Stat(path + ".key"); err != nil || info.Mode().Perm() != 0o600 {
-			t.Errorf("the key file: %v, %v", info, err)
+			t.Errorf("the key file: %v, %v; want Perm %v", info, err, 0o600)
 		}
 		read(t, path)
 	})
@@ -191,7 +191,7 @@ func TestRotateTidiesUp(t *testing.T) {
 	}
 	first, err := rotating(t, path).Run(t.Context())
 	if err != nil || !slices.Equal(first.Removed, []string{stale}) || first.OldKeys != 1 {
-		t.Fatalf("first %+v, %v", first, err)
+		t.Fatalf("first %+v, %v; want %v and OldKeys 1", first, err, []string{stale})
 	}
 	for _, name := range kept {
 		if _, err := os.Stat(name); err != nil {
@@ -199,11 +199,11 @@ func TestRotateTidiesUp(t *testing.T) {
 		}
 	}
 	if _, err := os.Stat(stale); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("%s is there: %v", stale, err)
+		t.Errorf("%s is there: %v, want %v", stale, err, fs.ErrNotExist)
 	}
 	second, err := rotating(t, path).Run(t.Context())
 	if err != nil || len(second.Removed) > 0 || second.OldKeys != 2 {
-		t.Errorf("second %+v, %v", second, err)
+		t.Errorf("second %+v, %v; want none and OldKeys 2", second, err)
 	}
 	if err := os.WriteFile(stale, nil, 0o600); err != nil {
 		t.Fatal(err)
@@ -222,10 +222,10 @@ func TestRotateTidiesUp(t *testing.T) {
 		forgetful.Forget = true
 		report, err := forgetful.Run(t.Context())
 		if err != nil || report.Finished != finished || report.OldKeys != 0 {
-			t.Errorf("forgetful %+v, %v", report, err)
+			t.Errorf("forgetful %+v, %v; want Finished %v and OldKeys 0", report, err, finished)
 		}
 		if data, err := os.ReadFile(path + ".key"); err != nil || strings.Count(string(data), "\n") != 1 {
-			t.Errorf("the key file has %d lines, %v", strings.Count(string(data), "\n"), err)
+			t.Errorf("the key file has %d lines, %v; want 1", strings.Count(string(data), "\n"), err)
 		}
 	}
 	read(t, path)
@@ -264,12 +264,12 @@ func TestRotateRefuses(t *testing.T) {
 	s := servertest.New(t, servertest.OnFile(path), servertest.AtNoon)
 	_, err := rotating(t, path).Run(t.Context())
 	if message, hint := blueprint.DescribeError(err); !strings.Contains(message, "another server has the database open") || !strings.Contains(hint, "stop that server first") {
-		t.Errorf("beside a server: %q, %q", message, hint)
+		t.Errorf("beside a server: %q, %q; want \"another server has the database open\" in it and \"stop that server first\" in it", message, hint)
 	}
 	s.Stop()
 	was, _ := os.ReadFile(filepath.Join(before, filepath.Base(path)+".key"))
 	if is, err := os.ReadFile(path + ".key"); string(was) != string(is) || err != nil {
-		t.Errorf("the key was changed: %v", err)
+		t.Errorf("the key was changed: %v, want %v", err, string(is))
 	}
 	read(t, path)
 }
@@ -291,25 +291,25 @@ func TestRotateCommand(t *testing.T) {
 	cutRotation(t, path)
 	const fits = "ok       master key   it belongs to the database"
 	if _, text := called("doctor", "--db", path); !strings.Contains(text, fits) || !strings.Contains(text, "a rotation of the master key was interrupted") {
-		t.Errorf("doctor: %s", text)
+		t.Errorf("doctor: %s, want %q in it and \"a rotation of the master key was interrupted\" in it", text, fits)
 	}
 	if code, text := called("master-key", "rotate", "--db", path); code != 0 || !strings.Contains(text, "finished an interrupted rotation: "+elsewhere) {
-		t.Errorf("the first: %d %s", code, text)
+		t.Errorf("the first: %d %s, want 0 and %q in it", code, text, "finished an interrupted rotation: "+elsewhere)
 	}
 	code, text := called("master-key", "rotate", "--db", path, "--json")
 	if value := servertest.Decoded(t, text); code != 0 || at(value, "key") != elsewhere || fmt.Sprint(at(value, "oldKeys")) != "2" {
-		t.Errorf("the second: %d %s", code, text)
+		t.Errorf("the second: %d %s, want 0, key %v and 2", code, text, elsewhere)
 	}
 	if info, err := os.Lstat(path + ".key"); err != nil || info.Mode()&os.ModeSymlink == 0 {
-		t.Errorf("the link is gone: %v", err)
+		t.Errorf("the link is gone: %v, want other than 0", err)
 	}
 	if _, text := called("doctor", "--db", path); !strings.Contains(text, fits) || strings.Contains(text, "cut off") {
-		t.Errorf("doctor: %s", text)
+		t.Errorf("doctor: %s, want %q in it and no \"cut off\"", text, fits)
 	}
 	read(t, path)
 	for _, wrong := range [][]string{{"--db", path + "x"}, {"--db", path, "--master-key-file", path + "x"}} {
 		if code, text := called(append([]string{"master-key", "rotate"}, wrong...)...); code != command.ExitFailed || !strings.Contains(text, "hint: ") {
-			t.Errorf("%q: %d %s", wrong, code, text)
+			t.Errorf("%q: %d %s, want %v and \"hint: \" in it", wrong, code, text, command.ExitFailed)
 		}
 	}
 }
@@ -325,6 +325,6 @@ func cutRotation(t *testing.T, path string) {
 		return nil
 	}
 	if _, err := cut.Run(t.Context()); !errors.Is(err, io.ErrUnexpectedEOF) {
-		t.Fatal(err)
+		t.Fatalf("%v, want %v", err, io.ErrUnexpectedEOF)
 	}
 }

@@ -130,7 +130,7 @@ func (v *victim) unharmed(t *testing.T, attack func()) {
 	attack()
 	v.Advance(t, "0s") // drains runs that should not have been started
 	if after := v.fingerprint(t); after != before {
-		t.Error("the database was changed")
+		t.Errorf("the database was changed: %v, want %v", after, before)
 	}
 	v.Root.OK(t, "blueprint.get", object{"id": v.blueprint})
 	if answer := v.Root.Send(t, http.MethodGet, "/readyz", ""); answer.Status != http.StatusOK {

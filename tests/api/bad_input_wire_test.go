@@ -142,7 +142,7 @@ func TestSlowBodies(t *testing.T) {
 			all.Go(func() {
 				answer, body := rawExchange(t, v.Server, text, nil)
 				if got := statusOf(answer); got != want || want != 0 && !strings.Contains(body, wants) {
-					t.Errorf("%s: %d %s", name, got, body)
+					t.Errorf("%s: %d %s, want %v and %v", name, got, body, want, wants)
 				}
 			})
 		}

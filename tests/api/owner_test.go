@@ -185,7 +185,7 @@ func TestEarnestAndPlay(t *testing.T) {
 			wired, err := server.New(t.Context(), o)
 			if err == nil {
 				wired.Listener.Close()
-				t.Fatal("it starts")
+				t.Fatal("it starts, want an error")
 			}
 			if _, hint := blueprint.DescribeError(err); !strings.Contains(hint, test.hint) {
 				t.Errorf("%v, hint %q; want %q in it", err, hint, test.hint)

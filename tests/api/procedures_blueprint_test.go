@@ -80,7 +80,7 @@ func TestRatingsInRecords(t *testing.T) {
 			for _, record := range []any{at(list, "data").([]any)[0], got} {
 				own, rated := record.(object)["user_rating"]
 				if own != test.own || rated != (test.own != nil) || at(record, "average_rating") != json.Number("3.75") || at(record, "rating_count") != json.Number("2") {
-					t.Errorf("%s sees %s", test.name, servertest.Encoded(t, record))
+					t.Errorf("%s sees %s, want own %v", test.name, servertest.Encoded(t, record), test.own)
 				}
 			}
 			if at(got, "is_favorited") != test.favorited || at(got, "is_owner") != (test.name == "ada") || at(got, "can_manage") != (test.name == "ada") {

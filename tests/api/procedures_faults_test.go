@@ -90,7 +90,7 @@ func TestFaultsOfProcedures(t *testing.T) {
 				}
 			}
 			if err == nil {
-				t.Error("it was not cut")
+				t.Error("it was not cut, want an error")
 			}
 		})
 	}
@@ -133,7 +133,7 @@ func TestFaultsOfBatches(t *testing.T) {
 					t.Errorf("%s %q: %d %s, want Retry-After 7, no \"result\" and no \"NOT_FOUND\"", status, accept, answer.Status, answer.Text)
 				}
 				if accept == "" && (strconv.Itoa(answer.Status) != status || !strings.Contains(answer.Text, want)) {
-					t.Errorf("%d %s", answer.Status, answer.Text)
+					t.Errorf("%d %s, want %v", answer.Status, answer.Text, want)
 				}
 				if accept != "" && (answer.Status != http.StatusOK || strings.Count(answer.Text, "the sandbox answers "+status) != 3) {
 					t.Errorf("%s as lines: %d %s", status, answer.Status, answer.Text)

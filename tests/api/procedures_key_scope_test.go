@@ -56,7 +56,7 @@ func TestScopesOfProcedures(t *testing.T) {
 			want = blueprint.ScopeRead
 		}
 		if want != "" && p.Scope != want || want == "" && p.Scope == blueprint.ScopeRead {
-			t.Errorf("%s, a %s, has the scope %s", p.Name, p.Kind, p.Scope)
+			t.Errorf("%s, a %s, has the scope %s; want %v", p.Name, p.Kind, p.Scope, want)
 		}
 	}
 }

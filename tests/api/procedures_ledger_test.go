@@ -76,7 +76,7 @@ func TestHistoryFilters(t *testing.T) {
 			input["limit"], input["offset"] = 1, 1
 			page := ada.OK(t, "blueprintTriggers.history", input)
 			if n := len(at(page, "firings").([]any)); n != min(1, max(0, len(test.want)-1)) || at(page, "total") != at(answer, "total") {
-				t.Errorf("the second page has %d of %v", n, at(page, "total"))
+				t.Errorf("the second page has %d of %v, want %v", n, at(page, "total"), test.want)
 			}
 		})
 	}

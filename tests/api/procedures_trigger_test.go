@@ -308,7 +308,7 @@ func TestAPITrigger(t *testing.T) {
 	} {
 		t.Run(test.what, func(t *testing.T) {
 			if test.answer.Status != test.status || test.code != "" && at(test.answer.Value, "error.code") != string(test.code) {
-				t.Errorf("%d %s", test.answer.Status, test.answer.Text)
+				t.Errorf("%d %s, want code %v", test.answer.Status, test.answer.Text, test.code)
 			}
 			if test.code != "" {
 				servertest.Shape(t, test.what, test.answer.Value, fmt.Sprintf(`{"error": {"code": %q, "message": "<text>"}}`, test.code))

@@ -170,7 +170,7 @@ func TestLoad(t *testing.T) {
 		t.Error(err)
 	}
 	if _, err := generate(&job); err == nil {
-		t.Error("nobody listens, and all is well")
+		t.Error("nobody listens, and all is well, want an error")
 	}
 }
 

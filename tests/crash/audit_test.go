@@ -130,7 +130,7 @@ func TestLines(t *testing.T) {
 				return answer{Status: c.status, Value: object{"entries": entries, "total": float64(c.total)}}
 			}, "")
 			if (len(b.violations) > 0) != (c.want > 0) || c.status == http.StatusOK && len(lines) != 150 {
-				t.Errorf("%d lines, violations %v", len(lines), b.violations)
+				t.Errorf("%d lines, violations %v; want %v", len(lines), b.violations, c.want)
 			}
 		})
 	}

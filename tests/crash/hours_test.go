@@ -24,7 +24,7 @@ func TestReadHours(t *testing.T) {
 			b, told := newBook("test", io.Discard), map[hour]ends{}
 			b.readHours(told, "b", object{"buckets": []any{bucket("1970-01-01T00:00:00Z", 1, 1), c.second}, "totals": c.totals})
 			if first(b) != c.want || told[hour{"b", 0}] != (ends{1, 1}) || c.want == "" && told[hour{"b", 1}] != (ends{2, 0}) {
-				t.Errorf("%v, violations %v", told, b.violations)
+				t.Errorf("%v, violations %v; want %v", told, b.violations, c.want)
 			}
 		})
 	}

@@ -330,7 +330,7 @@ func TestVerdicts(t *testing.T) {
 	}
 	power := &verdict{Bug: "synchronous-off"}
 	if err := power.swept([]byte(`{"cases":{},"violations":[]}`)); err == nil {
-		t.Error("a sweep without a power cut is enough")
+		t.Error("a sweep without a power cut is enough, want an error")
 	}
 	if err := power.swept([]byte(`{"cases":{"cut":2,"uncut":1},"violations":[]}`)); err != nil || power.good() || power.Faults != 3 {
 		t.Errorf("nothing found: %v, %+v", err, power)

@@ -176,7 +176,7 @@ func TestKilledBackup(t *testing.T) {
 	t.Logf("of %d backups, each of about %v, %d ended before they were killed and %d left a partial file", kills(), whole, ended, partial)
 	timed(t, "backup", target, "--db", database, "--force")
 	if _, err := os.Stat(target + ".partial"); err == nil {
-		t.Error("the partial file of a killed backup is left")
+		t.Error("the partial file of a killed backup is left, want an error")
 	}
 }
 

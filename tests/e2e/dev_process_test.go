@@ -278,7 +278,7 @@ func TestDevTellsAProgram(t *testing.T) {
 		t.Errorf("%v %s, want no \"baseUrl\" and \"database  in memory\" in it", err, shown.String())
 	}
 	if _, err := os.Stat(real); err == nil {
-		t.Error("it used the database that the environment names")
+		t.Error("it used the database that the environment names, want an error")
 	}
 }
 

@@ -126,7 +126,7 @@ func TestDoctor(t *testing.T) {
 				t.Errorf("exit code %d, want %d: %+v", code, want, found)
 			}
 			if after := everything(t, folder); fmt.Sprint(after) != fmt.Sprint(before) {
-				t.Error("the files were changed")
+				t.Errorf("the files were changed: %v, want %v", fmt.Sprint(after), fmt.Sprint(before))
 			}
 		})
 	}
@@ -146,7 +146,7 @@ func TestDoctorBesideAServer(t *testing.T) {
 	delete(before, "my.db-shm") // the marks of readers are in it
 	delete(after, "my.db-shm")
 	if fmt.Sprint(after) != fmt.Sprint(before) {
-		t.Error("the files were changed")
+		t.Errorf("the files were changed: %v, want %v", fmt.Sprint(after), fmt.Sprint(before))
 	}
 	if text := process.Command(t, "doctor", "--db", database); !strings.Contains(text, "ok       integrity") {
 		t.Errorf("it says:\n%s", text)

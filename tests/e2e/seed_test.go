@@ -52,7 +52,7 @@ func TestSeededServer(t *testing.T) {
 			t.Errorf("blueprints %s, want 1 and no \"canary\"", all)
 		}
 		if status, _ := p.Post("/api/trpc/blueprint.list", "key-of-ada", object{}); status == 401 {
-			t.Error("the key of the seed is not known")
+			t.Errorf("the key of the seed is not known: %v, want other than 401", status)
 		}
 		p.Stop()
 	}

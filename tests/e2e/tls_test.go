@@ -54,7 +54,7 @@ func TestServedByTLS(t *testing.T) {
 	old := &tls.Config{RootCAs: pair.Pool, MaxVersion: tls.VersionTLS11}
 	if conn, err := tls.Dial("tcp", strings.TrimPrefix(p.Host, "https://"), old); err == nil {
 		conn.Close()
-		t.Error("TLS 1.1 is spoken")
+		t.Error("TLS 1.1 is spoken, want an error")
 	}
 	p.Stop()
 }

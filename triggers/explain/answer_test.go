@@ -195,7 +195,7 @@ func TestReadInstant(t *testing.T) {
 		t.Run(c.text+" is "+c.want, func(t *testing.T) {
 			at, err := ReadInstant(c.text, c.trigger)
 			if at.String() != c.want || (blueprint.CodeOf(err) == blueprint.CodeBadRequest) != (c.want == "") {
-				t.Errorf("%q: %s, %v", c.text, at, err)
+				t.Errorf("%q: %s, %v; want %v", c.text, at, err, c.want)
 			}
 		})
 	}

@@ -84,6 +84,6 @@ func TestNextDeadline(t *testing.T) {
 	}
 	m.deadline = began
 	if got := m.nextDeadline(s); !got.Equal(began) {
-		t.Error(got)
+		t.Errorf("%v, want %v", got, began)
 	}
 }

@@ -42,7 +42,7 @@ func TestProcess(t *testing.T) {
 			defer p.Kill()
 			address, err := p.Address(t.Context(), time.Minute)
 			if address != c.address || fmt.Sprint(err) != c.err && err != nil || (err == nil) != (c.err == "") {
-				t.Fatalf("%q, %v", address, err)
+				t.Fatalf("%q, %v; want address %v and err %v", address, err, c.address, c.err)
 			}
 			if err == nil && (p.Found[2] != c.second || !p.Running() || p.Pid() == 0) {
 				t.Errorf("found %q, running %v", p.Found, p.Running())

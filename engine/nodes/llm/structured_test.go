@@ -30,7 +30,7 @@ func TestClosed(t *testing.T) {
 		t.Run(test.schema, func(t *testing.T) {
 			got, ok := closeSchema(plain(t, test.schema))
 			if ok != (test.want != "") || ok && !same(t, asJSON(t, got), test.want) {
-				t.Errorf("%v %s", ok, asJSON(t, got))
+				t.Errorf("%v %s, want %v", ok, asJSON(t, got), test.want)
 			}
 		})
 	}
@@ -59,7 +59,7 @@ func TestAskingForJSON(t *testing.T) {
 			got := asJSON(t, test.protocol.request(r, test.quirks))
 			inWords := strings.Contains(got, "Your final answer") && strings.Contains(got, "Be kind.")
 			if inWords != (test.want == "") || !strings.Contains(got, test.want) {
-				t.Errorf("%T %s: %s", test.protocol, test.schema, got)
+				t.Errorf("%T %s: %s, want %v", test.protocol, test.schema, got, test.want)
 			}
 		})
 	}
@@ -97,7 +97,7 @@ func TestJSON(t *testing.T) {
 		t.Run(fmt.Sprintf("%.200s", source), func(t *testing.T) {
 			value, ok := JSON(source)
 			if ok != (want != "") || ok && asJSON(t, value) != want {
-				t.Errorf("%v %v", value, ok)
+				t.Errorf("%v %v, want %v", value, ok, want)
 			}
 		})
 	}

@@ -181,7 +181,7 @@ func TestHostileServers(t *testing.T) {
 			wantFailure(t, err, test.code, false, test.text)
 			var f *blueprint.Failure
 			if errors.As(err, &f) && (f.RetryAfter != test.wait || len(f.Message) > 2000) {
-				t.Errorf("%+v", f)
+				t.Errorf("%+v, want wait %v", f, test.wait)
 			}
 		})
 	}
@@ -231,7 +231,7 @@ func TestOpenFails(t *testing.T) {
 			wantFailure(t, err, test.code, true, test.text)
 			var f *blueprint.Failure
 			if errors.As(err, &f) && f.Permanent != test.permanent {
-				t.Errorf("permanent: %v", f.Permanent)
+				t.Errorf("permanent: %v, want %v", f.Permanent, test.permanent)
 			}
 		})
 	}

@@ -25,7 +25,7 @@ func TestRun(t *testing.T) {
 			text := fmt.Sprintf("Hello %d!", i)
 			got, err := (&Client{URL: server.URL, Key: server.APIKey}).Run(server.Create(greeting(text)))
 			if err != nil || got != text {
-				t.Errorf("%q, %v", got, err)
+				t.Errorf("%q, %v; want %v", got, err, text)
 			}
 		})
 	}
@@ -39,13 +39,13 @@ func TestComesBack(t *testing.T) {
 	server.Rules(blueprintdtest.Rule{Match: blueprintdtest.Match{Procedure: "blueprint.execute"}, Times: 2, Answer: blueprintdtest.Answer{Status: 429}})
 	client := &Client{URL: server.URL, Key: server.APIKey, Attempts: 2}
 	if _, err := client.Run(id); err == nil || !strings.Contains(err.Error(), "429 at attempt 2") {
-		t.Error(err)
+		t.Errorf("%v, want an error and \"429 at attempt 2\" in it", err)
 	}
 	if got, err := client.Run(id); err != nil || got != "Hello!" {
-		t.Errorf("%q, %v", got, err)
+		t.Errorf("%q, %v; want Hello!", got, err)
 	}
 	if calls := server.Calls(); len(calls) != 0 {
-		t.Errorf("the calls are %+v", calls)
+		t.Errorf("the calls are %+v, want none", calls)
 	}
 	server.Reset()
 }
@@ -58,7 +58,7 @@ func TestSchedule(t *testing.T) {
 	flow["status"] = "published"
 	server.CreateTrigger(server.Create(flow), "scheduled", map[string]any{"cron": "0 7 * * *"})
 	if fired := server.Advance(7 * 24 * time.Hour); fired != 7 {
-		t.Errorf("%d mornings in a week", fired)
+		t.Errorf("%d mornings in a week, want 7", fired)
 	}
 }
 
