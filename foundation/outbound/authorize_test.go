@@ -53,6 +53,7 @@ func TestCredentialsStayWithTheirHosts(t *testing.T) {
 		return response.Body.Close()
 	}
 	other := strings.TrimPrefix(others.URL, "http://")
+	short := strings.NewReplacer(ours.URL, "ours", others.URL, "others")
 	for _, test := range []struct {
 		url, to, body string
 		want          []string
@@ -64,7 +65,7 @@ func TestCredentialsStayWithTheirHosts(t *testing.T) {
 		{ours.URL + "/go", others.URL + "/", "said", []string{host + " secretkey=1"}, errHost}, // what was said is for us
 		{others.URL + "/", "", "", nil, errHost},
 	} {
-		t.Run(test.to+" "+test.body, func(t *testing.T) {
+		t.Run(short.Replace(test.url+" to "+test.to+" "+test.body), func(t *testing.T) {
 			seen = nil
 			if err := send(test.url, test.to, test.body); !errors.Is(err, test.err) {
 				t.Errorf("%s: error %v, want %v", test.url, err, test.err)

@@ -23,7 +23,8 @@ func TestBackupTarget(t *testing.T) {
 		{file, "exists already", "--force"},
 		{filepath.Join(file, "b"), "is not a folder", "another name for the backup"},
 	} {
-		t.Run(test.target, func(t *testing.T) {
+		name, _ := filepath.Rel(folder, test.target)
+		t.Run(name, func(t *testing.T) {
 			r := process.Run(t, "backup", test.target, "--db", database)
 			if _, hint, _ := strings.Cut(r.Err, "hint: "); r.Code != exitFailed || !strings.Contains(r.Err, test.says) || !strings.Contains(hint, test.hint) || strings.Contains(hint, "database") {
 				t.Errorf("backup %s: exit code %d: %s, want %v, %q in it, %q in it and no \"database\"", test.target, r.Code, r.Said(), exitFailed, test.says, test.hint)

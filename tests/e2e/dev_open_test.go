@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"blueprintd/tests/process"
+	"fmt"
 	"io/fs"
 	"net/http"
 	"net/http/cookiejar"
@@ -44,7 +45,7 @@ func TestDevOpen(t *testing.T) {
 		t.Errorf("shown is %q: %s %v, want 2 and \"no-referrer\" in it", page, text, err)
 	}
 	for path, want := range map[string]fs.FileMode{page: 0o600, filepath.Dir(page): 0o700} {
-		t.Run(path, func(t *testing.T) {
+		t.Run(fmt.Sprint(want), func(t *testing.T) {
 			if info, err := os.Stat(path); err != nil || info.Mode().Perm() != want {
 				t.Errorf("%v %v, want Perm %v", info, err, want)
 			}

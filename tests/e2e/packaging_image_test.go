@@ -43,7 +43,7 @@ func TestImageFolder(t *testing.T) {
 	put("text", "#!/bin/sh\n")
 	put("mine/root/notes.txt", "mine")
 	put("taken", "")
-	for _, c := range []struct {
+	for _, step := range []struct {
 		folder, program string
 		want            string // of what it says; "" = it is done
 	}{
@@ -58,21 +58,19 @@ func TestImageFolder(t *testing.T) {
 		{"image", "image/root/blueprintd", ""},
 		{"image", "linked", "linked is not static"},
 	} {
-		t.Run(c.folder+" "+c.program, func(t *testing.T) {
-			script := process.File(t, "packaging/image.sh")
-			cmd := exec.Command("sh", script, c.folder, c.program)
-			var errs bytes.Buffer
-			cmd.Dir, cmd.Stderr, cmd.Env = dir, &errs, append(os.Environ(), "CA_BUNDLE="+filepath.Join(dir, "roots.pem"))
-			err := cmd.Run()
-			if (err == nil) != (c.want == "") || !strings.Contains(errs.String(), c.want) || err != nil && !strings.Contains(errs.String(), "\nhint: ") {
-				t.Errorf("image.sh %s %s: %v %s, want %q", c.folder, c.program, err, errs.String(), c.want)
-			}
-		})
+		script := process.File(t, "packaging/image.sh")
+		cmd := exec.Command("sh", script, step.folder, step.program)
+		var errs bytes.Buffer
+		cmd.Dir, cmd.Stderr, cmd.Env = dir, &errs, append(os.Environ(), "CA_BUNDLE="+filepath.Join(dir, "roots.pem"))
+		err := cmd.Run()
+		if (err == nil) != (step.want == "") || !strings.Contains(errs.String(), step.want) || err != nil && !strings.Contains(errs.String(), "\nhint: ") {
+			t.Errorf("image.sh %s %s: %v %s, want %q", step.folder, step.program, err, errs.String(), step.want)
+		}
 	}
 	for name, want := range map[string]string{"mine/root/notes.txt": "mine", "image/root/blueprintd": elf(1), "image/root/etc/ssl/certs/ca-certificates.crt": "roots"} {
 		t.Run(name, func(t *testing.T) {
 			if got, err := os.ReadFile(filepath.Join(dir, name)); err != nil || string(got) != want {
-				t.Errorf("%q %v, want %v", got, err, want)
+				t.Errorf("%.40q %v, want %.40q", got, err, want)
 			}
 		})
 	}
