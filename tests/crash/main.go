@@ -55,7 +55,8 @@ func main() {
 	flag.IntVar(&o.cuts, "cuts", 60, "how many power cuts -selftest tries at most")
 	flag.Parse()
 	o.without = strings.FieldsFunc(*without, func(c rune) bool { return c == ',' })
-	if flag.NArg() > 0 || o.kills < 0 || o.clients < 1 || o.duration < 0 || o.cuts < 1 || o.selftest && o.binary != "" {
+	low := o.kills < 0 || o.duration < 0 || min(o.clients, o.cuts) < 1
+	if flag.NArg() > 0 || low || o.selftest && o.binary != "" {
 		fmt.Fprintln(os.Stderr, "torture takes flags only, -clients and -cuts from 1 on, and -selftest builds its own server; see -help")
 		os.Exit(2)
 	}

@@ -60,7 +60,8 @@ func main() {
 		o.from, o.to, o.every = o.point, o.point, 1
 	}
 	unknown := slices.ContainsFunc(o.modes, func(mode string) bool { return !slices.Contains(allModes, mode) })
-	if flag.NArg() > 0 || unknown || o.from < 1 || o.to < 0 || o.every < 1 || o.cuts < 0 || o.full < 0 || o.clients < 1 || o.workers < 1 || o.workers > 250 {
+	low := min(o.from, o.every, o.clients, o.workers) < 1 || min(o.to, o.cuts, o.full) < 0
+	if flag.NArg() > 0 || unknown || low || o.workers > 250 {
 		fmt.Fprintln(os.Stderr, "sweep takes flags only, with numbers from 1 on; see -help")
 		os.Exit(2)
 	}

@@ -246,7 +246,10 @@ func (t *trial) close(p *play) {
 		}
 		// The fault may lie in the end itself, which need not go well then, but
 		// a sync that failed must not pass for a good end.
-		if already || t.deadly() || struck.Kind != faultfs.Sync || struck.Number == 0 || t.mode == "short" {
+		if already || t.deadly() || t.mode == "short" {
+			return
+		}
+		if struck.Kind != faultfs.Sync || struck.Number == 0 {
 			return
 		}
 	}

@@ -101,7 +101,10 @@ func (w *world) crowded(h *history, v *visit) {
 		items := []int{}
 		for _, other := range append(slices.Clone(w.visits), v) {
 			rest, within := strings.CutPrefix(other.task.Address, loop)
-			if other.task.ExecutionID != h.id || other.process != w.process || !within || !strings.HasPrefix(rest, "[") || other.life != h.lives {
+			if other.task.ExecutionID != h.id || other.process != w.process || other.life != h.lives {
+				continue
+			}
+			if !within || !strings.HasPrefix(rest, "[") {
 				continue
 			}
 			if _, item, _, _ := cut(rest); !slices.Contains(items, item) {

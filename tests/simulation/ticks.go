@@ -112,7 +112,8 @@ func (w *world) decided(t *timetable, rows []blueprint.Firing, cursor blueprint.
 	if !t.active {
 		wrong("a tick of an inactive schedule ends as %s", last.Decision)
 	}
-	if cursor <= t.cursor || count == 0 || !t.isTick(cursor) || last.DueAt != cursor || last.Key != cursor.String() {
+	isTick := cursor > t.cursor && count > 0 && t.isTick(cursor)
+	if !isTick || last.DueAt != cursor || last.Key != cursor.String() {
 		wrong("the tick %s is decided again or is none", last.Key)
 		return
 	}
