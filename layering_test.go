@@ -29,8 +29,7 @@ var layers = []struct {
 }{
 	{1, "blueprint", ""},
 	{1, "blueprint/document", "blueprint"},
-	{1, "blueprint/expression", "blueprint blueprint/expression/ast"},
-	{1, "blueprint/expression/ast", ""},
+	{1, "blueprint/expression", "blueprint"},
 	{1, "blueprint/jsonschema", "blueprint"},
 
 	{1, "docs", ""},

@@ -3,7 +3,7 @@ package expression
 import (
 	"unicode/utf8"
 
-	"blueprintd/blueprint/expression/ast"
+	"github.com/expr-lang/expr/ast"
 )
 
 func (c *compiler) member(n *ast.MemberNode, at int) operation {

@@ -77,8 +77,13 @@ func agree(t *testing.T, source string, scope MapScope) {
 	}
 }
 
-// alike holds one expression a line.
-const alike = `
+// TestAgreesWithExpr evaluates one expression a line with both evaluators.
+func TestAgreesWithExpr(t *testing.T) {
+	scope := testScope(t)
+	delete(scope["inputData"].(map[string]any), "big")
+	delete(scope["inputData"].(map[string]any), "huge")
+	scope["list"] = decode(t, `[3, 1, 2, 2]`)
+	for _, source := range strings.Split(strings.TrimSpace(`
 1 + 2 * 3 - 4
 (1 + 2) * 3
 7 / 2
@@ -92,7 +97,7 @@ const alike = `
 -limit + 1
 0x1F + 0b11 + 0o17 + 1_000
 1e3 + .5
-"a" + 'b' + ` + "`c`" + `
+"a" + 'b' + `+"`c`"+`
 "\u00e9\n\t\x41"
 "tab\\"
 not true
@@ -267,15 +272,7 @@ a b
 1 .. 2 ..
 #
 let x = 1
-`
-
-// TestAgreesWithExpr evaluates one expression a line with both evaluators.
-func TestAgreesWithExpr(t *testing.T) {
-	scope := testScope(t)
-	delete(scope["inputData"].(map[string]any), "big")
-	delete(scope["inputData"].(map[string]any), "huge")
-	scope["list"] = decode(t, `[3, 1, 2, 2]`)
-	for _, source := range strings.Split(strings.TrimSpace(alike), "\n") {
+`), "\n") {
 		agree(t, source, scope)
 	}
 }

@@ -1,6 +1,8 @@
 package expression
 
-import "blueprintd/blueprint/expression/ast"
+import (
+	"github.com/expr-lang/expr/ast"
+)
 
 const (
 	objectSize = 400 // bytes of an object of up to eight keys

@@ -3,11 +3,13 @@ package expression
 import (
 	"fmt"
 
+	"github.com/expr-lang/expr/ast"
+
 	"blueprintd/blueprint"
-	"blueprintd/blueprint/expression/ast"
 )
 
-// compiler turns a syntax tree into operations.
+// compiler turns a syntax tree into operations. It rejects unknown kinds of nodes,
+// so an update of the parser adds no features by itself.
 type compiler struct {
 	count   int             // operations so far
 	names   map[string]*int // top-level names and where evaluations will hold them
@@ -83,7 +85,10 @@ func (c *compiler) dispatch(node ast.Node, at int) operation {
 	case *ast.PredicateNode:
 		return c.compile(n.Node)
 	case *ast.BuiltinNode:
-		return c.predicate(n, at)
+		if _, ok := predicates[n.Name]; ok {
+			return c.predicate(n, at)
+		}
+		return c.call(n.Name, n.Arguments, at)
 	case *ast.CallNode:
 		callee, ok := n.Callee.(*ast.IdentifierNode)
 		if !ok {

@@ -23,8 +23,7 @@
 // # Expressions
 //
 // Expressions are written in the expr language (github.com/expr-lang/expr)
-// over the same names. The lexer is expr's; the parser is this package's own, so that
-// expr's functions are not linked, and so is the evaluator,
+// over the same names. The parser is expr's; the evaluator is this package's own,
 // because expr's cannot be stopped: it limits neither steps nor concatenation.
 // It also keeps the digits of JSON numbers, uses no reflection, and does not convert 5 MiB
 // of input to read one field.

@@ -9,6 +9,7 @@ import (
 	"blueprintd/blueprint"
 
 	"github.com/expr-lang/expr/file"
+	"github.com/expr-lang/expr/parser"
 )
 
 // Expression is a compiled expression.
@@ -30,13 +31,13 @@ func CompileExpression(source string) (*Expression, error) {
 		return nil, &Error{Source: source, Code: CodeBadExpression, Message: fmt.Sprintf(
 			"longer than %d bytes; use a code node", maxSource)}
 	}
-	tree, err := parse(source)
+	tree, err := parser.Parse(source)
 	if err != nil {
 		return nil, parseError(source, err)
 	}
 	c := &compiler{names: map[string]*int{}, whole: map[string]bool{}, at: unknownPlace}
 	var root operation
-	if failed := recoverFailure(&c.at, func() { root = c.compile(tree) }); failed != nil {
+	if failed := recoverFailure(&c.at, func() { root = c.compile(tree.Node) }); failed != nil {
 		failed.code = CodeBadExpression
 		return nil, failed.in(source)
 	}
@@ -50,7 +51,7 @@ func CompileExpression(source string) (*Expression, error) {
 		*c.names[name] = i
 		whole[i] = c.whole[name]
 	}
-	return &Expression{source: source, names: names, whole: whole, parts: c.parts, uses: c.uses, locals: c.slots, root: root, kind: kindOfNode(tree)}, nil
+	return &Expression{source: source, names: names, whole: whole, parts: c.parts, uses: c.uses, locals: c.slots, root: root, kind: kindOfNode(tree.Node)}, nil
 }
 
 // equalsHint explains comparison where the parser stopped at a "=".

@@ -1,6 +1,6 @@
 package expression
 
-import "blueprintd/blueprint/expression/ast"
+import "github.com/expr-lang/expr/ast"
 
 // resultKinds are the functions that always return the same kind of value.
 var resultKinds = map[string]any{

@@ -3,7 +3,7 @@ package expression
 import (
 	"strings"
 
-	"blueprintd/blueprint/expression/ast"
+	"github.com/expr-lang/expr/ast"
 )
 
 func (c *compiler) unary(n *ast.UnaryNode, at int) operation {

@@ -4,7 +4,7 @@ import (
 	"regexp"
 	"regexp/syntax"
 
-	"blueprintd/blueprint/expression/ast"
+	"github.com/expr-lang/expr/ast"
 )
 
 const (

@@ -1,6 +1,8 @@
 package expression
 
-import "blueprintd/blueprint/expression/ast"
+import (
+	"github.com/expr-lang/expr/ast"
+)
 
 // loop is the call of a predicate: body runs for each item of list.
 type loop struct {

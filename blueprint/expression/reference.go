@@ -4,8 +4,9 @@ import (
 	"errors"
 	"unicode/utf8"
 
+	"github.com/expr-lang/expr/ast"
+
 	"blueprintd/blueprint"
-	"blueprintd/blueprint/expression/ast"
 )
 
 // use is the first use of a top-level name, or of a constant key of nodes.

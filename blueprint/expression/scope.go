@@ -4,8 +4,9 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/expr-lang/expr/ast"
+
 	"blueprintd/blueprint"
-	"blueprintd/blueprint/expression/ast"
 )
 
 // Scope resolves the top-level names of templates and expressions: variables,
