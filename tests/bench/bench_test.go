@@ -255,3 +255,40 @@ func FuzzParseResponse(f *testing.F) {
 		}
 	})
 }
+
+// Every layer of the table has its time, and together they are the server's.
+func TestLayers(t *testing.T) {
+	o, out := quick(t, "-layers", "-seconds", "0.5")
+	if err := bench(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
+	text := out.String()
+	for _, of := range layers {
+		if !strings.Contains(text, "| "+string(of)+" |") {
+			t.Errorf("no row %q in\n%s", of, text)
+		}
+	}
+	if strings.Contains(text, "| SQLite | 0.0 ") || strings.Contains(text, "| all of the server | 0.0 ") {
+		t.Errorf("no time in\n%s", text)
+	}
+}
+
+func TestLayerOf(t *testing.T) {
+	for name, test := range map[string]struct {
+		stack []string // innermost first
+		want  layer
+	}{
+		"SQLite in the store":    {[]string{"runtime.memmove", "modernc.org/sqlite/lib._sqlite3Step", "database/sql.(*Stmt).ExecContext", "blueprintd/store.(*Store).add"}, layerSQLite},
+		"JSON in a trigger":      {[]string{"encoding/json.Marshal", "blueprintd/triggers.writeJSON", "net/http.(*conn).serve"}, layerEncode},
+		"memory for the engine":  {[]string{"runtime.mallocgc", "blueprintd/engine.(*run).write", "blueprintd/triggers.(*Service).begin", "net/http.(*conn).serve"}, layerEngine},
+		"help for the collector": {[]string{"runtime.gcDrainN", "runtime.gcAssistAlloc", "runtime.mallocgc", "blueprintd/engine.(*run).write"}, layerGC},
+		"a goroutine that rests": {[]string{"runtime.futex", "runtime.findRunnable", "runtime.schedule", "runtime.park_m", "runtime.mcall"}, layerScheduler},
+		"anything else":          {[]string{"runtime.memmove", "main.main"}, layerOther},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := layerOf(test.stack); got != test.want {
+				t.Errorf("layerOf(%v) = %q, want %q", test.stack, got, test.want)
+			}
+		})
+	}
+}

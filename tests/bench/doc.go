@@ -5,6 +5,7 @@
 //	go run ./tests/bench -write docs/benchmarks.md         writes them to that page
 //	go run ./tests/bench -rows b,c -connections 32    a part of the rows
 //	go run ./tests/bench -profile c -connections 32   a CPU profile of the server
+//	go run ./tests/bench -layers                      the CPU time of (c) by layer
 //	go run ./tests/bench -peers                       side by side with Node-RED
 //	go run ./tests/bench -quick                       short: checks that everything works
 //

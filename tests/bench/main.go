@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -30,6 +31,7 @@ type options struct {
 	json        string
 	write       string
 	profile     string
+	layers      bool
 	peers       bool
 	nodeRed     string
 	quick       bool
@@ -71,13 +73,17 @@ func parse(args []string) (o options, err error) {
 	flags.StringVar(&o.json, "json", "", "write all figures to this `FILE`; - is standard output, instead of the tables")
 	flags.StringVar(&o.write, "write", "", "also replace the tables in this `FILE`, between its markers")
 	flags.StringVar(&o.profile, "profile", "", "only measure this `ROW` and take a CPU profile of the server")
+	flags.BoolVar(&o.layers, "layers", false, "only measure the rows (c unless -rows is given) with a CPU profile and print the server's CPU time by layer")
 	flags.BoolVar(&o.peers, "peers", false, "only measure the webhook, side by side with Node-RED from npm")
 	flags.StringVar(&o.nodeRed, "node-red", "", "with -peers, a `FOLDER` that has it in node_modules; without it, it is installed into a temporary one")
 	flags.BoolVar(&o.quick, "quick", false, "one short round of everything: it shows that all works, not how fast")
 	_ = flags.Parse(args) // ends the program when it fails
+	given := map[string]bool{}
+	flags.Visit(func(f *flag.Flag) { given[f.Name] = true })
+	if o.layers && !given["rows"] {
+		*rows = "c"
+	}
 	if o.quick {
-		given := map[string]bool{}
-		flags.Visit(func(f *flag.Flag) { given[f.Name] = true })
 		for name, value := range map[string]string{"connections": "4", "seconds": "0.2", "warmup": "0.05", "rounds": "1", "starts": "1", "waiting": "50"} {
 			if !given[name] {
 				_ = flags.Set(name, value)
@@ -108,6 +114,8 @@ func parse(args []string) (o options, err error) {
 		return o, fmt.Errorf("-seconds from 0.01 on, -rounds from 1 on, and nothing below 0")
 	case slices.Contains([]string{"a", "b"}, o.profile):
 		return o, fmt.Errorf("-profile: row %s does not load the server", o.profile)
+	case o.layers && (slices.Contains(o.rows, "a") || slices.Contains(o.rows, "b")):
+		return o, errors.New("-layers: rows a and b do not load the server")
 	}
 	return o, nil
 }
@@ -135,6 +143,8 @@ func bench(ctx context.Context, o options) (err error) {
 		return err
 	case o.profile != "":
 		return profile(ctx, o)
+	case o.layers:
+		return writeLayers(ctx, o)
 	case o.peers:
 		return comparePeers(ctx, o)
 	}
