@@ -109,7 +109,7 @@ var additions = []addition{
 			{"triggers/kind.go", "kinds = []*Kind{manualKind(), ", "beaconKind(), "},
 			{"triggers/check_test.go", "\t\t{\"manual\", `{}`, \"\"},\n", "\t\t{\"beacon\", `{\"place\": 1}`, \"place: must be a string\"},\n"},
 			{"schema.sql", "CHECK (type IN ('manual', ", "'beacon', "},
-			{"schema.sql", "CHECK (source IN ('schedule', ", "'beacon', "},
+			{"schema.sql", "CHECK (source = 'webhook' OR ", "source = 'beacon' OR "},
 			{
 				"web/src/pages/triggers/kinds.tsx", "export const kinds: Record<TriggerType, Kind> = {\n",
 				`  beacon: {

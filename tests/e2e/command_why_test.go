@@ -59,7 +59,7 @@ func TestWhyBesideAServer(t *testing.T) {
 			t.Errorf("%s", text)
 		}
 	}
-	if !containsAll(said, "In the last 24 hours the ledger recorded 3 rows:", "2 started", "1 refused: X-Webhook-Signature does not match", "Next: the sender signs with another secret, or the body was changed on its way", "Note: the signature is valid") {
+	if !containsAll(said, "In the last 24 hours the ledger recorded 3 rows:", "2 started", "1 refused: X-Webhook-Signature does not match", "Next: the sender signs with another secret, or the body was changed in transit", "Note: the signature is valid") {
 		t.Errorf("%s", said)
 	}
 	if text := why("--at", "2001-01-01 12:00"); !containsAll(text, "did not exist yet", "Nothing arrived") {
