@@ -114,7 +114,7 @@ func ParseVariables(list []any) ([]Variable, []Issue) {
 		case !variableName.MatchString(name):
 			wrong("must be letters, digits and _", "name")
 		case slices.Contains(ReservedNames, name):
-			wrong(fmt.Sprintf("%q is a name that the service fills itself", name), "name")
+			wrong(fmt.Sprintf("%q is a name that the service sets itself", name), "name")
 		case seen[name]:
 			wrong(fmt.Sprintf("%q is declared already", name), "name")
 		default:
@@ -199,7 +199,7 @@ func BindVariables(declared []Variable, given map[string]any) (map[string]any, [
 			continue
 		}
 		if slices.Contains(ReservedNames, name) {
-			issues = append(issues, Issue{Path: []any{name}, Message: "is a name that the service fills itself"})
+			issues = append(issues, Issue{Path: []any{name}, Message: "is a name that the service sets itself"})
 			continue
 		}
 		bound[name] = given[name]

@@ -32,7 +32,7 @@ func TestParseVariables(t *testing.T) {
 		{`[{"name": ""}]`, "[0].name: must be letters, digits and _"},
 		{`[{"name": "a-b"}]`, "[0].name: must be letters, digits and _"},
 		{`[{"name": "a\n"}]`, "[0].name: must be letters, digits and _"},
-		{`[{"name": "input"}]`, `[0].name: "input" is a name that the service fills itself`},
+		{`[{"name": "input"}]`, `[0].name: "input" is a name that the service sets itself`},
 		{`[{"name": "a"}, {"name": "a"}]`, `[1].name: "a" is declared already`},
 		{`[{"name": "a", "type": "integer"}]`, `[0].type: must be "string", "number", "boolean" or "json"`},
 		{`[{"name": "a", "type": null, "required": null, "secret": null, "description": null, "default": null}]`, ""},
@@ -78,7 +78,7 @@ func TestBindVariables(t *testing.T) {
 		{"a secret with an empty default has none", `[{"name": "a", "isSecret": true, "default": "", "required": true}, {"name": "b", "secret": true, "default": ""}]`, "", `{"b":null}`, "a: required"},
 		{"any json", `[{"name": "a", "type": "json"}]`, `{"a": [1.50, {}]}`, `{"a":[1.50,{}]}`, ""},
 		{"undeclared", `[]`, `{"z": 1, "a": 2}`, `{"a":2,"z":1}`, ""},
-		{"reserved", `[]`, `{"nodes": 1, "input": 2}`, `{}`, "input: is a name that the service fills itself\nnodes: is a name that the service fills itself"},
+		{"reserved", `[]`, `{"nodes": 1, "input": 2}`, `{}`, "input: is a name that the service sets itself\nnodes: is a name that the service sets itself"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			declared, issues := blueprint.ParseVariables(array(t, test.declared))

@@ -10,7 +10,7 @@ import (
 	"blueprintd/foundation/mutant"
 )
 
-// Urgency says how long a new run may work before it must be durable.
+// Urgency is how long a new run may execute before it must be durable.
 type Urgency time.Duration
 
 // Urgencies of a run. Side effects, waits and the end of the run make it durable
@@ -22,16 +22,16 @@ const (
 	// Soon is for callers that wait for Handle.Accepted: a run of pure nodes that ends
 	// within it costs one commit.
 	Soon = Urgency(5 * time.Millisecond)
-	// AtEnd is for callers that wait for Handle.Wait; they may work on quick nodes
-	// themselves. After this time the run is stored and visible in any case.
+	// AtEnd is for callers that wait for Handle.Wait; they may execute quick nodes on their
+	// own goroutine. After this time the run is stored and visible in any case.
 	AtEnd = Urgency(time.Second)
 )
 
-// Start begins a run and returns its handle; with AtEnd the caller may have executed
-// and committed quick nodes. Errors: CodeBadRequest when the blueprint has no nodes or
-// the variables do not fit, CodeUnavailable when the engine is stopping or its queue is
-// full, CodeTooManyRequests when the trigger or the user has its share of the queue or
-// its concurrency group has too many blocked runs, *blueprint.ConcurrencyLimitError.
+// Start begins a run and returns its handle; with AtEnd the caller may have executed and
+// committed quick nodes. Errors: CodeBadRequest if the blueprint has no nodes or the
+// variables are invalid, CodeUnavailable when the engine is stopping or its queue is full,
+// CodeTooManyRequests if the trigger or the user has used its share of the queue or its
+// concurrency group has too many blocked runs, *blueprint.ConcurrencyLimitError.
 func (e *Engine) Start(request *blueprint.StartRequest, urgency Urgency) (*Handle, error) {
 	return e.start(endedContext, request, urgency)
 }
@@ -235,8 +235,8 @@ func (e *Engine) admit(r *run) (admission, error) {
 	return waitsForSlot, nil
 }
 
-// mayQueue returns why a run can neither have a slot now nor wait for one. The caller
-// holds e.mu.
+// mayQueue returns the reason why a run can neither get a slot now nor wait for one. The
+// caller holds e.mu.
 func (e *Engine) mayQueue(r *run) error {
 	f := e.queue.flow(r.flowName())
 	defer e.queue.update(f)
@@ -252,7 +252,7 @@ func (e *Engine) mayQueue(r *run) error {
 	return nil
 }
 
-// room is how much memory all inputs together may take, with an input of this size.
+// room returns how much memory all inputs together may take, given an input of this size.
 // Small ones may use a quarter more, so that large ones never block them.
 func (e *Engine) room(memory int) int {
 	if e.isLarge(memory) {
@@ -299,7 +299,7 @@ func errNoRoom() error {
 }
 
 // enqueue takes over a reference and drives the run once it has a slot. The queue may
-// grow beyond MaxQueued, since the run was accepted before.
+// exceed MaxQueued, because the run was accepted earlier.
 func (e *Engine) enqueue(r *run) {
 	e.mu.Lock()
 	waits := r.slotState == queued
@@ -390,7 +390,7 @@ func tooMany(message string) *blueprint.Error {
 	return &blueprint.Error{Code: blueprint.CodeTooManyRequests, Message: message, RetryAfter: 2 * time.Second}
 }
 
-// maxBlocked is how many runs of one concurrency group may be blocked.
+// maxBlocked is the maximum number of blocked runs in one concurrency group.
 const maxBlocked = 1000
 
 // undecidedError defers the admission of a run until its channel closes.

@@ -19,7 +19,7 @@ import (
 	"blueprintd/foundation/secret"
 )
 
-// attempt is one attempt of one node, with copies of what it needs to work without
+// attempt is one attempt of one node, with copies of the data it needs to work without
 // locks.
 type attempt struct {
 	run          *run
@@ -46,7 +46,7 @@ type attempt struct {
 	evidence    *outbound.Evidence      // nil unless it may reach other services
 	exchange    *blueprint.StepExchange // of a failure, once collected
 	credentials []string                // of opened connections
-	masked      bool                    // a credential came back in a result
+	masked      bool                    // a result contained a credential
 }
 
 // startNode begins an attempt of a node. The caller holds r.mu.
@@ -128,7 +128,7 @@ func (r *run) recoverPanics(n *nodeRun, call func() (blueprint.Result, error)) (
 }
 
 // withoutCredentials replaces credentials of the attempt's connections in its result: a
-// service that echoes them would pass them on to later nodes. It is the only place
+// service that echoes them would otherwise pass them to later nodes. It is the only place
 // where redaction changes data.
 func (a *attempt) withoutCredentials(result blueprint.Result, err error) (blueprint.Result, error) {
 	a.run.mu.Lock()
@@ -355,7 +355,7 @@ func (a *attempt) fail(e *entry, f *blueprint.Failure, now time.Time) {
 	delay := r.delay(a.at, a.number, f)
 	e.Kind, e.Due = entryRetry, blueprint.TimeOf(now.Add(delay))
 	r.record(e)
-	a.logLocked("warn", fmt.Sprintf("attempt %d failed: %s; the next in %s", a.number, f.Message, delay.Round(time.Millisecond)), nil)
+	a.logLocked("warn", fmt.Sprintf("attempt %d failed: %s; the next one in %s", a.number, f.Message, delay.Round(time.Millisecond)), nil)
 }
 
 // mayRepeat reports whether a failed node is retried.

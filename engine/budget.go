@@ -28,14 +28,13 @@ type budgetUsage struct {
 	free    chan struct{} // closed when a call ends; nil = nothing waits
 }
 
-// budgetCounters is the use of one budget, and what was added to it.
+// budgetCounters is the usage of one budget, and what was added to it.
 type budgetCounters struct {
 	tokens, calls         int64
 	moreTokens, moreCalls int64
 }
 
-// openCall is a call in progress: the budgets it counts against and its estimated
-// tokens.
+// openCall is a call in progress: the budgets it counts against and its estimated tokens.
 type openCall struct {
 	runs     []string
 	estimate int64
@@ -157,8 +156,8 @@ func (r *fold) bind() {
 	}
 }
 
-// limit returns what all budgets of the run allow together, for a retry of a child run:
-// that starts a family of its own.
+// limit returns the combined limit of all budgets of the run, for a retry of a child run,
+// which starts a family of its own.
 func (r *fold) limit() (all *blueprint.Budget) {
 	for i := range r.bounds {
 		all = all.Stricter(&r.bounds[i].Budget)
@@ -221,7 +220,7 @@ func (a *attempt) recordCall(k *run, estimate int64) {
 	k.record(out)
 }
 
-// budgetRefusal returns why no call may be made, nil when one may: a pause only when
+// budgetRefusal returns the reason why no call may be made, nil if one may: a pause only if
 // every exhausted budget pauses. The caller holds k.mu.
 func (a *attempt) budgetRefusal(k *run) error {
 	a.budgetRaises = k.engine.budgetRaises.Load()

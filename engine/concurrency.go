@@ -49,7 +49,7 @@ type member struct {
 	admitted         bool  // it may begin, or has begun
 	holdsMemory      bool  // its memory counts in engine.held, although the run is not loaded yet
 	durable          bool  // and not being cancelled
-	cancelling       bool  // it begins no more
+	cancelling       bool  // it must not begin any more
 	cancelledBlocked bool  // being cancelled while it was blocked
 	flushed          bool  // awaitCommits has flushed it
 	element          element[*member]
@@ -354,7 +354,7 @@ func (e *Engine) free(memory int) {
 	e.concurrency.awaitingMemory = nil
 	for i, g := range waiting {
 		g.awaitsMemory = false
-		if e.admitBlocked(g); g.awaitsMemory { // still too little
+		if e.admitBlocked(g); g.awaitsMemory { // still not enough
 			e.concurrency.awaitingMemory = append(waiting[i:i+1:i+1], waiting[i+1:]...)
 			return
 		}
@@ -373,8 +373,8 @@ func (e *Engine) mayBegin(r *run) bool {
 	return s == nil || s.admitted && !s.cancelling
 }
 
-// pauseAdmission admits no run until resumeAdmission: which runs had begun and keep
-// their place is known once recovery has loaded all of them.
+// pauseAdmission admits no run until resumeAdmission, because it is known only after
+// recovery has loaded all runs which ones had begun and keep their place.
 func (e *Engine) pauseAdmission() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -438,7 +438,7 @@ func (e *Engine) reserveSlot(row *blueprint.ExecutionRow) {
 // Relimit reads the limits of groups with blocked runs again and admits those that may
 // begin: a limit may have been raised or removed, or its trigger deleted, without a new
 // run. A lower limit cancels nothing before a newer run arrives. A limit that cannot be
-// read stays as it was.
+// read stays unchanged.
 func (e *Engine) Relimit(ctx context.Context) {
 	if e.Concurrency == nil {
 		return

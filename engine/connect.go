@@ -103,8 +103,7 @@ func (n *nodeRun) addUses(uses []usedConnection, servers []usedServer) {
 }
 
 // SignedIn lets a node that waits for a sign-in, or is about to, check for it again. It
-// returns once that is durable. A run that does not wait for it (any more) is left
-// alone.
+// returns once that is durable. A run that does not wait for it (any more) stays unchanged.
 func (e *Engine) SignedIn(ctx context.Context, executionID, address string) error {
 	r, err := e.acquire(ctx, executionID)
 	if code := blueprint.CodeOf(err); code == blueprint.CodeConflict || code == blueprint.CodeNotFound {
@@ -114,7 +113,7 @@ func (e *Engine) SignedIn(ctx context.Context, executionID, address string) erro
 		return err
 	}
 	if n := r.find(address); n != nil && n.phase == working {
-		n.signedIn = true // it is about to ask, and need not
+		n.signedIn = true // it is about to ask, which is no longer necessary
 	} else if n != nil && n.phase == awaiting && n.await.Kind == blueprint.AwaitOAuth {
 		r.record(&entry{Kind: entryAgain, Node: address, At: e.now(), Attempt: n.attempt})
 		r.ensureTimerFor(n)
@@ -159,8 +158,8 @@ func (a *attempt) emitter() func(ctx context.Context, event string, data any) (i
 	}
 }
 
-// authority returns whose rights limit the run's use of resources. It is final once the
-// run is set up, and must not be changed.
+// authority returns the users and versions whose rights limit the run's use of resources.
+// It is final once the run is set up, and must not be changed.
 func (r *fold) authority() blueprint.Authority {
 	if r.begin.Map == nil && len(r.begin.Lineage) == 0 {
 		return blueprint.Authority{PrincipalID: r.begin.UserID, Versions: r.program.versions}
@@ -200,9 +199,9 @@ func (a *attempt) mayUse(ctx context.Context, names []string) error {
 	return nil
 }
 
-// withoutSecrets returns the variables that a caller passed without the secret ones,
-// for a run of another user. One without a default is a CodeBadRequest error: an
-// unavailable secret must not look empty.
+// withoutSecrets returns the variables passed by a caller without the secret ones, for a
+// run of another user. A secret variable without a default is a CodeBadRequest error,
+// because an unavailable secret must not look empty.
 func (p *program) withoutSecrets(given map[string]any) (map[string]any, error) {
 	out := maps.Clone(given)
 	var issues []blueprint.Issue
@@ -221,8 +220,8 @@ func (p *program) withoutSecrets(given map[string]any) (map[string]any, error) {
 	return out, nil
 }
 
-// collect returns what code may see of the run: everything except secret variables that
-// it may not use.
+// collect returns the values that code may see of the run: everything except secret
+// variables that it may not use.
 func (a *attempt) collect(ctx context.Context) blueprint.NodeScope {
 	err := a.mayUse(ctx, a.run.program.secrets)
 	out := a.scope.collect(err != nil)

@@ -24,10 +24,10 @@ type Answer struct {
 }
 
 // Resume answers a run and returns once the answer is durable; the run continues in the
-// background. Errors: CodeBadRequest when the answer does not fit (the run stays
-// paused) or the node does not exist, CodeForbidden when the user may not answer this
-// kind of question, CodeConflict when nothing is asked (any more), CodeUnavailable when
-// the journal does not store it within seconds: the run continues once it does.
+// background. Errors: CodeBadRequest if the answer is invalid (the run stays paused) or the
+// node does not exist, CodeForbidden when the user may not answer this kind of question,
+// CodeConflict when nothing is asked (any more), CodeUnavailable when the journal does not
+// store it within seconds: the run continues once it does.
 func (e *Engine) Resume(ctx context.Context, a Answer) error {
 	r, err := e.acquire(ctx, a.ExecutionID)
 	if err != nil {
@@ -145,11 +145,10 @@ func (r *run) resolveUnknown(n *nodeRun, e *entry, input any) error {
 // cancelWait is how long Cancel waits for running nodes to return.
 const cancelWait = 5 * time.Second
 
-// Cancel ends a run as failed and returns once that is durable. When a node does not
-// return within seconds, or ctx ends, Cancel returns earlier, and the run ends with the
-// node. A finished run is CodeConflict. With an error nothing has changed, except with
-// CodeUnavailable after seconds without a commit: then the run ends once the journal
-// stores it.
+// Cancel ends a run as failed and returns once that is durable. When a node does not return
+// within seconds, or ctx ends, Cancel returns earlier, and the run ends with the node. A
+// finished run is CodeConflict. On an error nothing has changed, except for CodeUnavailable
+// after seconds without a commit: then the run ends once the journal stores it.
 func (e *Engine) Cancel(ctx context.Context, id, reason string) error {
 	r, err := e.acquire(ctx, id)
 	if err != nil {
@@ -192,7 +191,7 @@ func (e *Engine) Retry(ctx context.Context, stored *blueprint.StoredExecution, f
 	if !stored.Row.Status.Terminal() {
 		return nil, blueprint.Errorf(blueprint.CodeConflict, "the execution has not ended")
 	}
-	// The caller's copy is redacted; the new run needs the true values.
+	// The caller's copy is redacted; the new run needs the original values.
 	stored, err := e.Journal.Load(ctx, stored.Row.ID)
 	if err != nil {
 		return nil, err

@@ -21,11 +21,11 @@
 // A parked run holds no goroutine and is evicted from memory; a timer or an answer
 // loads it again. A chain of nodes runs on one goroutine; only a fork starts more.
 //
-// A for-each node walks a graph of its own for each item (frame). Its items are one
-// entry; everything else follows from the entries of the inner nodes. A node that
-// starts another run records the id of that run, then starts it and waits; the child's
-// end wakes the parent, and after a crash each side checks on the other. Secrets that
-// enter a run with a connection or a child run are entries too.
+// A for-each node walks a separate graph for each item (frame). Its items are one entry;
+// everything else follows from the entries of the inner nodes. A node that starts another
+// run records the id of that run, then starts it and waits; the child's end wakes the
+// parent, and after a crash each side checks the other. Secrets that enter a run with a
+// connection or a child run are entries too.
 //
 // Redaction happens where a run is shown and where its record is written. Data passed
 // to nodes, other runs, respond nodes and events is unaltered, except for credentials
@@ -36,10 +36,10 @@
 // child run publishes none. The number of events that led to a run is passed on to its
 // children, which bounds chains of events.
 //
-// At most Options.MaxRunning runs work at once; fairQueue divides the slots between
-// organizations and their triggers. A concurrency group may also limit how many runs
-// of a trigger are unfinished, parked ones included (concurrency): a blocked run is
-// stored, not in memory, and keeps its place across restarts.
+// At most Options.MaxRunning runs execute concurrently; fairQueue divides the slots between
+// organizations and their triggers. A concurrency group may also limit how many runs of a
+// trigger are unfinished, parked ones included (concurrency): a blocked run is stored, not
+// in memory, and keeps its place across restarts.
 //
 // The failure of a run is data in its record. An error returned by this package is
 // the service's own.

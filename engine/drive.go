@@ -13,11 +13,11 @@ import (
 	"blueprintd/foundation/mutant"
 )
 
-// maxParallel bounds the nodes of one run that work at once.
+// maxParallel is the maximum number of nodes of one run that execute concurrently.
 const maxParallel = 64
 
-// drive works on a run until nothing can continue, and takes over a reference. Only a
-// fork starts more goroutines.
+// drive works on a run until nothing can continue, and takes over a reference. Only a fork
+// starts more goroutines.
 func (e *Engine) drive(r *run) {
 	if r.mustStoreFirst() && r.flush() != nil {
 		e.unref(r)
@@ -26,10 +26,10 @@ func (e *Engine) drive(r *run) {
 	e.driveAttempts(r, e.startReady(r))
 }
 
-// driveInline is drive on the goroutine of the caller, which waits for the run. It
-// continues on another goroutine at the first fork, at a node that is not quick or has
-// a side effect, and once the run is durable: then the caller may have its answer, and
-// all later commits are retried indefinitely.
+// driveInline is drive on the goroutine of a caller that waits for the run. It continues on
+// another goroutine at the first fork, at a node that is not quick or has a side effect,
+// and once the run is durable: then the caller may receive its response, and all later
+// commits are retried indefinitely.
 func (e *Engine) driveInline(r *run) {
 	defer crashOnPanic()
 	for watch := metrics.Begin(); ; {
@@ -203,9 +203,9 @@ func (e *Engine) performAttempt(r *run, a *attempt) (goesOn bool, promise func()
 	}
 }
 
-// mayBeOutdated reports whether an attempt may have an external effect, whatever the
-// blueprint declares, while the definition it was compiled from may be out of date: the
-// first commit checks that.
+// mayBeOutdated reports whether an attempt may have an external effect, regardless of the
+// declared effect, while the definition it was compiled from may be out of date: the first
+// commit checks that.
 func (r *run) mayBeOutdated(a *attempt) bool {
 	if a.node.kind == nil || cmp.Or(a.node.kind.Effect, blueprint.EffectIdempotent) == blueprint.EffectPure {
 		return false

@@ -53,7 +53,7 @@ type Options struct {
 	IDs       *ids.Source
 	Sealer    *secret.Sealer
 	Logger    *slog.Logger
-	// Authority decides what runs may use; nil = whatever their principal may.
+	// Authority decides what runs may use; nil = everything that their principal may use.
 	Authority   Authority
 	Connections Connections
 	Blueprints  Blueprints
@@ -62,25 +62,25 @@ type Options struct {
 	// Concurrency returns the current limit of a concurrency group, nil for none. When
 	// it fails, or is nil, the limit of the group's newest run applies.
 	Concurrency func(ctx context.Context, key string) (*blueprint.ConcurrencyGroup, error)
-	// MaxRunning is how many runs work at once; 0 = 1000. See fairQueue for how they
-	// are shared.
+	// MaxRunning is the maximum number of runs that execute concurrently; 0 = 1000. See
+	// fairQueue for how slots are shared.
 	MaxRunning int
-	// MaxQueued is how many runs may wait for a slot; 0 = 10,000. Beyond it runs are
-	// refused with CodeUnavailable, beyond the share of a trigger or organization with
-	// CodeTooManyRequests.
+	// MaxQueued is the maximum number of runs that wait for a slot; 0 = 10,000. Beyond it
+	// runs are refused with CodeUnavailable, beyond the share of a trigger or organization
+	// with CodeTooManyRequests.
 	MaxQueued int
 	// Drain is how long nodes may continue once the engine stops, in real time; 0 = 10
 	// s.
 	Drain time.Duration
 	// Lost closes when the journal has failed permanently.
 	Lost <-chan struct{}
-	// Schedule calls f when its turn has come, so that runs and their nodes work one
-	// after the other in a repeatable order. Nil = concurrently.
+	// Schedule calls f when its turn has come, so that runs and their nodes execute
+	// sequentially in a repeatable order. Nil = concurrently.
 	Schedule func(f func())
 	// Limits bound a single run; zero fields have defaults.
 	Limits Limits
-	// InputWait is how long StartOrWait waits for memory for a large input, in real
-	// time; 0 = not at all.
+	// InputWait is the maximum real time that StartOrWait waits for memory for a large
+	// input; 0 = not at all.
 	InputWait time.Duration
 }
 
@@ -113,7 +113,7 @@ type Engine struct {
 	timedParked int // parked runs that wait for an instant
 }
 
-// parked is what stays in memory of a parked run. The handle lives as long as its
+// parked is the part of a parked run that stays in memory. The handle lives as long as its
 // caller refers to it.
 type parked struct {
 	timer   *clock.Timer
@@ -138,12 +138,11 @@ func New(options Options) *Engine {
 	return e
 }
 
-// Run recovers every run that an earlier process left unfinished, calls ready, and
-// serves until ctx ends. Then nothing new starts: running nodes may finish within
-// Options.Drain; the next start treats the others as after a crash. It does not wait
-// for them when the journal has failed (the cause of ctx is CodeUnavailable, or
-// Options.Lost closes), since their results could not be stored. Run returns when all
-// runs are parked.
+// Run recovers every run that an earlier process left unfinished, calls ready, and serves
+// until ctx ends. Then nothing new starts: running nodes may finish within Options.Drain,
+// and the next start treats the others as after a crash. It does not wait for them when the
+// journal has failed (the cause of ctx is CodeUnavailable, or Options.Lost closes), since
+// their results could not be stored. Run returns when all runs are parked.
 func (e *Engine) Run(ctx context.Context, ready func()) error {
 	if err := e.recoverAll(ctx); err != nil {
 		return err
@@ -164,7 +163,7 @@ func (e *Engine) Run(ctx context.Context, ready func()) error {
 	}
 	e.cancelAll(errStopping)
 	<-e.drained
-	e.dropParked() // what was parked just as the engine was stopping
+	e.dropParked() // runs parked while the engine was stopping
 	return nil
 }
 
@@ -182,7 +181,7 @@ func (e *Engine) goHeld(f func()) {
 	}()
 }
 
-// stop starts nothing new. Queued runs are parked and continue at the next start.
+// stop prevents new work. Queued runs are parked and continue at the next start.
 func (e *Engine) stop() {
 	e.mu.Lock()
 	e.stopping.Store(true)

@@ -24,8 +24,8 @@ func (a *attempt) outbound(ctx context.Context) context.Context {
 	return ctx
 }
 
-// maxEvidence bounds the exchanges that failed steps of a run keep, in bytes of JSON.
-// Later ones are left out.
+// maxEvidence bounds the exchanges kept for failed steps of a run, in bytes of JSON. Later
+// ones are dropped.
 const maxEvidence = 4 << 20
 
 // collectEvidence collects the last exchange of a failed attempt, redacted, which takes
@@ -58,8 +58,8 @@ func stepExchangeSize(x *blueprint.StepExchange) int {
 	return exchangeSize(&whole)
 }
 
-// addExchanges adds the exchanges of the attempt to its entry as far as there is room.
-// The caller holds r.mu.
+// addExchanges adds the exchanges of the attempt to its entry, up to the limit. The caller
+// holds r.mu.
 func (a *attempt) addExchanges(e *entry) {
 	if a.tape == nil {
 		return

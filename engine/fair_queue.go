@@ -2,18 +2,18 @@ package engine
 
 import "math/bits"
 
-// fairQueue shares run slots and queue places so that no caller starves the others.
+// fairQueue shares run slots and places in the queue so that no caller starves the others.
 //
-// A flow is the runs of one trigger, or those that one user starts without a trigger.
-// Flows belong to groups, the organizations. A slot goes to the group furthest below
-// its bound, within it to the flow with the fewest slots, then round-robin; within a
-// flow it is first in, first out.
+// A flow is the runs of one trigger, or the runs that one user starts without a trigger.
+// Flows belong to groups, the organizations. A slot goes to the group furthest below its
+// bound, within it to the flow with the fewest slots, then round-robin; within a flow it is
+// first in, first out.
 //
-// The bounds follow "Dynamic queue length thresholds for shared-memory packet
-// switches" (Choudhury and Hahne, 1998): a flow may hold at most eight times as many
-// slots as are free, a group sixteen times. A lone flow so leaves a ninth of many
-// slots free, a lone group a seventeenth; of fewer than nine slots it may have all.
-// The same holds for queue places. The engine's mu guards everything.
+// The bounds follow "Dynamic queue length thresholds for shared-memory packet switches"
+// (Choudhury and Hahne, 1998): a flow may hold at most eight times as many slots as are
+// free, a group sixteen times. A single flow therefore leaves a ninth of the slots free, a
+// single group a seventeenth; of fewer than nine slots it may use all. The same holds for
+// queue places. The engine's mu guards everything.
 type fairQueue struct {
 	slots, taken   int
 	places, queued int // places in the queue
@@ -128,7 +128,7 @@ func (q *fairQueue) update(f *flow) {
 }
 
 // pop assigns a slot to the next waiting run and moves its flow and group behind their
-// equals; nil when none may have one.
+// equals; nil if none may have one.
 func (q *fairQueue) pop() *run {
 	first := q.order.first()
 	if first == nil || first.rank > q.free() {

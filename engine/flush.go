@@ -15,10 +15,10 @@ import (
 // errStopping is the cause with which the engine interrupts work when it stops.
 var errStopping = errors.New("the server is shutting down")
 
-// flush makes all entries so far durable. The first flush accepts the run: when it
-// fails the run does not exist, and its handle is refused. Later ones are retried until
-// they succeed or the engine stops. Once one has failed the run cannot continue in this
-// process, and every flush returns that error. The caller holds no lock of the run.
+// flush makes all entries so far durable. The first flush accepts the run: if it fails, the
+// run does not exist, and its handle is refused. Later ones are retried until they succeed
+// or the engine stops. Once one has failed, the run cannot continue in this process, and
+// every flush returns that error. The caller holds no lock of the run.
 func (r *run) flush() error {
 	r.flushing.Lock()
 	defer r.flushing.Unlock()
@@ -117,8 +117,8 @@ const (
 	lastCommitDelay  = 5 * time.Second
 )
 
-// commit writes to the journal. For a run that is stored it retries until it succeeds:
-// nodes have acted, and no caller could handle the error.
+// commit writes to the journal. For a stored run it retries until it succeeds, because
+// nodes have acted and no caller could handle the error.
 func (e *Engine) commit(c *blueprint.JournalCommit) error {
 	defer crashOnPanic()
 	for delay := firstCommitDelay; ; delay = min(2*delay, lastCommitDelay) {
@@ -153,8 +153,8 @@ func (r *run) flushWithin(within Urgency) {
 const maxEventOutput = 64 << 10
 
 // event returns the event of a new status of the run. A child run publishes none, and
-// neither does a run with the data of a user who could only start the blueprint, even
-// when a manager retries it: such data neither starts runs of others nor is shown to
+// neither does a run with the data of a user who could only start the blueprint, even if a
+// manager retries it: such data must neither start runs of other users nor be shown to
 // them. The data is encoded only when a trigger subscribes. The caller holds r.mu.
 func (r *run) event(name string, at blueprint.Time, data any) []blueprint.Event {
 	if r.begin.Parent != "" || r.begin.privateTo() != "" {
@@ -204,7 +204,7 @@ func (e *endData) MarshalJSON() ([]byte, error) {
 		return blueprint.Encode(data)
 	}
 	output := newValues(e.account).runOutput(e.account.Ends)
-	_, err := jsonSize(output, 2*maxEventOutput) // quick to reject a large one
+	_, err := jsonSize(output, 2*maxEventOutput) // rejects a large one quickly
 	if data["output"] = output; err == nil {
 		var text []byte
 		if text, err = blueprint.Encode(output); err == nil && len(text) <= maxEventOutput && !tooDeep(text) {

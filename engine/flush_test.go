@@ -458,7 +458,7 @@ func TestStartRefuses(t *testing.T) {
 			"a cycle":     {w.define("a pass\nb pass\na -> b\nb -> a"), nil, "blueprint_map.edges form a cycle: a -> b -> a"},
 			"no variable": {w.defineWith(`a pass`, `[{"name": "v", "required": true}]`), nil, "variables.v: required"},
 			"wrong variables": {w.defineWith(`a pass`, `[{"name": "v", "type": "number"}]`), map[string]any{"v": "1", "now": 1},
-				"variables.v: must be a number; variables.now: is a name that the service fills itself"},
+				"variables.v: must be a number; variables.now: is a name that the service sets itself"},
 		} {
 			t.Run(name, func(t *testing.T) {
 				r := request(test.definition)

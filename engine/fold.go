@@ -12,15 +12,15 @@ import (
 	"blueprintd/foundation/secret"
 )
 
-// fold is the state of a run. It follows from the program and the journal entries,
-// applied in order, and from nothing else: no clock, no database, no engine. The caller
-// of a method holds the run's mu.
+// fold is the state of a run. It is determined only by the program and the journal entries,
+// applied in order: it uses no clock, no database and no engine. The caller of a method
+// holds the run's mu.
 type fold struct {
 	id           string
 	begin        *begin
 	program      *program
 	root         *frame
-	steps        int              // of items, whatever their state
+	steps        int              // of items, in any state
 	ready        []*frame         // may have nodes to start
 	inputSize    int              // of begin.InputData
 	outputSize   int              // of all nodes
@@ -74,7 +74,8 @@ func (r *fold) setUp(p *program, b *begin, limits Limits) error {
 	return nil
 }
 
-// apply applies an entry. The state changes in no other way, live and in replay.
+// apply applies an entry. It is the only way in which the state changes, live and in
+// replay.
 func (r *fold) apply(e *entry) {
 	if r.applyToRun(e) {
 		return
@@ -205,7 +206,7 @@ func (r *fold) end(n *nodeRun, e *entry) {
 	}
 }
 
-// failNode settles a node that failed for good with n.err.
+// failNode settles a node that failed permanently with n.err.
 func (r *fold) failNode(n *nodeRun, at blueprint.Time) {
 	reaction := n.node().OnError
 	if r.canceled != nil || reaction == blueprint.OnErrorStop {
@@ -217,8 +218,8 @@ func (r *fold) failNode(n *nodeRun, at blueprint.Time) {
 	n.frame.plan.Fail(n.index, reaction)
 }
 
-// failWalk settles a node whose failure stops its frame; of several the first in map
-// order counts. A failed item stops the others too.
+// failWalk settles a node whose failure stops its frame; if there are several, the first in
+// map order counts. A failed item also stops the others.
 func (r *fold) failWalk(n *nodeRun, at blueprint.Time) {
 	f := n.frame
 	if f.failed < 0 || n.index < f.failed {
@@ -268,7 +269,7 @@ func (r *fold) dropNode(n *nodeRun, at blueprint.Time) {
 	n.due, n.await, n.retry, n.end = 0, nil, false, at
 	if n.phase == calling {
 		r.orphans = append(r.orphans, n.child)
-		n.acted = true // its run may have
+		n.acted = true // its run may have acted
 	}
 	r.move(n, idle)
 	if again >= 0 {

@@ -18,7 +18,7 @@ type Handle struct {
 	accepted chan struct{} // closed once the run is durable or refused
 	refusal  error
 
-	settled chan struct{} // closed once there is nothing left to wait for
+	settled chan struct{} // closed once there is nothing more to wait for
 	outcome *parkedRun
 	failure error
 
@@ -67,8 +67,8 @@ func (h *Handle) respond(response *blueprint.Response) {
 	}
 }
 
-// Accepted waits until the run is durable. Errors: CodeConflict when the firing's key
-// had started a run before, CodeUnavailable when the run could not be stored; then the
+// Accepted waits until the run is durable. Errors: CodeConflict if the firing's key has
+// started a run before, CodeUnavailable if the run could not be stored; in both cases the
 // run does not exist.
 func (h *Handle) Accepted(ctx context.Context) error {
 	select {
@@ -79,10 +79,10 @@ func (h *Handle) Accepted(ctx context.Context) error {
 	}
 }
 
-// Wait waits until the run has ended or paused, durably, and returns its record; when
-// the server stops, that of the unfinished run. Errors are those of Accepted, and those
-// of a journal that fails later. When ctx ends first, the run continues and Wait
-// returns ctx's error.
+// Wait waits until the run has ended or paused, durably, and returns its record; if the
+// server stops, that of the unfinished run. Errors are those of Accepted, and those of a
+// journal that fails later. If ctx ends first, the run continues and Wait returns ctx's
+// error.
 func (h *Handle) Wait(ctx context.Context) (*blueprint.Execution, error) {
 	outcome, err := h.wait(ctx)
 	if err != nil {

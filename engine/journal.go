@@ -15,14 +15,14 @@ const (
 	entryRetry   = "retry"  // an attempt failed; the next begins at Due
 	entryWait    = "wait"   // the node waits until Due
 	entryAwait   = "await"  // the node asks for input
-	entryAgain   = "again"  // the node is to start again at once
+	entryAgain   = "again"  // the node starts again immediately
 	entryLog     = "log"    // a line of the run's log
-	entryLoop    = "loop"   // the node goes over the items in Output
+	entryLoop    = "loop"   // the node iterates over the items in Output
 	entryCall    = "call"   // the node waits for the run Child, started or about to be
 	entryHide    = "hide"   // secrets entered the run
 	entryCancel  = "cancel" // the run was cancelled, for Reason
 	entryAsk     = "ask"    // the run Child, or this one, makes call Number to a language model, of about Tokens
-	entrySpent   = "spent"  // that call is over; it took Tokens
+	entrySpent   = "spent"  // that call has ended; it used Tokens
 	entryRaise   = "raise"  // the budgets of Runs were raised by Raise
 	entryStarted = "led"    // a descendant started another run
 )
@@ -44,7 +44,7 @@ type entry struct {
 	Tokens    int64                `json:"tok,omitempty"`
 	Models    int64                `json:"models,omitempty"` // calls to language models
 	Clean     bool                 `json:"clean,omitempty"`  // it failed before anything was sent
-	Acted     bool                 `json:"acted,omitempty"`  // the child run did what must not be done twice
+	Acted     bool                 `json:"acted,omitempty"`  // the child run had an effect that must not be repeated
 	Servers   []usedServer         `json:"mcp,omitempty"`    // MCP servers used
 	Uses      []usedConnection     `json:"uses,omitempty"`   // connections opened
 	Masked    bool                 `json:"masked,omitempty"` // a credential was replaced in the output or error
@@ -69,22 +69,23 @@ type entry struct {
 	Asker  string            `json:"asker,omitempty"`
 
 	Exchanges []blueprint.Exchange `json:"x,omitempty"`     // of a recorded run
-	Dropped   bool                 `json:"xfull,omitempty"` // some had no room, and none has from now on
+	Dropped   bool                 `json:"xfull,omitempty"` // some did not fit, and no more are kept
 
 	size int // of Output; 0 = unknown
 }
 
-// begin is everything that a run starts from.
+// begin holds everything that a run starts with.
 type begin struct {
 	UserID    string `json:"user"`
 	CanManage bool   `json:"manage,omitempty"`
-	// DataOf is the user whose data the run of another user works on, such as a retry
-	// of a run by a user who could only start the blueprint.
+	// DataOf is the user whose data the run of another user processes, such as a retry of a
+	// run by a user who could only start the blueprint.
 	DataOf    string                    `json:"dataOf,omitempty"`
 	Given     map[string]any            `json:"given,omitempty"` // as the caller passed them
 	InputData any                       `json:"input"`
 	Trigger   *blueprint.TriggerContext `json:"trigger,omitempty"`
-	// Map, and MapAuthor, who passed it, are set only when it is not the stored one.
+	// Map is set only if it differs from the stored map, together with MapAuthor, the user
+	// who passed it.
 	Map       any    `json:"map,omitempty"`
 	MapAuthor string `json:"mapAuthor,omitempty"`
 	// Lineage are the versions of the ancestor runs.
@@ -93,7 +94,7 @@ type begin struct {
 	Reuse   []step                 `json:"reuse,omitempty"` // finished nodes of the run that is retried
 	// Root is the first ancestor; "" = this run.
 	Root string `json:"root,omitempty"`
-	// Parent is the run, and Address its node, that waits for this one.
+	// Parent is the run that waits for this one, and Address its waiting node.
 	Address string `json:"node,omitempty"`
 	Parent  string `json:"parent,omitempty"`
 	Depth   int    `json:"depth,omitempty"`
@@ -114,8 +115,8 @@ type begin struct {
 	Cause string `json:"cause,omitempty"`
 }
 
-// privateTo returns the only user who may see the data of the run; "" when its
-// principal could manage the blueprint at the start, so that all its readers may.
+// privateTo returns the only user who may see the data of the run; "" if its principal
+// could manage the blueprint at the start, in which case all its readers may.
 func (b *begin) privateTo() string {
 	if b.DataOf == "" && !b.CanManage {
 		return b.UserID

@@ -10,7 +10,7 @@ import (
 // in order while fewer than concurrency are active.
 type loop struct {
 	items        []any
-	concurrency  int      // items at work at once
+	concurrency  int      // maximum number of active items
 	frames       []*frame // by item; nil = not begun
 	size         int      // of items
 	next         int
@@ -28,7 +28,7 @@ func (r *fold) beginLoop(n *nodeRun, e *entry) {
 		n.loop.size, _ = jsonSize(e.Output, maxSize)
 	}
 	r.outputSize += n.loop.size
-	if before != nil && len(before.items) == len(items) { // another attempt: finished items stay
+	if before != nil && len(before.items) == len(items) { // another attempt keeps finished items
 		n.loop.keepFinished(before)
 	}
 	if before != nil {
@@ -52,8 +52,8 @@ func (f *frame) finished() bool {
 	return f.closed && f.failed < 0 && (f.early || !f.plan.Halted())
 }
 
-// inherit carries over the work on items that begin again: finished nodes are reused,
-// and everything used stays counted.
+// inherit carries over the work on items that begin again: finished nodes are reused, and
+// all usage stays counted.
 func (r *fold) inherit(n *nodeRun, before *loop) {
 	for k, f := range before.frames {
 		if f == nil || k < len(n.loop.frames) && n.loop.frames[k] == f {
@@ -80,15 +80,15 @@ func (r *fold) inherit(n *nodeRun, before *loop) {
 	}
 }
 
-// settled reports whether the node ended in a way that lets a repeated item reuse it:
-// it neither ended its item nor was stopped between two attempts.
+// settled reports whether the node ended in a way that lets a repeated item reuse it: it
+// neither ended its item nor was stopped between two attempts.
 func (m *nodeRun) settled() bool {
 	state := m.state()
 	return state == blueprint.NodeCompleted && !m.endsItem || state == blueprint.NodeFailed && !m.haltedWalk
 }
 
-// repeatable reports whether unfinished items may begin again: not when a node that
-// must not act twice has acted, or may have, and did not finish.
+// repeatable reports whether unfinished items may begin again: not if a node that must not
+// act twice has acted, or may have acted, and did not finish.
 func (l *loop) repeatable() bool {
 	doubtful := false
 	for _, f := range l.frames {
@@ -218,8 +218,8 @@ func (r *fold) outputs(l *loop) ([]any, int) {
 	return out, weight
 }
 
-// output returns the output of the end nodes of a frame and its size: of one as it is,
-// of several an object by node id, null for none.
+// output returns the output of the end nodes of a frame and its size: for one node its
+// output, for several an object by node id, null for none.
 func (r *fold) output(f *frame) (any, int) {
 	ends := f.plan.Ends()
 	switch len(ends) {
@@ -238,8 +238,8 @@ func (r *fold) output(f *frame) (any, int) {
 	return object, weight
 }
 
-// halt stops a frame and all within it: nothing starts any more, and nodes that are not
-// running settle.
+// halt stops a frame and everything within it: nothing starts any more, and nodes that are
+// not running settle.
 func (r *fold) halt(f *frame, at blueprint.Time) {
 	f.plan.Halt()
 	for i := range f.nodes {

@@ -69,9 +69,9 @@ func (e *Engine) park(r *run) {
 	}
 }
 
-// tryPark makes the next commit of a run without references or, when everything is
-// durable, parks it, and reports whether it is parked. The caller holds r.flushing and
-// r.mu, which is released during a commit.
+// tryPark makes the next commit of a run without references or, if everything is durable,
+// parks it, and reports whether it is parked. The caller holds r.flushing and r.mu, which
+// is released during a commit.
 func (e *Engine) tryPark(r *run) (parked bool) {
 	commit, err := r.remaining()
 	if commit != nil || err != nil {
@@ -182,7 +182,7 @@ func (r *run) evict() {
 	}
 }
 
-// addParked keeps what the next wake-up needs. The caller holds e.mu.
+// addParked keeps the data that the next wake-up needs. The caller holds e.mu.
 func (e *Engine) addParked(r *run) {
 	p := &parked{timer: r.timer, timerAt: r.timerAt, handle: weak.Make(r.handle), paused: r.paused}
 	e.parked[r.id] = p

@@ -169,7 +169,8 @@ type programs struct {
 
 type versionKey struct{ blueprintID, version string }
 
-// maxPrograms bounds the cache, which is cleared when full: too rare for an LRU.
+// maxPrograms bounds the cache, which is cleared when full. That is too rare to justify an
+// LRU.
 const maxPrograms = 2000
 
 func (c *programs) get(definition *blueprint.Definition) (*program, error) {

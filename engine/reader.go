@@ -69,9 +69,9 @@ func (d *Reader) viewRecord(execution *blueprint.StoredExecution, room int) (*bl
 	return s.render(&execution.Row), nil
 }
 
-// Recording returns a run with everything needed to show it elsewhere: the redacted
-// record, exchanges, and what began it. Of an unfinished run it returns what the
-// journal has. The map is set only when it is not the stored one.
+// Recording returns a run with everything needed to show it elsewhere: the redacted record,
+// exchanges, and how it began. For an unfinished run it returns the content of the journal.
+// The map is set only if it differs from the stored one.
 func (d *Reader) Recording(ctx context.Context, execution *blueprint.StoredExecution) (*blueprint.Recording, error) {
 	stored, err := d.records.Load(ctx, execution.Row.ID)
 	if err != nil {
@@ -147,8 +147,7 @@ func (d *Reader) openRecord(execution *blueprint.StoredExecution) ([]byte, error
 	return d.sealer.Open(execution.Record, secret.RecordPlace(execution.Row.ID))
 }
 
-// decodeRecord reads the record of a finished run, with truth set the one that holds
-// its secrets.
+// decodeRecord reads the record of a finished run; if truth is set, the unredacted one.
 func (d *Reader) decodeRecord(execution *blueprint.StoredExecution, truth bool) (*runRecord, error) {
 	var plain []byte
 	var err error

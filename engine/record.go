@@ -21,7 +21,7 @@ type runRecord struct {
 	Ends     []string             `json:"ends,omitempty"`
 	Failed   string               `json:"failed,omitempty"` // the node that stopped the run
 	Canceled *string              `json:"cancelled,omitempty"`
-	Acted    bool                 `json:"acted,omitempty"`  // a node of a repeated item did what must not be done twice, and has no step
+	Acted    bool                 `json:"acted,omitempty"`  // a node of a repeated item had an effect that must not be repeated, and has no step
 	Hidden   []string             `json:"hidden,omitempty"` // all secrets; unmasked records only
 	// Exchanges of a recorded run, in the order in which their nodes settled, redacted.
 	// They may be large, and are stored with the unmasked record only.

@@ -165,8 +165,8 @@ func (e *Engine) recoverOne(ctx context.Context, row blueprint.ExecutionRow) {
 }
 
 // resolveInterrupted settles nodes that were running when the last process ended: those
-// that may run again do, with the same attempt and idempotency key; the others ask what
-// happened. The caller holds r.mu.
+// that may run again do, with the same attempt and idempotency key; the others ask for the
+// outcome. The caller holds r.mu.
 func (r *run) resolveInterrupted() {
 	now := r.engine.Clock.Now()
 	at := blueprint.TimeOf(now)

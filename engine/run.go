@@ -49,7 +49,7 @@ type nodeRun struct {
 	calls      []blueprint.Call
 	tokens     int64
 	modelCalls int64            // calls to language models
-	acted      bool             // it did, or may have done, what must not be done twice
+	acted      bool             // it had, or may have had, an effect that must not be repeated
 	uses       []usedConnection // connections
 	servers    []usedServer     // MCP servers
 	child      string           // the run that it waits or waited for
@@ -65,8 +65,8 @@ type nodeRun struct {
 	endsItem   bool // it ended its item early
 }
 
-// run is one execution in memory, in three parts: the state that follows from its
-// journal (fold), what of it is durable (disk), and its lifecycle in memory (waiters).
+// run is one execution in memory, in three parts: the state determined by its journal
+// (fold), the durable part of it (disk), and its lifecycle in memory (waiters).
 //
 // Two locks: flushing is held while the run is made durable, so that entries are stored
 // in order; mu guards everything else that is not final. flushing is acquired first,
@@ -91,7 +91,7 @@ type run struct {
 	element   element[*run] // in the flow, while it waits
 }
 
-// disk is what of a run is durable and what is to become so.
+// disk tracks which part of a run is durable and which is pending.
 type disk struct {
 	flushing   chanMutex
 	row        blueprint.ExecutionRow

@@ -163,8 +163,8 @@ func (s *scope) collect(denied bool) blueprint.NodeScope {
 	return out
 }
 
-// triggerValue returns what templates see of the trigger; in a run without one nulls,
-// so that a blueprint can be tested by hand.
+// triggerValue returns the value of trigger in templates. In a run without a trigger its
+// members are null, so that a blueprint can be tested manually.
 func triggerValue(t *blueprint.TriggerContext) map[string]any {
 	if t == nil {
 		return map[string]any{"id": nil, "type": nil, "headers": map[string]any{}}

@@ -22,8 +22,8 @@ type call struct {
 	begin                  begin // of the child, without CanManage
 }
 
-// mayCall returns why the node may not start a run, nil when it may, and counts the run
-// with the first ancestor.
+// mayCall returns the reason why the node may not start a run, nil if it may, and counts
+// the run with the first ancestor.
 func (a *attempt) mayCall(ctx context.Context) error {
 	switch r := a.run; {
 	case r.engine.Blueprints == nil:
@@ -113,7 +113,7 @@ func (r *fold) calls() (all []*call) {
 	return all
 }
 
-// startChild starts a child run. When that fails for good, the node fails.
+// startChild starts a child run. If that fails permanently, the node fails.
 func (e *Engine) startChild(c *call) {
 	wanted, err := e.stillWaiting(c)
 	if err == nil {
@@ -200,7 +200,7 @@ func (e *Engine) settleCall(c *call, o outcome, failure *blueprint.Failure) {
 			out.Output, out.Tokens, out.Models, out.Acted = x.Output, o.tokens, o.models, o.acted
 			if x.Status != blueprint.StatusCompleted {
 				failure = childFailure(c.child, x.Failure)
-				failure.Permanent = o.acted // another run would do it again
+				failure.Permanent = o.acted // another run would repeat the effect
 			}
 		}
 		if failure != nil {

@@ -8,9 +8,9 @@ import (
 	"blueprintd/blueprint"
 )
 
-// Limits bound the memory and storage of one run, in approximate bytes of JSON. Values
-// are shared in memory; written out, a value that is passed on many times may exceed
-// any machine.
+// Limits bound the memory and storage of one run, in approximate bytes of JSON. Values are
+// shared in memory, but a value that is passed on many times could exceed the memory of any
+// machine if it were written out each time.
 type Limits struct {
 	// Value bounds the input and the output of a node; 0 = 32 MiB.
 	Value int
@@ -25,8 +25,8 @@ type Limits struct {
 	// Family bounds how many descendants a run may have while it is unfinished; 0 =
 	// 20,000.
 	Family int
-	// Tape bounds the exchanges of a recorded run; later ones are left out, and the
-	// run's log says so. 0 = 16 MiB.
+	// Tape bounds the exchanges of a recorded run; later ones are dropped, and the run's
+	// log says so. 0 = 16 MiB.
 	Tape int
 }
 
@@ -170,7 +170,7 @@ type sizedValue struct {
 	size  int
 }
 
-// maxSize is the size of what fits nowhere.
+// maxSize is a size that exceeds every limit.
 const maxSize = 1 << 40
 
 // values resolves the inputs and outputs that a record refers to, within room: written

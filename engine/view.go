@@ -35,8 +35,8 @@ func (e *Engine) Summary(ctx context.Context, execution *blueprint.StoredExecuti
 // commit before it shows the stored state.
 const liveViewTimeout = 2 * time.Second
 
-// liveView returns the view of a run in memory, else nil. What it shows is durable: a
-// crash must not undo a step that a client has seen.
+// liveView returns the view of a run in memory, or nil. It shows only durable state,
+// because a crash must not undo a step that a client has seen.
 func (e *Engine) liveView(ctx context.Context, id string, room int) *blueprint.Execution {
 	e.mu.Lock()
 	live := e.runs[id]

@@ -11,16 +11,16 @@ import (
 )
 
 type aiConfig struct {
-	ConnectionID   string       `key:"connectionId" form:"connection:ai-provider" required:"true" doc:"The connection of type ai-provider to ask."`
-	Model          string       `key:"model" required:"true" doc:"The model, by the provider's name for it."`
-	Prompt         text         `key:"prompt" form:"lines" doc:"What to ask."`
-	UserPrompt     text         `key:"userPrompt" form:"lines" doc:"Another name for prompt."`
+	ConnectionID   string       `key:"connectionId" form:"connection:ai-provider" required:"true" doc:"The connection of type ai-provider."`
+	Model          string       `key:"model" required:"true" doc:"The provider's name of the model."`
+	Prompt         text         `key:"prompt" form:"lines" doc:"The prompt for the model."`
+	UserPrompt     text         `key:"userPrompt" form:"lines" doc:"An alias of prompt."`
 	System         text         `key:"system" form:"lines" doc:"Instructions for the model: its role and rules."`
-	MaxTokens      *int64       `key:"maxTokens" minimum:"1" maximum:"10000000" doc:"The most tokens that one answer may have."`
-	Temperature    *json.Number `key:"temperature" minimum:"0" maximum:"2" doc:"How freely the model chooses its words, from 0 to 2; not every model takes it."`
-	ResponseSchema jsonSchema   `key:"responseSchema" title:"Schema of the answer" doc:"The JSON Schema that the answer has to fit; without one it is text."`
+	MaxTokens      *int64       `key:"maxTokens" minimum:"1" maximum:"10000000" doc:"The maximum number of tokens of one answer."`
+	Temperature    *json.Number `key:"temperature" minimum:"0" maximum:"2" doc:"The randomness of the answer, from 0 to 2. Not every model accepts it."`
+	ResponseSchema jsonSchema   `key:"responseSchema" title:"Schema of the answer" doc:"The JSON Schema of the answer. Without a schema, the answer is text."`
 	MCPConnections []string     `key:"mcpConnectionIds" title:"MCP connections" form:"connection:mcp-server" doc:"Connections of type mcp-server whose tools the model may call."`
-	MaxSteps       *int64       `key:"maxSteps" minimum:"1" maximum:"100" default:"8" doc:"How often the model may be asked in all, while it calls tools."`
+	MaxSteps       *int64       `key:"maxSteps" minimum:"1" maximum:"100" default:"8" doc:"The maximum number of requests to the model, including those after tool calls."`
 
 	compiled *jsonschema.Schema // nil without a schema
 }
@@ -38,7 +38,7 @@ func aiPrompt(d Dependencies) *blueprint.NodeType {
 		order:       2,
 		output:      `{"type": "object", "properties": {"text": {"type": "string"}, "usage": {"type": "object", "properties": {"inputTokens": {"type": "number"}, "outputTokens": {"type": "number"}}}}}`,
 		title:       "AI prompt",
-		description: "Asks a language model. The output is {\"text\", \"usage\"}, with \"json\" when the answer had to fit a schema, and with \"steps\" and \"toolCalls\" when the model called tools.",
+		description: "Asks a language model. The output is {\"text\", \"usage\"}, with \"json\" if responseSchema is set, and with \"steps\" and \"toolCalls\" if the model called tools.",
 		effect:      blueprint.EffectOnce,
 		connections: []blueprint.ConnectionType{blueprint.ConnectionAIProvider},
 		example:     `{"connectionId": "3b9f7c52-51d4-4a0e-9c8e-0a4f5d2b7e61", "model": "gpt-5-mini", "system": "You sort letters.", "prompt": "What is this about? {{inputData.letter ?? \"\"}}", "maxTokens": 500, "responseSchema": {"type": "object", "properties": {"topic": {"type": "string"}, "urgent": {"type": "boolean"}}, "required": ["topic", "urgent"], "additionalProperties": false}}`,

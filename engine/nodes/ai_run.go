@@ -146,7 +146,7 @@ func (p *promptRun) count(answer *llm.Answer, begun time.Time) {
 		"durationMs": whole(p.deps.Clock.Now().Sub(begun).Milliseconds()), "step": whole(int64(p.dialogue.Steps)),
 	})
 	if used.Total() == 0 && p.dialogue.Steps == 1 {
-		p.task.Log("warn", "the provider does not tell how many tokens it takes, so they are not counted", nil)
+		p.task.Log("warn", "the provider does not report the number of tokens, so they are not counted", nil)
 	}
 }
 
@@ -215,7 +215,7 @@ func beginDialogue(state any, prompt string) (*dialogue, error) {
 		err = decoder.Decode(c)
 	}
 	if err != nil || len(c.Messages) == 0 {
-		return nil, &blueprint.Failure{Code: codeBadState, Message: "the conversation that was kept cannot be read", Permanent: true}
+		return nil, &blueprint.Failure{Code: codeBadState, Message: "the stored conversation cannot be read", Permanent: true}
 	}
 	return c, nil
 }
@@ -256,7 +256,7 @@ func (c *dialogue) withState(err error) error {
 	if pause, ok := errors.AsType[*blueprint.Pause](err); ok {
 		kept := *pause
 		if kept.State, err = blueprint.Plain(c); err != nil {
-			return &blueprint.Failure{Code: codeBadState, Message: "the conversation cannot be kept", Permanent: true}
+			return &blueprint.Failure{Code: codeBadState, Message: "the conversation cannot be stored", Permanent: true}
 		}
 		return &kept
 	}

@@ -61,7 +61,7 @@ func TestPrompt(t *testing.T) {
 func TestCutOffText(t *testing.T) {
 	w := newWorld(t, `{"choices":[{"message":{"content":"half"},"finish_reason":"length"}]}`)
 	output, _, err := w.run("openai", `{MODEL,"prompt":"Hi"}`, nil)
-	want := []string{`debug asked the model {"inputTokens":0,"model":"m","outputTokens":0,"step":1}`, `warn the provider does not tell how many tokens it takes, so they are not counted`, `warn the model's answer is cut off; raise maxTokens to get all of it`}
+	want := []string{`debug asked the model {"inputTokens":0,"model":"m","outputTokens":0,"step":1}`, `warn the provider does not report the number of tokens, so they are not counted`, `warn the model's answer is cut off; raise maxTokens to get all of it`}
 	if err != nil || output["text"] != "half" || !slices.Equal(w.logged, want) {
 		t.Errorf("%v, %v, %q; want text half and %v", output, err, w.logged, want)
 	}

@@ -208,7 +208,7 @@ func resultText(result *mcp.Result) string {
 		return "(no content)"
 	}
 	if len(text) > maxToolText {
-		return strings.ToValidUTF8(text[:maxToolText], "") + "\n[the rest is left out]"
+		return strings.ToValidUTF8(text[:maxToolText], "") + "\n[the rest is omitted]"
 	}
 	return text
 }

@@ -117,7 +117,7 @@ func TestResultTexts(t *testing.T) {
 		{`{"content":[{"type":"text","text":"x"},{"type":"resource","resource":{"uri":"u","text":"y"}},{"type":"resource_link","uri":"u"},{"type":"image","data":"` + strings.Repeat("A", 3000) + `"},7]}`,
 			"x\ny\n{\"type\":\"resource_link\",\"uri\":\"u\"}\n[content that cannot be shown]\n7"},
 		{`{"content":[]}`, "(no content)"}, {`{}`, "(no content)"},
-		{`{"content":[{"type":"text","text":"` + strings.Repeat("é", 60_000) + `"}]}`, strings.Repeat("é", 50_000) + "\n[the rest is left out]"},
+		{`{"content":[{"type":"text","text":"` + strings.Repeat("é", 60_000) + `"}]}`, strings.Repeat("é", 50_000) + "\n[the rest is omitted]"},
 	} {
 		t.Run(fmt.Sprintf("%.40s", test.want), func(t *testing.T) {
 			value := object(t, test.result)

@@ -7,9 +7,9 @@ import (
 )
 
 type approvalConfig struct {
-	Prompt    text   `key:"prompt" form:"lines" required:"true" doc:"What to decide on."`
-	ExpiresMs *int64 `key:"expiresMs" title:"Expires after" form:"duration-ms" minimum:"1" maximum:"3153600000000" doc:"How long to wait for a decision, in milliseconds; for ever when not given."`
-	OnExpire  string `key:"onExpire" title:"When it expires" enum:"fail|approve|reject" default:"\"fail\"" doc:"What happens without a decision in time."`
+	Prompt    text   `key:"prompt" form:"lines" required:"true" doc:"The question to decide."`
+	ExpiresMs *int64 `key:"expiresMs" title:"Expires after" form:"duration-ms" minimum:"1" maximum:"3153600000000" doc:"The time to wait for a decision, in milliseconds. Default: no limit."`
+	OnExpire  string `key:"onExpire" title:"When it expires" enum:"fail|approve|reject" default:"\"fail\"" doc:"The outcome if there is no decision in time."`
 }
 
 func approvalGate() *blueprint.NodeType {

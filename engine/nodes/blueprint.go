@@ -8,8 +8,8 @@ import (
 
 type blueprintConfig struct {
 	BlueprintID string         `key:"blueprintId" form:"blueprint-id" required:"true" doc:"The blueprint to run."`
-	Variables   map[string]any `key:"variables" doc:"Its variables, by name."`
-	InputData   anyValue       `key:"inputData" doc:"Its input data; this node's input when not given."`
+	Variables   map[string]any `key:"variables" doc:"The variables of the run, by name."`
+	InputData   anyValue       `key:"inputData" doc:"The input data of the run. Default: the input of this node."`
 }
 
 // subBlueprint runs another blueprint as a child run under the same principal and waits
@@ -21,7 +21,7 @@ func subBlueprint() *blueprint.NodeType {
 		order:       5,
 		waits:       "runs",
 		title:       "Run a blueprint",
-		description: "Runs another blueprint and waits until it has ended. The output is that of its run; a run that fails fails the node.",
+		description: "Runs another blueprint and waits until it has ended. The output is that of its run. If the run fails, the node fails.",
 		answeredBy:  blueprint.AnsweredByStub,
 		example:     `{"blueprintId": "00000000-0000-4000-8000-000000000000", "variables": {"name": "{{inputData.name ?? null}}"}, "inputData": "{{input}}"}`,
 		check: func(c *blueprintConfig, r *report) {

@@ -12,9 +12,9 @@ import (
 
 type codeConfig struct {
 	Language  string     `key:"language" enum:"javascript" default:"\"javascript\"" doc:"The language of the source."`
-	Source    sourceCode `key:"source" required:"true" doc:"The body of a function that sees input, inputData, variables and nodes; what it returns is the output. It may await. Templates are not resolved in it."`
-	TimeoutMs *int64     `key:"timeoutMs" title:"Time limit" form:"duration-ms" default:"10000" minimum:"1" maximum:"300000" doc:"How long it may run, in milliseconds of real time."`
-	MemoryMb  *int64     `key:"memoryMb" title:"Memory in MiB" default:"64" minimum:"1" maximum:"512" doc:"How much memory it may use, in MiB."`
+	Source    sourceCode `key:"source" required:"true" doc:"The body of a function with the parameters input, inputData, variables and nodes. Its return value is the output. It may use await. Templates are not resolved in it."`
+	TimeoutMs *int64     `key:"timeoutMs" title:"Time limit" form:"duration-ms" default:"10000" minimum:"1" maximum:"300000" doc:"The time limit, in milliseconds of real time."`
+	MemoryMb  *int64     `key:"memoryMb" title:"Memory in MiB" default:"64" minimum:"1" maximum:"512" doc:"The memory limit in MiB."`
 }
 
 // code runs a script. Date begins at {{now}}, and stands still on a virtual clock;
@@ -26,7 +26,7 @@ func code(d Dependencies) *blueprint.NodeType {
 		order:       4,
 		starter:     `{"language": "javascript", "source": "return input"}`,
 		title:       "Code",
-		description: "Runs JavaScript (ES2023) in a sandbox without files, network, environment or timers. The output is what it returns: JSON, at most 1 MiB. What it writes with console goes into the log of the run.",
+		description: "Runs JavaScript (ES2023) in a sandbox without files, network, environment or timers. The output is its return value: JSON, at most 1 MiB. Console output is written to the log of the run.",
 		example:     `{"language": "javascript", "source": "const items = inputData.items ?? []\nreturn {count: items.length, names: items.map(item => item.name)}"}`,
 		check: func(c *codeConfig, r *report) {
 			if len(c.Source) > script.MaxSource {
@@ -59,9 +59,9 @@ func runScript(ctx context.Context, d Dependencies, task *blueprint.Task, c *cod
 	return blueprint.Result{Output: outcome.Output}, err
 }
 
-// scriptValues returns the values that a source mentions; the others, such as the
-// outputs of a thousand nodes, are not encoded. A source that mentions a secret
-// variable without the required grant is refused.
+// scriptValues returns the values that a source mentions; the others, such as the outputs
+// of a thousand nodes, are not encoded. A source that mentions a secret variable without
+// the required grant is refused.
 func scriptValues(task *blueprint.Task, source string) (script.Values, error) {
 	values := script.Values{Variables: map[string]any{}, Nodes: map[string]any{}}
 	mentions := func(name string) bool { return script.Mentions(source, name) }

@@ -22,7 +22,7 @@ func conditional() *blueprint.NodeType {
 		starter:     `{"condition": ""}`,
 		quick:       true,
 		title:       "Condition",
-		description: "Continues at \"true\" or \"false\". Without edges, \"false\" ends the run early. The input is passed on.",
+		description: "Continues at \"true\" or \"false\". Without edges, \"false\" ends the run early. The output is the input.",
 		handles:     []string{"true", "false"},
 		example:     `{"condition": "input.total > 100"}`,
 		check:       func(c *conditionalConfig, r *report) { r.condition(c.Condition, "condition") },

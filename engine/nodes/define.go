@@ -27,8 +27,8 @@ type definition[C any] struct {
 	starter     string                     // config of a new node as JSON; default: empty required values
 	output      string                     // JSON Schema of the output, as far as known
 
-	// check reports what the tags of C cannot express, both before and in a run; see
-	// report.
+	// check reports problems that the tags of C cannot express, both before and in a run;
+	// see report.
 	check func(c *C, r *report)
 	run   func(ctx context.Context, task *blueprint.Task, c *C) (blueprint.Result, error)
 
@@ -92,7 +92,7 @@ func define[C any](d definition[C]) *blueprint.NodeType {
 	return kind
 }
 
-// with calls f with the config of a task, unless that is wrong.
+// with calls f with the config of a task, unless the config is invalid.
 func (d *definition[C]) with(shape *shape, task *blueprint.Task, f func(c *C) (blueprint.Result, error)) (blueprint.Result, error) {
 	r := &report{config: task.Config}
 	c := d.decode(shape, r)

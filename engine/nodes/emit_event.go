@@ -9,7 +9,7 @@ import (
 )
 
 type emitConfig struct {
-	Event string   `key:"event" form:"event" required:"true" doc:"The name of the event, such as custom.order-paid: custom. and then letters, digits, _, . and -."`
+	Event string   `key:"event" form:"event" required:"true" doc:"The name of the event, such as custom.order-paid: custom. followed by letters, digits, _, . and -."`
 	Data  anyValue `key:"data" doc:"The data of the event."`
 }
 

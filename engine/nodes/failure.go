@@ -58,7 +58,7 @@ func condition(task *blueprint.Task, key string, source expression) (bool, error
 	}
 	answer, ok := value.(bool)
 	if !ok {
-		return false, &blueprint.Failure{Code: codeNotBoolean, Message: fmt.Sprintf("%s: must give true or false, and gave %s", key, kindOf(value))}
+		return false, &blueprint.Failure{Code: codeNotBoolean, Message: fmt.Sprintf("%s: must be true or false, and is %s", key, kindOf(value))}
 	}
 	return answer, nil
 }

@@ -10,9 +10,9 @@ import (
 type forEachConfig struct {
 	Items       items    `key:"items" required:"true" doc:"The list, or an expression that returns one, such as input.orders."`
 	Nodes       subgraph `key:"nodes" doc:"The nodes to run for each item, as in a blueprint; item and index are in scope, and the first node's input is the item."`
-	Edges       subgraph `key:"edges" doc:"The edges between these nodes; without any they run one after the other."`
-	BlueprintID string   `key:"blueprintId" form:"blueprint-id" doc:"In place of nodes, the blueprint to run for each item, which is its inputData."`
-	Concurrency *int64   `key:"concurrency" minimum:"1" maximum:"1000" default:"1" doc:"How many items run at once."`
+	Edges       subgraph `key:"edges" doc:"The edges between these nodes. Without edges, the nodes run sequentially."`
+	BlueprintID string   `key:"blueprintId" form:"blueprint-id" doc:"The blueprint to run for each item, in place of nodes. The item is its inputData."`
+	Concurrency *int64   `key:"concurrency" minimum:"1" maximum:"1000" default:"1" doc:"The maximum number of items that run at the same time."`
 }
 
 const maxItems = 100_000
@@ -54,11 +54,11 @@ func forEach() *blueprint.NodeType {
 				}
 				var ok bool
 				if list, ok = value.([]any); !ok {
-					return blueprint.Result{}, &blueprint.Failure{Code: codeNotAList, Message: "items must give a list, not " + kindOf(value), Permanent: true}
+					return blueprint.Result{}, &blueprint.Failure{Code: codeNotAList, Message: "items must be a list, not " + kindOf(value), Permanent: true}
 				}
 			}
 			if len(list) > maxItems {
-				return blueprint.Result{}, &blueprint.Failure{Code: "too_large", Message: fmt.Sprintf("items has %d items, and at most %d are gone over", len(list), maxItems), Permanent: true}
+				return blueprint.Result{}, &blueprint.Failure{Code: "too_large", Message: fmt.Sprintf("items has %d items; at most %d are allowed", len(list), maxItems), Permanent: true}
 			}
 			if list == nil {
 				list = []any{}

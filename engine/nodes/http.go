@@ -29,13 +29,13 @@ import (
 type httpConfig struct {
 	Method       string         `key:"method" form:"suggest:GET|POST|PUT|PATCH|DELETE|HEAD" default:"\"GET\"" doc:"The HTTP method."`
 	URL          string         `key:"url" title:"URL" required:"true" doc:"The address, with http:// or https://."`
-	Headers      map[string]any `key:"headers" form:"header" doc:"Headers by name; null leaves out one that would be sent otherwise."`
-	Query        map[string]any `key:"query" doc:"Parameters to add to the address, by name; a list repeats the parameter, null leaves it out."`
-	Body         anyValue       `key:"body" doc:"What to send: a string as it is, anything else as JSON, or as a form when the content type says application/x-www-form-urlencoded."`
+	Headers      map[string]any `key:"headers" form:"header" doc:"Headers by name; null removes a default header."`
+	Query        map[string]any `key:"query" doc:"Query parameters to add to the address, by name. A list repeats the parameter; null omits it."`
+	Body         anyValue       `key:"body" doc:"The body: a string is sent unchanged, any other value as JSON, or as a form if the content type is application/x-www-form-urlencoded."`
 	Multipart    []httpPart     `key:"multipart" doc:"The parts of a multipart/form-data body, in place of body."`
-	ExpectStatus anyValue       `key:"expectStatus" doc:"The statuses that count as success: a number, a form such as 2xx, or a list of them; 200 to 399 when not given."`
-	ConnectionID string         `key:"connectionId" form:"connection:http|oauth2" doc:"The connection, of the type http or oauth2, whose credentials to use. They go to the hosts that it names, and the request to no other."`
-	Pagination   map[string]any `key:"pagination" doc:"How to fetch all pages of an answer. The output is that of the last page, with \"items\" of all pages, \"pages\", how many there were, and \"more\", whether maxPages may have left some out."`
+	ExpectStatus anyValue       `key:"expectStatus" doc:"The statuses that count as success: a number, a pattern such as 2xx, or a list of them. Default: 200 to 399."`
+	ConnectionID string         `key:"connectionId" form:"connection:http|oauth2" doc:"A connection of type http or oauth2 whose credentials are sent with the request. The request may only be sent to the hosts of the connection."`
+	Pagination   map[string]any `key:"pagination" doc:"How to fetch all pages of a response. The output is that of the last page, with the \"items\" of all pages, the number of \"pages\", and \"more\", which is true if there may be pages beyond maxPages."`
 
 	expected []statusRange
 	pages    *httpPages // nil for a single page
@@ -43,9 +43,9 @@ type httpConfig struct {
 
 type httpPart struct {
 	Name     string   `key:"name" required:"true" doc:"The name of the field."`
-	Value    anyValue `key:"value" doc:"The content: a string as it is, anything else as JSON."`
-	FileID   string   `key:"fileId" form:"file-id" doc:"The id of a file to send as the content, such as {{inputData.attachments[0].id}}: one that came with what started the run."`
-	Filename string   `key:"filename" title:"File name" doc:"The name of a file, when the part is one; a stored file has its own unless one is given."`
+	Value    anyValue `key:"value" doc:"The content: a string is sent unchanged, any other value as JSON."`
+	FileID   string   `key:"fileId" form:"file-id" doc:"The id of a file to send as the content, such as {{inputData.attachments[0].id}}. The file must have arrived with the delivery that started the run."`
+	Filename string   `key:"filename" title:"File name" doc:"The file name, if the part is a file. Default for a stored file: its own name."`
 }
 
 const (
@@ -56,9 +56,9 @@ const (
 )
 
 // httpRequest sends an HTTP request, once: retries belong to the node, so that every
-// attempt is visible. Header values are joined by ", " except set-cookie, which is a
-// list. A JSON body is parsed; one that is no UTF-8 text is base64, with
-// "bodyEncoding": "base64".
+// attempt is visible. Header values are joined by ", " except set-cookie, which is a list.
+// A JSON body is parsed; one that is not UTF-8 text is base64, with "bodyEncoding":
+// "base64".
 func httpRequest(d Dependencies) *blueprint.NodeType {
 	kind := define(definition[httpConfig]{
 		name:        "http-request",
@@ -67,7 +67,7 @@ func httpRequest(d Dependencies) *blueprint.NodeType {
 		starter:     `{"method": "GET", "url": ""}`,
 		output:      `{"type": "object", "properties": {"status": {"type": "integer"}, "headers": {"type": "object"}, "body": {}}}`,
 		title:       "HTTP request",
-		description: "Sends an HTTP request. The output is {\"status\", \"headers\", \"body\"}, with the body parsed when it is JSON. A status that is not expected fails the node.",
+		description: "Sends an HTTP request. The output is {\"status\", \"headers\", \"body\"}, with the body parsed if it is JSON. An unexpected status fails the node.",
 		effect:      blueprint.EffectIdempotent,
 		connections: []blueprint.ConnectionType{blueprint.ConnectionHTTP, blueprint.ConnectionOAuth2},
 		example:     `{"method": "POST", "url": "https://api.example.com/orders", "headers": {"Authorization": "Bearer {{api_key ?? \"\"}}"}, "query": {"notify": true}, "body": {"id": "{{inputData.id ?? null}}"}, "expectStatus": ["2xx", 409]}`,
@@ -169,7 +169,7 @@ func hasHeader(headers map[string]any, lower string) bool {
 	return slices.ContainsFunc(slices.Collect(maps.Keys(headers)), func(name string) bool { return strings.ToLower(name) == lower })
 }
 
-// toList returns a list as it is and any other value as a list of one.
+// toList returns a list unchanged and any other value as a list of one element.
 func toList(value any) []any {
 	if list, ok := value.([]any); ok {
 		return list
@@ -192,8 +192,8 @@ func setHeaders(header http.Header, config map[string]any) {
 	}
 }
 
-// parseURL parses the address of a request. problem says what is wrong with it without
-// showing it, since addresses may hold secrets.
+// parseURL parses the address of a request. problem describes what is wrong with it without
+// showing it, because addresses may contain secrets.
 func parseURL(source string) (target *url.URL, problem string) {
 	source = strings.TrimSpace(source)
 	if !httpguts.ValidHeaderFieldValue(source) || strings.Contains(source, "\t") {
@@ -418,7 +418,7 @@ func (x *httpExchange) allPages(request *http.Request) (map[string]any, error) {
 		}
 		if mark := next.mark(); mark != "" {
 			if seen[mark] {
-				return nil, pagesFailure("next", "leads back to a page that was fetched before")
+				return nil, pagesFailure("next", "is a page that was already fetched")
 			}
 			seen[mark] = true
 		}
@@ -428,7 +428,7 @@ func (x *httpExchange) allPages(request *http.Request) (map[string]any, error) {
 	}
 }
 
-// mark identifies a page, so that a server cannot lead in circles; "" for counted
+// mark identifies a page, so that a server cannot cause an endless loop; "" for counted
 // pages.
 func (p *page) mark() string {
 	switch {
@@ -441,8 +441,8 @@ func (p *page) mark() string {
 	}
 }
 
-// itemsOf returns the items of a page. Without items, a body that is no array is a
-// single item, unless pages are counted, which would then never end.
+// itemsOf returns the items of a page. If the place of the items is not set, a body that is
+// not an array is a single item, unless pages are counted, which would then never end.
 func (p *httpPages) itemsOf(output map[string]any) ([]any, error) {
 	value := output["body"]
 	if p.items != nil {
@@ -455,9 +455,9 @@ func (p *httpPages) itemsOf(output map[string]any) ([]any, error) {
 	case p.items != nil && value == nil:
 		return nil, nil // some servers omit empty lists
 	case p.items != nil:
-		return nil, pagesFailure("items", "must lead to an array, and leads to %s", kindOf(value))
+		return nil, pagesFailure("items", "must be an array, and is %s", kindOf(value))
 	case p.counted() && p.more == nil:
-		return nil, pagesFailure("items", "the body is %s; name the array in it, so that a page without items ends the pages", kindOf(value))
+		return nil, pagesFailure("items", "the body is %s; set the place of the array in it, so that a page without items ends the pages", kindOf(value))
 	default:
 		return []any{value}, nil
 	}
@@ -487,25 +487,25 @@ func (x *httpExchange) nextPage(n int, first *http.Request, answer *http.Respons
 	}
 	if p.Query != "" || p.field != nil {
 		if len(render(value)) > maxCursor {
-			return nil, pagesFailure("next", "leads to more than %d KiB", maxCursor>>10)
+			return nil, pagesFailure("next", "is larger than %d KiB", maxCursor>>10)
 		}
 		if p.Query != "" && (!isScalar(value) || value == true) {
-			return nil, pagesFailure("next", "must lead to text or a number, and leads to %s", kindOf(value))
+			return nil, pagesFailure("next", "must be a string or a number, and is %s", kindOf(value))
 		}
 		next.cursor = value
 		return next, nil
 	}
 	link, isText := value.(string)
 	if !isText {
-		return nil, pagesFailure("next", "must lead to an address, and leads to %s", kindOf(value))
+		return nil, pagesFailure("next", "must be an address, and is %s", kindOf(value))
 	}
 	var err error
 	next.address, err = x.address(first, answer, link)
 	return next, err
 }
 
-// isEmpty reports whether a value means no: null, false, 0, "", "false" and empty lists
-// and objects.
+// isEmpty reports whether a value means "no more pages": null, false, 0, "", "false" and
+// empty lists and objects.
 func isEmpty(value any) bool {
 	switch value := value.(type) {
 	case nil:
@@ -554,8 +554,8 @@ func checkHeaders(headers map[string]any, r *report, several bool, reserved func
 	}
 }
 
-// isScalar reports whether a header or a query can hold a value as it is; null is
-// absent.
+// isScalar reports whether a header or a query parameter can contain a value unchanged;
+// null is absent.
 func isScalar(value any) bool {
 	switch value.(type) {
 	case []any, map[string]any:

@@ -108,7 +108,7 @@ func statusFailure(response *http.Response, c *httpConfig, now time.Time) *bluep
 	}
 	return &blueprint.Failure{
 		Code: codeStatus,
-		Message: fmt.Sprintf("%s answered %s; expected %s (to take it as an answer, name it in expectStatus)",
+		Message: fmt.Sprintf("%s answered %s; expected %s (to accept it, add it to expectStatus)",
 			response.Request.URL.Host, status, strings.Join(expected, ", ")),
 		RetryAfter: outbound.RetryAfter(response.Header, now),
 	}
@@ -148,13 +148,13 @@ func requestFailure(ctx context.Context, err error, hops *outbound.Hops) error {
 	case strings.HasPrefix(fault.Kind, "certificate"):
 		f.Code, f.Message = codeCertificate, fmt.Sprintf("the certificate of %s is not trusted: %s", host, outbound.CertificateProblem(err))
 	case fault.Kind == "tls":
-		f.Code, f.Message = codeCertificate, fmt.Sprintf("%s does not speak TLS as asked for; check whether the url must begin with http://", host)
+		f.Code, f.Message = codeCertificate, fmt.Sprintf("%s does not support the required TLS version; check whether the url must begin with http://", host)
 	case f.NotSent && fault.Kind == "errno":
 		f.Code, f.Message = codeConnect, fmt.Sprintf("cannot connect to %s: %s", host, fault.Reason)
 	case f.NotSent:
 		f.Code, f.Message = codeConnect, fmt.Sprintf("cannot connect to %s", host)
 	default:
-		f.Code, f.Message = codeConnect, fmt.Sprintf("%s broke the connection off before its answer was complete", host)
+		f.Code, f.Message = codeConnect, fmt.Sprintf("%s closed the connection before the response was complete", host)
 	}
 	return f
 }
@@ -165,8 +165,8 @@ type partFile struct {
 	content    []byte
 }
 
-// openFiles returns the files that parts name. Only files that arrived with what
-// started the run are available, so that an id from elsewhere is worthless.
+// openFiles returns the files named by parts. Only files that arrived with the delivery
+// that started the run are available, so an id from elsewhere is useless.
 func openFiles(ctx context.Context, d Dependencies, task *blueprint.Task, parts []httpPart) ([]partFile, error) {
 	files := make([]partFile, len(parts))
 	var missing *blueprint.MissingGrant
@@ -176,12 +176,12 @@ func openFiles(ctx context.Context, d Dependencies, task *blueprint.Task, parts 
 		}
 		place := fmt.Sprintf("multipart[%d].fileId", i)
 		if d.Files == nil {
-			return nil, badConfigf(place, "names no file: none can come with what started the run")
+			return nil, badConfigf(place, "is not the id of a file: there are no files in this run")
 		}
 		file, content, err := d.Files(ctx, task.Authority, task.ExecutionID, part.FileID)
 		switch {
 		case blueprint.CodeOf(err) == blueprint.CodeNotFound:
-			return nil, badConfigf(place, "names no file that came with what started this run")
+			return nil, badConfigf(place, "is not the id of a file that arrived with the delivery that started this run")
 		case errors.As(err, &missing):
 			return nil, missing
 		case err != nil:
@@ -242,7 +242,7 @@ func (x *httpExchange) fetch(request *http.Request) (*http.Response, map[string]
 	if errors.Is(err, outbound.ErrTooLarge) && x.c.pages != nil {
 		return nil, nil, &blueprint.Failure{
 			Code:    codeTooLarge,
-			Message: fmt.Sprintf("the pages of %s are larger than %d MiB together; ask for fewer by maxPages", request.URL.Host, maxResponse>>20),
+			Message: fmt.Sprintf("the pages of %s are larger than %d MiB in total; reduce maxPages", request.URL.Host, maxResponse>>20),
 		}
 	}
 	if err != nil {

@@ -43,14 +43,14 @@ func TestFailures(t *testing.T) {
 		{name: "nobody listens", url: "http://" + gone.Addr().String() + "/?secret", code: codeConnect, message: "cannot connect to " + gone.Addr().String() + ": connection refused", notSent: true},
 		{name: "not TLS", url: strings.Replace(s.URL, "http:", "https:", 1), code: codeCertificate, message: "check whether the url must begin with http://", notSent: true},
 		{name: "certificate", url: secure.URL, code: codeCertificate, message: "its issuer is not known", notSent: true},
-		{name: "broken off", url: s.URL + "/?secret", code: codeConnect, message: "broke the connection off", calls: 1,
+		{name: "broken off", url: s.URL + "/?secret", code: codeConnect, message: "closed the connection before", calls: 1,
 			answer: func(w http.ResponseWriter, _ *http.Request) { panic(http.ErrAbortHandler) }},
-		{name: "broken off in the body", url: s.URL, code: codeConnect, message: "broke the connection off", calls: 1,
+		{name: "broken off in the body", url: s.URL, code: codeConnect, message: "closed the connection before", calls: 1,
 			answer: func(w http.ResponseWriter, _ *http.Request) {
 				w.Header().Set("Content-Length", "100")
 				io.WriteString(w, "half")
 			}},
-		{name: "no gzip", url: s.URL, code: codeConnect, message: "broke the connection off", calls: 1,
+		{name: "no gzip", url: s.URL, code: codeConnect, message: "closed the connection before", calls: 1,
 			answer: func(w http.ResponseWriter, _ *http.Request) {
 				w.Header().Set("Content-Encoding", "gzip")
 				io.WriteString(w, "plain")

@@ -17,18 +17,18 @@ import (
 	"blueprintd/foundation/outbound"
 )
 
-// httpPages is the pagination of a config, in one of three ways: next alone leads to
-// the address of the next page; next with query or field leads to a cursor, which goes
-// into the request; query or field alone counts pages.
+// httpPages is the pagination of a config, in one of three ways: next alone is the place of
+// the address of the next page; next with query or field is the place of a cursor, which is
+// put into the request; query or field alone counts pages.
 type httpPages struct {
-	Next     string `key:"next" doc:"Where an answer says what comes next: link-header for the header Link, or a place such as body.next, body.data[-1].id or headers.x-next-page. Nothing, null, false or \"\" there ends the pages."`
-	Query    string `key:"query" doc:"The parameter of the address that takes what next leads to, or the number of the page when next is not given. Without query and field, next leads to an address."`
-	Field    string `key:"field" doc:"The key of the JSON body that takes it instead, such as start_cursor or variables.after."`
-	Start    *int64 `key:"start" default:"1" minimum:"0" maximum:"1000000000" doc:"The first number, when pages are counted."`
-	Step     *int64 `key:"step" default:"1" minimum:"1" maximum:"1000000000" doc:"What is added for each page, when pages are counted."`
-	More     string `key:"more" doc:"A place that says whether there are more pages, such as body.has_more."`
-	Items    string `key:"items" doc:"The place of the array that a page holds, such as body.data; the whole body when not given."`
-	MaxPages *int64 `key:"maxPages" default:"10" minimum:"1" maximum:"1000" doc:"The most pages to fetch."`
+	Next     string `key:"next" doc:"The place in a response that names the next page: link-header for the header Link, or a place such as body.next, body.data[-1].id or headers.x-next-page. A missing or empty value, null or false there ends the pages."`
+	Query    string `key:"query" doc:"The query parameter that is set to the value at next, or to the number of the page if next is not set. Without query and field, the value at next is the address of the next page."`
+	Field    string `key:"field" doc:"The key of the JSON body that is set instead of a query parameter, such as start_cursor or variables.after."`
+	Start    *int64 `key:"start" default:"1" minimum:"0" maximum:"1000000000" doc:"The number of the first page, if pages are counted."`
+	Step     *int64 `key:"step" default:"1" minimum:"1" maximum:"1000000000" doc:"The increment per page, if pages are counted."`
+	More     string `key:"more" doc:"A place that is true if there are more pages, such as body.has_more."`
+	Items    string `key:"items" doc:"The place of the array of items in a page, such as body.data. Default: the whole body."`
+	MaxPages *int64 `key:"maxPages" default:"10" minimum:"1" maximum:"1000" doc:"The maximum number of pages to fetch."`
 
 	byLink                   bool
 	next, field, more, items place // nil when absent
@@ -70,15 +70,15 @@ func checkPages(c *httpConfig, r *report) {
 	case given("query") && given("field"):
 		r.issue("cannot be combined with query", "pagination", "field")
 	case p.byLink && (given("query") || given("field")):
-		r.issue("leads to an address, which query and field cannot take", "pagination", "next")
+		r.issue("is an address, which cannot be combined with query or field", "pagination", "next")
 	}
 	for _, key := range []string{"start", "step"} {
 		if given("next") && given(key) {
-			r.issue("counts pages; leave it or next out", "pagination", key)
+			r.issue("counts pages, and cannot be combined with next", "pagination", key)
 		}
 	}
 	if _, isObject := c.Body.Value.(map[string]any); given("field") && !r.isTemplate(c.Body.Value) && (c.Multipart != nil || c.Body.Value != nil && !isObject) {
-		r.issue("needs a body that is an object", "pagination", "field")
+		r.issue("requires a body that is an object", "pagination", "field")
 	}
 }
 
@@ -119,7 +119,7 @@ const codePages = "pagination_failed"
 // maxCursor bounds an address or a cursor from a response.
 const maxCursor = 8 << 10
 
-// page is what the request of a page has different from the first.
+// page is the part of the request of a page that differs from the first request.
 type page struct {
 	number  int      // from 1
 	address *url.URL // nil = that of the config
@@ -175,13 +175,13 @@ func setParameter(target *url.URL, name, value string) {
 	target.RawQuery = strings.Join(append(kept, url.QueryEscape(name)+"="+url.QueryEscape(value)), "&")
 }
 
-// address resolves the address of a next page. It must be at the host of the first page
-// or at a host of the connection: a response must not choose who else gets the headers
-// and the body of the config. A link to http at the same host, as servers behind a
-// proxy write it, becomes https.
+// address resolves the address of a next page. It must be at the host of the first page or
+// at a host of the connection: a response must not choose other recipients of the headers
+// and the body of the config. A link to http at the same host, as servers behind a proxy
+// write it, becomes https.
 func (x *httpExchange) address(first *http.Request, answer *http.Response, link string) (*url.URL, error) {
 	if len(link) > maxCursor {
-		return nil, pagesFailure("next", "leads to more than %d KiB", maxCursor>>10)
+		return nil, pagesFailure("next", "is larger than %d KiB", maxCursor>>10)
 	}
 	relative, err := url.Parse(strings.TrimSpace(link))
 	if err != nil {
@@ -198,7 +198,7 @@ func (x *httpExchange) address(first *http.Request, answer *http.Response, link 
 	if !outbound.SameHost(first.URL, target) && !listed {
 		return nil, &blueprint.Failure{
 			Code:      codeHost,
-			Message:   fmt.Sprintf("the next page is at %s://%s, and pages are fetched from %s://%s and the hosts of the connection alone", target.Scheme, target.Host, first.URL.Scheme, first.URL.Host),
+			Message:   fmt.Sprintf("the next page is at %s://%s, and pages are only fetched from %s://%s and the hosts of the connection", target.Scheme, target.Host, first.URL.Scheme, first.URL.Host),
 			Permanent: true,
 		}
 	}
@@ -343,8 +343,8 @@ func (p place) keysOnly() bool {
 	return !slices.ContainsFunc(p, func(step any) bool { _, isIndex := step.(int); return isIndex })
 }
 
-// put returns a copy of an object with a value at a place of keys, creating objects on
-// the way.
+// put returns a copy of an object with a value at a place of keys. It creates missing
+// objects.
 func (p place) put(object map[string]any, value any) map[string]any {
 	copied := maps.Clone(object)
 	if copied == nil {

@@ -285,25 +285,25 @@ func TestPagesFail(t *testing.T) {
 		name, config, answer, code, message string
 		requests                            int
 	}{
-		{"in circles", `{"next":"body.next"}`, `{"next":"/?secret"}`, codePages, "pagination.next: leads back to a page that was fetched before", 2},
-		{"the first again", `{"next":"body.next"}`, `{"next":"?"}`, codePages, "leads back", 2},
-		{"the same cursor", `{"next":"body.next","query":"c"}`, `{"next":"secret"}`, codePages, "leads back", 2},
-		{"the same cursor in the body", `{"next":"body.next","field":"c"}`, `{"next":["secret"]}`, codePages, "leads back", 2},
+		{"in circles", `{"next":"body.next"}`, `{"next":"/?secret"}`, codePages, "pagination.next: is a page that was already fetched", 2},
+		{"the first again", `{"next":"body.next"}`, `{"next":"?"}`, codePages, "already fetched", 2},
+		{"the same cursor", `{"next":"body.next","query":"c"}`, `{"next":"secret"}`, codePages, "already fetched", 2},
+		{"the same cursor in the body", `{"next":"body.next","field":"c"}`, `{"next":["secret"]}`, codePages, "already fetched", 2},
 		{"no address", `{"next":"body.next"}`, `{"next":"http://[secret"}`, codePages, "pagination.next: is not a valid address", 1},
-		{"no text", `{"next":"body.next"}`, `{"next":{"secret":1}}`, codePages, "pagination.next: must lead to an address, and leads to an object", 1},
-		{"not even a cursor", `{"next":"body.next","query":"c"}`, `{"next":["secret"]}`, codePages, "pagination.next: must lead to text or a number, and leads to an array", 1},
-		{"true", `{"next":"body.next","query":"c"}`, `{"next":true}`, codePages, "leads to a boolean", 1},
-		{"a long address", `{"next":"body.next"}`, `{"next":"?` + strings.Repeat("x", maxCursor) + `"}`, codePages, "pagination.next: leads to more than 8 KiB", 1},
-		{"a long cursor", `{"next":"body.next","field":"c"}`, `{"next":"` + strings.Repeat("x", maxCursor+1) + `"}`, codePages, "pagination.next: leads to more than 8 KiB", 1},
+		{"no text", `{"next":"body.next"}`, `{"next":{"secret":1}}`, codePages, "pagination.next: must be an address, and is an object", 1},
+		{"not even a cursor", `{"next":"body.next","query":"c"}`, `{"next":["secret"]}`, codePages, "pagination.next: must be a string or a number, and is an array", 1},
+		{"true", `{"next":"body.next","query":"c"}`, `{"next":true}`, codePages, "is a boolean", 1},
+		{"a long address", `{"next":"body.next"}`, `{"next":"?` + strings.Repeat("x", maxCursor) + `"}`, codePages, "pagination.next: is larger than 8 KiB", 1},
+		{"a long cursor", `{"next":"body.next","field":"c"}`, `{"next":"` + strings.Repeat("x", maxCursor+1) + `"}`, codePages, "pagination.next: is larger than 8 KiB", 1},
 		{"credentials in the address", `{"next":"body.next"}`, `{"next":"http://eve:secret@HOST/"}`, codePages, "must not hold a name and password", 1},
 		{"another scheme", `{"next":"body.next"}`, `{"next":"file:///etc/secret"}`, codePages, "must begin with http:// or https://", 1},
-		{"another host", `{"next":"body.next"}`, `{"next":"http://169.254.169.254/secret"}`, codeHost, "the next page is at http://169.254.169.254, and pages are fetched from URL", 1},
+		{"another host", `{"next":"body.next"}`, `{"next":"http://169.254.169.254/secret"}`, codeHost, "the next page is at http://169.254.169.254, and pages are only fetched from URL", 1},
 		{"another host, told shortly", `{"next":"body.next"}`, `{"next":"//evil.example/secret"}`, codeHost, "the next page is at http://evil.example", 1},
 		{"another port", `{"next":"body.next"}`, `{"next":"http://127.0.0.1:1/secret"}`, codeHost, "the next page is at http://127.0.0.1:1", 1},
 		{"another scheme of the web", `{"next":"body.next"}`, `{"next":"https://HOST/secret"}`, codeHost, "the next page is at https://HOST", 1},
-		{"items that are none", `{"query":"page","items":"body.items"}`, `{"items":"secret"}`, codePages, "pagination.items: must lead to an array, and leads to a string", 1},
-		{"pages without end", `{"query":"page"}`, `{"items":[]}`, codePages, "pagination.items: the body is an object; name the array in it", 1},
-		{"too large together", `{"query":"page","items":"body.items"}`, `{"items":["` + big + `"]}`, codeTooLarge, "the pages of HOST are larger than 10 MiB together; ask for fewer by maxPages", 3},
+		{"items that are none", `{"query":"page","items":"body.items"}`, `{"items":"secret"}`, codePages, "pagination.items: must be an array, and is a string", 1},
+		{"pages without end", `{"query":"page"}`, `{"items":[]}`, codePages, "pagination.items: the body is an object; set the place of the array in it", 1},
+		{"too large together", `{"query":"page","items":"body.items"}`, `{"items":["` + big + `"]}`, codeTooLarge, "the pages of HOST are larger than 10 MiB in total; reduce maxPages", 3},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			local := strings.NewReplacer("HOST", s.host(), "URL", s.URL)
@@ -384,13 +384,13 @@ func TestCheckPagination(t *testing.T) {
 		{`{"next":"body..x","items":"body[x]","more":"body."}`, ``, "pagination.next: *; pagination.more: *; pagination.items: *"},
 		{`{"query":""}`, ``, `pagination.query: must not be empty`},
 		{`{"query":"a","field":"b"}`, ``, `pagination.field: cannot be combined with query`},
-		{`{"next":"link-header","query":"a"}`, ``, `pagination.next: leads to an address, which query and field cannot take`},
-		{`{"next":"body","start":1,"step":1}`, ``, `pagination.start: counts pages; leave it or next out; pagination.step: counts pages; leave it or next out`},
+		{`{"next":"link-header","query":"a"}`, ``, `pagination.next: is an address, which cannot be combined with query or field`},
+		{`{"next":"body","start":1,"step":1}`, ``, `pagination.start: counts pages, and cannot be combined with next; pagination.step: counts pages, and cannot be combined with next`},
 		{`{"query":"a","start":-1,"step":0,"maxPages":1001}`, ``, `pagination.start: must be from 0 to 1000000000; pagination.step: must be from 1 to 1000000000; pagination.maxPages: must be from 1 to 1000`},
 		{`{"field":"a[0]"}`, ``, `pagination.field: must be a key of the body, such as cursor or variables.after`},
-		{`{"field":"a"}`, `,"body":"text"`, `pagination.field: needs a body that is an object`},
-		{`{"field":"a"}`, `,"multipart":[{"name":"a","value":1}]`, `pagination.field: needs a body that is an object`},
-		{`{"next":"body","page":1}`, ``, `pagination.page: is not known to this type of node`},
+		{`{"field":"a"}`, `,"body":"text"`, `pagination.field: requires a body that is an object`},
+		{`{"field":"a"}`, `,"multipart":[{"name":"a","value":1}]`, `pagination.field: requires a body that is an object`},
+		{`{"next":"body","page":1}`, ``, `pagination.page: is not a key of this node type`},
 	} {
 		t.Run(test.pagination+" "+test.rest, func(t *testing.T) {
 			config := `{"url":"http://a","pagination":` + test.pagination + test.rest + `}`

@@ -10,10 +10,10 @@ import (
 )
 
 type humanConfig struct {
-	Prompt    text       `key:"prompt" form:"lines" required:"true" doc:"What to ask."`
-	Schema    jsonSchema `key:"schema" title:"Schema of the answer" doc:"The JSON Schema that an answer has to fit; without one any answer does."`
-	ExpiresMs *int64     `key:"expiresMs" title:"Expires after" form:"duration-ms" minimum:"1" maximum:"3153600000000" doc:"How long to wait for an answer, in milliseconds; for ever when not given."`
-	OnExpire  string     `key:"onExpire" title:"When it expires" enum:"fail|continue" default:"\"fail\"" doc:"What happens without an answer in time."`
+	Prompt    text       `key:"prompt" form:"lines" required:"true" doc:"The question."`
+	Schema    jsonSchema `key:"schema" title:"Schema of the answer" doc:"The JSON Schema of the answer. Without a schema, any answer is accepted."`
+	ExpiresMs *int64     `key:"expiresMs" title:"Expires after" form:"duration-ms" minimum:"1" maximum:"3153600000000" doc:"The time to wait for an answer, in milliseconds. Default: no limit."`
+	OnExpire  string     `key:"onExpire" title:"When it expires" enum:"fail|continue" default:"\"fail\"" doc:"The outcome if there is no answer in time."`
 
 	compiled *jsonschema.Schema // nil without a schema
 }

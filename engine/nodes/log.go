@@ -21,7 +21,7 @@ func log() *blueprint.NodeType {
 		passesInput: true,
 		quick:       true,
 		title:       "Log",
-		description: "Writes a line into the log of the run. The input is passed on.",
+		description: "Writes a line to the log of the run. The output is the input.",
 		example:     `{"level": "info", "message": "received order {{inputData.id ?? \"?\"}}", "data": "{{input}}"}`,
 		run: func(_ context.Context, task *blueprint.Task, c *logConfig) (blueprint.Result, error) {
 			task.Log(cmp.Or(c.Level, "info"), string(c.Message), c.Data.Value)

@@ -13,7 +13,7 @@ import (
 )
 
 type mcpConfig struct {
-	ConnectionID string         `key:"connectionId" form:"connection:mcp-server" required:"true" doc:"The connection of type mcp-server whose tool to call."`
+	ConnectionID string         `key:"connectionId" form:"connection:mcp-server" required:"true" doc:"The connection of type mcp-server that provides the tool."`
 	Tool         string         `key:"tool" required:"true" doc:"The tool's name."`
 	Arguments    map[string]any `key:"arguments" doc:"The tool's arguments by name."`
 }
@@ -36,7 +36,7 @@ func mcpTool(d Dependencies) *blueprint.NodeType {
 		category:    "services",
 		order:       3,
 		title:       "MCP tool",
-		description: "Calls a tool of an MCP server. The output is the tool's structured content, or {\"content\": [...]} when it gives none. An error that the tool reports fails the node.",
+		description: "Calls a tool of an MCP server. The output is the tool's structured content, or {\"content\": [...]} if there is none. An error reported by the tool fails the node.",
 		effect:      blueprint.EffectOnce,
 		connections: []blueprint.ConnectionType{blueprint.ConnectionMCPServer},
 		example:     `{"connectionId": "3b9f7c52-51d4-4a0e-9c8e-0a4f5d2b7e61", "tool": "search_issues", "arguments": {"query": "{{inputData.query ?? \"\"}}", "limit": 10}}`,
@@ -81,7 +81,7 @@ func callTool(ctx context.Context, session *mcp.Session, c *mcpConfig) (any, err
 		}
 		return nil, err
 	case result.IsError:
-		words := cmp.Or(result.Text(maxToolError), "it says no more")
+		words := cmp.Or(result.Text(maxToolError), "no further details")
 		return nil, &blueprint.Failure{Code: codeTool, Message: fmt.Sprintf("the tool %s of %s failed: %s", c.Tool, session.Server(), words)}
 	case result.Structured != nil:
 		return result.Structured, nil
@@ -90,7 +90,7 @@ func callTool(ctx context.Context, session *mcp.Session, c *mcpConfig) (any, err
 }
 
 func unknownTool(server, name string, tools []mcp.Tool) *blueprint.Failure {
-	message := fmt.Sprintf("%s has no tool %q; it has none at all", server, mcp.ShownName(name))
+	message := fmt.Sprintf("%s has no tool %q; it has no tools", server, mcp.ShownName(name))
 	if len(tools) > 0 {
 		names := make([]string, 0, maxToolNames)
 		for _, tool := range tools[:min(len(tools), maxToolNames)] {

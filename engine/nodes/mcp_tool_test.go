@@ -58,7 +58,7 @@ func TestMCPTool(t *testing.T) {
 		{tool: "plain", want: `{"content":[{"text":"words","type":"text"}]}`, calls: 1},
 		{tool: "echo", arguments: `{"a":"{{x}}","b":12345678901234567890}`, want: `{"a":"resolved","b":12345678901234567890}`},
 		{tool: "failing", code: "tool_failed", want: "the tool failing of Shed failed: it is broken xxx", calls: 1},
-		{tool: "mute", code: "tool_failed", want: "the tool mute of Shed failed: it says no more", calls: 1},
+		{tool: "mute", code: "tool_failed", want: "the tool mute of Shed failed: no further details", calls: 1},
 		{tool: "other", code: "unknown_tool", want: `Shed has no tool "other"; it has echo, failing, mute, plain, structured`, notSent: true},
 		{tool: "echo", open: &blueprint.OpenConnection{Type: blueprint.ConnectionHTTP}, code: "connection_unavailable", want: "the connection ", notSent: true},
 		{tool: "echo", open: &blueprint.OpenConnection{Type: blueprint.ConnectionMCPServer, Config: map[string]any{"command": "sh"}}, code: "bad_config", want: "the connection ", notSent: true},
@@ -103,7 +103,7 @@ func TestMCPToolChecks(t *testing.T) {
 		`{"connectionId":"{{c}}","tool":"{{t}}","arguments":"{{a}}"}`:                  "",
 		`{"connectionId":"` + toolboxID + `","tool":"t","arguments":[1]}`:              "arguments: must be an object",
 		`{"connectionId":"` + toolboxID + `","tool":"t","arguments":{"a":"{{x}}"}}`:    "",
-		`{"connectionId":"` + toolboxID + `","tool":"t","command":"sh","args":["-c"]}`: "args: is not known to this type of node; command: is not known to this type of node",
+		`{"connectionId":"` + toolboxID + `","tool":"t","command":"sh","args":["-c"]}`: "args: is not a key of this node type; command: is not a key of this node type",
 	} {
 		t.Run(config, func(t *testing.T) {
 			if got := issueText(typeOf(t, "mcp-tool").Check(object(t, config))); got != want {

@@ -17,7 +17,7 @@ func merge() *blueprint.NodeType {
 		order:       4,
 		quick:       true,
 		title:       "Merge",
-		description: "Joins the outputs of the branches that lead here. Branches that were not taken are left out.",
+		description: "Joins the outputs of the incoming branches, except those that were not taken.",
 		example:     `{"mode": "object"}`,
 		run: func(_ context.Context, task *blueprint.Task, c *mergeConfig) (blueprint.Result, error) {
 			switch c.Mode {

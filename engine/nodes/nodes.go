@@ -16,11 +16,11 @@
 //	title        label, if not derived from the key
 //	form         presentation in a form, if not derived from the type; see hint
 //
-// Before a run the strings of a config may hold templates, so a check accepts any
-// string with "{{" in place of a number, an object or another kind of value, and the
-// schema says so. In a run they have been resolved, and a value that does not fit is a
-// failure with the code bad_config. Null means absent unless a key accepts any JSON
-// value. Unknown keys are a warning.
+// Before a run the strings of a config may hold templates, so a check accepts any string
+// with "{{" in place of a number, an object or another kind of value, and the schema says
+// so. In a run they have been resolved, and an invalid value is a failure with the code
+// bad_config. Null means absent unless a key accepts any JSON value. Unknown keys are a
+// warning.
 //
 // Texts (the type text) accept any value in a run and format it as a template does.
 //

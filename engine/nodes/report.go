@@ -71,7 +71,7 @@ func (r *report) warnUnknown(s *shape, object map[string]any, key string, path [
 			known = append(known, s.fields[i].key)
 		}
 	}
-	r.warn("is not known to this type of node"+blueprint.DidYouMean(key, known), path...)
+	r.warn("is not a key of this node type"+blueprint.DidYouMean(key, known), path...)
 	r.issues[len(r.issues)-1].Spot.OnKey = true
 }
 
@@ -206,7 +206,7 @@ func (r *report) items(target reflect.Value, value any, path []any) {
 		r.compile(source, before, path)
 		target.Field(0).SetString(source)
 	default:
-		r.issue("must be an expression that gives a list, or a list", path...)
+		r.issue("must be a list, or an expression that returns a list", path...)
 	}
 }
 
@@ -231,7 +231,7 @@ func (r *report) expression(value any, path []any) string {
 	}
 	bare, before := bareExpression(source)
 	if bare != source {
-		r.warn("is an expression already: leave the braces out", path...)
+		r.warn("is an expression already: remove the braces", path...)
 	}
 	r.compile(bare, before, path)
 	return bare
@@ -243,7 +243,7 @@ func (r *report) condition(source expression, path ...any) {
 		return
 	}
 	if compiled, err := expressions.CompileExpression(string(source)); err == nil && compiled.Kind() != "" {
-		r.issue("a condition must give true or false, this always gives "+compiled.Kind(), path...)
+		r.issue("a condition must be true or false, this is always "+compiled.Kind(), path...)
 	}
 }
 

@@ -10,8 +10,8 @@ import (
 
 type respondConfig struct {
 	Status  *int64         `key:"status" minimum:"200" maximum:"599" default:"200" doc:"The HTTP status."`
-	Headers map[string]any `key:"headers" form:"header" doc:"Headers of the answer, by name."`
-	Body    anyValue       `key:"body" doc:"The body: a string as text, anything else as JSON; empty by default."`
+	Headers map[string]any `key:"headers" form:"header" doc:"The headers of the response, by name."`
+	Body    anyValue       `key:"body" doc:"The body: a string is sent as text, any other value as JSON. Default: empty."`
 }
 
 func respond() *blueprint.NodeType {
@@ -22,7 +22,7 @@ func respond() *blueprint.NodeType {
 		passesInput: true,
 		quick:       true,
 		title:       "Respond",
-		description: "Responds to the webhook request that waits for the run. The first response of a run counts, and the run continues. The input is passed on.",
+		description: "Responds to the webhook request that waits for the run, which then continues. Only the first response of a run is sent. The output is the input.",
 		example:     `{"status": 201, "headers": {"X-Order": "{{inputData.id ?? \"none\"}}"}, "body": {"accepted": true}}`,
 		check: func(c *respondConfig, r *report) {
 			checkHeaders(c.Headers, r, false, isReservedResponseHeader)

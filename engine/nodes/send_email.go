@@ -16,11 +16,11 @@ import (
 )
 
 type emailConfig struct {
-	ConnectionID string   `key:"connectionId" form:"connection:smtp" required:"true" doc:"The connection of type smtp over which to send."`
+	ConnectionID string   `key:"connectionId" form:"connection:smtp" required:"true" doc:"The connection of type smtp that sends the message."`
 	To           anyValue `key:"to" form:"address" required:"true" doc:"Recipients: addresses such as ada@example.org or Ada <ada@example.org>, separated by commas, or a list of them."`
 	CC           anyValue `key:"cc" title:"CC" form:"address" doc:"Recipients of a copy."`
 	BCC          anyValue `key:"bcc" title:"BCC" form:"address" doc:"Recipients of a copy that are hidden from the others."`
-	ReplyTo      anyValue `key:"replyTo" form:"address" doc:"Address for replies; the sender by default."`
+	ReplyTo      anyValue `key:"replyTo" form:"address" doc:"The address for replies. Default: the sender."`
 	Subject      text     `key:"subject" required:"true" doc:"The subject, one line."`
 	Text         text     `key:"text" form:"lines" required:"true" doc:"The message as plain text."`
 	HTML         text     `key:"html" title:"HTML" form:"lines" doc:"The same message as HTML, for mail clients that display it."`
@@ -37,9 +37,9 @@ const (
 	emailTimeout = 5 * time.Minute
 )
 
-// sendEmail sends one message to all its recipients or to none: the server must accept
-// all of them. A server that got the whole message and did not reply may have sent it,
-// which has a failure of its own; after every other failure nothing was sent.
+// sendEmail sends one message to all its recipients or to none: the server must accept all
+// of them. If a server received the whole message and did not reply, it may have sent it,
+// which has a failure code of its own; after every other failure nothing was sent.
 func sendEmail(d Dependencies) *blueprint.NodeType {
 	return define(definition[emailConfig]{
 		name:        "send-email",
@@ -47,7 +47,7 @@ func sendEmail(d Dependencies) *blueprint.NodeType {
 		order:       4,
 		output:      `{"type": "object", "properties": {"messageId": {"type": "string"}}}`,
 		title:       "Send email",
-		description: "Sends a message by SMTP. The output is {\"messageId\"}. When the server refuses a recipient, nothing is sent and the node fails.",
+		description: "Sends a message by SMTP. The output is {\"messageId\"}. If the server refuses a recipient, nothing is sent and the node fails.",
 		effect:      blueprint.EffectOnce,
 		connections: []blueprint.ConnectionType{blueprint.ConnectionSMTP},
 		example:     `{"connectionId": "3b9f7c52-51d4-4a0e-9c8e-0a4f5d2b7e61", "to": "Ada <ada@example.org>, grace@example.org", "subject": "Order {{inputData.id ?? \"?\"}}", "text": "Thank you for your order."}`,

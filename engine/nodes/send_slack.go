@@ -20,10 +20,10 @@ import (
 
 type slackConfig struct {
 	ConnectionID string   `key:"connectionId" form:"connection:slack" required:"true" doc:"The connection of type slack whose bot posts the message."`
-	Channel      string   `key:"channel" required:"true" doc:"Where to post: the id of a channel, as C0123456789, its name, as #orders, or the id of a user."`
-	Text         text     `key:"text" form:"lines" required:"true" doc:"The message; beside blocks, what notifications show."`
+	Channel      string   `key:"channel" required:"true" doc:"The destination: the id of a channel, such as C0123456789, its name, such as #orders, or the id of a user."`
+	Text         text     `key:"text" form:"lines" required:"true" doc:"The message. With blocks, it is shown in notifications only."`
 	Blocks       anyValue `key:"blocks" doc:"The message as a list of Slack's blocks."`
-	ThreadTs     string   `key:"threadTs" title:"Thread" doc:"The ts of a message to answer in its thread."`
+	ThreadTs     string   `key:"threadTs" title:"Thread" doc:"The ts of a message, to reply in its thread."`
 }
 
 const (
@@ -42,7 +42,7 @@ func sendSlack(d Dependencies) *blueprint.NodeType {
 		order:       5,
 		output:      `{"type": "object", "properties": {"ts": {"type": "string"}, "channel": {"type": "string"}}}`,
 		title:       "Send Slack message",
-		description: "Posts a message to a Slack channel. The output is {\"ts\", \"channel\"}; with threadTs set to the ts, another message answers this one.",
+		description: "Posts a message to a Slack channel. The output is {\"ts\", \"channel\"}; a message with threadTs set to this ts is a reply.",
 		effect:      blueprint.EffectOnce,
 		connections: []blueprint.ConnectionType{blueprint.ConnectionSlack},
 		example:     `{"connectionId": "3b9f7c52-51d4-4a0e-9c8e-0a4f5d2b7e61", "channel": "#orders", "text": "Order {{inputData.id ?? \"?\"}} is paid."}`,
@@ -224,7 +224,7 @@ func readSlack(response *http.Response, data []byte, now time.Time) (*slackAnswe
 	default:
 		return nil, &blueprint.Failure{
 			Code: codeSlack, RetryAfter: wait,
-			Message: "Slack sent an unexpected response (status " + strconv.Itoa(response.StatusCode) + "): the message may have been posted or not; check baseUrl of the connection",
+			Message: "Slack sent an unexpected response (status " + strconv.Itoa(response.StatusCode) + "): the message may have been posted; check baseUrl of the connection",
 		}
 	}
 }
@@ -238,14 +238,14 @@ func slackFailure(name string, answer *slackAnswer, wait time.Duration) *bluepri
 	case passing:
 		words = later
 	case !lasting:
-		words = "Slack says no more about it, and the message may have been posted or not"
+		words = "Slack gives no details, and the message may have been posted"
 	case name == "missing_scope" && slackScopes.MatchString(answer.Needed):
 		words += ": " + answer.Needed
 	}
 	if detail := strings.Join(answer.Metadata.Messages, "; "); lasting && detail != "" {
 		words += " (" + outbound.ShortLine(detail, maxDetail) + ")"
 	}
-	f.Message = fmt.Sprintf("Slack did not take the message: %s: %s", name, words)
+	f.Message = fmt.Sprintf("Slack refused the message: %s: %s", name, words)
 	return f
 }
 
@@ -260,7 +260,7 @@ func slackError(ctx context.Context, err error, hops *outbound.Hops) error {
 	err = requestFailure(ctx, err, hops)
 	if errors.As(err, &failure) && !failure.NotSent {
 		doubtful := *failure
-		doubtful.Message += "; the message may have been posted or not"
+		doubtful.Message += "; the message may have been posted"
 		return &doubtful
 	}
 	return err

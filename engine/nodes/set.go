@@ -30,7 +30,7 @@ func set() *blueprint.NodeType {
 		check: func(c *setConfig, r *report) {
 			for _, name := range slices.Sorted(maps.Keys(c.Values)) {
 				if slices.Contains(blueprint.ReservedNames, name) {
-					r.issue(fmt.Sprintf("%q is a name that the service fills itself", name), "values", name)
+					r.issue(fmt.Sprintf("%q is a name that the service sets itself", name), "values", name)
 				} else if !variableName.MatchString(name) {
 					r.warn("is not a valid variable name: {{...}} allows only letters, digits and _", "values", name)
 				}

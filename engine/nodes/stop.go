@@ -7,8 +7,8 @@ import (
 )
 
 type stopConfig struct {
-	Message text `key:"message" doc:"Why the run ends."`
-	Failed  bool `key:"failed" default:"false" doc:"Whether the run has failed."`
+	Message text `key:"message" doc:"The reason for ending the run."`
+	Failed  bool `key:"failed" default:"false" doc:"Whether the run ends as failed."`
 }
 
 func stop() *blueprint.NodeType {
@@ -19,7 +19,7 @@ func stop() *blueprint.NodeType {
 		passesInput: true,
 		quick:       true,
 		title:       "Stop",
-		description: "Ends the run; nodes that have not begun are skipped. The input is passed on.",
+		description: "Ends the run; nodes that have not started are skipped. The output is the input.",
 		example:     `{"message": "nothing to do", "failed": false}`,
 		run: func(_ context.Context, _ *blueprint.Task, c *stopConfig) (blueprint.Result, error) {
 			return blueprint.Result{Stop: &blueprint.Stop{Failed: c.Failed, Message: string(c.Message)}}, nil

@@ -7,8 +7,8 @@ import (
 )
 
 type switchConfig struct {
-	Value anyValue     `key:"value" doc:"The value that the cases compare with; not needed when all of them have a condition."`
-	Cases []switchWhen `key:"cases" required:"true" doc:"The cases in order; the run continues at the first that matches, else at \"default\"."`
+	Value anyValue     `key:"value" doc:"The value that the cases compare with; not needed if all of them have a condition."`
+	Cases []switchWhen `key:"cases" required:"true" doc:"The cases in order; the run continues at the first one that matches, or at \"default\"."`
 }
 
 type switchWhen struct {
@@ -28,7 +28,7 @@ func switchCase() *blueprint.NodeType {
 		starter:     `{"value": "", "cases": []}`,
 		quick:       true,
 		title:       "Switch",
-		description: "Continues at the handle of the first case that matches, else at \"default\". The input is passed on.",
+		description: "Continues at the handle of the first case that matches, or at \"default\". The output is the input.",
 		handles:     []string{defaultHandle},
 		example:     `{"value": "{{inputData.country ?? \"\"}}", "cases": [{"equals": "CH", "handle": "home"}, {"when": "len(inputData.items ?? []) > 5", "handle": "bulk"}]}`,
 		check:       checkSwitch,
@@ -57,7 +57,7 @@ func checkSwitch(c *switchConfig, r *report) {
 		r.condition(each.When, "cases", i, "when")
 		compares = compares || each.Equals.Given
 		if object, ok := r.config["cases"].([]any)[i].(map[string]any); ok && object["handle"] == "" {
-			r.warn("is empty, so the case leads on by edges without a sourceHandle alone", "cases", i, "handle")
+			r.warn("is empty, so the case continues only at edges without a sourceHandle", "cases", i, "handle")
 		}
 		if each.Equals.Given && each.When != "" {
 			r.issue("must have equals or when, not both", "cases", i)

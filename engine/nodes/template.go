@@ -18,7 +18,7 @@ func template() *blueprint.NodeType {
 		output:      `{"type": "object", "properties": {"text": {"type": "string"}}}`,
 		quick:       true,
 		title:       "Template",
-		description: "Writes a text in which {{placeholders}} are replaced. The output is {\"text\"}.",
+		description: "Fills in the {{placeholders}} of a text. The output is {\"text\"}.",
 		example:     `{"text": "Order {{inputData.id}} was received at {{now}}."}`,
 		run: func(_ context.Context, _ *blueprint.Task, c *templateConfig) (blueprint.Result, error) {
 			return blueprint.Result{Output: map[string]any{"text": string(c.Text)}}, nil

@@ -7,7 +7,7 @@ import (
 )
 
 type transformConfig struct {
-	Expression expression `key:"expression" required:"true" doc:"What to compute, as an expression without braces."`
+	Expression expression `key:"expression" required:"true" doc:"The expression to evaluate, without braces."`
 }
 
 func transform() *blueprint.NodeType {

@@ -8,8 +8,8 @@ import (
 )
 
 type waitConfig struct {
-	DurationMs *int64 `key:"durationMs" form:"duration-ms" minimum:"0" maximum:"3153600000000" doc:"How long to wait, in milliseconds."`
-	Until      string `key:"until" form:"instant" doc:"The instant to wait for, in the form of {{now}}: 2026-01-31T12:00:00.000Z. One that has passed does not wait."`
+	DurationMs *int64 `key:"durationMs" form:"duration-ms" minimum:"0" maximum:"3153600000000" doc:"The time to wait, in milliseconds."`
+	Until      string `key:"until" form:"instant" doc:"The instant to wait for, in the format of {{now}}: 2026-01-31T12:00:00.000Z. An instant in the past does not wait."`
 }
 
 func wait() *blueprint.NodeType {
@@ -21,7 +21,7 @@ func wait() *blueprint.NodeType {
 		waits:       "time",
 		starter:     `{"durationMs": 60000}`,
 		title:       "Wait",
-		description: "Waits for a time or until an instant; the wait outlives a restart of the server. The input is passed on.",
+		description: "Waits for a duration or until an instant, also across restarts of the server. The output is the input.",
 		example:     `{"durationMs": 60000}`,
 		check: func(c *waitConfig, r *report) {
 			switch {

@@ -16,8 +16,8 @@ import (
 const childArgument = "sandbox-child"
 
 // Child serves scripts and does not return if this process was started as a child of a
-// Pool. A program that uses a Pool calls it first; so does TestMain in packages whose
-// tests do.
+// Pool. A program that uses a Pool must call it first, and so must TestMain in packages
+// whose tests do.
 func Child() {
 	if len(os.Args) != 3 || os.Args[1] != childArgument {
 		return
@@ -34,8 +34,8 @@ const (
 	// that a script can catch; maxGoStack bounds their memory and ends the child.
 	maxStack   = 6000
 	maxGoStack = 128 << 20
-	// childThreads is how many threads a child keeps: one each to run, to read, and for
-	// the background work of the runtime.
+	// childThreads is the number of threads that a child keeps: one each to run, to read,
+	// and for the background work of the runtime.
 	childThreads = 6
 	// maxChildTime is how much processor time a child may have used before its next
 	// script. Its limit is more than twice that, so that every script has its full
@@ -47,7 +47,7 @@ const (
 	// mappedPerSize is how much a child may map for each unit of its size: the values,
 	// copies, and the allocator's overhead.
 	mappedPerSize = 3 * DefaultMemory
-	// mappedByRuntime is for its stack, and for a frame that it reads.
+	// mappedByRuntime is the memory for its stack, and for a frame that it reads.
 	mappedByRuntime = maxGoStack + 64<<20
 )
 

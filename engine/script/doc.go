@@ -4,14 +4,13 @@
 //
 // # Isolation
 //
-// A script runs in a child process of this executable (see Child), since nothing less
-// can be stopped reliably: parts of an interpreter that are written in its own language
-// (joining a sparse array of half a billion elements, parsing a hundred thousand
-// brackets) check no clock and no flag. The interpreter is QuickJS, with a fresh
-// virtual machine for each script.
+// A script runs in a child process of this executable (see Child), because nothing less can
+// be stopped reliably: native parts of an interpreter (joining a sparse array of half a
+// billion elements, parsing a hundred thousand brackets) check neither a clock nor a flag.
+// The interpreter is QuickJS, with a fresh virtual machine for each script.
 //
-// Before a child reads its first byte it gives up its rights, so that even code that
-// takes over the interpreter gains nothing but processor time until the deadline:
+// Before a child reads its first byte it drops its privileges, so that even code that takes
+// over the interpreter gains nothing but processor time until the deadline:
 //
 //   - it has no environment, its working directory is /, its only descriptors are its
 //     standard streams, those of the runtime's timers, and one that reports its memory;
@@ -22,8 +21,8 @@
 //     gain any, is killed first when the machine runs out of memory, and on amd64 and
 //     arm64 a seccomp filter allows only system calls of a program that computes.
 //
-// macOS has no filter, and no memory limit but the interpreter's own; Windows has no
-// limits either. The log says so with the first script.
+// macOS has no filter, and no memory limit besides that of the interpreter; Windows has no
+// limits either. The log reports that with the first script.
 //
 // # Limits
 //
@@ -48,9 +47,9 @@
 //
 // # Numbers and time
 //
-// Values are passed as JSON, and numbers become those of JavaScript: an integer beyond
-// 2^53 loses digits. The log says so and names the place; such numbers should be
-// strings. A BigInt in the result keeps all digits.
+// Values are passed as JSON, and numbers become those of JavaScript: an integer beyond 2^53
+// loses digits. The log reports that with its place; such numbers should be strings. A
+// BigInt in the result keeps all digits.
 //
 // Date begins at Script.Now and advances, or stands still with Script.Still; the time
 // zone is UTC. Math.random is random unless Script.Seed is set.

@@ -10,9 +10,10 @@ import (
 )
 
 // systemProtectionGap is what this system lacks to confine scripts.
-const systemProtectionGap = "a filter of system calls, and a limit of memory but that of the interpreter"
+const systemProtectionGap = "a filter of system calls, and a memory limit besides that of the interpreter"
 
-// lockDown drops the privileges that the system lets a process drop. Only the interpreter bounds memory here.
+// lockDown drops the privileges that the system lets a process drop. Only the interpreter
+// limits memory here.
 func lockDown(int64) error {
 	for fd := 3; fd < 1024; fd++ {
 		unix.Close(fd)

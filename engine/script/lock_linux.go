@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lockDown irrevocably gives up everything that a script could do harm with.
+// lockDown irrevocably drops every privilege with which a script could do harm.
 func lockDown(size int64) error {
 	// Killed first when the machine runs out of memory. Failure is harmless.
 	_ = os.WriteFile("/proc/self/oom_score_adj", []byte("1000"), 0)

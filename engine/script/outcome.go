@@ -65,7 +65,7 @@ func (s *Script) outcome(a *answer) (*Outcome, error) {
 		}
 		return out, s.sandboxFailure("its answer cannot be read")
 	default:
-		return out, s.sandboxFailure("the interpreter broke")
+		return out, s.sandboxFailure("the interpreter failed")
 	}
 	switch {
 	case s.compile: // it compiles
@@ -75,7 +75,7 @@ func (s *Script) outcome(a *answer) (*Outcome, error) {
 	case told.Thrown != nil:
 		return out, s.thrown(told.Thrown, told.Result)
 	case !told.Ended:
-		return out, &blueprint.Failure{Code: CodeTimeout, Message: fmt.Sprintf("the script waits for a promise that never settles, which outlasts its %d ms", s.Timeout.Milliseconds())}
+		return out, &blueprint.Failure{Code: CodeTimeout, Message: fmt.Sprintf("the script waits for a promise that never settles, beyond its limit of %d ms", s.Timeout.Milliseconds())}
 	}
 	value, err := blueprint.Decode(told.Output)
 	if err != nil {
@@ -110,7 +110,7 @@ func (s *Script) memoryFailure() *blueprint.Failure {
 }
 
 func (s *Script) sandboxFailure(what string) *blueprint.Failure {
-	return &blueprint.Failure{Code: CodeFailed, Message: "the sandbox of the script broke: " + what}
+	return &blueprint.Failure{Code: CodeFailed, Message: "the sandbox of the script failed: " + what}
 }
 
 // thrown returns the failure of a script that ended with an error; with result set the
@@ -170,7 +170,7 @@ func truncate(text string) string {
 // of the exchange with it.
 func (s *Script) processFailure(child *process, err error) *blueprint.Failure {
 	if !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, syscall.EPIPE) {
-		return s.sandboxFailure("its process does not answer as it should")
+		return s.sandboxFailure("its process sent an invalid answer")
 	}
 	complaint := child.stderr.text
 	for _, sign := range []string{"out of memory", "cannot allocate memory", "failed to allocate", "stack overflow"} {

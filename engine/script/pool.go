@@ -25,9 +25,9 @@ const (
 )
 
 type Options struct {
-	// Slots is how many scripts run at once, each with at most 64 MiB; a larger one
-	// takes more slots, at most half of them. 0 = twice the number of processors. It is
-	// clamped to 8 to 32.
+	// Slots is the number of scripts that run at once, each with at most 64 MiB; a larger
+	// one takes more slots, at most half of them. 0 = twice the number of processors. The
+	// value is clamped to 8 to 32.
 	Slots int
 	// Logger reports children that do not start or break; nil = none.
 	Logger *slog.Logger
@@ -50,7 +50,7 @@ type Pool struct {
 	alive   int            // children that run or wait
 	idle    []*process     // longest first
 	scripts uint64         // ever begun
-	working sync.WaitGroup // what Run waits for: calls of Do, and children being killed
+	working sync.WaitGroup // calls of Do, and children being killed, that Run waits for
 }
 
 // New returns a Pool. Children start with the first scripts after Run was called.

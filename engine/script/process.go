@@ -150,7 +150,7 @@ func (p *process) kill() {
 	<-p.ended
 }
 
-// stderrBuffer keeps the beginning of what is written to it.
+// stderrBuffer keeps the beginning of the data written to it.
 type stderrBuffer struct {
 	mu   sync.Mutex
 	text []byte

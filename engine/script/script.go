@@ -34,7 +34,7 @@ const (
 	// CodeUnavailable says that no script can run: the pool has stopped, or the system
 	// does not let a child confine itself.
 	CodeUnavailable = "sandbox_unavailable"
-	// CodeFailed says that a child ended, apparently not because of the script.
+	// CodeFailed means that a child ended, apparently not because of the script.
 	CodeFailed = "sandbox_failed"
 )
 
@@ -62,7 +62,7 @@ type Script struct {
 	compile bool // run nothing
 }
 
-// Values are what a script sees.
+// Values are the values that a script sees.
 type Values struct {
 	Input     any            `json:"input"`
 	InputData any            `json:"inputData"`
@@ -97,7 +97,8 @@ func Mentions(source, name string) bool {
 	return false
 }
 
-// withDefaults returns the script with its defaults, or which limit is out of range.
+// withDefaults returns the script with its defaults, or an error that names the limit that
+// is out of range.
 func (s Script) withDefaults() (Script, error) {
 	s.Timeout = cmp.Or(s.Timeout, DefaultTimeout)
 	s.Memory = cmp.Or(s.Memory, DefaultMemory)

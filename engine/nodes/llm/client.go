@@ -52,7 +52,7 @@ type protocol interface {
 	native(schema any) bool
 }
 
-// quirks are what a server turned out not to support.
+// quirks records features that a server turned out not to support.
 type quirks struct {
 	noSchema bool // schemas: put them into the prompt
 	altLimit bool // the first form of the token limit
@@ -93,7 +93,7 @@ func unusable(connection *blueprint.OpenConnection) error {
 	return &blueprint.Failure{Code: CodeBadConfig, Message: message, Permanent: true, NotSent: true}
 }
 
-// maxTries bounds how often a refused request is sent in another form; refused ones use
+// maxTries bounds how often a refused request is sent in another form; refused requests use
 // no tokens.
 const maxTries = 3
 
@@ -110,7 +110,7 @@ func (c *Client) Ask(ctx context.Context, r *Request) (*Answer, error) {
 		refusal := c.problemOf(status, header, value)
 		switch {
 		case refusal == nil && object(value) == nil:
-			return nil, c.failure(CodeBadAnswer, "something that is no JSON object; check the connection's baseUrl")
+			return nil, c.failure(CodeBadAnswer, "something that is not a JSON object; check the connection's baseUrl")
 		case refusal == nil:
 			answer, failure := c.protocol.answer(object(value))
 			if failure != nil {
@@ -123,8 +123,8 @@ func (c *Client) Ask(ctx context.Context, r *Request) (*Answer, error) {
 	}
 }
 
-// adapt derives from a refusal how to send the request in another form, and reports
-// whether there is one.
+// adapt derives from a refusal how to send the request in another form, and reports whether
+// there is another form.
 func (c *Client) adapt(r *Request, p *problem) bool {
 	if p.status != http.StatusBadRequest && p.status != http.StatusUnprocessableEntity || p.tooLong() {
 		return false
@@ -134,7 +134,7 @@ func (c *Client) adapt(r *Request, p *problem) bool {
 		c.quirks.altLimit = true
 		return true
 	}
-	// Many servers name no parameter; a server that names another one means that.
+	// Many servers name no parameter; if a server names one, the refusal concerns that one.
 	ours := p.param == "" || strings.HasPrefix(p.param, "response_format") || strings.HasPrefix(p.param, "output_config") || strings.HasPrefix(p.param, "text.format")
 	if !c.quirks.noSchema && r.Schema != nil && ours && c.protocol.native(r.Schema) {
 		c.quirks.noSchema = true

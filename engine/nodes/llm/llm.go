@@ -54,7 +54,7 @@ type Tool struct {
 	InputSchema map[string]any
 }
 
-// ToolCall is a call requested by a model. Problem says that its arguments are no JSON
+// ToolCall is a call requested by a model. Problem is set if its arguments are not a JSON
 // object.
 type ToolCall struct {
 	ID        string         `json:"id"`

@@ -26,8 +26,7 @@ const (
 	closeTimeout = 2 * time.Second
 	// maxAnswer bounds a response, after decompression.
 	maxAnswer = 10 << 20
-	// maxRequests bounds the requests of an exchange: a stream that breaks off is
-	// resumed.
+	// maxRequests bounds the requests of an exchange: an interrupted stream is resumed.
 	maxRequests = 100
 )
 
@@ -344,7 +343,7 @@ func (s *Session) Call(ctx context.Context, name string, arguments map[string]an
 }
 
 func (s *Session) readResult(raw []byte) (*Result, error) {
-	broken := &blueprint.Failure{Code: "mcp_error", Message: s.host + " answered tools/call with something else than a result"}
+	broken := &blueprint.Failure{Code: "mcp_error", Message: s.host + " answered tools/call with something other than a result"}
 	value, err := blueprint.Decode(raw)
 	object, ok := value.(map[string]any)
 	if err != nil || !ok {

@@ -46,9 +46,9 @@ func (s *Session) failure(ctx, limited context.Context, record *exchangeRecord, 
 	case errors.Is(cause, outbound.ErrHeaders):
 		say("too_large", "the headers of an answer of %s are larger than %d bytes", s.host, outbound.MaxHeaderBytes)
 	case errors.Is(cause, errTooManyTries):
-		say("connect_failed", "%s broke its answers off again and again", s.host)
+		say("connect_failed", "%s repeatedly closed the connection during a response", s.host)
 	case errors.Is(cause, errForeignID):
-		say("mcp_error", "%s answered with the id of no request", s.host)
+		say("mcp_error", "%s answered with an unknown request id", s.host)
 	case errors.As(cause, &refused):
 		say("address_refused", "%s", refused.Error())
 	case errors.Is(cause, outbound.ErrRedirects):
@@ -63,7 +63,7 @@ func (s *Session) failure(ctx, limited context.Context, record *exchangeRecord, 
 	case limited.Err() != nil || fault.Kind == "timeout":
 		say("timeout", "%s did not answer in time", s.host)
 	case record.err == nil:
-		say("mcp_error", "%s gave an answer that is none of the protocol; check that the url is that of a streamable HTTP server", s.host)
+		say("mcp_error", "%s sent an answer that does not follow the protocol; check that the url is that of a streamable HTTP server", s.host)
 	case fault.Kind == "tls" || strings.HasPrefix(fault.Kind, "certificate"):
 		say("tls_failed", "the certificate of %s is not trusted, or it does not speak TLS", s.host)
 	case fault.Kind == "dns":
@@ -73,7 +73,7 @@ func (s *Session) failure(ctx, limited context.Context, record *exchangeRecord, 
 	case f.NotSent:
 		say("connect_failed", "cannot connect to %s", s.host)
 	default:
-		say("connect_failed", "%s broke the connection off before its answer was complete", s.host)
+		say("connect_failed", "%s closed the connection before the response was complete", s.host)
 	}
 	return f
 }

@@ -112,15 +112,15 @@ func TestHostileServers(t *testing.T) {
 		}},
 		{name: "a stream that is taken up again without end", answer: func(w http.ResponseWriter, r *http.Request, _, id string) {
 			events(w, "retry: 1\nid: "+time.Now().Format(time.RFC3339Nano)+"\ndata:\n\n")
-		}, code: "connect_failed", text: "again and again"},
+		}, code: "connect_failed", text: "repeatedly closed"},
 		{name: "no JSON", answer: func(w http.ResponseWriter, _ *http.Request, _, _ string) {
 			w.Header().Set("Content-Type", "application/json")
 			io.WriteString(w, "<html>")
-		}, code: "mcp_error", text: "none of the protocol"},
-		{name: "a page", answer: func(w http.ResponseWriter, _ *http.Request, _, _ string) { io.WriteString(w, "<html>") }, code: "mcp_error", text: "none of the protocol"},
-		{name: "an answer to somebody else", answer: func(w http.ResponseWriter, _ *http.Request, _, _ string) { result(w, "4711", fine) }, code: "mcp_error", text: "the id of no request"},
-		{name: "another answer", answer: func(w http.ResponseWriter, _ *http.Request, _, id string) { result(w, id, `"x"`) }, code: "mcp_error", text: "something else"},
-		{name: "content of another kind", answer: func(w http.ResponseWriter, _ *http.Request, _, id string) { result(w, id, `{"content":"x"}`) }, code: "mcp_error", text: "something else"},
+		}, code: "mcp_error", text: "does not follow the protocol"},
+		{name: "a page", answer: func(w http.ResponseWriter, _ *http.Request, _, _ string) { io.WriteString(w, "<html>") }, code: "mcp_error", text: "does not follow the protocol"},
+		{name: "an answer to somebody else", answer: func(w http.ResponseWriter, _ *http.Request, _, _ string) { result(w, "4711", fine) }, code: "mcp_error", text: "an unknown request id"},
+		{name: "another answer", answer: func(w http.ResponseWriter, _ *http.Request, _, id string) { result(w, id, `"x"`) }, code: "mcp_error", text: "something other"},
+		{name: "content of another kind", answer: func(w http.ResponseWriter, _ *http.Request, _, id string) { result(w, id, `{"content":"x"}`) }, code: "mcp_error", text: "something other"},
 		{name: "a number that no float holds", answer: func(w http.ResponseWriter, _ *http.Request, _, id string) {
 			result(w, id, `{"content":[],"structuredContent":{"n":1e99999}}`)
 		}},
@@ -143,7 +143,7 @@ func TestHostileServers(t *testing.T) {
 			w.Header().Set("Retry-After", "Fri, 01 Jan 2100 00:00:09 GMT")
 			w.WriteHeader(429)
 		}, code: "http_status", text: "429", wait: 9 * time.Second},
-		{name: "hung up", answer: func(http.ResponseWriter, *http.Request, string, string) { panic(http.ErrAbortHandler) }, code: "connect_failed", text: "broke"},
+		{name: "hung up", answer: func(http.ResponseWriter, *http.Request, string, string) { panic(http.ErrAbortHandler) }, code: "connect_failed", text: "closed the connection"},
 		{name: "redirected for ever", answer: func(w http.ResponseWriter, r *http.Request, _, _ string) {
 			http.Redirect(w, r, r.URL.Path+"x", http.StatusTemporaryRedirect)
 		}, code: "too_many_redirects"},

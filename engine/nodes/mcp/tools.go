@@ -66,7 +66,7 @@ func (s *Session) readTools(raw []byte) (tools []Tool, next string, err error) {
 	page, ok := value.(map[string]any)
 	list, isList := page["tools"].([]any)
 	if err != nil || !ok || !isList {
-		return nil, "", permanentFailure("mcp_error", "%s answered tools/list with something else than a list of tools", s.host)
+		return nil, "", permanentFailure("mcp_error", "%s answered tools/list with something other than a list of tools", s.host)
 	}
 	for _, element := range list {
 		object, _ := element.(map[string]any)

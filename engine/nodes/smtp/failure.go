@@ -74,11 +74,11 @@ func (t *session) failure(ctx context.Context, err error) error {
 	case errors.Is(ctx.Err(), context.Canceled):
 		return ctx.Err()
 	case t.inDoubt:
-		f.Code, f.Message = CodeUnknown, t.Host+" got the whole message and did not reply: it may have been sent or not"
+		f.Code, f.Message = CodeUnknown, t.Host+" received the whole message and did not reply: the message may have been sent"
 	case errors.As(err, &refused):
 		f.Code, f.Message = codeRefused, refused.Error()
 	case errors.Is(err, errTooMuchOutput):
-		f.Code, f.Message = codeTooLarge, t.Host+" sends more than a mail server should"
+		f.Code, f.Message = codeTooLarge, t.Host+" sent too much data"
 	case fault.Kind == "dns":
 		f.Code, f.Message = codeConnect, fmt.Sprintf("no host named %s is known; check the host of the connection", t.Host)
 	case t.greetingTimedOut.Load() && t.TLS != implicitTLS:
@@ -104,7 +104,7 @@ func (t *session) tlsProblem(err error) string {
 		return fmt.Sprintf(`%s does not speak TLS at port %d from the start; set tls of the connection to "starttls"`, t.Host, t.Port)
 	}
 	if _, ok := errors.AsType[tls.AlertError](err); ok {
-		return t.Host + " does not speak TLS as it is spoken today"
+		return t.Host + " does not support a current version of TLS"
 	}
 	return fmt.Sprintf("the certificate of %s is not trusted: %s", t.Host, outbound.CertificateProblem(err))
 }

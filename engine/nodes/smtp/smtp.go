@@ -117,13 +117,13 @@ func (t *session) handshake(ctx context.Context, secure *tls.Config) (err error)
 func (t *session) sendEnvelope(letter *envelope) error {
 	if _, limit := t.client.Extension("SIZE"); limit != "" {
 		if most, err := strconv.ParseInt(limit, 10, 64); err == nil && most > 0 && int64(len(letter.message)) > most {
-			return t.permanentFailure(codeTooLarge, "the message is larger than the %d bytes that %s takes", most, t.Host)
+			return t.permanentFailure(codeTooLarge, "the message is larger than the limit of %d bytes of %s", most, t.Host)
 		}
 	}
 	parameters := ""
 	if letter.international || slices.ContainsFunc(letter.to, func(one string) bool { return !isASCII(one) }) {
 		if offered, _ := t.client.Extension("SMTPUTF8"); !offered {
-			return t.permanentFailure(CodeRejected, "%s takes addresses of ASCII characters only; write a domain in its xn-- form", t.Host)
+			return t.permanentFailure(CodeRejected, "%s accepts only ASCII addresses; write a domain in its xn-- form", t.Host)
 		}
 		parameters = " SMTPUTF8 BODY=8BITMIME"
 	}
