@@ -266,7 +266,7 @@ func TestStatuses(t *testing.T) {
 	}
 	s.answers(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(503) })
 	_, err := s.send(t, `{"url":"URL","expectStatus":[200,"3xx"]}`)
-	if want := strings.TrimPrefix(s.URL, "http://") + " answered 503 Service Unavailable; expected 200, 300-399 (to take it as an answer, name it in expectStatus)"; err.Error() != want {
+	if want := strings.TrimPrefix(s.URL, "http://") + " answered 503 Service Unavailable; expected 200, 300-399 (to accept it, add it to expectStatus)"; err.Error() != want {
 		t.Errorf("got %v, want %v", err, want)
 	}
 }

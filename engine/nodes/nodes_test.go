@@ -268,7 +268,7 @@ func TestFailuresArePermanentOrNot(t *testing.T) {
 	}
 	kind = typeOf(t, "conditional")
 	_, err = kind.Run(context.Background(), newTask(t, kind, `{"condition":"n"}`, scope))
-	if failure, ok = err.(*blueprint.Failure); !ok || failure.Permanent || !strings.Contains(failure.Message, "condition: must give true or false, and gave a number") {
-		t.Errorf("got %v, want not Permanent and \"condition: must give true or false, and gave a number\" in it", err)
+	if failure, ok = err.(*blueprint.Failure); !ok || failure.Permanent || !strings.Contains(failure.Message, "condition: must be true or false, and is a number") {
+		t.Errorf("got %v, want not Permanent and \"condition: must be true or false, and is a number\" in it", err)
 	}
 }

@@ -274,8 +274,8 @@ func TestMailFileIsSentOn(t *testing.T) {
 	}
 	theirs := at(at(first, "attachments").([]any)[0], "id").(string)
 	_, problem := run("{{inputData.subject}}", "Subject: "+theirs+"\n\n", blueprint.StatusFailed)
-	if !strings.Contains(problem, "names no file that came with what started this run") || len(got) != 1 {
-		t.Errorf("%s, %q; want \"names no file that came with what started this run\" in it and length 1", problem, got)
+	if !strings.Contains(problem, "is not the id of a file that arrived with the delivery that started this run") || len(got) != 1 {
+		t.Errorf("%s, %q; want \"is not the id of a file that arrived with the delivery that started this run\" in it and length 1", problem, got)
 	}
 }
 
