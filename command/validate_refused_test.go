@@ -24,10 +24,10 @@ func TestWhatARunRefusesIsAnError(t *testing.T) {
 		{text("{{execution.ID}}"), `execution has no key "ID"; did you mean "id"?`, text("{{execution.id}}")},
 		{text("{{execution.started}}"), `execution has no key "started"; it has id`, text("{{execution}}")},
 		{text("{{trigger.header.x}}"), `trigger has no key "header"; did you mean "headers"?`, text("{{trigger.headers.x}}")},
-		{node("conditional", "condition: '5'"), "must give true or false, this always gives a number", node("conditional", "condition: '5 > 4'")},
-		{node("conditional", `condition: '"input.total > 5"'`), "this always gives a string", node("conditional", `condition: 'input.total > 5'`)},
-		{each("len(item)"), "this always gives a number", each("len(item) > 1")},
-		{node("switch", "cases: [{when: 'true', handle: a}, {when: '[]', handle: b}]"), "config.cases[1].when: a condition must give true or false, this always gives an array", node("switch", "cases: [{when: 'input.a', handle: a}]")},
+		{node("conditional", "condition: '5'"), "must be true or false, this is always a number", node("conditional", "condition: '5 > 4'")},
+		{node("conditional", `condition: '"input.total > 5"'`), "this is always a string", node("conditional", `condition: 'input.total > 5'`)},
+		{each("len(item)"), "this is always a number", each("len(item) > 1")},
+		{node("switch", "cases: [{when: 'true', handle: a}, {when: '[]', handle: b}]"), "config.cases[1].when: a condition must be true or false, this is always an array", node("switch", "cases: [{when: 'input.a', handle: a}]")},
 	} {
 		t.Run(c.want, func(t *testing.T) {
 			if told := lines(checked(t, c.bad)); !strings.Contains(told, c.want) || !strings.HasPrefix(told, "error ") || strings.Count(told, "\n") != 1 {
