@@ -226,6 +226,11 @@ func (u *upgrade) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	// Closing the connection would copy the log too, but ignore a failed sync.
+	var busy, frames, copied int64
+	if err := u.q.row("PRAGMA wal_checkpoint(TRUNCATE)", nil, &busy, &frames, &copied); severityOf(err) == ofStore {
+		return err
+	}
 	if log != nil {
 		if damaged.Count > 0 {
 			log.Warn("damaged runs upgraded as they are", "path", u.path, "runs", damaged.Count, "hint", "blueprintd doctor --full tells which")

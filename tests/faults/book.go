@@ -11,6 +11,15 @@ type book struct {
 	mu     sync.Mutex
 	facts  map[thing]*fact
 	places places
+	form   *form // nil = what players have made
+}
+
+// arguments returns those of a server, besides the usual ones.
+func (b *book) arguments() []string {
+	if b.form == nil {
+		return nil
+	}
+	return []string{"--clock", "virtual=" + b.form.Now}
 }
 
 // thing is something that a player made: a blueprint, trigger, key or run, by
@@ -40,7 +49,7 @@ func (b *book) clone() *book {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	other := newBook()
-	other.places = b.places
+	other.places, other.form = b.places, b.form
 	for name, f := range b.facts {
 		other.facts[name] = &fact{slices.Clone(f.may), f.doubtful}
 	}

@@ -2,8 +2,8 @@
 // success is on the disk, whatever the disk does. It runs the server on a disk
 // that fails on purpose (tests/faultfs), plays a scenario of about 200 operations
 // through the API, and injects one fault at one point of it: a write, sync,
-// truncation, creation or rename, during a first start, a checkpoint, a shutdown
-// or the recovery after a kill. Then it restarts the server on the remaining files
+// truncation, creation or rename, during a first start, a checkpoint, a shutdown,
+// the recovery after a kill or an upgrade. Then it restarts the server on the remaining files
 // and compares its state with every response of the scenario.
 //
 //	go run ./tests/faults                      every point, in each mode
@@ -30,7 +30,9 @@
 //
 // Each phase of the scenario is the life of one server process. A case begins with
 // the files that a run of the scenario without faults had at the start of the
-// phase. Points are numbered through all phases. Their number varies slightly
+// phase. The last phases are the start of a server on each database in testdata/forms
+// that is older than the program: whatever happens, the next start finds an upgraded
+// database, in which every run continues, and the copy of the one before. Points are numbered through all phases. Their number varies slightly
 // between runs, because rows differ in length and maintenance follows real time; a
 // point that is not reached is reported as such.
 //

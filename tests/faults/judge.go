@@ -16,11 +16,11 @@ const nextKey = "key-of-the-next-start"
 // judge starts a server on the files that are left, and holds what it has
 // against what was answered before.
 func (b *bench) judge(folder string, known *book) (wrong []string, doubtful int, err error) {
-	var arguments []string
+	arguments := known.arguments()
 	key := known.places.key
 	if key == "" {
 		key = nextKey
-		arguments = []string{"--api-key", key}
+		arguments = append(arguments, "--api-key", key)
 	}
 	s, err := b.launch(folder, arguments...)
 	if err != nil {
@@ -34,14 +34,18 @@ func (b *bench) judge(folder string, known *book) (wrong []string, doubtful int,
 	}
 	c := newAPI(address, key)
 	defer c.close()
-	found, err := c.find(known)
-	if err != nil {
-		return []string{fmt.Sprintf("the next server cannot be asked: %v; %s", err, s.lastWords())}, 0, nil
+	if known.form != nil {
+		wrong = known.form.check(c)
+	} else {
+		found, err := c.find(known)
+		if err != nil {
+			return []string{fmt.Sprintf("the next server cannot be asked: %v; %s", err, s.lastWords())}, 0, nil
+		}
+		if known.facts[thing{"blueprint", sampleTitle}] == nil {
+			delete(found, thing{"blueprint", sampleTitle}) // no client received its id
+		}
+		wrong, doubtful = known.compare(found)
 	}
-	if known.facts[thing{"blueprint", sampleTitle}] == nil {
-		delete(found, thing{"blueprint", sampleTitle}) // no client received its id
-	}
-	wrong, doubtful = known.compare(found)
 	c.close()
 	stopped := now()
 	if err := s.stop(); err != nil {
@@ -52,6 +56,9 @@ func (b *bench) judge(folder string, known *book) (wrong []string, doubtful int,
 	damage, err := sound(folder)
 	if err != nil {
 		damage = append(damage, fmt.Sprintf("the database cannot be checked: %v", err))
+	}
+	if known.form != nil {
+		damage = append(damage, known.form.checkFiles(folder)...)
 	}
 	return append(wrong, damage...), doubtful, nil
 }

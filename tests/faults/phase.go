@@ -14,8 +14,9 @@ import (
 type phase struct {
 	name       string
 	operations int
-	checkpoint int  // after so many of them it waits for a checkpoint; 0 = never
-	killed     bool // it ends by SIGKILL instead of SIGTERM, which is no point
+	checkpoint int   // after so many of them it waits for a checkpoint; 0 = never
+	killed     bool  // it ends by SIGKILL instead of SIGTERM, which is no point
+	form       *form // the database that it begins with; nil = the one of the phase before
 
 	// What a faultless play found.
 	image  faultfs.Image // at its beginning
@@ -68,7 +69,7 @@ func (b *bench) begin(d *faultfs.Disk, known *book) (*play, error) {
 	if p.mounted, err = faultfs.Mount(b.mount, d); err != nil {
 		return nil, err
 	}
-	if p.server, err = b.launch(b.mount); err != nil {
+	if p.server, err = b.launch(b.mount, known.arguments()...); err != nil {
 		return nil, errors.Join(err, p.mounted.Unmount())
 	}
 	return p, nil
@@ -100,7 +101,7 @@ func (p *play) enter(name string) bool {
 
 // operate plays the operations of a phase while going is true.
 func (p *play) operate(ph *phase, going func() bool) {
-	if p.book.places.main == "" && going() {
+	if ph.form == nil && p.book.places.main == "" && going() {
 		p.player.settle()
 	}
 	for i := 0; i < ph.operations && going(); i++ {
@@ -116,6 +117,9 @@ func (p *play) operate(ph *phase, going func() bool) {
 func rehearse(b *bench, phases []*phase) error {
 	image, known, before := faultfs.Image{}, newBook(), 0
 	for i, ph := range phases {
+		if ph.form != nil {
+			image, known = ph.form.image, ph.form.book()
+		}
 		ph.image, ph.book, ph.before, ph.points = image, known.clone(), before, nil
 		d := faultfs.New(image)
 		d.Fail(func(p faultfs.Point) faultfs.Decision {

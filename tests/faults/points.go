@@ -18,7 +18,11 @@ func (r *report) sweep(ctx context.Context, o options, folder string) error {
 	if err != nil {
 		return err
 	}
-	phases := scenario()
+	forms, err := upgrades(first)
+	if err != nil {
+		return err
+	}
+	phases := append(scenario(), forms...)
 	if err := rehearse(first, phases); err != nil {
 		return err
 	}

@@ -1,0 +1,187 @@
+package main
+
+import (
+	"compress/gzip"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"time"
+
+	"blueprintd/tests/faultfs"
+	"blueprintd/tests/process"
+)
+
+// form is a database that an older version of the program left, with runs in every
+// state, and what its form.json says about it; see tests/e2e/forms_test.go.
+type form struct {
+	number  int // its schema version
+	current int // that of the program
+	image   faultfs.Image
+
+	Now      string            `json:"now"`
+	Runs     map[string]string `json:"runs"`
+	Statuses map[string]string `json:"statuses"`
+}
+
+// upgrades returns a phase for every form in testdata/forms that is older than that of
+// the program: the start of a server that upgrades it, and its end.
+func upgrades(b *bench) (phases []*phase, err error) {
+	folders, err := filepath.Glob("testdata/forms/*")
+	if err != nil || len(folders) == 0 {
+		return nil, errors.Join(err, errors.New("there is no testdata/forms: run this in the root of the sources"))
+	}
+	current, err := b.currentForm()
+	if err != nil {
+		return nil, err
+	}
+	for _, folder := range folders {
+		number, err := strconv.Atoi(filepath.Base(folder))
+		if err != nil {
+			return nil, err
+		}
+		if number >= current {
+			continue
+		}
+		f, err := readForm(folder)
+		if err != nil {
+			return nil, err
+		}
+		f.number, f.current = number, current
+		phases = append(phases, &phase{name: fmt.Sprintf("upgrade of form %d", number), form: f})
+	}
+	return phases, nil
+}
+
+// currentForm returns the schema version of a database that the program makes.
+func (b *bench) currentForm() (int, error) {
+	folder := filepath.Join(b.rest, "fresh")
+	if err := os.Mkdir(folder, 0o700); err != nil {
+		return 0, err
+	}
+	defer os.RemoveAll(folder)
+	s, err := b.launch(folder)
+	if err != nil {
+		return 0, err
+	}
+	defer s.Kill()
+	if address, _ := s.await(10 * time.Second); address == "" {
+		return 0, fmt.Errorf("the server is not ready: %s", s.lastWords())
+	}
+	if err := s.stop(); err != nil {
+		return 0, err
+	}
+	return formOf(filepath.Join(folder, "blueprintd.db"))
+}
+
+// formOf returns the schema version of a database without a log.
+func formOf(path string) (int, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return 0, err
+	}
+	const userVersion = 60 // in the header of SQLite
+	if len(data) < userVersion+4 {
+		return 0, fmt.Errorf("%s is not a database", path)
+	}
+	return int(binary.BigEndian.Uint32(data[userVersion:])), nil
+}
+
+// readForm reads the database of a form, with its log and its key.
+func readForm(folder string) (*form, error) {
+	f := &form{image: faultfs.Image{}}
+	for from, to := range map[string]string{"server.db.gz": "blueprintd.db", "server.db-wal.gz": "blueprintd.db-wal"} {
+		packed, err := os.Open(filepath.Join(folder, from))
+		if err != nil {
+			return nil, err
+		}
+		defer packed.Close()
+		reader, err := gzip.NewReader(packed)
+		if err != nil {
+			return nil, err
+		}
+		data, err := io.ReadAll(reader)
+		if err != nil {
+			return nil, err
+		}
+		f.image[to] = faultfs.File{Data: data, Mode: 0o600}
+	}
+	key, err := os.ReadFile(filepath.Join(folder, "master.key"))
+	if err != nil {
+		return nil, err
+	}
+	f.image["blueprintd.db.key"] = faultfs.File{Data: key, Mode: 0o600}
+	text, err := os.ReadFile(filepath.Join(folder, "form.json"))
+	if err != nil {
+		return nil, err
+	}
+	return f, json.Unmarshal(text, f)
+}
+
+// book returns a book of a form: its runs instead of what a player has made.
+func (f *form) book() *book {
+	b := newBook()
+	b.form, b.places.key = f, process.Key
+	return b
+}
+
+// check verifies that every run has its status, and that those that wait for an answer
+// end with one.
+func (f *form) check(c *api) (wrong []string) {
+	for _, name := range slices.Sorted(maps.Keys(f.Runs)) {
+		if got := c.reaches(f.Runs[name], f.Statuses[name]); got != "" {
+			wrong = append(wrong, fmt.Sprintf("the run %q of form %d is %s, not %s", name, f.number, got, f.Statuses[name]))
+		}
+	}
+	for _, answer := range []struct {
+		run   string
+		input object
+	}{
+		{"asked", object{"city": "Berlin"}}, {"interrupted", object{"action": "mark-done"}},
+		{"first order", object{"approved": true}}, {"second order", object{"approved": true}}, {"third order", object{"approved": true}},
+	} {
+		id := f.Runs[answer.run]
+		got := c.reaches(id, paused)
+		if got == "" {
+			c.mutate("execution.resume", object{"executionId": id, "input": answer.input})
+			got = c.reaches(id, completed)
+		}
+		if got != "" {
+			wrong = append(wrong, fmt.Sprintf("the run %q of form %d does not end: it is %s", answer.run, f.number, got))
+		}
+	}
+	return wrong
+}
+
+// checkFiles verifies that a stopped server has left the upgraded database and the one
+// before.
+func (f *form) checkFiles(folder string) (wrong []string) {
+	database := filepath.Join(folder, "blueprintd.db")
+	for path, want := range map[string]int{database: f.current, fmt.Sprintf("%s.v%d", database, f.number): f.number} {
+		if got, err := formOf(path); err != nil || got != want {
+			wrong = append(wrong, fmt.Sprintf("%s has schema version %d, want %d (%v)", filepath.Base(path), got, want, err))
+		}
+	}
+	return wrong
+}
+
+// reaches waits until a run has a status. It returns the one that the run has instead,
+// "" if it has come.
+func (c *api) reaches(id, status string) (instead string) {
+	for end := now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
+		a := c.query("execution.getExecutionStatus", object{"executionId": id})
+		got := a.Text("status")
+		if a.OK() && got == status {
+			return ""
+		}
+		if now().After(end) || a.OK() && (got == completed || got == "failed") {
+			return a.String()
+		}
+	}
+}
