@@ -193,13 +193,14 @@ func copyDatabaseTo(ctx context.Context, source *session, file *os.File, partial
 }
 
 // mark turns an empty file into an empty database of this program, so that a leftover of a
-// killed process can be recognised: copying writes the first page last.
+// killed process can be recognised: copying writes the first page last. The mark is on
+// the disk before anything else, so that this holds after a power cut too.
 func mark(source *session, partial string) error {
 	var pageSize int
 	if err := source.row("PRAGMA page_size", nil, &pageSize); err != nil {
 		return err
 	}
-	return withDatabase(context.Background(), partial, []string{"_synchronous=OFF", "_pragma=journal_mode(OFF)"}, func(q *session) error {
+	return withDatabase(context.Background(), partial, []string{"_synchronous=FULL", "_pragma=journal_mode(OFF)"}, func(q *session) error {
 		_, err := q.conn.ExecContext(context.Background(), fmt.Sprintf("PRAGMA page_size = %d; PRAGMA application_id = %d", pageSize, dbfile.ApplicationID))
 		return err
 	})

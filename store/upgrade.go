@@ -321,9 +321,13 @@ func (u *upgrade) checkCopy(ctx context.Context, path string) error {
 		if err != nil {
 			return err
 		}
+		var mode string
+		if err := q.row("PRAGMA journal_mode", nil, &mode); err != nil {
+			return err
+		}
 		rows, err := countRows(q)
-		if err == nil && (len(found) > 0 || version != u.version || !maps.Equal(rows, u.rows)) {
-			err = fmt.Errorf("the copy %s is not the database: schema version %d, rows %v, %s", path, version, rows, strings.Join(found, "; "))
+		if err == nil && (len(found) > 0 || version != u.version || mode != "delete" || !maps.Equal(rows, u.rows)) {
+			err = fmt.Errorf("the copy %s is not the database: schema version %d, journal mode %s, rows %v, %s", path, version, mode, rows, strings.Join(found, "; "))
 		}
 		return err
 	})
