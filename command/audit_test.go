@@ -10,8 +10,8 @@ import (
 	"blueprintd/tests/servertest"
 )
 
-// The operator sees every line: also of what has no organization, and what a
-// user is called cannot disturb.
+// The operator sees every entry, including those without an organization, and control
+// characters in the name of a user are escaped.
 func TestAuditList(t *testing.T) {
 	t.Parallel()
 	path := t.TempDir() + "/b.db"

@@ -7,11 +7,11 @@ import (
 	"testing"
 )
 
-// TestCompletion asks, as a shell does, what may stand at the cursor.
+// TestCompletion completes words at the cursor as a shell does.
 func TestCompletion(t *testing.T) {
 	for _, test := range []struct {
 		line string   // the word at the cursor last, if it begins with a dash
-		want []string // among what is offered; none = nothing is, and the shell offers files
+		want []string // among the completions; none = there are none, and the shell offers files
 		not  []string
 	}{
 		{"", []string{"serve", "run", "completion", "help"}, []string{"--help", "add"}},
@@ -26,7 +26,7 @@ func TestCompletion(t *testing.T) {
 		{"run", nil, nil},
 		{"run -", []string{"--var", "--input", "--help", "-h"}, nil},
 		{"run --", []string{"--var", "--input", "--help"}, []string{"-h"}},
-		// Behind an argument too, where files and flags may stand as before it.
+		// After an argument, as before it.
 		{"run a.yaml", nil, nil},
 		{"run a.yaml --", []string{"--var", "--input"}, nil},
 		{"run a.yaml --inp", []string{"--input"}, []string{"--var"}},

@@ -134,7 +134,7 @@ func commandExportRun() *cli.Command {
 
 func exportRun(c *cli.Context) error {
 	if c.String("out") != "" && c.String("test") != "" {
-		return usage("call it twice for both", "--out and --test exclude each other")
+		return usage("run it twice for both", "--out and --test exclude each other")
 	}
 	s, sealer, err := openSealed(c, false)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"blueprintd/tests/servertest"
 )
 
-// TestHealth asks servers that are ready, that are not, and that are none.
+// TestHealth checks servers that are ready, that are not ready, and that are not blueprintd.
 func TestHealth(t *testing.T) {
 	s := servertest.New(t)
 	address := strings.TrimPrefix(s.Host, "http://")
@@ -37,7 +37,7 @@ func TestHealth(t *testing.T) {
 	t.Cleanup(starting.Close)
 	other := httptest.NewServer(http.NotFoundHandler())
 	t.Cleanup(other.Close)
-	t.Setenv("HTTP_PROXY", other.URL) // which is not asked
+	t.Setenv("HTTP_PROXY", other.URL) // not used
 	for _, c := range []struct {
 		name string
 		args []string

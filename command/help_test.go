@@ -12,8 +12,8 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-// TestHelp compares the help of every command with testdata/help, so that a change of a
-// sentence shows up in a review. Run it with -update to write the files.
+// TestHelp compares the help of every command with testdata/help, so that a review
+// shows each changed sentence. Run it with -update to write the files.
 func TestHelp(t *testing.T) {
 	seen := map[string]bool{}
 	eachCommand(application(Program{}, nil, io.Discard, io.Discard).Commands, nil, func(words []string, command *cli.Command) {

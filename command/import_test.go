@@ -46,8 +46,7 @@ func TestImportIsAllOrNothing(t *testing.T) {
 	}
 }
 
-// memory opens a database in memory that takes so many blueprints, and makes its
-// owner.
+// memory opens a database in memory with a limit on blueprints, and creates its owner.
 func memory(t *testing.T, blueprints int) (*store.Store, blueprint.Principal) {
 	t.Helper()
 	schema, err := os.ReadFile("../schema.sql")

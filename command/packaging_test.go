@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// TestPackagingVariables holds the variables and commands in the files that
-// start the program against the flags and commands that there are.
+// TestPackagingVariables checks that the variables and commands in the packaging files
+// exist.
 func TestPackagingVariables(t *testing.T) {
 	t.Parallel()
 	app := application(Program{}, nil, nil, nil)
@@ -69,7 +69,7 @@ func TestPackagingGitHub(t *testing.T) {
 	}
 }
 
-// TestPackagingImage holds the recipes of the image against one another.
+// TestPackagingImage compares the Containerfile with the script that builds the same image.
 func TestPackagingImage(t *testing.T) {
 	t.Parallel()
 	var recipes [2][]string

@@ -14,7 +14,7 @@ import (
 )
 
 // Text chosen by a user is escaped before a command prints it to the terminal.
-func TestCommandsPrintNothingThatDisturbs(t *testing.T) {
+func TestCommandsEscapeUserText(t *testing.T) {
 	const name = "Ada\x1b[2J \u009b31m \u202egnol\nroot\t愛 👩\u200d🚀"
 	var out bytes.Buffer
 	c := cli.NewContext(&cli.App{Writer: &out}, nil, nil)

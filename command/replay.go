@@ -81,7 +81,7 @@ func replay(c *cli.Context) error {
 // replayed returns the blueprint to run: that of --blueprint, or the recorded one.
 func replayed(c *cli.Context, f *recording.File) (*blueprint.Definition, error) {
 	if name := c.String("blueprint"); name != "" {
-		b, _, _, err := loadForRun(c, name) // the recording answers for other blueprints
+		b, _, _, err := loadForRun(c, name) // the recording has the results of other blueprints
 		if err != nil {
 			return nil, err
 		}

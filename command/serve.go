@@ -53,8 +53,8 @@ func serve(ctx context.Context, o server.Options) error {
 // errInputEnded is the cause of the end of the context of untilInputEnds.
 var errInputEnded = errors.New("standard input has ended")
 
-// startError returns the error of a server that could not be made. To be stopped
-// meanwhile is none, unless standard input had ended before the start.
+// startError returns the error of a failed start. A stop during the start is not an error,
+// unless standard input had ended before it.
 func startError(ctx context.Context, o server.Options, err error) error {
 	switch {
 	case ctx.Err() == nil || !errors.Is(err, context.Canceled):

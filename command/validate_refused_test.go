@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// What a run would refuse whatever it is given is an error before it runs.
+// Validation reports what every run of the blueprint would refuse.
 func TestWhatARunRefusesIsAnError(t *testing.T) {
 	node := func(kind, config string) string {
 		return "title: T\nblueprint_map:\n  nodes:\n    - {id: first, type: log, title: First, config: {message: m}}\n    - {id: n, type: " + kind + ", title: N, config: {" + config + "}}\n"

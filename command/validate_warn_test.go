@@ -15,7 +15,7 @@ import (
 	"blueprintd/project"
 )
 
-// Each warning has a file that it is for, and one much the same that it is not.
+// Each warning has a file that causes it and a similar one that does not.
 func TestWarnings(t *testing.T) {
 	file := func(nodes string, more ...string) string {
 		return "title: T\nblueprint_map:\n  nodes:\n" + nodes + strings.Join(more, "")
@@ -96,7 +96,7 @@ func lines(issues []blueprint.Issue) string {
 
 // Secrets in plain text are reported and never shown.
 func TestSecretsInPlainText(t *testing.T) {
-	j := func(parts ...string) string { return strings.Join(parts, "") } // so that no scanner takes these for real ones
+	j := func(parts ...string) string { return strings.Join(parts, "") } // keeps secret scanners from reporting these
 	for _, c := range []struct{ key, value, want string }{
 		{"x", j("bp", "d_0123456789abcdefghij"), "an API key of this service"},
 		{"x", j("say s", "k-proj-0123456789abcdefghij now"), "an API key"},
@@ -162,8 +162,8 @@ func TestSecretsInPlainText(t *testing.T) {
 	}
 }
 
-// The blueprints that come with the program have no warnings, except that the sample's
-// webhook has no secret, which is true.
+// The blueprints in this repository have no warnings, except that the webhook of the
+// sample has no secret.
 func TestNoFalseAlarm(t *testing.T) {
 	names, err := filesToCheck([]string{filepath.Join("..", "testdata", "blueprints")})
 	if err != nil {

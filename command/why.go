@@ -37,7 +37,7 @@ func commandWhy() *cli.Command {
 	}
 }
 
-// The largest numbers of rows and reasons in an answer.
+// The largest numbers of rows and reasons in the output.
 const (
 	whyRows    = 10
 	whyRowsAt  = 100

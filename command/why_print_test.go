@@ -8,7 +8,7 @@ import (
 	"blueprintd/triggers/explain"
 )
 
-// What a stranger wrote does nothing to the terminal of who reads it.
+// Control characters in a delivery are escaped on the terminal.
 func TestWhyOnATerminal(t *testing.T) {
 	const evil = "\x1b]0;OWNED\x07a\u009b2J\rb\u202ec\u2066\u2028d\ne\tü日\x7f\x9b"
 	var out strings.Builder

@@ -361,7 +361,7 @@ func TestShowNames(t *testing.T) {
 	}
 }
 
-// Keys that a node type does not define may hold a credential by mistake.
+// Config keys that a node type does not define may hold a credential by mistake.
 func TestUnknownConfigIsForManagers(t *testing.T) {
 	for access, want := range map[blueprint.Access]map[string]any{
 		blueprint.AccessNone: knownMap(), blueprint.AccessSee: knownMap(), blueprint.AccessView: knownMap(),
@@ -384,7 +384,7 @@ func TestUnknownConfigIsForManagers(t *testing.T) {
 	}
 }
 
-// A run may be answered and cancelled by users who still belong to its blueprint, and by
+// A run can be resumed and cancelled by users who still belong to its blueprint, and by
 // a caller to whom it is private.
 func TestMayAct(t *testing.T) {
 	forbidden, missing := blueprint.Errorf(blueprint.CodeForbidden, "no access"), blueprint.Errorf(blueprint.CodeNotFound, "no such blueprint")
@@ -471,8 +471,8 @@ func TestUnknownRunIsNotTouched(t *testing.T) {
 	}
 }
 
-// Runs use the secrets of a blueprint if their caller may manage it, no matter how they
-// are started.
+// Runs use the secrets of a blueprint if their caller may manage it, however they are
+// started.
 func TestRunsManageByAccess(t *testing.T) {
 	m, issues := blueprint.ParseMap(knownMap())
 	if issues != nil {
@@ -534,7 +534,7 @@ func TestStartsAreRefused(t *testing.T) {
 	}
 }
 
-// Nodes that are not the stored ones run only for users who could store them.
+// Nodes that differ from the stored ones run only for users who may store them.
 func TestOtherNodesNeedTheRightToManage(t *testing.T) {
 	stored := map[string]any{"nodes": append(strayMap()["nodes"].([]any), map[string]any{"id": "b", "type": "note", "title": "B", "config": map[string]any{}}), "edges": []any{map[string]any{"source": "a", "target": "b"}}}
 	m, issues := blueprint.ParseMap(stored)
@@ -595,7 +595,7 @@ func TestOtherNodesNeedTheRightToManage(t *testing.T) {
 	}
 }
 
-// An export holds the whole blueprint and the data of the run.
+// An export requires access to both the blueprint and the data of the run.
 func TestExportNeedsBoth(t *testing.T) {
 	for name, test := range map[string]struct {
 		canManage bool
@@ -678,7 +678,7 @@ func (tests) SignIn(_ context.Context, user, id string) (string, error) {
 	return "https://" + user + "/" + id, nil
 }
 
-// A key cannot create one that may do more, or that lasts longer.
+// A key cannot create one with more scopes or a later expiry.
 func TestKeyDoesNotGrow(t *testing.T) {
 	soon := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
 	at := func(d time.Duration) *string {
@@ -729,7 +729,7 @@ func TestKeyDoesNotGrow(t *testing.T) {
 	}
 }
 
-// A frozen server changes nothing, and answers everything else.
+// A frozen service refuses mutations and allows everything else.
 func TestFrozenRefusesMutations(t *testing.T) {
 	refusal := blueprint.Errorf(blueprint.CodeForbidden, "this server only shows something")
 	for _, freeze := range []error{nil, refusal} {
@@ -768,7 +768,7 @@ func TestFrozenRefusesMutations(t *testing.T) {
 	}
 }
 
-// A call that fails has an audit entry only if a run was started all the same.
+// A failed call has an audit entry only if it started a run.
 func TestFailedCallsAreNoted(t *testing.T) {
 	broken := errors.New("disk I/O error")
 	m, issues := blueprint.ParseMap(knownMap())

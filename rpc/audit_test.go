@@ -51,7 +51,7 @@ func TestSignInIsNoted(t *testing.T) {
 	}
 }
 
-// A mutation that changed something has one entry: that of the database, or one of audited.
+// A mutation that changed something has one audit entry, by the database or by audited.
 func TestNoting(t *testing.T) {
 	type call = func(ctx context.Context, caller *trpc.Caller, _ struct{}) (succeeded, error)
 	for name, c := range map[string]struct {

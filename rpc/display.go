@@ -43,7 +43,7 @@ func (s *Service) listed(ctx context.Context, principal blueprint.Principal, fil
 }
 
 // hideUnknown removes config keys that the node types do not define, for users who cannot
-// manage the blueprint. Managers receive them, so that a save keeps them.
+// manage the blueprint. Managers receive them, so that saving the blueprint keeps them.
 func (s *display) hideUnknown(b *blueprint.Blueprint) {
 	if b.Access < blueprint.AccessManage {
 		b.BlueprintMap = s.catalogue.StripUnknownConfig(b.BlueprintMap)
@@ -59,7 +59,7 @@ func (s *display) known(m *blueprint.Map) *blueprint.Map {
 	return shown
 }
 
-// hiddenData replaces the error texts of a run whose data is another user's.
+// hiddenData replaces the error texts of a run whose data belongs to another user.
 const hiddenData = "only the caller of this run can see its data"
 
 var errHiddenData = blueprint.Errorf(blueprint.CodeForbidden, hiddenData)
@@ -139,7 +139,7 @@ func withoutData(x *blueprint.Execution) *blueprint.Execution {
 	for _, asked := range x.AwaitingInputs {
 		shown := &blueprint.AwaitingInput{NodeID: asked.NodeID, Kind: asked.Kind, Options: asked.Options, RequestedAt: asked.RequestedAt, ExpiresAt: asked.ExpiresAt}
 		switch asked.Kind {
-		case blueprint.AwaitApproval, blueprint.AwaitUnknownOutcome, blueprint.AwaitBudget: // which managers answer
+		case blueprint.AwaitApproval, blueprint.AwaitUnknownOutcome, blueprint.AwaitBudget: // answered by managers
 			shown.Prompt = asked.Prompt
 		}
 		out.AwaitingInputs = append(out.AwaitingInputs, shown)

@@ -2,7 +2,7 @@
 // a file. Package trpc serves them.
 //
 // A file has a table of procedures, the interface of the database that they use, and a
-// method for each, beside its input and its answer:
+// method for each, beside its input and its result:
 //
 //	trpc.Query("blueprint.list", blueprint.ScopeRead, s.blueprintList),
 //

@@ -79,7 +79,7 @@ type executionLogs struct {
 
 type logPage struct {
 	Logs  []logRecord `json:"logs"`
-	Total int         `json:"total"` // of this answer
+	Total int         `json:"total"` // of this page
 }
 
 func (s *Service) executionLogs(ctx context.Context, caller *trpc.Caller, in executionLogs) (logPage, error) {

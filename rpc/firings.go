@@ -135,13 +135,13 @@ type triggerRedeliver struct {
 	ExecutionStatus string             `json:"executionStatus" check:"enum=failed"`
 	From            trpc.Optional[any] `json:"from"`
 	To              trpc.Optional[any] `json:"to"`
-	After           string             `json:"after"` // next of the previous answer
+	After           string             `json:"after"` // next of the previous result
 	Limit           int                `json:"limit" check:"min=1,max=1000,default=100"`
 	DryRun          bool               `json:"dryRun"`
 	Again           bool               `json:"again"`
 }
 
-// redelivered is the answer: ExecutionID and FiringID for one firing, the other fields for
+// redelivered is the result: ExecutionID and FiringID for one firing, the other fields for
 // several.
 type redelivered struct {
 	Success     bool                           `json:"success"`
@@ -168,7 +168,7 @@ func (s *Service) triggerRedeliver(ctx context.Context, caller *trpc.Caller, in 
 	r.span(in.From, in.To)
 	switch {
 	case in.FiringID != nil:
-		r.refuse("names one firing and cannot stand beside triggerId", "firingId")
+		r.refuse("cannot be combined with triggerId: it names a single firing", "firingId")
 	case in.TriggerID == nil:
 		r.refuse("required, or triggerId with decision or executionStatus, and from", "firingId")
 	default:

@@ -80,7 +80,7 @@ func (s *display) naming(ctx context.Context, principal blueprint.Principal) fun
 			if _, asked := known[id]; !asked {
 				c, err := s.store.Connection(ctx, principal, id)
 				if err != nil {
-					c.Name = "" // theirs, or gone
+					c.Name = "" // of another user, or deleted
 				}
 				known[id] = c.Name
 			}

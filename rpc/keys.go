@@ -34,7 +34,7 @@ type keyCreate struct {
 	ExpiresAt *string `json:"expiresAt" check:"nullable" guards:"expir|valid|until|ttl|lifetime"`
 }
 
-// newKey is the only answer that holds a key.
+// newKey is the only result that holds a key.
 type newKey struct {
 	blueprint.APIKey
 	Key string `json:"key"`

@@ -19,16 +19,15 @@ type Options struct {
 	// CheckConfig compiles templates, for blueprint.validate.
 	CheckConfig blueprint.ConfigChecker
 	IDs         *ids.Source
-	// Explain returns what became of a firing and why, without a secret.
+	// Explain returns the outcome of a firing and its reason, without secrets.
 	Explain func(story *blueprint.FiringStory) *blueprint.Explanation
 	// APIHost returns the host root under which webhooks are reached.
 	APIHost func() string
-	// Info returns what is true of the server for every caller.
+	// Info returns the description of the server that every caller may read.
 	Info func() ServerInfo
 	// Connections tests connections; nil = none can be tested.
 	Connections ConnectionTester
-	// Frozen is the error of every procedure that changes something, on a server that
-	// only shows something; nil on all others.
+	// Frozen is the error of every mutation on a read-only server; nil on all others.
 	Frozen error
 }
 
@@ -153,7 +152,7 @@ func frozen(procedures []trpc.Procedure, refusal error) []trpc.Procedure {
 	return procedures
 }
 
-// succeeded is the answer of a procedure without other output.
+// succeeded is the result of a procedure without other output.
 type succeeded struct {
 	Success bool `json:"success"`
 }
@@ -168,7 +167,7 @@ func listed[T any](found []T, err error) ([]T, error) {
 	return found, err
 }
 
-// started is the answer of what began a run.
+// started is the result of a procedure that started a run.
 type started struct {
 	Success     bool   `json:"success"`
 	ExecutionID string `json:"executionId"`
@@ -184,6 +183,5 @@ func under(issues []blueprint.Issue, field ...any) []blueprint.Issue {
 	return out
 }
 
-// waitForRun bounds the wait for a change of a run, as a precaution: signals are not
-// lost.
+// waitForRun bounds the wait for a change of a run, in case a signal is lost.
 const waitForRun = 30 * time.Second

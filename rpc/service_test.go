@@ -16,7 +16,7 @@ import (
 )
 
 // New panics if an option is missing.
-func TestNewDemandsWhatItNeeds(t *testing.T) {
+func TestNewRequiresOptions(t *testing.T) {
 	defer func() {
 		if message := fmt.Sprint(recover()); !strings.Contains(message, "Explain") {
 			t.Errorf("it says %q, want \"Explain\" in it", message)

@@ -150,7 +150,7 @@ func (s *Sessions) sessionSetup(ctx context.Context, caller *trpc.Caller, in ses
 	return s.begun(ctx, caller, token, made)
 }
 
-// takesCookie refuses a call whose answer cannot set a cookie.
+// takesCookie refuses a call whose response cannot set a cookie.
 func takesCookie(caller *trpc.Caller) error {
 	if caller.Streams() {
 		return blueprint.Errorf(blueprint.CodeBadRequest, "this call sets a cookie and cannot be part of a streamed batch")
@@ -158,8 +158,8 @@ func takesCookie(caller *trpc.Caller) error {
 	return nil
 }
 
-// begun answers a sign-in. It ends the previous session of the browser, of which the
-// cookie is replaced.
+// begun returns the result of a sign-in and sets its cookies. It ends the previous session
+// of the browser, whose cookie is replaced.
 func (s *Sessions) begun(ctx context.Context, caller *trpc.Caller, token string, made blueprint.Session) (session, error) {
 	out, err := s.sessionOf(ctx, made)
 	if before := s.cookie.Token(caller.Request); err == nil && before != "" {

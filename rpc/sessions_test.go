@@ -94,7 +94,7 @@ const (
 	clearedCookie = "s=; Path=/; Max-Age=0; HttpOnly; SameSite=Strict"
 )
 
-// A sign-in replaces the session of the browser, which ends, and makes it a known device.
+// A sign-in ends and replaces the session of the browser, and makes it a known device.
 func TestSignIn(t *testing.T) {
 	refused := blueprint.Errorf(blueprint.CodeUnauthorized, "wrong email or password")
 	broken := errors.New("disk I/O error")
@@ -170,7 +170,7 @@ func TestSetupLink(t *testing.T) {
 	}
 }
 
-// Only a session that has not ended sees itself and the others of its user.
+// Only a valid session can list itself and the other sessions of its user.
 func TestOwnSession(t *testing.T) {
 	broken := errors.New("disk I/O error")
 	sessions := []blueprint.Session{{ID: "one", UserID: "ann", Agent: "a", CreatedAt: 1, LastUsedAt: 2, ExpiresAt: 3}, {ID: "two", UserID: "ann", ExpiresAt: 4}}
@@ -206,7 +206,7 @@ func TestOwnSession(t *testing.T) {
 	}
 }
 
-// Signing out ends what it names, and takes the cookie of the browser's own session.
+// Signing out ends the named sessions, and removes the cookie of the browser's own one.
 func TestSignOut(t *testing.T) {
 	missing, broken := blueprint.Errorf(blueprint.CodeNotFound, "no such session"), errors.New("disk I/O error")
 	remove := func(everywhere bool) func(*Sessions, *trpc.Caller) (succeeded, error) {

@@ -10,7 +10,7 @@ import (
 	"blueprintd/blueprint"
 )
 
-// Whatever shows a run hides the data of another user's.
+// Every procedure that shows a run hides data that belongs to another user.
 func TestEveryAnswerHidesData(t *testing.T) {
 	for user, want := range map[string]*blueprint.Execution{"ann": fullRun("ann"), "bob": hiddenRun()} {
 		t.Run(user, func(t *testing.T) {
@@ -75,7 +75,7 @@ func TestEveryAnswerHidesData(t *testing.T) {
 
 func (r *accessRunner) Watch(string) (<-chan struct{}, func()) { return nil, func() {} }
 
-// A damaged run hides no other one, and an error is not mistaken for one.
+// A damaged run does not hide others, and no other error is taken for damage.
 func TestUnreadableRuns(t *testing.T) {
 	broken, forbidden := errors.New("checksum differs"), blueprint.Errorf(blueprint.CodeForbidden, "not yours")
 	gone, cancel := context.WithCancel(t.Context())

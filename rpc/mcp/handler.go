@@ -73,7 +73,7 @@ type caller struct {
 	request   *http.Request
 }
 
-// Serve answers a request of an authenticated principal. The caller must answer a returned
+// Serve handles a request of an authenticated principal. The caller must send a returned
 // error, which is about the body: CodePayloadTooLarge, CodeTimeout, CodeClientClosed or
 // CodeBadRequest.
 func (h *Handler) Serve(w http.ResponseWriter, r *http.Request, principal blueprint.Principal) error {
@@ -114,7 +114,7 @@ func (h *Handler) readBody(r *http.Request) ([]byte, error) {
 	return body, nil
 }
 
-// middleware answers the methods about tools and passes those that begin a session to the
+// middleware handles the methods about tools and passes those that begin a session to the
 // SDK. It refuses all others, such as those that keep a request open.
 func (h *Handler) middleware(next sdk.MethodHandler) sdk.MethodHandler {
 	return func(ctx context.Context, method string, request sdk.Request) (sdk.Result, error) {
@@ -276,7 +276,7 @@ type Published struct {
 	Label       string // of the trigger; may be ""
 	Title       string // of its blueprint
 	Description string
-	InputSchema any // JSON Schema of the input; nil takes anything
+	InputSchema any // JSON Schema of the input; nil accepts anything
 }
 
 type offer struct {
@@ -298,7 +298,7 @@ func (h *Handler) offers(who caller) ([]offer, error) {
 	return list, nil
 }
 
-// list answers tools/list. A cursor is the number of tools before the page.
+// list handles tools/list. A cursor is the number of tools before the page.
 func (h *Handler) list(who caller, params *sdk.ListToolsParams) (sdk.Result, error) {
 	from := 0
 	if params != nil && params.Cursor != "" {
@@ -324,8 +324,8 @@ func (h *Handler) list(who caller, params *sdk.ListToolsParams) (sdk.Result, err
 	return result, nil
 }
 
-// objectSchema returns a schema of type object, as the protocol requires; false if no
-// object fits it, so that the trigger is not a tool.
+// objectSchema returns a schema of type object, as the protocol requires, or false if no
+// object can satisfy it; the trigger is then not a tool.
 func objectSchema(schema any) (map[string]any, bool) {
 	switch source := schema.(type) {
 	case nil:

@@ -39,7 +39,7 @@ func (d *fakeTools) Call(_ context.Context, principal blueprint.Principal, tool 
 	return d.outcome, d.err
 }
 
-// serve answers for the user whom the header X-User names.
+// serve serves requests as the user in the header X-User.
 func serve(t *testing.T, d *fakeTools) string {
 	t.Helper()
 	h := NewHandler(d, "1", 10_000, nil)
@@ -72,7 +72,7 @@ func send(t *testing.T, url, user, method, body string) (status int, answer stri
 	return response.StatusCode, string(data)
 }
 
-// ask sends a request and gives its result or error as JSON.
+// ask sends a request and returns its result or error as JSON.
 func ask(t *testing.T, url, user, method, params string) string {
 	t.Helper()
 	status, answer := send(t, url, user, "POST", `{"jsonrpc":"2.0","id":1,"method":"`+method+`","params":`+params+`}`)
@@ -135,7 +135,7 @@ func TestListOfTools(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer session.Close()
-	_, err = session.Tools(t.Context()) // in three pages, of which our client takes no more than two
+	_, err = session.Tools(t.Context()) // in three pages; the client reads at most two
 	var failure *blueprint.Failure
 	if !errors.As(err, &failure) || failure.Code != "too_large" || !strings.Contains(failure.Message, "1000") {
 		t.Errorf("got %v, want too_large", err)
@@ -200,7 +200,7 @@ func TestCalls(t *testing.T) {
 	}
 }
 
-// Our own client gets back what a run gave.
+// The client of package clients decodes the results of the handler.
 func TestOurselves(t *testing.T) {
 	d := &fakeTools{published: map[string][]Published{"": {{ID: "1", Name: "do-it", Title: "Do it"}}}, outcome: &Outcome{Status: blueprint.StatusCompleted, Output: jsonValue(t, `{"n":1.10}`)}}
 	session, err := client.New(outbound.New(outbound.Options{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}}), "1").Open(t.Context(), &blueprint.OpenConnection{Type: blueprint.ConnectionMCPServer, Config: map[string]any{"url": serve(t, d)}})

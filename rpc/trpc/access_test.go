@@ -16,7 +16,7 @@ import (
 	"blueprintd/blueprint"
 )
 
-// scopedKeys knows keys by their scopes, and counts its calls.
+// scopedKeys accepts keys named by their scopes, and counts its calls.
 type scopedKeys struct{ calls atomic.Int64 }
 
 func (k *scopedKeys) Authenticate(_ context.Context, token string) (blueprint.Admission, error) {
@@ -66,7 +66,7 @@ func TestScopes(t *testing.T) {
 		"unknown key":                {"?", "x.read", 401, nil, true},
 		"no key":                     {"", "x.read", 401, nil, false},
 		"public without a key":       {"", "x.open", 200, []string{"x.open as "}, false},
-		"public with a key":          {"admin", "x.open", 200, []string{"x.open as "}, false}, // which is not looked up, as at a sign-in with an old one
+		"public with a key":          {"admin", "x.open", 200, []string{"x.open as "}, false}, // the key is not looked up: it may be an old one
 		"batch of one scope":         {"read", "x.read,x.read?batch=1", 200, []string{"x.read as read", "x.read as read"}, true},
 		"batch of several scopes":    {"read", "x.read,x.write?batch=1", 207, []string{"x.read as read"}, true},
 		"batch with a public call":   {"?", "x.open,x.read?batch=1", 207, []string{"x.open as "}, true},
@@ -93,7 +93,7 @@ func TestScopes(t *testing.T) {
 	}
 }
 
-// A plain route needs the scope it names, and costs nothing without a rate limit.
+// A plain route requires its scope; AuthenticatedUnlimited takes nothing from the rate limit.
 func TestScopesOfPlainRoutes(t *testing.T) {
 	h := NewHandler(nil, Options{Authenticator: &scopedKeys{}, Limiter: NewLimiter(newYear(), 1, 1)})
 	route := func(w http.ResponseWriter, _ *http.Request, _ *Caller) error {
@@ -150,13 +150,13 @@ type guardedInput struct {
 	Extra  map[string]any `json:"extra"`
 }
 
-// An unknown key that is probably meant to narrow rights is a fault, every other one is
-// ignored.
+// An unknown key that resembles a field that restricts rights is an issue; other unknown
+// keys are ignored.
 func TestGuards(t *testing.T) {
 	for key, want := range map[string]string{
 		"scope": "scopes", "Scopes": "scopes", "SCOPES": "scopes", "sco_pes": "scopes", "scops": "scopes", "api-scope-list": "scopes", "PermissionSet": "scopes", "my_per-mission": "scopes",
 		"untill": "until", "UNTIL": "until", "un_til": "until", "un-til": "until",
-		"extras": "", "ids": "", "title": "", "sc": "", "": "", // an empty word means nothing
+		"extras": "", "ids": "", "title": "", "sc": "", "": "", // an empty word has no effect
 		strings.Repeat("x", 95) + "scope": "scopes", strings.Repeat("x", 96) + "scope": "",
 	} {
 		t.Run(key, func(t *testing.T) {
@@ -191,7 +191,7 @@ func TestGuards(t *testing.T) {
 	}
 }
 
-// The work that guards cause is bounded: an object with very many keys is not searched.
+// The cost of guards is bounded: an object with very many keys is not searched.
 func TestGuardsOfManyKeys(t *testing.T) {
 	for keys, want := range map[int]bool{maxIssues: true, maxIssues + 1: false} {
 		t.Run(fmt.Sprint(keys), func(t *testing.T) {
@@ -222,7 +222,7 @@ func (l pickyList) Faults() (issues []blueprint.Issue) {
 	return issues
 }
 
-// The rules of a checked type are added to those of its tags, once these are kept.
+// The rules of a checked type apply once those of its tags are satisfied.
 func TestCheckedInput(t *testing.T) {
 	type input struct {
 		First string    `json:"first" check:"required,min=0,max=2"`
@@ -278,7 +278,7 @@ type wordyNumber int
 
 func (wordyNumber) Words() []string { return []string{"one"} }
 
-// An injected fault answers instead of the procedure, and only calls that are admitted.
+// An injected fault replaces the procedure, and only for calls that are admitted.
 func TestInjectedFaults(t *testing.T) {
 	limit := &blueprint.Error{Code: blueprint.CodeTooManyRequests, Message: "slow down"}
 	waited := 0
@@ -325,7 +325,7 @@ func TestInjectedFaults(t *testing.T) {
 	}
 }
 
-// A cut answer breaks off halfway, or before it begins.
+// A connection is cut halfway through the response, or before it.
 func TestCutFaults(t *testing.T) {
 	waited := 0
 	var fault *Fault
@@ -375,7 +375,7 @@ func (w *bodyWriter) Write(data []byte) (int, error) {
 
 func (w *bodyWriter) FlushError() error { return nil }
 
-// An error that is shown has a message, and only then a cause that is logged.
+// An error is shown by its message or issues; the cause of CodeUnavailable is logged.
 func TestFailureIsShown(t *testing.T) {
 	cause := errors.New("disk full")
 	for name, test := range map[string]struct {
@@ -424,7 +424,7 @@ func TestPublicLimitOfADevice(t *testing.T) {
 	}
 }
 
-// Waiting helps with a batch that fits into the burst, and not with a larger one.
+// A batch within the burst can be retried later; a larger one never succeeds.
 func TestMessageOfTheLimit(t *testing.T) {
 	limiter := NewLimiter(newYear(), 1, 3)
 	if err := limiter.Take("k", 1); err != nil {

@@ -72,7 +72,7 @@ func (h *Handler) serveSingle(w http.ResponseWriter, r *request) {
 	writeJSON(w, c.status(), c.envelope())
 }
 
-// serveBatch answers the calls in their order. The status is 207 if those of the calls
+// serveBatch responds to the calls in their order. The status is 207 if those of the calls
 // differ.
 func (h *Handler) serveBatch(w http.ResponseWriter, r *request) {
 	h.runAll(r, func(*call) {})
@@ -92,11 +92,11 @@ func (h *Handler) serveBatch(w http.ResponseWriter, r *request) {
 	writeJSON(w, status, append(body, ']'))
 }
 
-// refuse answers a request as a whole, with one error object.
+// refuse rejects a whole request with one error object.
 func (h *Handler) refuse(w http.ResponseWriter, r *request, err error) {
 	var failure *blueprint.Error
 	if r.fault != nil {
-		failure = r.fault.Failure // with the message of the rule
+		failure = r.fault.Failure // with the message of the fault
 	} else {
 		failure = h.failure(r, "", err)
 	}
@@ -141,7 +141,7 @@ func retrySeconds(wait time.Duration) int64 {
 	return max(1, int64((wait+time.Second-1)/time.Second))
 }
 
-// writeJSON sends a whole answer. Write errors are ignored: the client has disconnected.
+// writeJSON sends a whole response. Write errors are ignored: the client has disconnected.
 func writeJSON(w http.ResponseWriter, status int, body []byte) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
@@ -167,7 +167,7 @@ func protect(f func() error) (err error) {
 	return f()
 }
 
-// abort closes the connection if the answer has begun, so that half of one does not look
+// abort closes the connection if the response has begun, so that a truncated one does not look
 // complete, or if the handler panicked with http.ErrAbortHandler.
 func (t *answerTracker) abort(err error) {
 	if t.started || aborts(err) {
@@ -181,7 +181,7 @@ func aborts(err error) bool {
 	return errors.As(err, &crashed) && crashed.value == http.ErrAbortHandler
 }
 
-// answerTracker notes whether an answer has begun.
+// answerTracker records whether the response has begun.
 type answerTracker struct {
 	http.ResponseWriter
 	started bool

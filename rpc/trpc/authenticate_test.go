@@ -160,7 +160,7 @@ func TestPublicLimit(t *testing.T) {
 		{"GET /api/trpc/test.open,test.open?batch=1", 429},
 		{"GET /api/trpc/test.open", 200},
 		{"GET /api/trpc/test.open", 429},
-		{"GET /api/trpc/test.open\nX-Forwarded-For: 198.51.100.1", 200}, // the tests come from this machine
+		{"GET /api/trpc/test.open\nX-Forwarded-For: 198.51.100.1", 200}, // the address of the tests themselves
 		{"GET /api/trpc/test.open,test.whoami?batch=1\nAuthorization: Bearer good", 429},
 		{"GET /api/trpc/test.whoami\nAuthorization: Bearer good", 200},
 	} {

@@ -84,7 +84,7 @@ func TestBatches(t *testing.T) {
 	}
 }
 
-// The calls of a batch overlap: each of these ends only after all have begun.
+// The calls of a batch overlap: each call here ends only after all have begun.
 func TestBatchRunsAtOnce(t *testing.T) {
 	s := newTestServer(t, nil)
 	go func() {

@@ -21,7 +21,7 @@ type call struct {
 	caller    *Caller
 	input     rawInput
 
-	// The outcome: an encoded payload, or a failure fit for the caller.
+	// The outcome: an encoded payload, or a failure that may be shown to the caller.
 	payload []byte
 	failure *blueprint.Error
 	fault   *Fault // injected by Options.Fault; nil = none
@@ -138,7 +138,7 @@ func (h *Handler) runAll(r *request, ended func(*call)) {
 	running.Wait()
 }
 
-// failure returns err as the caller may read it. Errors of calls are logged here alone.
+// failure returns err in the form shown to the caller. Errors of calls are logged only here.
 func (h *Handler) failure(r *request, path string, err error) *blueprint.Error {
 	var known *blueprint.Error
 	var crashed *panicError
@@ -169,16 +169,16 @@ func (h *Handler) failure(r *request, path string, err error) *blueprint.Error {
 	return &shown
 }
 
-// Fault is an injected answer to a call, given instead of calling the procedure. It is for
+// Fault is an injected response to a call, sent instead of calling the procedure. It is for
 // servers against which clients are tested.
 type Fault struct {
-	Failure *blueprint.Error          // the error to answer; nil = none
-	Status  int                       // of the answer; 0 = delay only: the call is made afterwards
-	Value   any                       // the payload of an answer without Failure
-	Header  http.Header               // added to the answer of the request
-	Cut     bool                      // closes the connection: halfway through the answer, or before it without a Status
+	Failure *blueprint.Error          // the error to send; nil = none
+	Status  int                       // of the response; 0 = delay only: the call is made afterwards
+	Value   any                       // the payload of a response without Failure
+	Header  http.Header               // added to the response to the request
+	Cut     bool                      // closes the connection: halfway through the response, or before it without a Status
 	Whole   bool                      // with Failure: refuses all calls of the request, as the rate limit does
-	Wait    func(ctx context.Context) // returns when the answer is due; may be nil
+	Wait    func(ctx context.Context) // returns when the response is due; may be nil
 }
 
 // faults looks up the faults of the calls that are not refused.
@@ -232,7 +232,7 @@ func (c *call) answered() bool {
 	return true
 }
 
-// cut closes the connection if a call has such a fault, after half of its answer if there
+// cut closes the connection if a call has such a fault, after half of its response if there
 // is a status.
 func (h *Handler) cut(w http.ResponseWriter, r *request) {
 	for _, c := range r.calls {

@@ -1,7 +1,7 @@
 // Package trpc serves procedures over HTTP in the tRPC 11 protocol with the
 // superjson transformer, guards every other route that needs an API key, and
-// describes procedures as OpenAPI and as a TypeScript type. The procedures are given
-// to it as a table.
+// describes procedures as OpenAPI and as a TypeScript type. Its input is a table of
+// procedures.
 //
 // # A procedure
 //
@@ -63,7 +63,7 @@
 // answered line by line as the calls finish; a subscription is answered as
 // server-sent events. In both the status is 200, and errors are inside.
 //
-// A call is refused in this order: bad escape in the path, content type, size
+// A request is checked in this order: bad escape in the path, content type, size
 // of the batch, mixed kinds, connection parameters, unknown procedure (404),
 // method (405), key (401), rate limit (429), body (413, 400), input (400),
 // and then the errors of the procedure.

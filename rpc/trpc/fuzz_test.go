@@ -10,8 +10,8 @@ import (
 	"blueprintd/blueprint"
 )
 
-// Whatever stands in an envelope, reading it gives an input or a bad request,
-// and decoding that input gives a value or a bad request.
+// FuzzEnvelope: reading any envelope returns an input or CodeBadRequest, and so does
+// decoding that input.
 func FuzzEnvelope(f *testing.F) {
 	for _, seed := range []string{
 		`{"json":{"title":"abc","tags":["a"],"limit":5}}`,
@@ -57,8 +57,8 @@ func refusedWell(t *testing.T, err error) {
 	}
 }
 
-// Whatever a request line and a body hold, the answer is in the protocol: one
-// envelope, a list, lines, or events, and never our fault.
+// FuzzRequest: the response to any request line and body is in the protocol (an envelope, a
+// list, lines or events) and never an internal error.
 func FuzzRequest(f *testing.F) {
 	f.Add("GET", "/test.list", `input={"json":{"page":2}}`, "", "", "")
 	f.Add("GET", "/test.list,test.echo", `batch=1&input={"0":{"json":{}},"1":{"json":[1]}}`, "", "", "")

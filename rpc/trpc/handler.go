@@ -38,7 +38,7 @@ type Options struct {
 	CountWith     *Handler                      // counts the calls of this handler too; it has all its procedures
 }
 
-// Handler answers the procedures of one table under one root. It starts no
+// Handler serves the procedures of one table under one root. It starts no
 // goroutine that outlives its request.
 type Handler struct {
 	procedures map[string]*Procedure
@@ -93,13 +93,13 @@ func (h *Handler) Procedures() []Procedure {
 func (h *Handler) Names() []string { return slices.Sorted(maps.Keys(h.procedures)) }
 
 // Serves reports whether a request belongs to this handler. Check it before any
-// http.ServeMux, which would redirect paths that tRPC answers.
+// http.ServeMux, which would redirect paths that tRPC serves.
 func (h *Handler) Serves(r *http.Request) bool {
 	path := r.URL.EscapedPath()
 	return path == h.options.Root || strings.HasPrefix(path, h.options.Root+"/")
 }
 
-// ServeHTTP answers a call, a batch or a subscription.
+// ServeHTTP serves a call, a batch or a subscription.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	tracked := &answerTracker{ResponseWriter: w}
 	id := h.requestID()
@@ -154,8 +154,8 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request, id string) {
 	}
 }
 
-// PlainFunc answers a route outside the RPC root for an authenticated caller. A returned
-// error is answered as plain JSON; the function must not have begun an answer then.
+// PlainFunc serves a route outside the RPC root for an authenticated caller. A returned
+// error is sent as plain JSON; the function must not have begun a response then.
 type PlainFunc func(w http.ResponseWriter, r *http.Request, caller *Caller) error
 
 // Authenticated returns a handler that checks key, scope and rate limit of a plain route
@@ -201,7 +201,7 @@ func (h *Handler) guard(scope blueprint.KeyScope, next PlainFunc, cost int) http
 	})
 }
 
-// WritePlainError answers a request with err as plain JSON, {"error":{"code","message"}}.
+// WritePlainError responds with err as plain JSON, {"error":{"code","message"}}.
 // Internal errors are logged and not shown.
 func (h *Handler) WritePlainError(w http.ResponseWriter, r *http.Request, err error) {
 	writePlainError(w, h.failure(&request{Request: r, id: h.requestID()}, r.URL.Path, err))

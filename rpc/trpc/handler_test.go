@@ -76,7 +76,7 @@ func TestAnotherRootAndToken(t *testing.T) {
 	}
 }
 
-// A panic outside of a procedure is answered in the protocol too.
+// A panic outside of a procedure yields a response in the protocol too.
 func TestPanicOutsideProcedures(t *testing.T) {
 	s := newTestServer(t, func(o *Options) { o.Token = func(*http.Request) string { panic("no token") } })
 	got := s.raw(t, "GET /api/trpc/test.list", "")
@@ -85,8 +85,8 @@ func TestPanicOutsideProcedures(t *testing.T) {
 	}
 }
 
-// A client that waits for leave to send a body is refused without asking for
-// it; one that sends anyway gets its answer after a while of reading.
+// A client that waits for 100 Continue is refused without it; one that sends the body
+// anyway receives its response after part of the body has been read.
 func TestRefusedBodies(t *testing.T) {
 	s := newTestServer(t, func(o *Options) { o.MaxBody = 1 << 20 })
 	got := s.raw(t, "POST /api/trpc/test.store\nExpect: 100-continue\nContent-Length: 9999999\nContent-Type: application/json", "")

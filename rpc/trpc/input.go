@@ -12,7 +12,7 @@ import (
 	"blueprintd/blueprint"
 )
 
-// maxIssues bounds the issues of an answer.
+// maxIssues bounds the issues of a response.
 const maxIssues = 1000
 
 // Optional is a field of an input that distinguishes absent from present. With the rule
@@ -39,7 +39,7 @@ func compileInput(procedure string, input reflect.Type) inputPlan {
 }
 
 // decode fills target, which is of the plan's type. A missing input counts as an empty
-// object for a struct, so that the answer names the missing fields.
+// object for a struct, so that the error names the missing fields.
 func (p inputPlan) decode(raw rawInput, target reflect.Value) error {
 	value := raw.value
 	if !raw.present {
@@ -237,7 +237,7 @@ func (c *compiler) field(declared reflect.StructField, name string, index []int)
 	compiled := field{name: name, index: index, rules: r, isAny: declared.Type.Kind() == reflect.Interface, value: c.compile(declared.Type, r, name)}
 	if words, has := declared.Tag.Lookup("guards"); has {
 		if r.required {
-			c.fail(name, "guards means nothing for a required field")
+			c.fail(name, "guards does not apply to a required field")
 		}
 		compiled.guards = strings.Split(words, "|")
 	}
@@ -275,7 +275,7 @@ func (c *compiler) fieldRules(declared reflect.StructField, name string) rules {
 			c.fail(name, "each: %v", err)
 		}
 		if each.required || each.fallback != nil {
-			c.fail(name, "each: required and default mean nothing for elements")
+			c.fail(name, "each: required and default do not apply to elements")
 		}
 		r.each = &each
 	}

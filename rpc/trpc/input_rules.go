@@ -40,7 +40,7 @@ func parseRules(tag string) (rules, error) {
 		}
 	}
 	if r.required && r.fallback != nil {
-		return rules{}, fmt.Errorf("required and default=%s cannot stand together", *r.fallback)
+		return rules{}, fmt.Errorf("required and default=%s cannot be combined", *r.fallback)
 	}
 	return r, nil
 }
@@ -77,7 +77,7 @@ func (r *rules) add(name, value string, hasValue bool) error {
 		return fmt.Errorf("unknown rule %q", name)
 	}
 	if wants := name == "enum" || name == "default" || name == "min" || name == "max"; wants != hasValue {
-		return fmt.Errorf("rule %s: a value is missing or too much", name)
+		return fmt.Errorf("rule %s: missing or unexpected value", name)
 	}
 	return nil
 }
@@ -86,11 +86,11 @@ func (r *rules) add(name, value string, hasValue bool) error {
 func (r rules) only(kind string, bounds, text, list bool) error {
 	switch {
 	case !bounds && (r.min != nil || r.max != nil):
-		return fmt.Errorf("min and max mean nothing for %s", kind)
+		return fmt.Errorf("min and max do not apply to %s", kind)
 	case !text && (r.trim || r.line || r.uuid || r.enum != nil):
-		return fmt.Errorf("trim, line, uuid and enum mean nothing for %s", kind)
+		return fmt.Errorf("trim, line, uuid and enum do not apply to %s", kind)
 	case !list && r.each != nil:
-		return fmt.Errorf("each means nothing for %s", kind)
+		return fmt.Errorf("each does not apply to %s", kind)
 	}
 	return nil
 }

@@ -48,7 +48,7 @@ type testNode struct {
 	Config map[string]any `json:"config" check:"required"`
 }
 
-// decodeInto reads {"json": ...} text into a T and gives the faults.
+// decodeInto decodes the text of an envelope into a T and returns the issues.
 func decodeInto[T any](t *testing.T, envelope string) (T, []blueprint.Issue, string) {
 	t.Helper()
 	var raw rawInput
@@ -282,7 +282,7 @@ func TestParseInteger(t *testing.T) {
 	}
 }
 
-// What cannot work never gets past a start.
+// Invalid input types panic when the table is built.
 func TestInputTypesThatPanic(t *testing.T) {
 	type self struct {
 		Again *self `json:"again"`
@@ -304,10 +304,10 @@ func TestInputTypesThatPanic(t *testing.T) {
 		{text, `json:"a" check:"min=x"`, "min needs a number"},
 		{text, `json:"a" check:"enum"`, "enum: a value is missing"},
 		{text, `json:"a" check:"required=1"`, "required: a value is"},
-		{number, `json:"a" check:"uuid"`, "uuid and enum mean nothing for int"},
-		{truth, `json:"a" check:"min=1"`, "min and max mean nothing for bool"},
-		{number, `json:"a" each:"min=1"`, "each means nothing for int"},
-		{number, `json:"a" check:"required,default=1"`, "cannot stand together"},
+		{number, `json:"a" check:"uuid"`, "uuid and enum do not apply to int"},
+		{truth, `json:"a" check:"min=1"`, "min and max do not apply to bool"},
+		{number, `json:"a" each:"min=1"`, "each does not apply to int"},
+		{number, `json:"a" check:"required,default=1"`, "cannot be combined"},
 		{number, `json:"a" check:"min=1,default=0"`, "default=0 must be at least 1"},
 		{truth, `json:"a" check:"default=yes"`, "default=yes must be true or false"},
 		{reflect.PointerTo(number), `json:"a" check:"default=1"`, "has no default"},

@@ -46,7 +46,7 @@ func TestLimiter(t *testing.T) {
 	advance(t, now, 500*time.Millisecond)
 	take("a", 1, 0)
 	advance(t, now, time.Hour)     // no more than the burst
-	take("a", 5, time.Millisecond) // more than ever fits, though nothing is missing
+	take("a", 5, time.Millisecond) // more than the burst, though the bucket is full
 	take("a", 4, 0)
 	take("a", 5, 2*time.Second) // until the bucket is full
 }

@@ -8,7 +8,7 @@ import (
 	"blueprintd/blueprint"
 )
 
-// Kind says whether a procedure changes something, and so how it is called.
+// Kind is the kind of a procedure, which determines how it is called.
 type Kind string
 
 const (
@@ -48,7 +48,7 @@ type Caller struct {
 	RequestID string // names the request in the log
 	Via       string // "api" or "dashboard", for the audit log
 
-	// Header holds headers to add to the answer, such as Set-Cookie. Streams and
+	// Header holds headers to add to the response, such as Set-Cookie. Streams and
 	// subscriptions ignore it.
 	Header http.Header
 

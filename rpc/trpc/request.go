@@ -82,7 +82,7 @@ func (h *Handler) splitCalls(parsed *request, path string) error {
 	return nil
 }
 
-// isSubscription reports whether the answer is a stream of events. A form is answered as a
+// isSubscription reports whether the response is a stream of events. A form is treated as a
 // mutation.
 func (r *request) isSubscription() bool {
 	procedure := r.calls[0].procedure
@@ -266,7 +266,7 @@ func readBody(r *http.Request, limit int64) ([]byte, error) {
 	}
 	var body bytes.Buffer
 	if r.ContentLength > 0 {
-		// The length is only claimed: more memory is allocated as the bytes arrive.
+		// The declared length is not trusted: more memory is allocated as the bytes arrive.
 		body.Grow(int(min(r.ContentLength, 8<<10)) + bytes.MinRead)
 	}
 	_, err := body.ReadFrom(io.LimitReader(r.Body, limit+1))
@@ -280,7 +280,7 @@ func readBody(r *http.Request, limit int64) ([]byte, error) {
 }
 
 // discardBody reads up to limit bytes of an unused body: a client that is still sending
-// when the connection closes would never see the answer. A client that waits for 100
+// when the connection closes would never see the response. A client that waits for 100
 // Continue has not sent any.
 func discardBody(r *http.Request, limit int64) {
 	if r.Body != nil && r.Header.Get("Expect") == "" {

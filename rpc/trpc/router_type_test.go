@@ -12,9 +12,9 @@ import (
 
 var update = flag.Bool("update", false, "write golden files")
 
-// TestRouterType compares the types that TypeScript programs know the procedures
-// by with the procedures that there are: the dashboard's with all of them, those
-// of the package for others with what an API key opens.
+// TestRouterType compares the TypeScript types of the procedures with the procedures: those
+// of the dashboard with all of them, those of the npm package with the ones that an API key
+// can call.
 func TestRouterType(t *testing.T) {
 	t.Parallel()
 	for name, procedures := range map[string][]trpc.Procedure{

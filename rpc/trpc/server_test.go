@@ -27,8 +27,8 @@ type testServer struct {
 	handler *Handler
 	logs    *logBuffer
 	gates   map[string]chan struct{} // test.gate waits for the one it names
-	entered chan string              // test.gate and test.hang tell that they run
-	left    chan error               // test.hang tells why its context ended
+	entered chan string              // test.gate and test.hang send their names when they run
+	left    chan error               // test.hang sends the cause of the end of its context
 }
 
 func newTestServer(t *testing.T, change func(*Options)) *testServer {
@@ -49,7 +49,7 @@ func newTestServer(t *testing.T, change func(*Options)) *testServer {
 	return s
 }
 
-// testKeys knows two keys, and one that makes it fail.
+// testKeys accepts two keys; a third makes it fail.
 type testKeys struct{}
 
 func (testKeys) Authenticate(_ context.Context, token string) (blueprint.Admission, error) {
@@ -206,14 +206,14 @@ func (s *testServer) procedures() []Procedure {
 	}
 }
 
-// wireAnswer is a whole HTTP response.
+// wireAnswer is an HTTP response with its body.
 type wireAnswer struct {
 	status int
 	header http.Header
 	body   string
 }
 
-// raw sends the exact bytes of one request and reads the answer. Lines end
+// raw sends the exact bytes of one request and reads the response. Lines end
 // in \n here; a Host header and, with a body, its length are added.
 func (s *testServer) raw(t *testing.T, head, body string) wireAnswer {
 	t.Helper()
@@ -244,8 +244,8 @@ func (s *testServer) raw(t *testing.T, head, body string) wireAnswer {
 	return wireAnswer{response.StatusCode, response.Header, string(text)}
 }
 
-// wireError is an error as it must stand on the wire. An empty path stands
-// for none; "-" for the empty path.
+// wireError returns the expected encoding of an error. An empty path means none, "-" the
+// empty path.
 func wireError(message string, code blueprint.Code, path string) string {
 	return `{"error":{"json":` + bareError(message, code, path) + `}}`
 }

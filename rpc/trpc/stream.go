@@ -19,7 +19,7 @@ import (
 // before it counts as disconnected.
 const writePatience = 30 * time.Second
 
-// pieces writes an answer piece by piece and flushes each.
+// pieces writes a response piece by piece and flushes each.
 type pieces struct {
 	writer  http.ResponseWriter
 	control *http.ResponseController
@@ -39,9 +39,9 @@ func (p *pieces) send(piece []byte) error {
 	return p.control.Flush()
 }
 
-// serveLines answers a batch as JSON lines. The first names the chunk in which
-// each call's outcome will come, the others hold the outcomes as the calls
-// end, whole, each in its own chunk. superjson wraps a line and nothing in it.
+// serveLines serves a batch as JSON lines. The first names the chunk of each call's
+// outcome; each of the others is a chunk with the whole outcome of a call, in the order
+// in which the calls end. superjson wraps a line and nothing in it.
 func (h *Handler) serveLines(w http.ResponseWriter, r *request) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(http.StatusOK)
@@ -123,7 +123,7 @@ func (e *events) value(value any) error {
 	return e.write("restore-id", "", "id: "+e.lastID+"\n")
 }
 
-// serveEvents answers a subscription. The status is always 200; the last event says how
+// serveEvents serves a subscription. The status is always 200; the last event says how
 // the subscription ended.
 func (h *Handler) serveEvents(w http.ResponseWriter, r *request) {
 	c := r.calls[0]

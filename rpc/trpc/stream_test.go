@@ -15,7 +15,7 @@ import (
 	"blueprintd/blueprint"
 )
 
-// open starts a request and gives a function that reads its answer line by
+// open starts a request and returns a function that reads its response line by
 // line, "" at the end.
 func (s *testServer) open(t *testing.T, ctx context.Context, target string, header http.Header) (*http.Response, func() string) {
 	t.Helper()
@@ -49,8 +49,8 @@ func keyHeader(more ...string) http.Header {
 	return header
 }
 
-// The lines come in the order in which the calls end, each at once: the gates
-// open only after the line before was read.
+// Lines are sent in the order in which the calls end, each immediately: a gate opens
+// only after the previous line has been read.
 func TestLinesComeAsCallsEnd(t *testing.T) {
 	s := newTestServer(t, nil)
 	input := url.QueryEscape(`{"0":{"json":{"name":"a"}},"1":{"json":{"name":"b"}},"2":{"json":{"name":"c"}},"3":{"json":{}}}`)

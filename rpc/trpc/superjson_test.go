@@ -128,8 +128,8 @@ func TestAnnotations(t *testing.T) {
 	}
 }
 
-// Annotations cost no more than their text: neither paths of nothing but dots
-// nor paths below paths are followed further than the value reaches.
+// The cost of annotations is bounded by their length: neither paths that consist of dots
+// nor paths below paths are followed deeper than the value.
 func TestAnnotationsAreCheap(t *testing.T) {
 	long := strings.Repeat("a.", 200_000)
 	var children strings.Builder
