@@ -121,11 +121,15 @@ type TriggerStory struct {
 	Owner           Principal // the blueprint's creator
 	CanManage       bool      // the trigger's creator can still manage the blueprint
 	Tripped         *Trip     // why the breaker switched it off; nil = it did not
+	TrippedAt       Time      // when; zero if it did not, or the row has been pruned
 	Failures        int       // consecutive failed runs
-	CreatedAt       Time
-	Cursor          Time // see Schedule
-	Firings         int  // rows in the ledger
-	Oldest          Time // when the oldest of these was received; zero = none
+	// Deactivated is the entry of the audit log for the change that left it inactive; nil if
+	// it is active, the breaker switched it off, or there is no such entry.
+	Deactivated *AuditEntry
+	CreatedAt   Time
+	Cursor      Time // see Schedule
+	Firings     int  // rows in the ledger
+	Oldest      Time // when the oldest of these was received; zero = none
 	// Unfinished are its unfinished runs, oldest first, if it has a limit.
 	Unfinished []UnfinishedRun
 }

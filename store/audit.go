@@ -482,6 +482,30 @@ func (s *Store) WholeAuditLog(ctx context.Context, limit int) (list []blueprint.
 	return list, err
 }
 
+// deactivation returns the entry of the change that left a trigger inactive: one of the
+// trigger, or a restore that paused all triggers. It returns nil if there is none. It reads
+// the whole log at worst.
+func deactivation(q *session, triggerID string) (found *blueprint.AuditEntry, err error) {
+	const query = auditLines + ` WHERE a.target_type = 'trigger' AND a.target_id = ?1 AND a.detail ->> 'isActive' IS NOT NULL
+		OR a.target_type = 'database' AND a.detail ->> 'pausedTriggers' > 0 ORDER BY a.seq DESC`
+	var entries []blueprint.AuditEntry
+	if err := collect(q, &entries, query, []any{triggerID}, scanAudit); err != nil {
+		return nil, err
+	}
+	for i := range entries {
+		e := &entries[i]
+		if e.TargetType == "database" {
+			found = e
+			continue
+		}
+		if e.Detail["isActive"] == false {
+			found = e // a later restore has changed nothing
+		}
+		break
+	}
+	return found, nil
+}
+
 func scanAudit(scan scanner) (e blueprint.AuditEntry, err error) {
 	var detail []byte
 	if err := scan(&e.ID, &e.At, &e.ActorID, &e.ActorName, &e.Action, &e.TargetType, &e.TargetID, &e.Via, &detail, &e.OrganizationID); err != nil {

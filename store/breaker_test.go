@@ -120,6 +120,9 @@ func TestBreaker(t *testing.T) {
 					}
 					return
 				}
+				if at := must(s.TriggerStory(ctx, trigger.ID))(t).TrippedAt; at != blueprint.TimeOf(start) {
+					t.Errorf("tripped at %s, want %s", at, blueprint.TimeOf(start))
+				}
 				if len(said) != 1 || said[0].Source != hook || said[0].Key != said[0].ID {
 					t.Fatalf("the ledger has %+v, want one refused firing from %s with its id as the key", said, hook)
 				}

@@ -501,6 +501,17 @@ func (s *Store) TriggerStory(ctx context.Context, id string) (story *blueprint.T
 			return nil, orNotFound(err, "trigger", id)
 		}
 		story.Tripped = tripped.trip()
+		switch {
+		case story.Tripped != nil:
+			const query = `SELECT f.received_at FROM firings f INDEXED BY firings_unstarted WHERE f.trigger_seq = (SELECT seq FROM triggers WHERE id = ?)
+				AND f.decision = 'refused' AND f.decision <> 'started' AND f.reason_code = ? ORDER BY f.seq DESC LIMIT 1`
+			err = optional(q.row(query, []any{id, blueprint.ReasonBreaker}, &story.TrippedAt))
+		case !story.Trigger.IsActive:
+			story.Deactivated, err = deactivation(q, id)
+		}
+		if err != nil {
+			return nil, err
+		}
 		var access blueprint.Access
 		err = q.row("SELECT "+accessLevel+" FROM blueprints b WHERE b.id = ?2", []any{story.Trigger.CreatedBy, story.Trigger.BlueprintID}, &access)
 		story.CanManage = access >= blueprint.AccessManage

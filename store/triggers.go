@@ -128,7 +128,11 @@ func (s *Store) AddTrigger(ctx context.Context, principal blueprint.Principal, b
 				return err
 			}
 		}
-		return s.auditOfBlueprint(ctx, t, blueprintID, subject{kind: "trigger", id: trigger.ID, detail: map[string]any{"blueprintId": blueprintID, "type": kind}})
+		detail := map[string]any{"blueprintId": blueprintID, "type": kind}
+		if !active {
+			detail["isActive"] = false
+		}
+		return s.auditOfBlueprint(ctx, t, blueprintID, subject{kind: "trigger", id: trigger.ID, detail: detail})
 	})
 	return trigger, err
 }

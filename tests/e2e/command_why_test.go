@@ -11,8 +11,8 @@ import (
 	"blueprintd/tests/process"
 )
 
-// TestWhyBesideAServer asks the real binary while the server runs, and again
-// when it has stopped. No secret and no signature is ever in what it says.
+// TestWhyBesideAServer runs blueprintd why while the server runs, and again after it has
+// stopped. The output never contains a secret or a signature.
 func TestWhyBesideAServer(t *testing.T) {
 	t.Parallel()
 	database := filepath.Join(t.TempDir(), "my.db")
@@ -52,8 +52,18 @@ func TestWhyBesideAServer(t *testing.T) {
 			t.Fatal(why())
 		}
 	}
-	said := why()
+	said, asked := why(), trigger
+	paused := at(p.Mutate("blueprintTriggers.create", object{"blueprintId": id, "triggerType": "manual"}), "id").(string)
+	p.Mutate("blueprintTriggers.update", object{"triggerId": paused, "isActive": false})
+	trigger = paused
+	beside := why()
 	p.Stop()
+	for _, text := range []string{beside, why(), why("--at", time.Now().UTC().Format(time.RFC3339Nano))} {
+		if !containsAll(text, "It has been inactive since 2", ": blueprintTriggers.update by ") {
+			t.Errorf("%s", text)
+		}
+	}
+	trigger = asked
 	for _, text := range []string{said, why(), why("--at", time.Now().UTC().Format(time.RFC3339Nano)), why("--json")} {
 		if !containsAll(text, "It is active", "which failed: expression", "was refused, and nothing ran: X-Webhook-Signature does not match", "the signature is valid") {
 			t.Errorf("%s", text)

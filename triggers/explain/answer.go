@@ -35,8 +35,14 @@ type About struct {
 	BlueprintTitle string                `json:"blueprintTitle"`
 	IsActive       bool                  `json:"isActive"`
 	Paused         string                `json:"pausedReason,omitempty"`
-	CreatedAt      blueprint.Time        `json:"createdAt"`
-	Zone           string                `json:"timezone"`
+	// InactiveSince is zero if the trigger is active or the time is unknown. InactiveAction is
+	// the audit action that made it inactive, "" for the breaker; InactiveBy is its user, ""
+	// for the command line.
+	InactiveSince  blueprint.Time `json:"inactiveSince,omitzero"`
+	InactiveAction string         `json:"inactiveAction,omitempty"`
+	InactiveBy     string         `json:"inactiveBy,omitempty"`
+	CreatedAt      blueprint.Time `json:"createdAt"`
+	Zone           string         `json:"timezone"`
 }
 
 // Row is a row of the ledger, described in words.
@@ -81,8 +87,30 @@ func (q *Question) answer() (*Answer, phrase) {
 		ID: trigger.ID, Type: trigger.Type, BlueprintID: trigger.BlueprintID, BlueprintTitle: q.Story.BlueprintTitle,
 		IsActive: trigger.IsActive, Paused: q.Story.Tripped.String(), CreatedAt: q.Story.CreatedAt, Zone: words.zone.String(),
 	}}
+	w.Trigger.InactiveSince = q.Story.TrippedAt
+	if off := q.Story.Deactivated; off != nil {
+		w.Trigger.InactiveSince, w.Trigger.InactiveAction, w.Trigger.InactiveBy = off.At, off.Action, cmp.Or(off.ActorName, off.ActorID)
+	}
 	w.say("It is %s trigger of the blueprint %q (%s), made %s.", blueprint.WithArticle(string(trigger.Type)), q.Story.BlueprintTitle, trigger.BlueprintID, words.time(q.Story.CreatedAt))
 	return w, words
+}
+
+// sayInactive says since when the trigger is inactive, and which change made it so, as far
+// as known.
+func (w *Answer) sayInactive(words phrase) {
+	about := &w.Trigger
+	switch since := words.time(about.InactiveSince); {
+	case about.InactiveSince == 0 && about.Paused != "":
+		w.say("The ledger no longer has the row that says since when.")
+	case about.InactiveSince == 0:
+		w.say("The audit log does not say since when.")
+	case about.Paused != "":
+		w.say("It has been inactive since %s.", since)
+	case about.InactiveBy == "":
+		w.say("It has been inactive since %s: %s on the command line.", since, about.InactiveAction)
+	default:
+		w.say("It has been inactive since %s: %s by %s.", since, about.InactiveAction, about.InactiveBy)
+	}
 }
 
 func (w *Answer) say(format string, args ...any) {
@@ -161,9 +189,11 @@ func (q *Question) then(w *Answer, words phrase, at blueprint.Time) {
 	case at.Time().After(now):
 		w.say("%s has not come yet.", words.time(at))
 	case story.Tripped != nil:
-		w.say("It is switched off now, by the server: %s The ledger may show when.", sentence(story.Tripped.String()))
+		w.say("The server has switched it off: %s", sentence(story.Tripped.String()))
+		w.sayInactive(words)
 	case !story.Trigger.IsActive:
-		w.say("It is switched off now; the ledger does not say since when.")
+		w.say("It is inactive now.")
+		w.sayInactive(words)
 	case !story.CanManage:
 		w.say("It is active, but its creator can no longer manage the blueprint, so every firing is refused.")
 	default:
@@ -288,9 +318,11 @@ func (q *Question) Present() *Answer {
 	switch {
 	case story.Tripped != nil:
 		w.say("The server switched it off: %s", sentence(story.Tripped.String()))
+		w.sayInactive(words)
 		w.Next = whenTripped(&story.Trigger, story.Tripped.ExecutionID)
 	case !story.Trigger.IsActive:
-		w.say("It is switched off: nothing starts it.")
+		w.say("It is inactive: nothing starts it.")
+		w.sayInactive(words)
 		w.Next = "switch it on: blueprintTriggers.update {isActive: true}"
 	case !story.CanManage:
 		w.say("It is active, but every firing is refused: its creator can no longer manage the blueprint.")
