@@ -83,9 +83,11 @@ func TestTriggerStoryOfInactiveTriggers(t *testing.T) {
 		s.NoteAction(ctx, &blueprint.AuditEntry{Action: "database.restore", TargetType: "database", TargetID: "x", Via: blueprint.ViaCLI, Detail: map[string]any{"pausedTriggers": 1}})
 		check(t, s.settle(ctx))
 		for id, want := range map[string]string{unknown: "database.restore", off: "update"} {
-			if e := must(s.TriggerStory(ctx, id))(t).Deactivated; e == nil || e.Action != want {
-				t.Errorf("deactivated by %+v, want %s", e, want)
-			}
+			t.Run("restore after "+want, func(t *testing.T) {
+				if e := must(s.TriggerStory(ctx, id))(t).Deactivated; e == nil || e.Action != want {
+					t.Errorf("deactivated by %+v, want %s", e, want)
+				}
+			})
 		}
 	})
 }
