@@ -15,7 +15,7 @@ type accounts struct {
 	lines []line
 	own   []line          // of them, those of the dashboard user's organization
 	hours map[hour]ends   // by blueprint and organization
-	asked map[string]bool // the hours that were returned
+	asked map[string]bool // hours that were returned
 }
 
 // fetchAccounts reads the audit log and the hourly counts, after the last change.
@@ -28,7 +28,7 @@ func (s *scene) fetchAccounts(ctx context.Context) {
 	}
 }
 
-// fetchAccountsAs reads what one user may see, and what one of the user's
+// fetchAccountsAs reads the audit log and the counts that a user and one of the user's
 // organizations may see.
 func (s *scene) fetchAccountsAs(ask func(procedure string, input object) answer, organization string) {
 	list := func(input object) answer { return ask("auditLog.list", input) }
@@ -36,7 +36,7 @@ func (s *scene) fetchAccountsAs(ask func(procedure string, input object) answer,
 	if organization != "" {
 		s.accounts.own = s.book.lines(list, organization)
 		for _, l := range s.accounts.own {
-			if l.actor == "" { // who works on the command line cannot ask for their own
+			if l.actor == "" { // the command line has no account to read its own entries
 				s.accounts.lines = append(s.accounts.lines, l)
 			}
 		}
@@ -56,8 +56,7 @@ func (s *scene) fetchAccountsAs(ask func(procedure string, input object) answer,
 	}
 }
 
-// judgeAccounts holds what the server told against the database, once it has
-// stopped.
+// judgeAccounts compares the accounts with the database, once the server has stopped.
 func (s *scene) judgeAccounts() error {
 	db, err := sql.Open("sqlite", "file:"+s.database()+"?mode=ro")
 	if err != nil {
@@ -113,7 +112,7 @@ func (s *scene) judgeAccounts() error {
 	return nil
 }
 
-// differ returns some of what only one of two sorted lists has.
+// differ returns examples of what only one of two sorted lists contains.
 func differ(a, b []string) string {
 	var only []string
 	for _, pair := range [][2][]string{{a, b}, {b, a}} {
@@ -126,7 +125,7 @@ func differ(a, b []string) string {
 	return fmt.Sprint(only)
 }
 
-// texted reads rows as texts; NULL is "".
+// texted reads rows as text; NULL becomes "".
 func texted(db *sql.DB, query string, args ...any) (all [][]string, err error) {
 	rows, err := db.Query(query, args...)
 	if err != nil {

@@ -13,13 +13,13 @@ type line struct {
 	detail                               any
 }
 
-// said is what lines and deeds are compared by.
+// said is the part of an entry by which lines and deeds are compared.
 type said struct {
 	by
 	action, kind, target, run string
 }
 
-// lines reads an audit log page by page, through list.
+// lines reads an audit log page by page through list.
 func (b *book) lines(list func(input object) answer, organization string) (all []line) {
 	seen := map[string]bool{}
 	for {
@@ -55,13 +55,12 @@ func (b *book) lines(list func(input object) answer, organization string) (all [
 	}
 }
 
-// lateRest is how long a line that is written behind its change may wait at most,
-// when nothing else is written. It rests for 10 ms, and then comes a commit.
+// lateRest bounds the wait of an entry that is written after its change when there are no
+// other writes: 10 ms in the queue, then a commit.
 const lateRest = time.Second
 
-// judgeLines holds the lines of the audit log against the deeds: each that was
-// acknowledged has one, and there are no others than of those that were sent.
-// Who is behind an id, users says.
+// judgeLines compares the lines of the audit log with the deeds: each acknowledged deed has
+// one line, and there is none without a deed. users maps ids to actors.
 func (b *book) judgeLines(m *minutes, lines []line, users map[string]string) {
 	there := map[said]int{}
 	failed := 0
@@ -93,7 +92,7 @@ func (b *book) judgeLines(m *minutes, lines []line, users map[string]string) {
 	}
 	made, missed := 0, 0
 	for key, n := range there {
-		for range n - len(acknowledged[key]) { // those that no answer told of
+		for range n - len(acknowledged[key]) { // unacknowledged ones
 			may := []said{key, {key.by, key.action, key.kind, key.target, ""}, {key.by, key.action, key.kind, "", ""}}
 			found := false
 			for _, one := range may {
@@ -135,8 +134,8 @@ func (b *book) judgeLines(m *minutes, lines []line, users map[string]string) {
 	}
 }
 
-// judgeNameless looks at the acknowledged deeds of which it is not known what
-// they made: no more may be left without a line than were not acknowledged.
+// judgeNameless checks the acknowledged deeds whose target is unknown: at most as many may
+// lack a line as were not acknowledged.
 func (b *book) judgeNameless(m *minutes, left map[said]int) {
 	sent := map[said]int{}
 	for _, d := range m.all {
@@ -151,10 +150,9 @@ func (b *book) judgeNameless(m *minutes, left map[said]int) {
 	}
 }
 
-// justBeforeKill reports whether a process was killed so soon after an answer
-// that a line about it may not have been written: before anything that was sent
-// later was acknowledged. The line waits in the queue of what is written, in
-// front of all that comes later.
+// justBeforeKill reports whether a process was killed so soon after a response that its
+// audit line may be missing: before any later request was acknowledged. The line is queued
+// ahead of all later writes.
 func (b *book) justBeforeKill(m *minutes, d *deed) bool {
 	for _, o := range b.outages {
 		if !o.asked && !d.at.Before(o.from.Add(-lateRest)) && !d.at.After(o.to) && m.acknowledgedBetween(d.at, o.from) == 0 {
@@ -164,8 +162,8 @@ func (b *book) justBeforeKill(m *minutes, d *deed) bool {
 	return false
 }
 
-// acknowledgedBetween counts the changes that were sent after one instant and
-// acknowledged before another.
+// acknowledgedBetween counts the changes that were sent after one instant and acknowledged
+// before another.
 func (m *minutes) acknowledgedBetween(after, before time.Time) (n int) {
 	for _, d := range m.all {
 		if d.sure && !traces[d.action].alone && d.sent.After(after) && d.at.Before(before) {
@@ -175,8 +173,8 @@ func (m *minutes) acknowledgedBetween(after, before time.Time) (n int) {
 	return n
 }
 
-// nearest describes which response of deeds came closest before the end of a
-// process, and how many changes were acknowledged in between.
+// nearest describes the response that came closest before the end of a process, and the
+// number of changes acknowledged in between.
 func (b *book) nearest(m *minutes, deeds []*deed) string {
 	var last *deed
 	var end outage

@@ -6,7 +6,7 @@ import (
 	"blueprintd/tests/process"
 )
 
-// content is what the database holds of what lines are about, by kind and id.
+// content is the state of the targets of audit lines in the database, by kind and id.
 type content struct {
 	there    map[string]map[string]bool // by id: whether it is not deleted; deleting a blueprint deletes its triggers
 	versions map[string]map[string]bool // of each blueprint, but the first
@@ -14,7 +14,7 @@ type content struct {
 	active   map[string]bool            // of triggers
 }
 
-// readContent reads it.
+// readContent reads the content of a database.
 func readContent(db *sql.DB) (content, error) {
 	c := content{map[string]map[string]bool{}, map[string]map[string]bool{}, map[string]string{}, map[string]bool{}}
 	for kind, query := range map[string]string{
@@ -51,15 +51,15 @@ func readContent(db *sql.DB) (content, error) {
 	return c, err
 }
 
-// makers and enders are what begins and ends a thing of a kind.
+// makers and enders are the actions that create and delete a target of each kind.
 var (
 	makers = map[string]string{"blueprint.create": "blueprint", "blueprintTriggers.create": "trigger", "connection.create": "connection", "apiKey.create": "key", "session.create": "session", "session.setup": "session"}
 	enders = map[string]string{"blueprint.delete": "blueprint", "blueprintTriggers.delete": "trigger", "connection.delete": "connection", "apiKey.revoke": "key", "session.delete": "session", "session.revoke": "session"}
 )
 
-// judgeContent holds the lines of the audit log, the newest first, against what
-// is there: what was made, changed or deleted has the lines that say so, whether
-// it was acknowledged or not, and what lines say was done.
+// judgeContent compares the lines of the audit log, newest first, with the database: each
+// creation, change and deletion has its lines, acknowledged or not, and each line was
+// carried out.
 func (b *book) judgeContent(m *minutes, lines []line, stored content) {
 	type thing struct{ kind, id string }
 	made, ended, acknowledged := map[thing]int{}, map[thing]int{}, map[thing]bool{}

@@ -10,13 +10,13 @@ import (
 	"blueprintd/tests/process"
 )
 
-// at returns a moment of the tests, so many milliseconds after their beginning.
+// at returns an instant in milliseconds after the start of the tests.
 func at(ms int) time.Time {
 	return time.Unix(1_900_000_000, 0).Add(time.Duration(ms) * time.Millisecond)
 }
 
-// TestJudgeLines holds lines against deeds. A server was killed at 100 ms and
-// asked to end at 300 ms; the next was ready 50 ms later.
+// TestJudgeLines compares lines with deeds. A server was killed at 100 ms and stopped at
+// 300 ms; the next was ready 50 ms later.
 func TestJudgeLines(t *testing.T) {
 	ok := func(action, target, run string, ms int) *deed {
 		return &deed{byKey, action, target, run, at(ms - 1), at(ms), true}
@@ -34,7 +34,7 @@ func TestJudgeLines(t *testing.T) {
 		name   string
 		deeds  []*deed
 		lines  []line
-		want   string // in the text of the violation
+		want   string // part of the violation
 		missed int
 	}{
 		{"as acknowledged", []*deed{ok(update, "b", "", 10), ok(cancel, "e", "", 10)}, []line{says(update, "blueprint", "b", ""), says(cancel, "execution", "e", "")}, "", 0},
@@ -78,7 +78,7 @@ func TestJudgeLines(t *testing.T) {
 	}
 }
 
-// TestNote takes down answers.
+// TestNote records responses.
 func TestNote(t *testing.T) {
 	made := answer{Status: 200, Value: object{"id": "b", "executionId": "e"}}
 	for _, c := range []struct {
@@ -109,8 +109,7 @@ func TestNote(t *testing.T) {
 	}
 }
 
-// TestLines reads an audit log of 150 lines, which may come twice or be
-// miscounted.
+// TestLines reads an audit log of 150 lines that may repeat or have a wrong total.
 func TestLines(t *testing.T) {
 	for _, c := range []struct {
 		name              string
@@ -136,7 +135,7 @@ func TestLines(t *testing.T) {
 	}
 }
 
-// TestJudgeContent holds lines, the newest first, against a database.
+// TestJudgeContent compares lines, newest first, with a database.
 func TestJudgeContent(t *testing.T) {
 	made := line{action: "blueprint.create", kind: "blueprint", target: "b"}
 	version := func(v string) line {
@@ -163,7 +162,7 @@ func TestJudgeContent(t *testing.T) {
 		name   string
 		lines  []line
 		stored content
-		sure   string // an execution that was acknowledged
+		sure   string // an acknowledged execution
 		want   bool
 	}{
 		{"made", []line{made}, content{there: there}, "", false},
@@ -186,7 +185,7 @@ func TestJudgeContent(t *testing.T) {
 		{"switched", []line{active(false, true), born}, triggered, "", false},
 		{"switched without a line", []line{active(true, false), born}, triggered, "", true},
 		{"a run that is not there", []line{run}, content{}, "", true},
-		{"one that was acknowledged", []line{run}, content{}, "e", false}, // for which there is I1
+		{"one that was acknowledged", []line{run}, content{}, "e", false}, // I1 covers it
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {

@@ -10,20 +10,20 @@ import (
 	"time"
 )
 
-// book is the memory of all clients together.
+// book is the shared record of all clients.
 type book struct {
 	scene      string
 	out        io.Writer
 	clockSteps bool     // the server's clock may step back: times prove no order
-	stop       func()   // called at the first violation, the last that is noted; nil = go on
+	stop       func()   // called at the first violation, the last that is recorded; nil = continue
 	signs      []string // only at one of these invariants; none = at any
 
 	mu         sync.Mutex
 	runs       map[string]*run
-	open       []*run // not known to have ended, and not left to a silent person
+	open       []*run // not known to have ended, and not waiting for a user who never answers
 	closed     []*run // the others
 	deliveries map[string]*delivery
-	keys       []string    // of deliveries, for sending some again
+	keys       []string    // of deliveries, for repeating some
 	firings    []*delivery // that started a run, as acknowledged
 	counts     counts
 	outages    []outage
@@ -33,7 +33,7 @@ type book struct {
 	kinds map[string]int // how many violations there are of a format
 }
 
-// delivery is what is sent to a trigger: with an id, but for some webhooks.
+// delivery is a request to a trigger. It has an id, except for some webhooks.
 type delivery struct {
 	shape     *shape
 	trigger   string
@@ -43,17 +43,17 @@ type delivery struct {
 	execution string // as first acknowledged
 	firing    string // the same
 
-	// Of a source.
+	// For a source.
 	source   *source
-	body     []byte   // as it is sent
-	files    [][]byte // that are attached to it
-	wrong    bool     // it is signed wrongly
+	body     []byte   // as sent
+	files    [][]byte // attachments
+	wrong    bool     // has a wrong signature
 	oldest   int      // the number of the oldest secret that signed it
-	filtered bool     // the trigger leaves it out
-	refused  int      // how often it was answered 401, or 409 with another body
-	repeats  int      // how often it was answered as one that came again
-	taken    int      // how often it was, of a letter
-	skips    []string // firings of answers that it was left out
+	filtered bool     // the trigger filters it out
+	refused  int      // number of 401 responses, or 409 for another body
+	repeats  int      // number of responses that report a duplicate
+	taken    int      // number of times a letter was accepted
+	skips    []string // firings of responses that report a skip
 }
 
 // counts are the figures of a report.
@@ -138,7 +138,7 @@ type counts struct {
 // outage is the time from the order to kill until the next process is ready.
 type outage struct {
 	from, to time.Time
-	asked    bool // the process was asked to end, and not killed
+	asked    bool // stopped, not killed
 }
 
 // violation is an invariant that did not hold.
@@ -183,8 +183,8 @@ func (b *book) violated(invariant, run, format string, args ...any) {
 	}
 }
 
-// knows returns the run of that id. acked says how it was acknowledged, "" that
-// it was merely seen.
+// knows returns the run with an id. acked is how it was acknowledged, "" if it was only
+// observed.
 func (b *book) knows(id, acked string, s *shape) *run {
 	b.mu.Lock()
 	r := b.runs[id]
@@ -204,7 +204,7 @@ func (b *book) knows(id, acked string, s *shape) *run {
 	return r
 }
 
-// acknowledged notes how a run was acknowledged that had been seen before.
+// acknowledged records how a run was acknowledged that had been observed before.
 func (b *book) acknowledged(r *run, acked string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -225,7 +225,7 @@ func (b *book) some(random *rand.Rand, n int) []*run {
 	return taken
 }
 
-// close takes a run from the open ones.
+// close moves a run out of the open ones.
 func (b *book) close(r *run) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -239,7 +239,7 @@ func (b *book) close(r *run) {
 	}
 }
 
-// past returns a random run that is not open any more, nil when there is none.
+// past returns a random run that is no longer open, nil if there is none.
 func (b *book) past(random *rand.Rand) *run {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -249,14 +249,14 @@ func (b *book) past(random *rand.Rand) *run {
 	return b.closed[random.IntN(len(b.closed))]
 }
 
-// atLeast notes the edition that was published before the run began.
+// atLeast records the edition that was published before the run began.
 func (r *run) atLeast(edition int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.least = edition
 }
 
-// run returns the run of that id, or nil.
+// run returns the run with an id, or nil.
 func (b *book) run(id string) *run {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -279,8 +279,8 @@ func (b *book) opened() []*run {
 	return append([]*run(nil), b.open...)
 }
 
-// delivered notes the acknowledgement of a delivery, which must be the same as
-// every one before. Firing is "" where the answer does not tell it.
+// delivered records the acknowledgement of a delivery, which must equal all earlier ones.
+// firing is "" if the response does not contain it.
 func (b *book) delivered(d *delivery, execution, firing string) {
 	b.mu.Lock()
 	first, told := d.execution, d.firing

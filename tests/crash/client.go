@@ -11,7 +11,7 @@ import (
 	"blueprintd/tests/process"
 )
 
-// client is one of those who load the server.
+// client loads the server.
 type client struct {
 	name   int
 	random *rand.Rand
@@ -19,12 +19,12 @@ type client struct {
 	book   *book
 	shapes []*shape
 	sent   int
-	// Only looks after runs that others start: those of schedules.
+	// only observes runs that others start, such as those of schedules
 	watches bool
 	links   *links // nil = there are none
 }
 
-// mostOpen is how many runs may be open before clients only look after them.
+// mostOpen is the number of open runs from which clients only observe runs.
 const mostOpen = 150
 
 // work loads the server until loaded ends. It then waits for pending requests, so
@@ -41,7 +41,7 @@ func (c *client) work(ctx, loaded context.Context) {
 			continue
 		}
 		if c.random.IntN(8) == 0 && !c.watches {
-			c.list(ctx, 20) // runs that others began
+			c.list(ctx, 20) // runs started by others
 		}
 		if c.links != nil && c.random.IntN(40) == 0 {
 			c.links.try(ctx, c, c.links.all[c.random.IntN(len(c.links.all))])
@@ -100,10 +100,10 @@ func (c *client) input() object {
 	return object{"wait": 50 + c.random.IntN(1450), "client": c.name, "n": c.sent}
 }
 
-// every fits all that clients start by a trigger.
+// every accepts all shapes that clients start through a trigger.
 func every(s *shape) bool { return len(s.modes) > 0 }
 
-// start begins a run in one of the ways that there are.
+// start begins a run in one of the available ways.
 func (c *client) start(ctx context.Context) {
 	c.sent++
 	switch dice := c.random.IntN(100); {
@@ -154,7 +154,7 @@ func (c *client) execute(ctx context.Context) {
 	}
 }
 
-// fresh sends a new delivery, some with an id, and some of those twice at once.
+// fresh sends a new delivery, some with an id, and some of those twice concurrently.
 func (c *client) fresh(ctx context.Context) {
 	d := &delivery{input: c.input()}
 	if c.random.IntN(5) == 0 {
@@ -187,8 +187,8 @@ func (c *client) fresh(ctx context.Context) {
 	<-twin
 }
 
-// again sends an old delivery once more; often one of the latest, whose first
-// answer may have been lost.
+// again repeats an old delivery, often a recent one, whose first response may have been
+// lost.
 func (c *client) again(ctx context.Context) {
 	c.book.mu.Lock()
 	keys := c.book.keys
@@ -209,7 +209,7 @@ func (c *client) again(ctx context.Context) {
 	}
 }
 
-// clash calls an api trigger with a key that has been used, and another body.
+// clash calls an api trigger with a used key and another body.
 func (c *client) clash(ctx context.Context, d *delivery) {
 	a := c.api.Do(ctx, "POST", "/v1/triggers/"+d.trigger+"/fire", object{"other": c.sent}, "Authorization", "Bearer "+apiKey, "Idempotency-Key", d.id)
 	if c.succeeded(a, "a call under a key that was used") {
@@ -242,7 +242,7 @@ func (c *client) deliver(ctx context.Context, d *delivery) {
 	c.acknowledged(d, a, a.Text("executionId"))
 }
 
-// waited reads the answer of a webhook that answers at the end.
+// waited reads the response of a webhook that responds at the end of its run.
 func (c *client) waited(d *delivery, a answer) {
 	if a.Status == 500 { // a run that failed
 		a.Status = 200
@@ -250,7 +250,7 @@ func (c *client) waited(d *delivery, a answer) {
 	if !c.succeeded(a, "a waiting delivery to "+d.shape.name) {
 		return
 	}
-	if id := a.Text("executionId"); id != "" { // a duplicate, a failure, or a run that goes on
+	if id := a.Text("executionId"); id != "" { // a duplicate, a failure, or a run that continues
 		c.acknowledged(d, a, id)
 		return
 	}
@@ -302,7 +302,7 @@ func newAPIClient() *apiClient {
 	return &apiClient{process.NewClient("", apiKey, client), &minutes{}}
 }
 
-// Mutate calls a procedure that changes something.
+// Mutate calls a mutation.
 func (d *apiClient) Mutate(ctx context.Context, procedure string, input object) answer {
 	sent := now()
 	a := d.Client.Mutate(ctx, procedure, input)
@@ -310,7 +310,7 @@ func (d *apiClient) Mutate(ctx context.Context, procedure string, input object) 
 	return a
 }
 
-// Create calls a procedure that makes something, and gives the id of that.
+// Create calls a procedure that creates something and returns its id.
 func (d *apiClient) Create(ctx context.Context, procedure string, input object) (id string, err error) {
 	a := d.Mutate(ctx, procedure, input)
 	if id = a.Text("id"); !a.OK() || id == "" {
@@ -319,19 +319,19 @@ func (d *apiClient) Create(ctx context.Context, procedure string, input object) 
 	return id, nil
 }
 
-// Do makes a request. One that fires a trigger changes something, unless it is
-// answered with what another has started.
+// Do makes a request. One that fires a trigger is a change, unless the response refers to
+// an earlier run.
 func (d *apiClient) Do(ctx context.Context, method, path string, body any, headers ...string) answer {
 	sent := now()
 	a := d.Client.Do(ctx, method, path, body, headers...)
 	rest, fires := strings.CutSuffix(path, "/fire")
 	if trigger, fires2 := strings.CutPrefix(rest, "/v1/triggers/"); fires && fires2 && !(a.OK() && a.Status != http.StatusAccepted) {
 		told := a
-		told.Value = nil // its line does not say which run it was
+		told.Value = nil // its line does not name the run
 		d.minutes.note(byKey, sent, "blueprintTriggers.fire", object{"triggerId": trigger}, told)
 	}
 	return a
 }
 
-// now is real time: what is tortured is a real process under a real clock.
+// now returns real time: the server is a real process with a real clock.
 func now() time.Time { return time.Now() }

@@ -23,12 +23,12 @@ type dashboardUser struct {
 	email, id    string
 	organization string
 
-	number   int // of the latest password that was sent; 0 = none yet
+	number   int // of the latest password sent; 0 = none yet
 	password string
-	past     []string // passwords that are good no longer
+	past     []string // passwords that are no longer valid
 	browsers []*browser
 	links    []*setUpLink
-	waits    *passwordChange // sent and not answered; nil = none
+	waits    *passwordChange // sent, without a response; nil = none
 
 	things things
 }
@@ -41,24 +41,24 @@ type browser struct {
 	state string // signedIn, leaving or gone
 }
 
-// What is known of a session.
+// The states of a session, as far as known.
 const (
 	signedIn = "signed in"
-	leaving  = "leaving" // its end was sent, and no answer came
+	leaving  = "leaving" // its end was requested without a response
 	gone     = "gone"
 )
 
-// setUpLink is a link with which a password is set.
+// setUpLink is a link for setting a password.
 type setUpLink struct {
 	token string
-	dead  bool // it was used, or another took its place
+	dead  bool // it was used or replaced
 }
 
-// passwordChange is a change of the password that was sent.
+// passwordChange is a requested change of the password.
 type passwordChange struct {
 	password string
-	keeps    *browser   // the session that goes on, if it was made
-	link     *setUpLink // by which it is made
+	keeps    *browser   // the session that continues, if the change was made
+	link     *setUpLink // the link that makes it
 }
 
 func newDashboardUser(s *scene) *dashboardUser {
@@ -68,8 +68,8 @@ func newDashboardUser(s *scene) *dashboardUser {
 // passwordOf returns the nth password.
 func passwordOf(n int) string { return fmt.Sprintf("%svisitor-%d-5fc1b2", canary, n) }
 
-// command runs a command on the database, while the server may run, start or
-// die.
+// command runs a command on the database; the server may be running, starting or being
+// killed.
 func (v *dashboardUser) command(ctx context.Context, arguments ...string) (string, error) {
 	command := exec.CommandContext(ctx, v.scene.binary, append(arguments, "--db", v.scene.database())...)
 	command.Dir = filepath.Dir(v.scene.database())
@@ -99,7 +99,7 @@ func (v *dashboardUser) arrive(ctx context.Context) error {
 	return v.addLink(added.SetupURL)
 }
 
-// addLink notes a link, which takes the place of those before.
+// addLink records a link, which replaces the earlier ones.
 func (v *dashboardUser) addLink(text string) error {
 	u, err := url.Parse(strings.TrimSpace(text))
 	if err != nil || u.Query().Get("token") == "" {
@@ -116,14 +116,14 @@ func (v *dashboardUser) endLinks() {
 	}
 }
 
-// call calls a procedure of the dashboard from a browser; nil = one that is not
-// signed in. Refusals for which there are reasons are the caller's to judge.
+// call calls a procedure of the dashboard from a browser, nil for one that is not signed
+// in. The caller judges expected refusals.
 func (v *dashboardUser) call(ctx context.Context, from *browser, procedure string, input object, changes bool) answer {
 	address := v.api.Address()
 	if address == "" {
 		return answer{Err: process.ErrDown}
 	}
-	one := process.NewClient(address, "", v.api.HTTP) // the name of the cookie belongs to the address
+	one := process.NewClient(address, "", v.api.HTTP) // the cookie's name depends on the address
 	headers := []string{"User-Agent", "torture"}
 	if from != nil {
 		headers = append(headers, "Cookie", "blueprintd_"+address[strings.LastIndex(address, ":")+1:]+"="+from.token)
@@ -146,7 +146,7 @@ func (v *dashboardUser) call(ctx context.Context, from *browser, procedure strin
 	return a
 }
 
-// does is call of what changes something.
+// does is call for mutations.
 func (v *dashboardUser) does(ctx context.Context, from *browser, procedure string, input object) (answer, *deed) {
 	begun := now()
 	a := v.call(ctx, from, procedure, input, true)
@@ -156,19 +156,19 @@ func (v *dashboardUser) does(ctx context.Context, from *browser, procedure strin
 	return a, v.api.minutes.note(bySession, begun, procedure, input, a)
 }
 
-// used notes that a session has worked.
+// used records that a session worked.
 func (v *dashboardUser) used(from *browser, a answer) {
 	switch {
 	case from == nil:
 	case from.state == gone:
 		v.book.violated("I19", "", "the session %s has ended, and it works: %s", from.id, a)
 	default:
-		from.state = signedIn // what asked for its end was not done
+		from.state = signedIn // its end was not carried out
 		v.book.count(func(n *counts) { n.Sessions++ })
 	}
 }
 
-// look uses a session, and judges whether it works.
+// look uses a session and checks whether it works as expected.
 func (v *dashboardUser) look(ctx context.Context, from *browser) {
 	a := v.call(ctx, from, "session.list", object{}, false)
 	switch {
@@ -186,7 +186,7 @@ func (v *dashboardUser) look(ctx context.Context, from *browser) {
 	}
 }
 
-// refused notes that a session did not work.
+// refused records that a session was refused.
 func (v *dashboardUser) refused(from *browser, a answer) {
 	if from.state == signedIn {
 		v.book.violated("I19", "", "the session %s was signed in, and it is refused: %s", from.id, a)
@@ -196,8 +196,8 @@ func (v *dashboardUser) refused(from *browser, a answer) {
 	from.state = gone
 }
 
-// signIn signs in with a password, and gives the browser; refused says that the
-// password was.
+// signIn signs in with a password and returns the browser; refused reports that the
+// password was refused.
 func (v *dashboardUser) signIn(ctx context.Context, password string) (made *browser, refused bool) {
 	a, d := v.does(ctx, nil, "session.create", object{"email": v.email, "password": password})
 	if !a.OK() {
@@ -207,7 +207,7 @@ func (v *dashboardUser) signIn(ctx context.Context, password string) (made *brow
 	return v.open(a, d), false
 }
 
-// open notes the browser that an answer signed in.
+// open records the browser that a response signed in.
 func (v *dashboardUser) open(a answer, d *deed) *browser {
 	response := http.Response{Header: a.Header}
 	for _, c := range response.Cookies() {
@@ -222,7 +222,7 @@ func (v *dashboardUser) open(a answer, d *deed) *browser {
 	return &browser{state: gone}
 }
 
-// some returns a random browser in a state, nil when there is none.
+// some returns a random browser in a state, nil if there is none.
 func (v *dashboardUser) some(state string) *browser {
 	var fit []*browser
 	for _, b := range v.browsers {
@@ -239,7 +239,7 @@ func (v *dashboardUser) some(state string) *browser {
 // mostBrowsers is the maximum number of simultaneous sessions.
 const mostBrowsers = 6
 
-// work visits until loaded ends.
+// work acts as the user until loaded ends.
 func (v *dashboardUser) work(ctx, loaded context.Context) {
 	for process.Pause(loaded, time.Duration(10+v.random.IntN(60))*time.Millisecond) {
 		if v.api.Address() != "" {

@@ -29,8 +29,8 @@ func (v *dashboardUser) changePassword(ctx context.Context, from *browser) {
 	}
 }
 
-// changed notes that another password is set: links are good for nothing any
-// more, nor are the sessions of before.
+// changed records that the password changed: earlier links and sessions are no longer
+// valid.
 func (v *dashboardUser) changed(one *passwordChange) {
 	if v.password != "" {
 		v.past = append(v.past, v.password)
@@ -45,8 +45,8 @@ func (v *dashboardUser) changed(one *passwordChange) {
 	}
 }
 
-// learn finds out whether a change of the password was made that was not
-// answered: then the new one is good.
+// learn finds out whether a change of the password without a response was made, by trying
+// the new password.
 func (v *dashboardUser) learn(ctx context.Context) {
 	one := v.waits
 	before := len(v.browsers)
@@ -62,7 +62,7 @@ func (v *dashboardUser) learn(ctx context.Context) {
 	}
 }
 
-// tryPast tries a password that is good no longer.
+// tryPast tries a password that is no longer valid.
 func (v *dashboardUser) tryPast(ctx context.Context, password string) {
 	made, refused := v.signIn(ctx, password)
 	if made != nil {
@@ -73,7 +73,7 @@ func (v *dashboardUser) tryPast(ctx context.Context, password string) {
 	}
 }
 
-// askForLink has a command make a link.
+// askForLink creates a link with a command.
 func (v *dashboardUser) askForLink(ctx context.Context) {
 	begun := now()
 	out, err := v.command(ctx, "user", "link", "--email", v.email)
@@ -87,7 +87,7 @@ func (v *dashboardUser) askForLink(ctx context.Context) {
 	v.api.minutes.note(byOperator, begun, "user.link", object{"userId": v.id}, answer{Status: http.StatusOK})
 }
 
-// setUp sets a password with a link: the newest one, or one that is dead.
+// setUp sets a password with a link: the newest or a dead one.
 func (v *dashboardUser) setUp(ctx context.Context, dead bool) {
 	var fit []*setUpLink
 	for _, l := range v.links {
@@ -130,17 +130,17 @@ func (v *dashboardUser) takeLink(ctx context.Context, link *setUpLink) {
 	}
 }
 
-// ask asks something as one who is signed in.
+// ask calls a procedure as a signed-in user.
 func (v *dashboardUser) ask(ctx context.Context, procedure string, input object) answer {
 	return v.call(ctx, v.some(signedIn), procedure, input, false)
 }
 
-// mostToTry is how many passwords are tried at the end, fewer than an account
-// may get wrong.
+// mostToTry is the number of passwords tried at the end, fewer than the number of wrong
+// ones an account allows.
 const mostToTry = 5
 
-// leave looks at the end whether every session and link is as it was
-// acknowledged, and stays signed in.
+// leave checks at the end whether every session and link is as acknowledged, and stays
+// signed in.
 func (v *dashboardUser) leave(ctx context.Context) {
 	if v.waits != nil {
 		v.learn(ctx)

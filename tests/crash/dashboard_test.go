@@ -88,8 +88,7 @@ func TestDashboardUser(t *testing.T) {
 	}
 }
 
-// TestDashboardUserThatWasRefused shows what was not changed after all: everything is
-// as before.
+// TestDashboardUserThatWasRefused checks refused changes: the state stays as before.
 func TestDashboardUserThatWasRefused(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(http.StatusUnauthorized) }))
 	defer server.Close()

@@ -15,7 +15,7 @@ type things struct {
 	made map[string][]string
 }
 
-// change makes, changes or deletes something, or starts a run.
+// change creates, changes or deletes an object, or starts a run.
 func (v *dashboardUser) change(ctx context.Context, from *browser) {
 	t := &v.things
 	if t.made == nil {
@@ -64,8 +64,7 @@ func (t *things) any(v *dashboardUser, kind string) string {
 
 func (t *things) forget(kind string) { t.made[kind] = nil }
 
-// ordinary changes something from a browser that is signed in, where nothing is
-// in the way.
+// ordinary makes a change from a signed-in browser.
 func (v *dashboardUser) ordinary(ctx context.Context, from *browser, procedure string, input object) answer {
 	a, _ := v.does(ctx, from, procedure, input)
 	switch {
@@ -105,8 +104,8 @@ func each(id string, items any, concurrency int, nodes ...any) object {
 // customEvent is the event that runs of the load publish.
 const customEvent = "custom.torture"
 
-// manyShapes returns those whose runs walk over more than their own graph: over
-// items, into other runs, and by events; and one of every node without effect.
+// manyShapes returns the shapes whose runs extend beyond their own graph: items, sub-runs
+// and events; and one with every node type without side effects.
 func manyShapes(ledger string) []*shape {
 	at := func(address, mood string, more ...any) object { return callOf(ledger, "call", address, mood, more...) }
 	wait := func(id string) object {

@@ -9,12 +9,11 @@ import (
 	"blueprintd/tests/process"
 )
 
-// edited is the name of the shape whose blueprint is changed while runs of it
-// are under way.
+// edited is the name of the shape whose blueprint changes during its runs.
 const edited = "edited"
 
-// edition returns the nodes of the nth edition of the edited shape. A run says at
-// its end with which edition it began and with which it goes on.
+// edition returns the nodes of the nth edition of the edited shape. The output of a run
+// contains the editions with which it began and ended.
 func edition(ledger string, n int) []any {
 	return []any{
 		process.Node("before", "set", object{"values": object{"kept": "{{execution.id}}", "edition": n}}),
@@ -25,7 +24,7 @@ func edition(ledger string, n int) []any {
 	}
 }
 
-// editor changes the edited shape again and again.
+// editor changes the edited shape repeatedly.
 type editor struct {
 	random *rand.Rand
 	ledger string
@@ -59,8 +58,8 @@ func (e *editor) publish(ctx context.Context, c *client, s *shape) {
 	c.book.count(func(n *counts) { n.Updates++ })
 }
 
-// editions returns the latest edition that was acknowledged and the latest that
-// was sent; both 0 for a shape that is not edited.
+// editions returns the latest acknowledged edition and the latest sent one; both are 0 for
+// a shape that is not edited.
 func (s *shape) editions() (published, tried int) {
 	if s == nil {
 		return 0, 0
@@ -70,8 +69,8 @@ func (s *shape) editions() (published, tried int) {
 	return s.published, s.tried
 }
 
-// judgeEdition reads what a completed run of the edited shape says. It began
-// with no older edition than least, and kept it.
+// judgeEdition checks the editions of a completed run of the edited shape: it began with an
+// edition of at least least, and kept it.
 func (b *book) judgeEdition(r *run, text string, tried int) {
 	var began, ended int
 	if _, err := fmt.Sscanf(text, "edition %d of %d", &began, &ended); err != nil {
@@ -86,8 +85,7 @@ func (b *book) judgeEdition(r *run, text string, tried int) {
 	}
 }
 
-// judgeStored reads the stored blueprint of the edited shape: an acknowledged
-// change is there.
+// judgeStored checks that an acknowledged change of the edited shape is stored.
 func (c *client) judgeStored(ctx context.Context, s *shape) {
 	a := c.api.Query(ctx, "blueprint.get", object{"id": s.id})
 	if !c.succeeded(a, "blueprint.get") {

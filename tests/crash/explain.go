@@ -8,7 +8,7 @@ import (
 	"blueprintd/tests/process"
 )
 
-// explain asks what became of a firing.
+// explain calls blueprintTriggers.explain for a firing.
 func (c *client) explain(ctx context.Context, firing string) answer {
 	a := c.api.Query(ctx, "blueprintTriggers.explain", object{"firingId": firing})
 	if !c.succeeded(a, "explain") {
@@ -26,14 +26,14 @@ func (b *book) keepsWhispers(where, text string) {
 	}
 }
 
-// rows are those of one trigger's ledger.
+// rows are the ledger rows of one trigger.
 type rows struct {
 	byID    map[string]any
 	refused map[string]int    // by key
 	again   map[string]int    // duplicates, by key
 	first   map[string]string // firings that started a run, by key
 	runs    map[string]bool   // whether a redelivery started it
-	nobody  int               // refused ones whose key says nothing
+	nobody  int               // refused rows whose key identifies nothing
 }
 
 func (c *client) rowsOf(ctx context.Context, trigger string, known map[string]*delivery) rows {
@@ -90,7 +90,7 @@ func (c *client) judgeLedger(ctx context.Context, s *source) rows {
 		if r.again[key] < d.repeats {
 			c.book.violated("I15", d.execution, "delivery %s to %s was answered as one that came again %d times, and the ledger has %d such rows", d.id, s.shape.name, d.repeats, r.again[key])
 		}
-		if s.path == "" && d.taken > 0 { // the answer to a letter names no firing
+		if s.path == "" && d.taken > 0 { // the response to a letter contains no firing
 			d.firing, d.repeats = r.first[key], d.taken-1
 			d.execution, _ = process.At(r.byID[d.firing], "executionId").(string)
 		}
@@ -109,8 +109,8 @@ func (c *client) judgeLedger(ctx context.Context, s *source) rows {
 	return r
 }
 
-// bodyHasID reports whether the id of a delivery is in its body, which is not
-// looked at when it is signed wrongly.
+// bodyHasID reports whether the body contains the id of the delivery. The body is not read
+// if the signature is wrong.
 func (s *source) bodyHasID() bool { return s.kind == "slack" || s.config["preset"] == "stripe" }
 
 // judgeRow checks the ledger row of a delivery and what explain returns for it.
@@ -128,5 +128,5 @@ func (c *client) judgeRow(ctx context.Context, d *delivery, row any, id, decisio
 	}
 }
 
-// explainEvery is of how many rows one is looked at closely.
+// explainEvery is the interval of rows that are checked closely.
 const explainEvery = 3

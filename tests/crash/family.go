@@ -7,7 +7,7 @@ import (
 	"blueprintd/tests/process"
 )
 
-// related notes by what a run was begun, as a listing tells it.
+// related records how a run was started, as a listing shows it.
 func (b *book) related(r *run, parent, retryOf string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -17,7 +17,7 @@ func (b *book) related(r *run, parent, retryOf string) {
 	r.parent, r.retryOf = parent, retryOf
 }
 
-// output returns the output of a step that was seen to have completed.
+// output returns the output of a step that was observed as completed.
 func (r *run) output(address string) (value any, done bool) {
 	finished, done := r.done[address]
 	if !done {
@@ -32,12 +32,12 @@ func (r *run) output(address string) (value any, done bool) {
 // have ended: a step starts one run, a run is started by one step, and a step that
 // waits for a run returns its output.
 func (b *book) judgeFamilies() {
-	claimed := map[string]string{} // run -> the step that got its output
+	claimed := map[string]string{} // run -> the step with its output
 	for _, p := range b.all() {
 		for address, one := range p.done {
 			var s step
 			if json.Unmarshal([]byte(one.step), &s); p.retryOf != "" || s.NodeType != "blueprint" {
-				continue // a retried run has steps of another
+				continue // the steps of a retried run are those of another
 			}
 			text, _ := process.At(value(s.Output), "text").(string)
 			id, good := strings.CutSuffix(text, " done")
@@ -68,7 +68,7 @@ func (b *book) judgeFamilies() {
 		output, _ := r.output("before")
 		at, told := process.At(output, "at").(string)
 		if !told {
-			continue // it ended before it could say for whom it runs
+			continue // it ended before it could name its parent
 		}
 		by := p.id + "/" + at
 		if other := started[by]; other != "" {

@@ -6,8 +6,7 @@ import (
 	"testing"
 )
 
-// saw makes a run that was seen to have come so far, with steps "address type
-// output".
+// saw returns a run as observed, with steps "address type output".
 func saw(b *book, id, status, parent string, steps ...[3]string) *run {
 	r := b.knows(id, "fired", nil)
 	r.status = status
@@ -18,8 +17,7 @@ func saw(b *book, id, status, parent string, steps ...[3]string) *run {
 	return r
 }
 
-// TestJudgeFamilies shows runs that were started by others. The first run calls
-// from two places.
+// TestJudgeFamilies checks sub-runs. The first run starts runs from two places.
 func TestJudgeFamilies(t *testing.T) {
 	gave := func(address, id string) [3]string {
 		return [3]string{address, "blueprint", `{"text":"` + id + ` done"}`}

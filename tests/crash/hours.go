@@ -8,8 +8,8 @@ import (
 	"blueprintd/tests/process"
 )
 
-// hour is one of a blueprint or an organization, counted since 1970; ends are
-// how many runs ended in it.
+// hour is an hour, counted since 1970, of a blueprint or an organization; ends is the
+// number of runs that ended in it.
 type hour struct {
 	of string
 	at int64
@@ -17,11 +17,10 @@ type hour struct {
 
 type ends struct{ completed, failed int }
 
-// mostHours is how many hours are asked for at once.
+// mostHours is the number of hours in one request.
 const mostHours = 900
 
-// hearHours has the server tell how many runs ended in each hour, of what a key
-// of the input names.
+// hearHours reads the hourly counts of ended runs, by a key of the input.
 func (s *scene) hearHours(ask func(procedure string, input object) answer, key, id string) {
 	from, to := s.began, now()
 	if s.ticking != nil {
@@ -38,8 +37,7 @@ func (s *scene) hearHours(ask func(procedure string, input object) answer, key, 
 	}
 }
 
-// readHours reads an answer of getStatistics, whose totals are the sums of its
-// hours.
+// readHours reads a response of getStatistics, whose totals are the sums of its hours.
 func (b *book) readHours(into map[hour]ends, id string, value any) {
 	buckets, _ := process.At(value, "buckets").([]any)
 	var all ends
@@ -107,7 +105,7 @@ func (b *book) judgeEnds(told, ended map[hour]ends, asked, gone map[string]bool)
 			b.violated("I18", "", "of %s none ended in the hour of %s, and %+v are counted", at.of, at.time(), got)
 		}
 	}
-	b.counts.HourEnds /= 2 // each is one of a blueprint and one of an organization
+	b.counts.HourEnds /= 2 // each is counted for a blueprint and an organization
 }
 
 func (h hour) time() string { return time.Unix(h.at*3600, 0).UTC().Format(time.RFC3339) }

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestReadHours reads an answer of two hours.
+// TestReadHours reads a response of two hours.
 func TestReadHours(t *testing.T) {
 	bucket := func(start string, completed, failed float64) any {
 		return object{"start": start, "completed": completed, "failed": failed}
@@ -30,7 +30,7 @@ func TestReadHours(t *testing.T) {
 	}
 }
 
-// TestJudgeEnds holds what was counted against what ended.
+// TestJudgeEnds compares the counts with the runs.
 func TestJudgeEnds(t *testing.T) {
 	one, two := hour{"b", 1}, hour{"o", 1}
 	both := func(n int) map[hour]ends { return map[hour]ends{one: {n, 1}, two: {n, 1}} }

@@ -9,9 +9,8 @@ import (
 	_ "modernc.org/sqlite" // the driver of the database
 )
 
-// judgeDatabase asks SQLite itself whether the file is sound. It opens it
-// read-only, past the server, because the server's own view is on trial. A secret
-// must not stand in it as it is.
+// judgeDatabase checks the database file with SQLite, read-only and without the server,
+// which is under test. It must not contain a readable secret.
 func (s *scene) judgeDatabase() error {
 	for _, part := range []string{"", "-wal"} {
 		data, err := os.ReadFile(s.database() + part)

@@ -13,12 +13,11 @@ import (
 	"time"
 )
 
-// mostToRefuse is how long a second server may take to say that the database
-// is taken.
+// mostToRefuse bounds the time in which a second server must refuse the database.
 const mostToRefuse = 10 * time.Second
 
-// intrude starts a second server on the database of the one that runs. It must
-// be refused; what harm it did would show in everything else.
+// intrude starts a second server on the database of the running one. It must be refused;
+// any harm shows in the other invariants.
 func (s *scene) intrude(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, mostToRefuse)
 	defer cancel()
@@ -52,24 +51,24 @@ const canary = "canary-"
 // secretOf returns the secret of a connection of the load.
 func secretOf(connection string) string { return canary + connection + "-5fc1b2" }
 
-// guardedToken is the nth token of the connection that is changed meanwhile.
+// guardedToken is the nth token of the connection whose token changes.
 func guardedToken(n int) string { return fmt.Sprintf("%s-%d-5fc1b2", canary+"guarded", n) }
 
 var guardedTokens = regexp.MustCompile(`^` + canary + `guarded-\d+-5fc1b2$`)
 
-// disguises are the forms in which a canary may stand in a text: as it is, in
-// hex, and in base64 at each of the three places where it can begin there.
+// disguises are the forms of a canary in a text: plain, in hex, and in base64 at each of
+// the three offsets.
 var disguises = func() []string {
 	all := []string{canary, hex.EncodeToString([]byte(canary))}
 	for shift := range 3 {
 		text := base64.StdEncoding.EncodeToString([]byte(strings.Repeat("x", shift) + canary))
-		// What the letters before and after it decide, too, is left out.
+		// Characters that also depend on the neighbouring bytes are left out.
 		all = append(all, text[(shift*8+5)/6:(shift+len(canary))*8/6])
 	}
 	return all
 }()
 
-// leak returns a piece of a text that holds a secret, "" when none does.
+// leak returns a part of a text that contains a secret, "" if there is none.
 func leak(text string) string {
 	for _, form := range disguises {
 		if at := strings.Index(text, form); at >= 0 {
@@ -79,7 +78,7 @@ func leak(text string) string {
 	return ""
 }
 
-// keepsSecrets looks for secrets in what the server said.
+// keepsSecrets searches the output of the server for secrets.
 func (b *book) keepsSecrets(run, where, text string) {
 	b.count(func(c *counts) { c.Searched++ })
 	if piece := leak(text); piece != "" {

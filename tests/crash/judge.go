@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// judge holds the ledger of calls, the log of the server and the database
-// against the book, after the server has stopped.
+// judge compares the ledger of calls, the log of the server and the database with the book,
+// after the server has stopped.
 func (s *scene) judge(calls string) error {
 	made, err := readLedger(calls)
 	if err != nil {
@@ -34,7 +34,7 @@ func (s *scene) judge(calls string) error {
 	return nil
 }
 
-// judgeEffect checks what is of one kind and under one key.
+// judgeEffect checks the entries of one kind and key.
 func (s *scene) judgeEffect(what effect, entries []entry, letters map[string]string) {
 	for _, e := range entries {
 		if e.Wrong != "" {
@@ -60,8 +60,7 @@ func (s *scene) judgeEffect(what effect, entries []entry, letters map[string]str
 	s.judgeCalls(what.key, entries)
 }
 
-// aside are the kinds of entries that nothing but their number is to be said
-// of.
+// aside are the kinds of entries that are only counted.
 var aside = []string{"token", "probe"}
 
 // judgeCalls checks the calls of one kind under one idempotency key.
@@ -103,7 +102,7 @@ func (s *scene) judgeCalls(key string, calls []entry) {
 	}
 }
 
-// tooMuch is the status of what was refused, so that nothing came of it.
+// tooMuch is the status of a refused call, which has no effect.
 const tooMuch = 429
 
 // nearby is how long before and after the calls a timeline includes kills.
@@ -140,13 +139,12 @@ func (s *scene) timeline(calls []entry) string {
 	return b.String()
 }
 
-// slack is how late a call of a killed server may still arrive after that: on a
-// busy machine the ledger looks at it when the next server has long begun.
+// slack is how late a call of a killed server may still arrive: on a busy machine the
+// ledger reads it after the next server has started.
 const slack = 250 * time.Millisecond
 
-// outageBetween says whether the server was killed after the call at one moment
-// and before the one at another. A kill excuses one repetition; those that have
-// are in excused.
+// outageBetween reports whether the server was killed between two calls. A kill excuses one
+// repetition; used ones are in excused.
 func (s *scene) outageBetween(first, second int64, excused map[int]bool) bool {
 	for i, o := range s.book.outages {
 		if !excused[i] && o.from.UnixNano() <= second && o.to.Add(slack).UnixNano() >= first {
@@ -157,7 +155,7 @@ func (s *scene) outageBetween(first, second int64, excused map[int]bool) bool {
 	return false
 }
 
-// judgeLog looks for what a server never says when all is well.
+// judgeLog searches the log for lines that a healthy server never writes.
 func (s *scene) judgeLog() error {
 	data, err := os.ReadFile(s.serverLog())
 	if err != nil {
@@ -176,9 +174,8 @@ func (s *scene) judgeLog() error {
 	return nil
 }
 
-// The floors of I10. Of the load itself one run in six or so is made to fail;
-// one request in fifty meets a kill, and some hundred each end that was asked
-// for.
+// The minimums of I10. About one run in six is made to fail; about one request in fifty
+// meets a kill, and about one in a hundred a requested stop.
 const (
 	fewestBegun      = 4  // for each start that became ready
 	fewestCompleted  = 2  // for each start that became ready
@@ -186,7 +183,7 @@ const (
 	leastSuccessRate = 50 // percent of the runs that ended
 )
 
-// served and successRate give percents; of nothing, none.
+// served returns the percentage of requests that were served.
 func (c *counts) served() int { return 100 * (c.Requests - c.Lost - c.Refused) / max(1, c.Requests) }
 
 func (c *counts) successRate() int { return 100 * c.Completed / max(1, c.Completed+c.Failed) }
@@ -210,8 +207,7 @@ func (s *scene) judgeWork() {
 	}
 }
 
-// enoughForAll is after how many starts every part of the load must have been
-// at work.
+// enoughForAll is the number of starts after which every part of the load must have run.
 const enoughForAll = 20
 
 type part struct {
@@ -219,8 +215,7 @@ type part struct {
 	times int
 }
 
-// parts returns what the load consists of, so that nothing drops out of it
-// unnoticed.
+// parts returns the parts of the load, so that a missing one is noticed.
 func (s *scene) parts() []part {
 	c := &s.book.counts
 	always := []part{{"completed run", c.Completed}, {"subscription", c.Streams}, {"event of a subscription", c.Events}, {"refused second server", c.Intruders}}

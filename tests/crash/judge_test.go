@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// TestJudgeCalls holds calls against kills. Times are hundredths of a second.
+// TestJudgeCalls compares calls with kills. Times are hundredths of a second.
 func TestJudgeCalls(t *testing.T) {
 	type call struct{ at, status int }
 	cases := []struct {
@@ -18,7 +18,7 @@ func TestJudgeCalls(t *testing.T) {
 		calls   []call
 		kill    [2]int // from, until the next start; 0 = none
 		retries int
-		done    int // when it was seen to have ended; 0 = never
+		done    int // when it was observed as ended; 0 = never
 		want    string
 	}{
 		{name: "one call", calls: []call{{10, 200}}},
@@ -64,7 +64,7 @@ func TestJudgeCalls(t *testing.T) {
 	}
 }
 
-// TestObserve shows a run two records, of which the second may break a rule.
+// TestObserve observes two records of a run, of which the second may break a rule.
 func TestObserve(t *testing.T) {
 	const done, open = `{"nodeId":"a","status":"completed","startTime":"2","endTime":"3"}`, `{"nodeId":"b","status":"pending"}`
 	at := func(status string, progress, completed int, steps ...string) string {

@@ -15,16 +15,16 @@ import (
 // it; it never appears in a log or a ledger row.
 const whisper = "whisper-"
 
-// keyring has the secrets of one trigger, which are replaced again and again. A
-// sender may use the one before for as long as that is sure to be good.
+// keyring holds the secrets of one trigger, which are rotated repeatedly. A sender may use
+// the previous one while it is certainly valid.
 type keyring struct {
 	name string
 
-	using  sync.RWMutex // held by senders that use the one before, and while it is replaced
+	using  sync.RWMutex // held by senders that use the previous one, and during a rotation
 	mu     sync.Mutex
-	number int  // of the latest secret that was acknowledged
-	before int  // of the one that is good besides; 0 = that is not known
-	unsure bool // a change was sent, and no answer came
+	number int  // of the latest acknowledged secret
+	before int  // of the previous valid one; 0 = unknown
+	unsure bool // a rotation was sent without a response
 }
 
 func newKeyring(name string) *keyring { return &keyring{name: name, number: 1} }
@@ -32,20 +32,20 @@ func newKeyring(name string) *keyring { return &keyring{name: name, number: 1} }
 // secret returns the nth secret.
 func (k *keyring) secret(n int) string { return fmt.Sprintf("%s%s-%d-0b83e1", whisper, k.name, n) }
 
-// take returns the number of a secret that is good until it is given back, and
-// says whether it is the one before.
+// take returns the number of a secret that stays valid until it is released, and reports
+// whether it is the previous one.
 func (k *keyring) take(random *rand.Rand) (number int, old bool, giveBack func()) {
 	k.using.RLock()
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.before == 0 || k.unsure || random.IntN(2) == 0 {
-		k.using.RUnlock() // the latest is good after a change too
+		k.using.RUnlock() // the latest stays valid after a rotation
 		return k.number, false, func() {}
 	}
 	return k.before, true, k.using.RUnlock
 }
 
-// isGone reports whether a secret may be good no longer.
+// isGone reports whether a secret may no longer be valid.
 func (k *keyring) isGone(number int) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -56,8 +56,8 @@ func (k *keyring) isGone(number int) bool {
 	return number < latest-1
 }
 
-// rotate replaces the secret of a trigger. When it is not known whether that was
-// done the last time, the same is asked for again: who has done it refuses.
+// rotate replaces the secret of a trigger. If it is unknown whether the last rotation was
+// made, it repeats it: the server refuses one that was made.
 func (k *keyring) rotate(ctx context.Context, c *client, trigger string) {
 	k.using.Lock()
 	defer k.using.Unlock()

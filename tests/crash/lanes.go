@@ -8,24 +8,22 @@ import (
 	"blueprintd/tests/process"
 )
 
-// The sources of which only some runs may go on at once: one whose runs wait
-// for others, and one whose runs make room.
+// The sources with a limit on simultaneous runs: one that queues runs, and one that cancels
+// the running one.
 const (
 	laned     = "laned"
 	crowded   = "crowded"
 	laneLimit = 2
 )
 
-// span is the time in which a run was seen to work: from its first effect to
-// its last.
+// span is the time between the first and the last effect of a run.
 type span struct {
 	run         string
 	first, last int64 // Unix nanoseconds
 }
 
-// judgeLane looks at all effects for a moment at which more runs of the limited
-// source had begun, and not ended, than may. Runs that did not complete have no
-// end that could be seen.
+// judgeLane searches all effects for a moment with more simultaneous runs of a limited
+// source than allowed. Runs that did not complete have no observable end.
 func (s *scene) judgeLane(made map[effect][]entry) {
 	spans := map[string]*span{}
 	for _, entries := range made {
@@ -69,9 +67,8 @@ func (b *book) judgeSpans(spans map[string]*span) {
 	}
 }
 
-// judgeLimits looks how the runs of limited sources ended: those that wait for
-// their turn get it, and of those that make room for newer ones the newest
-// stays.
+// judgeLimits checks the ends of runs of limited sources: queued runs get their turn, and
+// the newest run is never displaced.
 func (c *client) judgeLimits(ctx context.Context, s *source) {
 	displaced := 0
 	for _, r := range c.book.all() {
@@ -87,7 +84,7 @@ func (c *client) judgeLimits(ctx context.Context, s *source) {
 	if s.shape.name != crowded {
 		return
 	}
-	for _, row := range c.history(ctx, s.trigger) { // the newest first
+	for _, row := range c.history(ctx, s.trigger) { // newest first
 		if process.At(row, "decision") != "started" {
 			continue
 		}

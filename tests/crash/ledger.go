@@ -21,22 +21,21 @@ const ledgerArgument = "run-the-ledger"
 // entry is one effect that reached the ledger.
 type entry struct {
 	At     int64  `json:"at"`             // Unix nanoseconds, as it arrived
-	Kind   string `json:"kind,omitempty"` // what it is; "" = a call without credentials
-	Key    string `json:"key"`            // its Idempotency-Key, or the address that stands in it
-	Node   string `json:"node"`           // the node that caused it, as pattern gives it
-	Status int    `json:"status"`         // what it was answered; 0 = the connection was cut
-	Delay  int    `json:"delay"`          // milliseconds until the answer
+	Kind   string `json:"kind,omitempty"` // "" = a call without credentials
+	Key    string `json:"key"`            // its Idempotency-Key, or the address in it
+	Node   string `json:"node"`           // the node that caused it, in the form of pattern
+	Status int    `json:"status"`         // status of the response; 0 = the connection was cut
+	Delay  int    `json:"delay"`          // milliseconds until the response
 	Letter string `json:"letter,omitempty"`
-	Wrong  string `json:"wrong,omitempty"` // what is wrong with it, whatever else there was
+	Wrong  string `json:"wrong,omitempty"` // what is wrong with it, in addition
 }
 
-// sites are the addresses of the ledger: that of all services, that of a
-// stranger to whom a redirect leads, and that of the mail server.
+// sites are the addresses of the ledger: all services, another host that a redirect leads
+// to, and the mail server.
 type sites struct{ services, stranger, mail string }
 
-// serveLedger runs the ledger until its standard input ends, which it does
-// with the program that started it. Each effect is a line of the file, synced
-// before it is answered.
+// serveLedger runs the ledger until its standard input ends, together with the program that
+// started it. Each effect is a line of the file, synced before the response.
 func serveLedger(path string, in io.Reader, out io.Writer) error {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
@@ -69,10 +68,10 @@ type ledger struct {
 	mu     sync.Mutex
 	file   *os.File
 	calls  map[string]int
-	tokens map[string]time.Time // until when they are good
+	tokens map[string]time.Time // expiry of each
 }
 
-// services returns all that the ledger has to offer on its first address.
+// services returns all services at the first address of the ledger.
 func (l *ledger) services() http.Handler {
 	tools := l.toolServer()
 	mux := http.NewServeMux()
@@ -90,8 +89,9 @@ func (l *ledger) services() http.Handler {
 	return mux
 }
 
-// call returns what answers http-request nodes, which carry the credentials of a
-// connection or, "", none. Query: node, the caller; mood as happen knows them.
+// call returns the handler for http-request nodes, which carry the credentials of a
+// connection, or none for "". The query has node, the caller, and mood, described at
+// happen.
 func (l *ledger) call(kind, connection string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		shown, body, wrong := l.credentials(r, connection)
@@ -115,12 +115,11 @@ func reply(w http.ResponseWriter, status int, value any) {
 	json.NewEncoder(w).Encode(value)
 }
 
-// happen notes an effect and waits for a time that depends on its key. It returns
-// how many effects the key has had, and false when the caller must not answer.
-// Moods: "flaky" fails the first calls of some keys, "broken" fails all calls,
-// "doomed" all calls of some keys, "later" refuses the first call of some keys as
-// too many requests, "cut" drops the connection of some without a response, and
-// "quick" does not wait.
+// happen records an effect and waits for a time that depends on its key. It returns the
+// number of effects of the key, and false if the caller must not respond. Moods: "flaky"
+// fails the first calls of some keys, "broken" fails all calls, "doomed" all calls of some
+// keys, "later" refuses the first call of some keys as too many requests, "cut" drops the
+// connection of some without a response, and "quick" does not wait.
 func (l *ledger) happen(ctx context.Context, e *entry, mood string) (n int, answer bool) {
 	dice := dice(e.Key)
 	e.At, e.Status = now().UnixNano(), http.StatusOK
@@ -135,7 +134,7 @@ func (l *ledger) happen(ctx context.Context, e *entry, mood string) (n int, answ
 	n, err := l.note(e, mood, dice)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "ledger:", err)
-		os.Exit(1) // a ledger that forgets is worse than none
+		os.Exit(1) // an incomplete ledger is worthless
 	}
 	select {
 	case <-time.After(time.Duration(e.Delay) * time.Millisecond):
@@ -164,7 +163,7 @@ func (l *ledger) note(e *entry, mood string, dice uint32) (int, error) {
 	return n, l.write(e)
 }
 
-// write adds a line. l.mu is held.
+// write adds a line. The caller holds l.mu.
 func (l *ledger) write(e *entry) error {
 	line, err := json.Marshal(e)
 	if err == nil {
@@ -176,8 +175,7 @@ func (l *ledger) write(e *entry) error {
 	return err
 }
 
-// aside notes what has no key: that something was asked for, or came to where
-// it should not.
+// aside records an event without a key, such as a request to a wrong address.
 func (l *ledger) aside(kind, wrong string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -187,17 +185,17 @@ func (l *ledger) aside(kind, wrong string) {
 	}
 }
 
-// dice is a number that a key always has.
+// dice returns a number that depends only on the key.
 func dice(key string) uint32 {
 	hash := fnv.New32a()
 	io.WriteString(hash, key)
 	return hash.Sum32() >> 3
 }
 
-// effect names what may happen once: of a kind, under a key.
+// effect identifies something that may happen once: a kind and a key.
 type effect struct{ kind, key string }
 
-// readLedger returns the effects, each with its entries in the order of arrival.
+// readLedger returns the effects with their entries in the order of arrival.
 func readLedger(path string) (map[effect][]entry, error) {
 	file, err := os.Open(path)
 	if err != nil {

@@ -10,16 +10,16 @@ import (
 	"time"
 )
 
-// tokenLife is how long an access token is good. tokenGrace is for requests
-// that are on their way when it ends.
+// tokenLife is the life of an access token, and tokenGrace the extra time for requests in
+// flight at its end.
 const (
 	tokenLife  = 2 * time.Second
 	tokenGrace = 2 * time.Second
 )
 
-// credentials reads a request, and gives the credentials that it shows, its
-// body, and what is wrong with the former: they must be those of the
-// connection, in the Authorization header and nowhere else; of "" none.
+// credentials reads a request and returns its credentials, its body, and what is wrong with
+// the credentials: they must be those of the connection, only in the Authorization header,
+// or absent for "".
 func (l *ledger) credentials(r *http.Request, connection string) (shown string, body []byte, wrong string) {
 	body, _ = io.ReadAll(io.LimitReader(r.Body, 1<<20))
 	r.Body = io.NopCloser(bytes.NewReader(body))
@@ -78,8 +78,8 @@ func (l *ledger) token(w http.ResponseWriter, r *http.Request) {
 	reply(w, http.StatusOK, object{"access_token": token, "token_type": "Bearer", "expires_in": int(tokenLife / time.Second)})
 }
 
-// away takes a call with credentials, and leads it to the stranger, by a way that
-// leaves the body behind: a call that kept it would not be made.
+// away receives a call with credentials and redirects it to the other host in a way that
+// drops the body: a redirect that keeps it would not be followed.
 func (l *ledger) away(w http.ResponseWriter, r *http.Request) {
 	_, _, wrong := l.credentials(r, "guarded")
 	e := entry{Kind: "away", Key: r.Header.Get("Idempotency-Key"), Node: r.URL.Query().Get("node"), Wrong: wrong}
@@ -88,7 +88,7 @@ func (l *ledger) away(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// stranger answers on another host, which must never receive credentials.
+// stranger serves the other host, which must never receive credentials.
 func (l *ledger) stranger(w http.ResponseWriter, r *http.Request) {
 	_, _, wrong := l.credentials(r, "")
 	query := r.URL.Query()
@@ -103,7 +103,7 @@ func (l *ledger) stranger(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// probe returns what answers a test of a connection.
+// probe returns the handler for tests of a connection.
 func (l *ledger) probe(connection string, answer any) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		_, _, wrong := l.credentials(r, connection)
@@ -112,8 +112,8 @@ func (l *ledger) probe(connection string, answer any) http.HandlerFunc {
 	}
 }
 
-// root is what tests of connections to a host ask for, with the credentials of
-// one of two. Nothing else has anything to look for there.
+// root is requested by tests of connections to a host, with the credentials of one of two
+// connections. Nothing else requests it.
 func (l *ledger) root(w http.ResponseWriter, r *http.Request) {
 	shown, _, wrong := l.credentials(r, "guarded")
 	if l.good("identity", shown) {

@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// serveMail takes mail until the listener is closed.
+// serveMail accepts mail until the listener is closed.
 func (l *ledger) serveMail(listener net.Listener) {
 	for {
 		conn, err := listener.Accept()
@@ -26,8 +26,8 @@ func (l *ledger) serveMail(listener net.Listener) {
 	}
 }
 
-// talk is the dialogue about mail with one client (RFC 5321), as far as it goes
-// well: a client that is cut off has sent nothing.
+// talk is an SMTP session with one client (RFC 5321) without error handling: a disconnected
+// client has sent nothing.
 func (l *ledger) talk(c *textproto.Conn) {
 	say := func(format string, args ...any) bool { return c.PrintfLine(format, args...) == nil }
 	known := false

@@ -10,10 +10,10 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// mark finds the address that a node wrote into what it sends: <exec_...>.
+// mark matches the address that a node writes into its data: <exec_...>.
 var mark = regexp.MustCompile(`<(exec_[^<>]+)>`)
 
-// marked returns the address in a text, "" without one.
+// marked returns the address in a text, "" if there is none.
 func marked(text string) string {
 	if found := mark.FindStringSubmatch(text); found != nil {
 		return found[1]
@@ -62,8 +62,7 @@ func (l *ledger) chat(w http.ResponseWriter, r *http.Request) {
 		"choices": []any{object{"index": 0, "message": message, "finish_reason": reason}}})
 }
 
-// post takes messages as Slack does. One that is refused as too much is not
-// posted.
+// post accepts messages as Slack does. A message refused with 429 is not posted.
 func (l *ledger) post(w http.ResponseWriter, r *http.Request) {
 	shown, body, wrong := l.credentials(r, "chat")
 	var said struct{ Text string }
@@ -81,7 +80,7 @@ func (l *ledger) post(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// toolServer is an MCP server with one tool, which notes its input.
+// toolServer is an MCP server with one tool, which records its input.
 func (l *ledger) toolServer() http.Handler {
 	server := sdk.NewServer(&sdk.Implementation{Name: "Ledger", Version: "1"}, nil)
 	server.AddTool(&sdk.Tool{Name: "note", Description: "notes", InputSchema: json.RawMessage(`{"type":"object","properties":{"key":{"type":"string"}},"required":["key"]}`)},
@@ -99,7 +98,7 @@ func (l *ledger) toolServer() http.Handler {
 	return sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, &sdk.StreamableHTTPOptions{Stateless: true, JSONResponse: true})
 }
 
-// tools lets those in who show the token of the tools.
+// tools accepts requests with the token of the tools.
 func (l *ledger) tools(next http.Handler) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if _, _, wrong := l.credentials(r, "tools"); wrong != "" {

@@ -10,8 +10,8 @@ import (
 	"blueprintd/tests/process"
 )
 
-// judgeLetters holds the runs that letters started against these: each names its
-// letter, and its attachments can be read as they were sent.
+// judgeLetters compares the runs that letters started with the letters: each names its
+// letter, and its attachments read back as sent.
 func (c *client) judgeLetters(ctx context.Context, s *source, ledger rows) {
 	read := map[string]bool{} // Message-ID
 	for _, r := range c.book.all() {
@@ -45,7 +45,7 @@ func (c *client) judgeLetters(ctx context.Context, s *source, ledger rows) {
 	}
 }
 
-// judgeFile reads an attachment.
+// judgeFile checks an attachment.
 func (c *client) judgeFile(ctx context.Context, r *run, file any, want []byte) {
 	name, _ := process.At(file, "id").(string)
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, c.api.Address()+"/files/"+url.PathEscape(name), nil)

@@ -20,15 +20,15 @@ type link struct {
 	id         string
 }
 
-// links are all of them, in the order in which they are made. One is renamed
-// and gets another secret again and again.
+// links are all connections of the load, in order of creation. One is renamed and gets
+// another secret repeatedly.
 type links struct {
 	all    []*link
 	random *rand.Rand
 
 	mu        sync.Mutex
-	published int // the latest change that was acknowledged
-	tried     int // the latest that was sent
+	published int // the latest acknowledged change
+	tried     int // the latest sent change
 	scratch   map[string]string
 }
 
@@ -48,7 +48,7 @@ func newLinks(seed uint64, at sites) *links {
 	}}
 }
 
-// create stores them all, and notes their ids in names as @name.
+// create stores them all and records their ids in names as @name.
 func (l *links) create(ctx context.Context, d *apiClient, names map[string]string) error {
 	for _, one := range l.all {
 		var err error
@@ -60,8 +60,7 @@ func (l *links) create(ctx context.Context, d *apiClient, names map[string]strin
 	return nil
 }
 
-// work changes the first connection, and makes and deletes others, until loaded
-// ends.
+// work changes the first connection, and creates and deletes others, until loaded ends.
 func (l *links) work(ctx, loaded context.Context, c *client) {
 	for process.Pause(loaded, time.Duration(40+l.random.IntN(300))*time.Millisecond) {
 		if l.random.IntN(3) > 0 {
@@ -93,7 +92,7 @@ const (
 	deleted = "deleted"
 )
 
-// scribble makes a connection, or deletes one that it made.
+// scribble creates a connection, or deletes one that it created.
 func (l *links) scribble(ctx context.Context, c *client) {
 	id := ""
 	for known, state := range l.scratch {
@@ -121,15 +120,15 @@ func (l *links) mark(id, state string) {
 	l.scratch[id] = state
 }
 
-// acknowledged returns the latest change that was.
+// acknowledged returns the latest acknowledged change.
 func (l *links) acknowledged() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.published
 }
 
-// look lists the connections and compares them with what was acknowledged. still
-// means that no connection changes meanwhile.
+// look lists the connections and compares them with the acknowledged state. still means
+// that no connection changes at the same time.
 func (l *links) look(ctx context.Context, c *client, still bool) {
 	least := l.acknowledged()
 	a := c.api.Query(ctx, "connection.list", object{})
@@ -142,7 +141,7 @@ func (l *links) look(ctx context.Context, c *client, still bool) {
 	l.judge(c.book, a.Value, least, still)
 }
 
-// judge reads a listing. l.mu is held.
+// judge checks a listing. The caller holds l.mu.
 func (l *links) judge(b *book, listing any, least int, still bool) {
 	listed := map[string]any{}
 	list, _ := listing.([]any)
@@ -171,7 +170,7 @@ func (l *links) judge(b *book, listing any, least int, still bool) {
 	}
 }
 
-// try has the server make a real call through a connection.
+// try tests a connection through the server, with a real call.
 func (l *links) try(ctx context.Context, c *client, one *link) {
 	a := c.api.Mutate(ctx, "connection.test", object{"id": one.id})
 	if !c.succeeded(a, "connection.test") {

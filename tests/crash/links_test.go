@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// TestJudgeLinks shows listings of two connections, the first of which was
-// changed twice and then once more without an answer.
+// TestJudgeLinks checks listings of two connections, the first of which was changed twice
+// and then once more without a response.
 func TestJudgeLinks(t *testing.T) {
 	row := func(id, kind, name string) any { return object{"id": id, "type": kind, "name": name} }
 	second := row("2", "slack", "chat")
@@ -61,8 +61,7 @@ func TestKeepsSecrets(t *testing.T) {
 	}
 }
 
-// TestCredentials makes requests to the ledger, of which some show credentials
-// where they do not belong.
+// TestCredentials makes requests to the ledger, some with credentials in the wrong place.
 func TestCredentials(t *testing.T) {
 	l := &ledger{tokens: map[string]time.Time{"fresh": now().Add(time.Minute), "old": now().Add(-time.Minute)}}
 	cases := []struct {
@@ -94,7 +93,7 @@ func TestCredentials(t *testing.T) {
 	}
 }
 
-// TestJudgeEffect judges letters, of which one that was refused does not count.
+// TestJudgeEffect judges letters; a refused one does not count.
 func TestJudgeEffect(t *testing.T) {
 	letter := func(id string, status int) entry {
 		return entry{Kind: "mail", Key: "exec_1/each[0]/mail", Node: "each/mail", Letter: id, Status: status}

@@ -22,8 +22,8 @@ func listenerShapes(ledger string) []*shape {
 	}
 }
 
-// undelivered returns how many system events, of those that clients know of, are
-// still to be delivered. Each kind of event is counted separately.
+// undelivered returns the number of system events, of those known to clients, that are not
+// delivered yet. Each kind of event is counted separately.
 func (b *book) undelivered(has func(shape string) bool) (missing int) {
 	ends, heard := map[string]int{}, map[string]int{}
 	all := b.all()
@@ -45,11 +45,11 @@ func (b *book) undelivered(has func(shape string) bool) (missing int) {
 	return missing
 }
 
-// judgeListeners compares delivered events with what happened: each end of a run of
-// the spoken shape, and each change of the edited shape, starts exactly one run of
-// its listener. Between acknowledged and tried changes were made.
+// judgeListeners compares delivered events with what happened: each end of a run of the
+// spoken shape, and each change of the edited shape, starts exactly one run of its
+// listener. The number of changes is between acknowledged and tried.
 func (b *book) judgeListeners(has func(shape string) bool, acknowledged, tried int) {
-	heard := map[string]string{} // event and what it is of -> run
+	heard := map[string]string{} // event and its subject -> run
 	versions := 0
 	for _, r := range b.all() {
 		if r.shape == nil || r.shape.narrowed == "" {

@@ -17,7 +17,7 @@ import (
 	"blueprintd/tests/process"
 )
 
-// options are what the command line says.
+// options are the options of the command line.
 type options struct {
 	kills    int
 	seed     uint64
@@ -27,10 +27,10 @@ type options struct {
 	binary   string
 	json     bool
 	first    bool
-	signs    []string // at which violations first stops; none = any
+	signs    []string // the violations at which first stops; none = any
 	selftest bool
 	cuts     int
-	without  []string // the shapes that are left out
+	without  []string // shapes to leave out
 }
 
 func main() {
@@ -68,7 +68,7 @@ func main() {
 	os.Exit(torture(o))
 }
 
-// torture tortures once and gives the exit code.
+// torture runs the whole test and returns the exit code.
 func torture(o options) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -108,10 +108,9 @@ func printJSON(value any) {
 
 var ledgerLine = regexp.MustCompile(`(?m)^(http://\S+) (http://\S+) (\S+)$`)
 
-// tortureIn does all of it in a folder of its own: first a server under the
-// real clock, and for a quarter of the kills one under a virtual clock, with
-// schedules. An error is one of this program or of the machine, not of the
-// server.
+// tortureIn runs the test in a folder: first a server with the real clock, then for a
+// quarter of the kills one with a virtual clock and schedules. An error is one of this
+// program or of the machine, not of the server.
 func tortureIn(ctx context.Context, o options, folder string, watched *screen) (*report, error) {
 	var err error
 	if o.binary, err = process.Program(ctx, o.binary, folder); err != nil {
@@ -139,7 +138,7 @@ func tortureIn(ctx context.Context, o options, folder string, watched *screen) (
 	return r, nil
 }
 
-// perform plays one scene, with a ledger of its own, and judges it.
+// perform runs one scene with its own ledger and judges it.
 func perform(ctx context.Context, o options, name, folder string, watched *screen) (*scene, error) {
 	if err := os.Mkdir(folder, 0o700); err != nil {
 		return nil, err
@@ -179,7 +178,7 @@ func perform(ctx context.Context, o options, name, folder string, watched *scree
 	}
 	err = s.play(played)
 	if s.book.stopped && ctx.Err() == nil {
-		return s, nil // it stopped in the middle, where nothing more can be judged
+		return s, nil // stopped early: there is nothing more to judge
 	}
 	if err != nil {
 		return nil, err

@@ -8,7 +8,7 @@ import (
 	"blueprintd/tests/process"
 )
 
-// by says who does something, and which way.
+// by identifies the actor and the channel of a change.
 type by struct{ who, via string }
 
 // The actors of changes: the server's owner with the API key, the dashboard user,
@@ -19,27 +19,26 @@ var (
 	byOperator = by{"", "cli"}
 )
 
-// deed is a change that was asked for, and not refused.
+// deed is a requested change that was not refused.
 type deed struct {
 	by
 	action string
-	target string // "" = that was not told
-	run    string // that it started, where its line says so
+	target string // "" = unknown
+	run    string // the run that it started, if its line names it
 	sent   time.Time
-	at     time.Time // when its answer came
-	sure   bool      // it was one of success
+	at     time.Time // when the response came
+	sure   bool      // the response reported success
 }
 
-// trace is what the line of an action says: a target of a kind, which is in the
-// input of the call or, "" there, in its answer; the server itself has no id. One
-// that is late is written behind the change, and one that is alone is all that
-// the call writes.
+// trace describes the audit line of an action: the kind of its target, and the key of the
+// target's id in the input or, if "", in the response; the server has no id. late means
+// that the line is written after the change, alone that the call writes nothing else.
 type trace struct {
 	kind, input, answer string
 	late, run, alone    bool
 }
 
-// ofServer is the kind of what has no id, and stands for one.
+// ofServer is the kind of the server, which has no id.
 const ofServer = "server"
 
 // traces are all actions of the load.
@@ -78,11 +77,11 @@ var traces = map[string]trace{
 type minutes struct {
 	mu      sync.Mutex
 	all     []*deed
-	unknown []string // actions that nothing is known of
-	wrong   int      // how often a sign-in was refused
+	unknown []string // unknown actions
+	wrong   int      // number of refused sign-ins
 }
 
-// note takes down what an answer says of a change; nil when nothing was changed.
+// note records a change from its response; it returns nil if nothing was changed.
 func (m *minutes) note(who by, sent time.Time, action string, input object, a answer) *deed {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -112,7 +111,7 @@ func (m *minutes) note(who by, sent time.Time, action string, input object, a an
 	return d
 }
 
-// name says what a deed was about, which was learned later.
+// name sets the target of a deed that became known later.
 func (m *minutes) name(d *deed, target string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

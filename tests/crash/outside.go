@@ -14,7 +14,7 @@ import (
 	"blueprintd/tests/process"
 )
 
-// leaveOut takes shapes out of the load, and what needs them.
+// leaveOut removes shapes from the load, and everything that needs them.
 func (s *scene) leaveOut(names []string) {
 	if s.ticking != nil {
 		return
@@ -46,7 +46,7 @@ func (s *scene) sendAll(ctx, loaded context.Context, clients *sync.WaitGroup) {
 	clients.Go(func() { s.repeats.work(ctx, loaded, repeater, s.sources) })
 }
 
-// finish has all senders deliver what was not answered.
+// finish delivers everything without a response.
 func (s *scene) finish(ctx context.Context) {
 	for _, one := range s.senders {
 		one.finish(ctx)
@@ -74,13 +74,13 @@ func (s *scene) judgeSources(ctx context.Context, c *client) {
 	s.repeats.judge(ctx, c)
 }
 
-// readyFile is what the server writes when it is ready.
+// readyFile is the file that the server writes when it is ready.
 func (s *scene) readyFile() string { return filepath.Join(s.folder, "ready.json") }
 
-// mostToSay is how long a server that is ready may take until its file says so.
+// mostToSay bounds the time between readiness and the ready file.
 const mostToSay = 5 * time.Second
 
-// openPost finds out where a server that is ready takes mail.
+// openPost reads the mail address of a ready server.
 func (s *scene) openPost(ctx context.Context, p *program.Process) error {
 	if !s.has("letter") {
 		return nil
@@ -99,7 +99,7 @@ func (s *scene) openPost(ctx context.Context, p *program.Process) error {
 	return fmt.Errorf("the server does not say in %s where it takes mail", s.readyFile())
 }
 
-// outsideParts returns what is done from outside, of the sources that there are.
+// outsideParts returns the parts of the load made by the existing sources.
 func (s *scene) outsideParts() (list []part) {
 	c := &s.book.counts
 	for _, one := range []struct {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestSpans looks for more runs at once than may. Times are those of the first
+// TestSpans searches for more simultaneous runs than allowed. Times are those of the first
 // and the last effect of each run.
 func TestSpans(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -72,13 +72,13 @@ func TestListeners(t *testing.T) {
 	}
 }
 
-// TestKeyring takes secrets that are sure to be good.
+// TestKeyring takes secrets that are certainly valid.
 func TestKeyring(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 1))
 	for name, c := range map[string]struct {
 		ring *keyring
-		want string // the numbers that may be taken
-		gone int    // the latest that may be good no longer; 0 = none
+		want string // numbers that may be taken
+		gone int    // the latest that may no longer be valid; 0 = none
 	}{
 		"at first":        {&keyring{number: 1}, "1", 0},
 		"replaced":        {&keyring{number: 3, before: 2}, "23", 1},
@@ -99,7 +99,7 @@ func TestKeyring(t *testing.T) {
 	}
 }
 
-// TestWrite makes letters that a mail server takes as they are.
+// TestWrite writes letters that a mail server accepts unchanged.
 func TestWrite(t *testing.T) {
 	s := &sender{client: &client{random: rand.New(rand.NewPCG(1, 1))}, of: &source{address: "box@localhost"}}
 	for n := range 20 {

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// post is where the server takes mail; "" = it is down.
+// post is the address where the server receives mail; "" = it is down.
 type post struct {
 	mu sync.Mutex
 	at string
@@ -30,7 +30,7 @@ func (p *post) address() string {
 	return p.at
 }
 
-// write makes a letter with one or two attachments.
+// write writes a letter with one or two attachments.
 func (s *sender) write(d *delivery) {
 	d.id = fmt.Sprintf("<%s@torture.example>", d.id)
 	const border = "=_torture"
@@ -54,7 +54,7 @@ func (s *sender) write(d *delivery) {
 	d.body = b.Bytes()
 }
 
-// mostToTalk is how long one talk with the mail server may take.
+// mostToTalk bounds an SMTP session.
 const mostToTalk = 30 * time.Second
 
 // mail sends a letter and reports whether it was accepted. It cuts some connections
@@ -116,8 +116,8 @@ func (s *sender) mail(d *delivery) (taken bool) {
 	return false
 }
 
-// say sends a line, unless it is empty, and reads the answer, which must be of a
-// code. Code is 0 when no answer came.
+// say sends a line, unless it is empty, and reads the reply, which must have a code. The
+// returned code is 0 without a reply.
 func (s *sender) say(c *textproto.Conn, want int, line string) (code int, text string, err error) {
 	if line != "" {
 		if err := c.PrintfLine("%s", line); err != nil {
@@ -133,18 +133,18 @@ func (s *sender) say(c *textproto.Conn, want int, line string) (code int, text s
 
 var itemNumber = regexp.MustCompile(`\[[^\]]*\]`)
 
-// pattern returns the place of a node in its blueprint, "each/call", of the
-// address in a run, "each[3]/call".
+// pattern returns the place of a node in its blueprint, "each/call", for its address in a
+// run, "each[3]/call".
 func pattern(address string) string { return itemNumber.ReplaceAllString(address, "") }
 
-// beside returns the address of another node in the same graph as the one of an
-// address. Both places are patterns of the same graph.
+// beside returns the address of another node in the graph of an address. Both places are
+// patterns of the same graph.
 func beside(address, place string) string {
 	return address[:strings.LastIndex(address, "/")+1] + idOf(place)
 }
 
-// around returns the address of the for-each node in whose item a node stands, ""
-// for a node of the run's own graph.
+// around returns the address of the for-each node whose item contains a node, "" for a node
+// of the run's own graph.
 func around(address string) string {
 	at := strings.LastIndex(address, "/")
 	if at < 0 {
@@ -153,7 +153,7 @@ func around(address string) string {
 	return address[:strings.LastIndex(address[:at], "[")]
 }
 
-// after returns the address in a key, which is behind the id of the run.
+// after returns the address in a key, which follows the id of the run.
 func after(key string) string {
 	_, address, _ := strings.Cut(key, "/")
 	return address

@@ -16,17 +16,17 @@ type repeats struct {
 	all map[string]*repeated // by firing
 }
 
-// repeated is one of them.
+// repeated is one redelivered firing.
 type repeated struct {
-	asked  int      // how often that was sent
-	runs   []string // that were acknowledged
+	asked  int      // number of requests
+	runs   []string // acknowledged runs
 	shape  *shape
 	firing string
 }
 
 func newRepeats() *repeats { return &repeats{all: map[string]*repeated{}} }
 
-// work has deliveries that started a run delivered again until loaded ends.
+// work redelivers deliveries that started a run, until loaded ends.
 func (r *repeats) work(ctx, loaded context.Context, c *client, all []*source) {
 	for process.Pause(loaded, time.Duration(50+c.random.IntN(250))*time.Millisecond) {
 		if c.api.Address() == "" || len(c.book.opened()) >= mostOpen {
@@ -40,7 +40,7 @@ func (r *repeats) work(ctx, loaded context.Context, c *client, all []*source) {
 	}
 }
 
-// look finds a firing of a letter, which its answer did not tell, and asks for it.
+// look finds the firing of a letter, whose reply does not contain it, and redelivers it.
 func (r *repeats) look(ctx context.Context, c *client, s *source) {
 	a := c.api.Query(ctx, "blueprintTriggers.history", object{"triggerId": s.trigger, "decision": "started", "source": "email"})
 	if !c.succeeded(a, "history") {
@@ -55,8 +55,7 @@ func (r *repeats) look(ctx context.Context, c *client, s *source) {
 	r.again(ctx, c, &delivery{shape: s.shape, firing: firing})
 }
 
-// started returns one of the deliveries that started a run, often a late one; nil
-// when there is none.
+// started returns a delivery that started a run, often a recent one; nil if there is none.
 func (b *book) started(n int) *delivery {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -69,7 +68,7 @@ func (b *book) started(n int) *delivery {
 	return b.firings[n%len(b.firings)]
 }
 
-// again asks for a firing once more. An answer means one run, none at most one.
+// again redelivers a firing. A response means one run, none at most one.
 func (r *repeats) again(ctx context.Context, c *client, d *delivery) {
 	r.mu.Lock()
 	one := r.all[d.firing]

@@ -45,7 +45,7 @@ type awaits struct {
 
 func (r *record) terminal() bool { return r.Status == "completed" || r.Status == "failed" }
 
-// waiting returns all that a run waits for.
+// waiting returns everything that a run waits for.
 func (r *record) waiting() []awaits {
 	if r.Awaiting == nil || len(r.AwaitingAll) > 0 {
 		return r.AwaitingAll
@@ -53,38 +53,38 @@ func (r *record) waiting() []awaits {
 	return []awaits{*r.Awaiting}
 }
 
-// run is what clients know of an execution. A client holds mu while it reads the
-// execution or acts on it, so that observations have an order.
+// run is what clients know of an execution. A client holds mu while it reads the execution
+// or acts on it, so that observations are ordered.
 type run struct {
 	id    string
-	shape *shape // nil = none of the load's
+	shape *shape // nil = not part of the load
 
 	mu        sync.Mutex
-	acked     string  // how it was acknowledged; "" = it only showed up in a listing
-	progress  float64 // the highest seen
-	status    string  // the last seen
-	ended     string  // the first terminal record seen, as JSON
+	acked     string  // how it was acknowledged; "" = only observed in a listing
+	progress  float64 // the highest observed
+	status    string  // the last observed
+	ended     string  // the first terminal record, as JSON
 	done      map[string]finished
-	retries   map[string]int  // node -> how often a repetition was requested, with or without success
+	retries   map[string]int  // node -> number of requested repetitions, successful or not
 	answered  map[string]bool // nodes whose answer was acknowledged
 	cancelled bool            // a cancellation was acknowledged
-	doomed    bool            // one was sent
-	left      bool            // the person whom it asks never answers
-	mustEnd   string          // it was answered with this end
-	least     int             // the edition that was published before it began; 0 = any
+	doomed    bool            // a cancellation was sent
+	left      bool            // its user never answers
+	mustEnd   string          // it was acknowledged with this end
+	least     int             // the edition published before it began; 0 = any
 
 	parent  string // the run that started it; guarded by the book's lock
-	retryOf string // the run that it takes up again; the same
+	retryOf string // the run that it retries; guarded likewise
 }
 
-// finished is a step that was seen to have ended well.
+// finished is a step that was observed as completed.
 type finished struct {
-	at   time.Time // when a client first saw it
+	at   time.Time // first observed
 	step string    // as JSON
 }
 
-// observe holds a status record against all that was seen before, and gives it.
-// r.mu is held.
+// observe compares a status record with all earlier observations and returns it. The caller
+// holds r.mu.
 func (b *book) observe(r *run, a answer) *record {
 	heard := now()
 	data, err := json.Marshal(a.Value)
@@ -123,10 +123,9 @@ func (b *book) observe(r *run, a answer) *record {
 	return rec
 }
 
-// observeSteps checks the steps of a record: their order, their counts, and
-// that what had ended well stays as it was. Of a record that may be older than
-// what was seen already (past) nothing is said about steps that it does not
-// know to have ended.
+// observeSteps checks the steps of a record: their order and counts, and that completed
+// steps stay unchanged. For a record that may be older than earlier observations (past), it
+// ignores steps that the record shows as unfinished.
 func (b *book) observeSteps(r *run, rec *record, heard time.Time, past bool) {
 	steps := map[string]*step{}
 	completed, failed := 0, 0
@@ -134,7 +133,7 @@ func (b *book) observeSteps(r *run, rec *record, heard time.Time, past bool) {
 		s := &rec.Steps[i]
 		steps[s.NodeID] = s
 		switch {
-		case around(s.NodeID) != "": // those of items are listed beside the run's own
+		case around(s.NodeID) != "": // those of items are listed separately
 		case s.Status == "completed":
 			completed++
 		case s.Status == "failed":
@@ -151,7 +150,7 @@ func (b *book) observeSteps(r *run, rec *record, heard time.Time, past bool) {
 		case known && past && s.Status != "completed":
 		case known && old.step != string(data):
 			b.violated("I4", r.id, "the finished step %s (%s) changed from %s to %s", id, s.NodeType, old.step, data)
-			delete(r.done, id) // a step is reported once
+			delete(r.done, id) // report a step once
 			if s.Status == "completed" {
 				r.done[id] = finished{old.at, string(data)}
 			}
@@ -161,8 +160,8 @@ func (b *book) observeSteps(r *run, rec *record, heard time.Time, past bool) {
 		if r.shape == nil || s.Status == "pending" || s.Status == "skipped" {
 			continue
 		}
-		// What ends the whole run from within an item leaves the for-each node
-		// skipped, but not as if it had never begun.
+		// An item that ends the whole run leaves the for-each node skipped, but not as if
+		// it had never begun.
 		if holder := around(id); holder != "" && (steps[holder] == nil || steps[holder].Start == nil) {
 			b.violated("I3", r.id, "step %s is %s, and %s has not begun", id, s.Status, holder)
 		}
@@ -181,8 +180,8 @@ func (b *book) observeSteps(r *run, rec *record, heard time.Time, past bool) {
 	}
 }
 
-// neverFails are the failures of a step for which nothing in the load is the
-// reason: a connection, its credentials or a blueprint that cannot be used.
+// neverFails are step failures that the load never causes: an unusable connection,
+// credential or blueprint.
 var neverFails = []string{
 	"connection_unavailable", "host_not_allowed", "token_refused", "login_failed", "address_refused", "tls_failed", "too_many_redirects", "blueprint_unavailable",
 	"bad_config", "bad_state", "unknown_tool", "too_many_steps", "not_a_list", "not_boolean", "script_error", "syntax_error", "memory_exceeded", "sandbox_unavailable", "sandbox_failed", "unauthorized", "invalid_request", "internal",
@@ -219,7 +218,7 @@ func (b *book) ended(r *run, rec *record) {
 		b.violated("I5", r.id, "its end was answered as %s, and it is %s", r.mustEnd, rec.Status)
 	}
 	if r.shape == nil || r.acked == "" || r.acked == "retry" || rec.Status != "completed" {
-		return // a retried run holds the outputs of another
+		return // a retried run has outputs of another one
 	}
 	var said struct{ Text string }
 	last := false

@@ -12,7 +12,7 @@ import (
 	"blueprintd/tests/process"
 )
 
-// scene is one server on one database, killed and started again and again.
+// scene is one server on one database, killed and restarted repeatedly.
 type scene struct {
 	options
 	name   string
@@ -30,17 +30,17 @@ type scene struct {
 	post          *post
 	repeats       *repeats
 	dashboardUser *dashboardUser // nil = no dashboard user
-	accounts      accounts       // what the server said at the end
-	// Of a scene under a virtual clock; else nil.
+	accounts      accounts       // read from the server at the end
+	// With a virtual clock; otherwise nil.
 	ticking *ticking
 
 	began    time.Time
 	kills    int             // so far
-	stops    int             // that it was asked for
-	early    int             // of them, before the server was ready
-	ready    []time.Duration // how long starts took
-	calls    int             // that reached the ledger
-	repeated int             // calls under a key that had one before
+	stops    int             // requested stops
+	early    int             // those before the server was ready
+	ready    []time.Duration // durations of the starts
+	calls    int             // calls that reached the ledger
+	repeated int             // calls with a key that was used before
 }
 
 // newScene returns a scene in an existing folder. It shows progress and violations
@@ -49,7 +49,7 @@ func newScene(o options, name, folder string, screen *screen) *scene {
 	return &scene{options: o, name: name, folder: folder, random: rand.New(rand.NewPCG(o.seed, 0)), book: newBook(name, screen), screen: screen, api: newAPIClient(), post: &post{}, repeats: newRepeats(), began: now()}
 }
 
-// client makes a client with a number of its own.
+// client returns a client with its own number.
 func (s *scene) client(n int) *client {
 	return &client{name: n, random: rand.New(rand.NewPCG(s.seed, uint64(n))), api: s.api, book: s.book, shapes: s.shapes, links: s.links, watches: s.ticking != nil}
 }
@@ -57,13 +57,13 @@ func (s *scene) client(n int) *client {
 func (s *scene) database() string  { return filepath.Join(s.folder, "blueprintd.db") }
 func (s *scene) serverLog() string { return filepath.Join(s.folder, "server.log") }
 
-// How long a start and an end may take.
+// The time limits of a start and a stop.
 const (
 	mostToReady = 30 * time.Second
 	mostToStop  = 30 * time.Second
 )
 
-// arguments are those of every server on the database.
+// arguments are the arguments of every server on the database.
 func (s *scene) arguments() []string {
 	args := []string{"serve", "--addr", "127.0.0.1:0", "--db", s.database(), "--api-key", apiKey, "--rate-limit", "0", "--allow-net", "127.0.0.0/8", "--keep-executions", "all", "--keep-audit", "all"}
 	if s.has("letter") {
@@ -110,8 +110,8 @@ func (s *scene) up(ctx context.Context) (*program.Process, error) {
 	return p, nil
 }
 
-// down ends a server, by SIGKILL or politely, and notes when it went away. A polite
-// stop must succeed at any moment, while clients keep sending requests.
+// down ends a server, by SIGKILL or SIGTERM, and records when it ended. A SIGTERM must
+// succeed at any moment, while clients keep sending requests.
 func (s *scene) down(p *program.Process, polite bool) {
 	from := now()
 	defer s.post.open("")
@@ -132,12 +132,12 @@ func (s *scene) down(p *program.Process, polite bool) {
 	s.book.mu.Unlock()
 }
 
-// restarted notes that the process after the latest kill is ready, or dies too.
+// restarted records that the process after the latest kill is ready, or was killed too.
 func (s *scene) restarted() {
 	s.book.outages[len(s.book.outages)-1].to = now()
 }
 
-// play loads and kills until there were enough kills, and then lets all settle.
+// play loads and kills the server as often as planned, and then lets all work end.
 func (s *scene) play(ctx context.Context) error {
 	p, err := s.up(ctx)
 	if err != nil || p == nil {
@@ -218,7 +218,7 @@ func (s *scene) play(ctx context.Context) error {
 			s.links.try(ctx, keeper, s.links.all[len(s.ready)%len(s.links.all)])
 		}
 	}
-	process.Pause(ctx, time.Second) // work on the last start too
+	process.Pause(ctx, time.Second) // load the last start too
 	unload()
 	clients.Wait()
 	if p, err = s.settle(ctx, p); err != nil || p == nil {
@@ -230,11 +230,10 @@ func (s *scene) play(ctx context.Context) error {
 	return nil
 }
 
-// subscribers is how many clients follow runs as they change.
+// subscribers is the number of clients that subscribe to runs.
 const subscribers = 2
 
-// edited returns the shape whose blueprint changes meanwhile, nil when there is
-// none.
+// edited returns the shape whose blueprint changes, nil if there is none.
 func (s *scene) edited() *shape {
 	for _, shape := range s.shapes {
 		if shape.name == edited {
@@ -244,8 +243,8 @@ func (s *scene) edited() *shape {
 	return nil
 }
 
-// life is how long the server lives this time: often about a second, sometimes
-// it dies while it takes up what the last one left.
+// life returns how long the server lives this time: often about a second, sometimes only
+// into the recovery of the last one's runs.
 func (s *scene) life() time.Duration {
 	if s.random.IntN(5) == 0 {
 		return time.Duration(s.random.IntN(60)) * time.Millisecond
@@ -253,9 +252,8 @@ func (s *scene) life() time.Duration {
 	return time.Duration(250+s.random.IntN(1000)) * time.Millisecond
 }
 
-// replace kills the server and starts it again; one start in five is cut off
-// too. One server in twelve is asked to end instead, which is no kill, but puts
-// the same runs down.
+// replace kills the server and restarts it; one start in five is killed too. One server in
+// twelve is stopped instead, which is not a kill but interrupts the same runs.
 func (s *scene) replace(ctx context.Context, p *program.Process) (*program.Process, error) {
 	for polite := s.random.IntN(12) == 0; ; polite = false {
 		s.down(p, polite)
@@ -280,7 +278,7 @@ func (s *scene) replace(ctx context.Context, p *program.Process) (*program.Proce
 	return next, err
 }
 
-// percentile returns the value below which so many percent lie.
+// percentile returns the value at a percentile.
 func percentile(all []time.Duration, percent int) time.Duration {
 	if len(all) == 0 {
 		return 0

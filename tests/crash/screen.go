@@ -8,8 +8,7 @@ import (
 	"time"
 )
 
-// screen is where people watch: lines that stay and, on a terminal, a last line
-// that is drawn over and over.
+// screen shows the output: permanent lines and, on a terminal, a last line that is redrawn.
 type screen struct {
 	mu       sync.Mutex
 	out      io.Writer
@@ -17,16 +16,16 @@ type screen struct {
 	drawn    bool
 
 	began time.Time
-	total int // kills that are planned
-	done  int // kills of the scenes that are over
+	total int // planned kills
+	done  int // kills of finished scenes
 }
 
-// newScreen makes a screen for a plan of so many kills.
+// newScreen returns a screen for a number of planned kills.
 func newScreen(out io.Writer, total int) *screen {
 	return &screen{out: out, terminal: isTerminal(out), began: now(), total: total}
 }
 
-// isTerminal reports whether a person looks at it.
+// isTerminal reports whether the output is a terminal.
 func isTerminal(out io.Writer) bool {
 	file, isFile := out.(*os.File)
 	if !isFile {
@@ -49,7 +48,7 @@ func (s *screen) Write(lines []byte) (int, error) {
 	return s.out.Write(lines)
 }
 
-// draw shows the progress. Without a terminal it prints every tenth step only.
+// draw shows the progress. Without a terminal it prints every tenth step.
 func (s *screen) draw(times int, line string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -62,7 +61,7 @@ func (s *screen) draw(times int, line string) {
 	}
 }
 
-// close leaves the last line as it is.
+// close keeps the last line.
 func (s *screen) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -72,7 +71,7 @@ func (s *screen) close() {
 	}
 }
 
-// left guesses how long it will take from here, by how long it took to here.
+// left estimates the remaining time from the elapsed time.
 func (s *screen) left(kills int) time.Duration {
 	if kills == 0 {
 		return 0
@@ -80,7 +79,7 @@ func (s *screen) left(kills int) time.Duration {
 	return (now().Sub(s.began) / time.Duration(kills) * time.Duration(max(0, s.total-kills))).Round(time.Second)
 }
 
-// progress shows how far the scene is, and what it is doing unless that is killing
+// progress shows the progress of the scene, and its current step unless that is killing
 // servers.
 func (s *scene) progress(at string) {
 	s.book.mu.Lock()
@@ -89,7 +88,7 @@ func (s *scene) progress(at string) {
 	done := s.screen.done + s.kills
 	line := fmt.Sprintf("%s  %d/%d kills  %d runs  %d violations  %s left", s.name, done, s.screen.total, runs, violations, s.screen.left(done))
 	if at != "" {
-		s.screen.draw(1, line+"  "+at) // for those who watch
+		s.screen.draw(1, line+"  "+at) // more detail
 		return
 	}
 	if !s.screen.terminal { // a terminal may have too few columns

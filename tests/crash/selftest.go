@@ -18,7 +18,7 @@ import (
 	"blueprintd/tests/process"
 )
 
-// verdict is what became of one bug. Without a bug, nothing may be found.
+// verdict is the result for one mutant. Without a mutant, nothing may be found.
 type verdict struct {
 	Bug     mutant.Bug `json:"bug"` // "" = none
 	Does    string     `json:"does"`
@@ -32,11 +32,11 @@ type verdict struct {
 	Failure string     `json:"failure,omitempty"` // why there is no verdict
 }
 
-// good reports whether it is as it should be.
+// good reports whether the result is as expected.
 func (v *verdict) good() bool { return v.Failure == "" && v.Caught == (v.Bug != "") }
 
-// signs are the invariants that a bug may be found by. By any other, something
-// else was found.
+// signs are the invariants by which a mutant may be found. A violation of any other one is
+// an unrelated finding.
 var signs = map[mutant.Bug][]string{
 	mutant.AckBeforeCommit: {"I1", "I7"},
 	mutant.NoRecovery:      {"I2"},
@@ -47,8 +47,7 @@ var signs = map[mutant.Bug][]string{
 	mutant.LimitForgotten:  {"I16"},
 }
 
-// selftest looks whether the harnesses find what they are for, and gives the
-// exit code.
+// selftest checks whether the harnesses find the mutants, and returns the exit code.
 func selftest(o options) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -79,7 +78,7 @@ func selftest(o options) int {
 	return 0
 }
 
-// selftestIn tries the server without a bug and with each.
+// selftestIn tests the server without a mutant and with each.
 func selftestIn(ctx context.Context, o options, folder string) ([]*verdict, error) {
 	var err error
 	if o.binary, err = process.Build(ctx, folder, "blueprintd", "-tags", "mutant"); err != nil {
@@ -95,7 +94,7 @@ func selftestIn(ctx context.Context, o options, folder string) ([]*verdict, erro
 		}
 		began := now()
 		fmt.Fprintf(os.Stderr, "--- %s (%s)\n", name(d.Bug), v.Fault)
-		// The servers of this program, and those of the other, take it from here.
+		// Both programs start servers with the mutant in this variable.
 		if err := os.Setenv(mutant.Variable, string(d.Bug)); err != nil {
 			return nil, err
 		}
@@ -119,8 +118,8 @@ func selftestIn(ctx context.Context, o options, folder string) ([]*verdict, erro
 // killsOfRound is the number of kills after which a round is judged and the next begins.
 const killsOfRound = 12
 
-// kill tortures the server round after round, until the bug is found or there
-// were enough kills. Two rounds are enough for a server without one.
+// kill tortures the server in rounds until the mutant is found or there were enough kills.
+// Two rounds are enough without a mutant.
 func (v *verdict) kill(ctx context.Context, o options, folder string) error {
 	most := o.kills
 	if v.Bug == "" {
@@ -150,7 +149,7 @@ func (v *verdict) kill(ctx context.Context, o options, folder string) error {
 	return nil
 }
 
-// found notes what was found, which must be a sign of the bug.
+// found records a finding, which must be a sign of the mutant.
 func (v *verdict) found(invariant, text string) error {
 	v.By, v.Text = invariant, text
 	if may, known := signs[v.Bug]; known && !slices.Contains(may, invariant) {
@@ -160,11 +159,11 @@ func (v *verdict) found(invariant, text string) error {
 	return nil
 }
 
-// mostForCut is how long one power cut may take.
+// mostForCut bounds one power cut.
 const mostForCut = 5 * time.Second
 
-// cut has the sweep cut the power, which no kill can stand for: what a killed
-// process has written is still with the system.
+// cut runs the power cut of the sweep, which a kill cannot replace: after a kill, written
+// data is still in the page cache.
 func (v *verdict) cut(ctx context.Context, o options, folder string) error {
 	sweep, err := process.Build(ctx, folder, "blueprintd/tests/faults")
 	if err != nil {
@@ -174,7 +173,7 @@ func (v *verdict) cut(ctx context.Context, o options, folder string) error {
 	defer cancel()
 	command := exec.CommandContext(ctx, sweep, "-binary", o.binary, "-cuts", fmt.Sprint(o.cuts), "-seed", fmt.Sprint(v.Seed), "-first", "-json")
 	command.Stderr = os.Stderr
-	command.Cancel = func() error { return command.Process.Signal(os.Interrupt) } // it has something mounted
+	command.Cancel = func() error { return command.Process.Signal(os.Interrupt) } // it has a file system mounted
 	command.WaitDelay = 20 * time.Second
 	out, err := command.Output()
 	var exit *exec.ExitError
@@ -184,8 +183,8 @@ func (v *verdict) cut(ctx context.Context, o options, folder string) error {
 	return v.swept(out)
 }
 
-// swept reads the report of the sweep, whose violations have no invariant. All its
-// cases end with a power cut; that of the rehearsal comes after all clients are done.
+// swept reads the report of the sweep, whose violations have no invariant. All its cases
+// end with a power cut; that of the rehearsal comes after all clients have ended.
 func (v *verdict) swept(data []byte) error {
 	var report struct {
 		Cases      map[string]int                 `json:"cases"`
@@ -213,7 +212,7 @@ func name(bug mutant.Bug) string {
 	return string(bug)
 }
 
-// table shows the verdicts to people.
+// table prints the verdicts.
 func table(verdicts []*verdict) string {
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)

@@ -10,13 +10,13 @@ import (
 	"blueprintd/tests/process"
 )
 
-// sender delivers to one source: what was not answered comes again until it is,
-// under the same id and with the same body, and some of the rest too.
+// sender delivers to one source. It repeats each delivery until there is a response, with
+// the same id and body, and some others too.
 type sender struct {
 	*client
 	of      *source
 	post    *post       // for mail
-	waiting []*delivery // sent, and not answered
+	waiting []*delivery // sent, without a response
 	done    []*delivery
 }
 
@@ -37,7 +37,7 @@ func (s *sender) work(ctx, loaded context.Context) {
 	}
 }
 
-// finish sends everything that was not answered until it is.
+// finish repeats everything without a response.
 func (s *sender) finish(ctx context.Context) {
 	late := now().Add(mostToDeliver)
 	for len(s.waiting) > 0 && now().Before(late) && process.Pause(ctx, 20*time.Millisecond) {
@@ -48,10 +48,10 @@ func (s *sender) finish(ctx context.Context) {
 	}
 }
 
-// mostToDeliver is how long the last deliveries may take together.
+// mostToDeliver bounds the last deliveries.
 const mostToDeliver = 20 * time.Second
 
-// compose makes a new delivery.
+// compose creates a new delivery.
 func (s *sender) compose() *delivery {
 	s.sent++
 	d := &delivery{shape: s.of.shape, trigger: s.of.trigger, source: s.of, id: fmt.Sprintf("%s-%d", s.of.shape.name, s.sent)}
@@ -71,7 +71,7 @@ func (s *sender) compose() *delivery {
 	return d
 }
 
-// attempt sends a delivery, and notes when it has been answered for good.
+// attempt sends a delivery, and records a final response.
 func (s *sender) attempt(ctx context.Context, d *delivery) {
 	answered := false
 	if s.of.path == "" {
@@ -88,7 +88,7 @@ func (s *sender) attempt(ctx context.Context, d *delivery) {
 	}
 }
 
-// deliverSigned posts a delivery and reports whether it was answered.
+// deliverSigned posts a delivery and reports whether there was a response.
 func (s *sender) deliverSigned(ctx context.Context, d *delivery) bool {
 	secret, old, giveBack := "", false, func() {}
 	if s.of.ring != nil {
@@ -132,8 +132,8 @@ func (s *sender) deliverSigned(ctx context.Context, d *delivery) bool {
 	return true
 }
 
-// turnedAway reads the answer to a delivery that was signed wrongly. Its id is
-// not used up: half of them come again, signed well.
+// turnedAway reads the response to a delivery with a wrong signature. Its id is not used
+// up: half of them are sent again with the right one.
 func (s *sender) turnedAway(d *delivery, a answer) bool {
 	if a.Err == nil && a.Status != 401 && a.Status != 503 {
 		s.book.violated("I15", "", "delivery %s to %s was signed wrongly, and answered %s", d.id, d.shape.name, a)
@@ -150,7 +150,7 @@ func (s *sender) turnedAway(d *delivery, a answer) bool {
 	return d.wrong
 }
 
-// leftOut reads the answer to a delivery that the trigger's filter leaves out.
+// leftOut reads the response to a delivery that the trigger's filter skips.
 func (s *sender) leftOut(d *delivery, a answer) {
 	if process.At(a.Value, "skipped") != true || a.Text("firingId") == "" {
 		s.book.violated("I15", a.Text("executionId"), "delivery %s to %s is none that the trigger listens to, and was answered %s", d.id, d.shape.name, a)
@@ -164,7 +164,7 @@ func (s *sender) leftOut(d *delivery, a answer) {
 // id.
 type signer func(secret string, d *delivery) []string
 
-// unsigned shows only which delivery it is.
+// unsigned only identifies the delivery.
 func unsigned(_ string, d *delivery) []string { return []string{"Idempotency-Key", d.id} }
 
 // signPlain signs the body alone.

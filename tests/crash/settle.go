@@ -10,9 +10,8 @@ import (
 	"blueprintd/tests/process"
 )
 
-// How long runs may take to end once the faults have stopped: all of them, and
-// until the next change of any. No wait and no call of the load takes a tenth
-// of that.
+// How long runs may take to end once the faults have stopped: all of them, and until the
+// next change of any. No wait and no call of the load takes a tenth of that.
 const (
 	mostToSettle = 60 * time.Second
 	mostQuiet    = 15 * time.Second
@@ -31,7 +30,7 @@ func (s *scene) settle(ctx context.Context, p *program.Process) (*program.Proces
 	for (len(s.book.opened()) > 0 || c.list(ctx, 0) > 0 || s.ticking == nil && s.book.undelivered(s.has) > 0) && now().Sub(faultless) < mostToSettle && now().Sub(changed) < mostQuiet {
 		s.progress("settling")
 		standing := ""
-		c.list(ctx, 100) // runs that these begin
+		c.list(ctx, 100) // runs started by these
 		for _, r := range s.book.opened() {
 			c.tend(ctx, r, true)
 			standing += fmt.Sprintln(r.id, r.status, r.progress)
@@ -95,9 +94,9 @@ func (s *scene) settle(ctx context.Context, p *program.Process) (*program.Proces
 	return next, nil
 }
 
-// list reads the log of executions, makes those known that were never
-// acknowledged, and says how many those were. most is how far back it reads; 0
-// is all, and then every known run must be there.
+// list reads the log of executions, records those that were never acknowledged, and returns
+// their number. most limits how many it reads; 0 reads all, and then every known run must
+// be listed.
 func (c *client) list(ctx context.Context, most int) int {
 	byBlueprint := map[string]*shape{}
 	for _, s := range c.shapes {

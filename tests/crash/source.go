@@ -7,22 +7,22 @@ import (
 	"blueprintd/tests/process"
 )
 
-// source is a trigger with a blueprint of its own, to which one sender delivers
-// until each delivery was answered.
+// source is a trigger with its own blueprint, to which one sender delivers until each
+// delivery has a response.
 type source struct {
 	shape  *shape
 	kind   string // of the trigger
 	config object
-	path   string   // where deliveries go; "" = by mail
+	path   string   // address of deliveries; "" = by mail
 	sign   signer   // how they are signed
-	ring   *keyring // the secrets for that; nil = none is needed
-	// fill puts into the body of a delivery what this kind has, and says whether
-	// the trigger's filter is to leave it out.
+	ring   *keyring // the secrets for that; nil = none
+	// fill adds the content of this kind to the body of a delivery, and reports whether the
+	// trigger's filter skips it.
 	fill func(c *client, d *delivery, body object) (filtered bool)
-	most int // how many runs may be open before the sender waits
+	most int // open runs from which the sender waits
 
 	trigger string
-	address string // of mail
+	address string // for mail
 }
 
 const (
@@ -36,7 +36,7 @@ const (
 	otherChannel = "C0ELSEWHERE"
 )
 
-// sources returns all of them, whose runs call the ledger.
+// sources returns all sources, whose runs call the ledger.
 func sources(ledger string) []*source {
 	call := func(id, mood string) object { return callOf(ledger, "call", id, mood) }
 	wait := process.Node("wait", "wait", object{"durationMs": 120})
@@ -76,7 +76,7 @@ func fillSlack(c *client, d *delivery, body object) (filtered bool) {
 	return filtered
 }
 
-// create stores the trigger of a source, whose shape is stored.
+// create stores the trigger of a source after its shape.
 func (s *source) create(ctx context.Context, d *apiClient) error {
 	config := object{"breaker": false}
 	for key, value := range s.config {

@@ -14,11 +14,11 @@ import (
 	"blueprintd/tests/process"
 )
 
-// mostToFollow is how long a subscriber stays with one run.
+// mostToFollow bounds the subscription to one run.
 const mostToFollow = 3 * time.Second
 
-// follow subscribes to one run after another until loaded ends. A subscription
-// that a kill cut off is taken up again on the next server.
+// follow subscribes to one run after another until loaded ends. After a kill it resumes the
+// subscription on the next server.
 func (c *client) follow(ctx, loaded context.Context) {
 	for process.Pause(loaded, time.Duration(5+c.random.IntN(20))*time.Millisecond) {
 		for _, r := range c.book.some(c.random, 1) {
@@ -104,7 +104,7 @@ func (b *book) listen(r *run, in io.Reader) (over bool) {
 	}
 }
 
-// stream is what one subscription has told so far.
+// stream is the content of one subscription so far.
 type stream struct {
 	status   string
 	progress float64

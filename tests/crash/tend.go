@@ -52,9 +52,9 @@ func (c *client) reply(ctx context.Context, r *run, w awaits, last bool) {
 	switch w.Kind {
 	case "human":
 		if r.shape != nil && r.shape.name == "expire" {
-			return // its time runs out
+			return // its time limit ends it
 		}
-		// One in ten is never answered; which, its id says.
+		// One in ten is never answered, depending on its id.
 		if r.left = dice(r.id)%10 == 0; r.left {
 			c.book.close(r)
 			return

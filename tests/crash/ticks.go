@@ -10,24 +10,24 @@ import (
 	"blueprintd/tests/process"
 )
 
-// ticking is a virtual clock that a client moves, and the schedules under it.
+// ticking is a virtual clock that a client advances, and its schedules.
 type ticking struct {
 	random *rand.Rand
 
 	mu        sync.Mutex
 	now       time.Time // as last acknowledged; the server's may be ahead
 	given     time.Time // to the latest start
-	end       time.Time // the schedules were stopped then; zero while they go on
+	end       time.Time // when the schedules were deactivated; zero while they are active
 	schedules []*schedule
 }
 
-// schedule is a scheduled trigger that fires each so many minutes.
+// schedule is a scheduled trigger with an interval in minutes.
 type schedule struct {
 	shape   *shape
 	minutes int
 	catchUp string
 	trigger string
-	from    time.Time // it was created then
+	from    time.Time // when it was created
 }
 
 var virtualStart = time.Date(2031, 3, 30, 0, 0, 0, 0, time.UTC)
@@ -50,8 +50,8 @@ func newTicking(seed uint64, ledger string) (*ticking, []*shape) {
 	return &ticking{random: rand.New(rand.NewPCG(seed, 2000)), now: virtualStart, schedules: every}, list
 }
 
-// flag returns the clock of the next start. Where the server died in the middle
-// of a move, its clock steps back; sometimes it was away for a while.
+// flag returns the clock flag of the next start. After a kill during an advance, the clock
+// steps back; sometimes it jumps ahead.
 func (t *ticking) flag(random *rand.Rand) string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -62,7 +62,7 @@ func (t *ticking) flag(random *rand.Rand) string {
 	return "virtual=" + t.given.Format(time.RFC3339)
 }
 
-// reached notes an acknowledged time.
+// reached records an acknowledged time.
 func (t *ticking) reached(at time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -83,7 +83,7 @@ func (t *ticking) create(ctx context.Context, d *apiClient) error {
 	return nil
 }
 
-// advance moves the server's clock, and says whether it answered.
+// advance moves the server's clock and reports whether there was a response.
 func (t *ticking) advance(ctx context.Context, c *client, by time.Duration) bool {
 	sent := now()
 	a := c.api.Do(ctx, "POST", "/clock/advance", object{"by": by.String()}, "Authorization", "Bearer "+apiKey)
@@ -100,14 +100,14 @@ func (t *ticking) advance(ctx context.Context, c *client, by time.Duration) bool
 	return true
 }
 
-// work moves the clock until loaded ends.
+// work advances the clock until loaded ends.
 func (t *ticking) work(ctx, loaded context.Context, c *client) {
 	for process.Pause(loaded, time.Duration(t.random.IntN(30))*time.Millisecond) {
 		t.advance(ctx, c, time.Duration(1+t.random.IntN(8*60))*time.Second)
 	}
 }
 
-// rest ends all schedules and lets their runs come to an end.
+// rest deactivates all schedules and lets their runs end.
 func (t *ticking) rest(ctx context.Context, c *client) {
 	t.advance(ctx, c, time.Minute)
 	for _, s := range t.schedules {
@@ -117,9 +117,8 @@ func (t *ticking) rest(ctx context.Context, c *client) {
 	t.advance(ctx, c, time.Hour)
 }
 
-// judge reads the firing ledger of each schedule: no tick started two runs,
-// each run is one of them, and where all missed ticks are to be caught up none
-// is left out.
+// judge reads the firing ledger of each schedule: no tick started two runs, each run
+// belongs to a tick, and no missed tick is left out if all are to be caught up.
 func (t *ticking) judge(ctx context.Context, c *client) {
 	for _, s := range t.schedules {
 		started := map[string]string{} // due -> execution

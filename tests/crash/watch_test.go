@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// first returns the invariant of the first violation, "" when there is none.
+// first returns the invariant of the first violation, "" if there is none.
 func first(b *book) string {
 	if len(b.violations) == 0 {
 		return ""
@@ -16,7 +16,7 @@ func first(b *book) string {
 	return b.violations[0].Invariant
 }
 
-// told makes the record of a run of the nodes a and b.
+// told returns the record of a run of the nodes a and b.
 func told(status string, progress string, a, b string) string {
 	step := func(id, status, start, end string) string {
 		return `{"nodeId":"` + id + `","status":"` + status + `","startTime":"` + start + `","endTime":"` + end + `"}`
@@ -81,7 +81,7 @@ func read(t *testing.T, text string) (a answer) {
 	return a
 }
 
-// TestStreamBindsTheStatus asks for the status after a stream told of more.
+// TestStreamBindsTheStatus reads the status after a stream has shown a later one.
 func TestStreamBindsTheStatus(t *testing.T) {
 	half, done := told("running", "50", "completed", "running"), told("completed", "100", "completed", "completed")
 	cases := []struct{ name, stream, status, want string }{
@@ -131,8 +131,7 @@ func TestJudgeEdition(t *testing.T) {
 	}
 }
 
-// TestEndedReadsTheEdition checks that the last record of a run is the one that is
-// judged.
+// TestEndedReadsTheEdition checks that the last record of a run is judged.
 func TestEndedReadsTheEdition(t *testing.T) {
 	record := `{"id":"exec_1","status":"completed","progress":100,"completedSteps":2,"startTime":"1","endTime":"9","steps":[
 		{"nodeId":"edition","status":"completed","output":{"text":"edition 1 of 2"}},{"nodeId":"after","status":"completed","output":{"text":"exec_1 done"}}]}`
@@ -190,7 +189,7 @@ func TestJudgeIntruder(t *testing.T) {
 	}
 }
 
-// TestJudgeWork takes the parts of the load away one by one.
+// TestJudgeWork removes the parts of the load one by one.
 func TestJudgeWork(t *testing.T) {
 	full := counts{Requests: 100, Acknowledged: 1000, Completed: 500, Failed: 1, Duplicates: 1, Answers: 1, UnknownOutcome: 1, Cancelled: 1, Retried: 1,
 		Logged: 1, Executed: 1, Fired: 1, Delivered: 1, Waited: 1, Updates: 1, Streams: 1, Events: 1, Intruders: 1, Ticks: 1,
@@ -219,7 +218,7 @@ func TestJudgeWork(t *testing.T) {
 		name   string
 		change func(*counts)
 		want   string
-		later  string // under a virtual clock
+		later  string // with a virtual clock
 	}{
 		{"all", func(*counts) {}, "", ""},
 		{"nothing begun", func(c *counts) { c.Acknowledged, c.Ticks = 0, 0 }, "I10", "I10"},
@@ -287,7 +286,7 @@ func TestJudgeWork(t *testing.T) {
 	}
 }
 
-// TestFirst stops at the first violation, which stays the only one.
+// TestFirst stops at the first violation, which is the only one recorded.
 func TestFirst(t *testing.T) {
 	b := newBook("test", io.Discard)
 	stops := 0
@@ -308,8 +307,8 @@ func TestFirst(t *testing.T) {
 	}
 }
 
-// TestVerdicts tells a bug that was found from one that was not, and from
-// something else.
+// TestVerdicts distinguishes a mutant that was found, one that was not, and an unrelated
+// finding.
 func TestVerdicts(t *testing.T) {
 	v := &verdict{Bug: "no-recovery"}
 	if v.good() {

@@ -14,11 +14,11 @@ import (
 	"time"
 )
 
-// line is a connection of a client that makes one request after the other.
+// line is a connection of a client that makes requests in sequence.
 type line struct {
 	net.Conn
 	in   *bufio.Reader
-	used int // requests that were answered
+	used int // requests with a response
 }
 
 func dial(ctx context.Context, address string) (*line, error) {
@@ -34,20 +34,20 @@ func post(address, path string, length int, headers ...string) string {
 	return fmt.Sprintf("POST %s HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n%s\r\n", path, address, length, strings.Join(append(headers, ""), "\r\n"))
 }
 
-// outcome is what became of a request.
+// outcome is the result of a request.
 type outcome struct {
-	status int    // 0 = no answer came
+	status int    // 0 = no response
 	retry  string // the header Retry-After
-	closes bool   // the connection is of no more use
-	id     string // of the run that was acknowledged
-	begun  bool   // at least one byte of an answer came
+	closes bool   // the connection is no longer usable
+	id     string // the acknowledged run
+	begun  bool   // at least one byte of a response came
 	err    error
 }
 
-// ask sends a request and waits for its answer.
+// ask sends a request and waits for its response.
 func (l *line) ask(request string) outcome {
 	if _, err := io.WriteString(l, request); err != nil {
-		if early := l.receive(); early.begun { // it was answered before it was sent
+		if early := l.receive(); early.begun { // the response came before the request
 			return early
 		}
 		return outcome{closes: true, err: err}
@@ -80,8 +80,8 @@ func (l *line) receive() outcome {
 	return o
 }
 
-// note counts an outcome and remembers the run that it names. first is true for
-// the first request of a connection.
+// note counts an outcome and records the run that it names. first is true for the first
+// request of a connection.
 func (w *worker) note(o outcome, first bool) {
 	what := fmt.Sprintf("%d", o.status)
 	switch {
@@ -102,7 +102,7 @@ func (w *worker) note(o outcome, first bool) {
 	}
 }
 
-// cause returns the reason of a failed connection in a word.
+// cause returns the reason of a failed connection in one word.
 func cause(err error) string {
 	var timeout net.Error
 	switch {

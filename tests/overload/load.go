@@ -15,34 +15,34 @@ import (
 	"time"
 )
 
-// loadArgument makes this program put a server under load: it reads a job from
-// its standard input, writes a line when all its connections are open, and a
-// result once the job's time is over or its standard input ends.
+// loadArgument makes this program generate load: it reads a job from its standard input,
+// writes a line when all its connections are open, and a result once the job's time is over
+// or its standard input ends.
 const loadArgument = "put-under-load"
 
-// job is what a process of the load does.
+// job is the work of a load process.
 type job struct {
 	Kind        string        // see kinds
 	Address     string        // host:port
-	Paths       []string      // of webhooks; connections take them in turn
+	Paths       []string      // of webhooks; connections use them in rotation
 	Connections int           // at once
-	Requests    int           // in all; 0 = any number
-	Rate        float64       // requests a second in all, where the kind has a rate
-	Size        int           // bytes of a body, where the kind has a choice
+	Requests    int           // total; 0 = unlimited
+	Rate        float64       // requests a second in total, for kinds with a rate
+	Size        int           // bytes of a body, for kinds that allow a choice
 	Length      time.Duration // 0 = until told to end
 	Seed        uint64
 }
 
 // result is what a load process measured.
 type result struct {
-	Counts map[string]int // how often what happened
+	Counts map[string]int // number of each outcome
 	P50    time.Duration
 	P99    time.Duration
 	Last   time.Duration // from the beginning to the last connection that the server closed
-	IDs    []string      // of the runs that were acknowledged
+	IDs    []string      // acknowledged runs
 }
 
-// worker is a process of the load at its work.
+// worker is a load process at work.
 type worker struct {
 	job
 	ctx       context.Context
@@ -51,8 +51,8 @@ type worker struct {
 	latencies []time.Duration
 }
 
-// kinds are what a load may do: each opens its connections, calls up, and goes
-// on until the worker's ctx ends.
+// kinds are the kinds of load: each opens its connections, calls up, and continues until
+// the worker's ctx ends.
 var kinds = map[string]func(w *worker, up func()) error{
 	"steady": (*worker).steady, "crowd": (*worker).crowd, "senders": (*worker).slowSenders, "readers": (*worker).slowReaders,
 	"bodies": (*worker).largeBodies, "flood": (*worker).flood, "limit": (*worker).beyondLimit, "stop": (*worker).untilStopped,
@@ -86,7 +86,7 @@ func serveLoad(in io.Reader, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	w.mu.Lock() // some of its goroutines may still be held up by the server
+	w.mu.Lock() // the server may still block some of its goroutines
 	defer w.mu.Unlock()
 	slices.Sort(w.latencies)
 	if n := len(w.latencies); n > 0 {
@@ -95,16 +95,15 @@ func serveLoad(in io.Reader, out io.Writer) error {
 	return json.NewEncoder(out).Encode(w.result)
 }
 
-// count notes that something happened.
+// count counts an event.
 func (w *worker) count(what string) {
 	w.mu.Lock()
 	w.result.Counts[what]++
 	w.mu.Unlock()
 }
 
-// open opens all connections, some at a time, each of which a goroutine uses
-// from then on. It returns once all are open, with a function that waits until
-// all those have ended.
+// open opens all connections in batches; a goroutine uses each. It returns once all are
+// open, with a function that waits until all goroutines have ended.
 func (w *worker) open(use func(i int, l *line)) (wait func(), err error) {
 	errs := make(chan error, w.Connections)
 	places := make(chan struct{}, 100)
@@ -127,7 +126,7 @@ func (w *worker) open(use func(i int, l *line)) (wait func(), err error) {
 	return all.Wait, err
 }
 
-// load is such a process, seen from outside.
+// load is a load process, seen from the main one.
 type load struct {
 	cmd    *exec.Cmd
 	in     io.WriteCloser
@@ -171,7 +170,7 @@ func (l *load) end() (*result, error) {
 	return l.wait()
 }
 
-// wait returns the result of a load that ends by itself.
+// wait returns the result of a load that ends on its own.
 func (l *load) wait() (*result, error) {
 	r := &result{}
 	err := json.NewDecoder(l.out).Decode(r)
@@ -191,5 +190,5 @@ func perform(ctx context.Context, j job) (*result, error) {
 	return l.wait()
 }
 
-// now is real time: what is under load is a real process.
+// now returns real time: the server is a real process.
 func now() time.Time { return time.Now() }

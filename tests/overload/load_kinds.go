@@ -20,12 +20,11 @@ const greeting = `{"name":"Ada"}`
 // path returns the webhook of a connection.
 func (w *worker) path(i int) string { return w.Paths[i%len(w.Paths)] }
 
-// chance is the randomness of one connection.
+// chance returns the random source of one connection.
 func (w *worker) chance(i int) *rand.Rand { return rand.New(rand.NewPCG(w.Seed, uint64(i))) }
 
-// steady sends at a fixed rate, whether or not the last requests are answered:
-// one that is late because its connection was not free is as slow for its
-// client as one that the server was slow with.
+// steady sends at a fixed rate, whether or not the previous requests have responses: for
+// the client, waiting for a free connection counts like a slow response.
 func (w *worker) steady(up func()) error {
 	every := time.Duration(float64(w.Connections) / w.Rate * float64(time.Second))
 	began := now()
@@ -66,9 +65,8 @@ func (w *worker) steady(up func()) error {
 	return nil
 }
 
-// crowd keeps its connections open and sends on each now and then. The first
-// request comes at once: a connection on which nothing ever came is closed
-// sooner than one that rests.
+// crowd keeps its connections open and sends on each occasionally. The first request is
+// sent at once: a connection without any request is closed sooner than an idle one.
 func (w *worker) crowd(up func()) error {
 	started := make(chan struct{})
 	var ready sync.WaitGroup
@@ -101,9 +99,9 @@ func (w *worker) crowd(up func()) error {
 	return nil
 }
 
-// slowSenders never get to the end of a request: half of them send a byte a
-// second, the others stop half way; half of each are at the headers, or all
-// when the job has no Size, the others at the body.
+// slowSenders never complete a request: half of them send a byte a second, the others stop
+// halfway; half of each do so in the headers, or all of them if the job has no Size, the
+// others in the body.
 func (w *worker) slowSenders(up func()) error {
 	started := now()
 	wait, err := w.open(func(i int, l *line) {
@@ -150,7 +148,7 @@ func (w *worker) slowSenders(up func()) error {
 	return nil
 }
 
-// slowReaders ask for something and read nothing until the end.
+// slowReaders send a request and read no response until the end.
 func (w *worker) slowReaders(up func()) error {
 	wait, err := w.open(func(i int, l *line) {
 		if tcp, ok := l.Conn.(*net.TCPConn); ok {
@@ -161,7 +159,7 @@ func (w *worker) slowReaders(up func()) error {
 			return
 		}
 		<-w.ctx.Done()
-		// Only how the answer begins: to fetch all of them takes its time.
+		// Read only the beginning of the response: reading all of it takes too long.
 		_ = l.SetReadDeadline(now().Add(5 * time.Second))
 		response, err := http.ReadResponse(l.in, nil)
 		if err != nil {
@@ -178,8 +176,8 @@ func (w *worker) slowReaders(up func()) error {
 	return nil
 }
 
-// largeBodies each send one large body, the odd ones slowly. All headers are
-// sent before any body: what follows keeps this process busy for seconds.
+// largeBodies each send one large body, the odd ones slowly. All headers are sent before
+// any body, because the bodies keep this process busy for seconds.
 func (w *worker) largeBodies(up func()) error {
 	text := `{"pad":"` + strings.Repeat("x", w.Size-10) + `"}`
 	dense := `[` + strings.Repeat("0,", w.Size/2-2) + `0]`
@@ -224,7 +222,7 @@ func (w *worker) largeBodies(up func()) error {
 	return nil
 }
 
-// flood makes a number of requests as fast as it can.
+// flood makes a number of requests as fast as possible.
 func (w *worker) flood(up func()) error {
 	body := greeting
 	if w.Size > 0 {
@@ -303,8 +301,8 @@ func (w *worker) beyondLimit(up func()) error {
 	}
 }
 
-// untilStopped asks on and on while the server stops: half of the connections
-// are kept, the others make one request each.
+// untilStopped sends requests while the server stops: half of the connections are kept, the
+// others make one request each.
 func (w *worker) untilStopped(up func()) error {
 	var all sync.WaitGroup
 	for i := range w.Connections {

@@ -15,7 +15,7 @@ import (
 	"blueprintd/tests/process"
 )
 
-// options are what the command line says.
+// options are the options of the command line.
 type options struct {
 	connections int
 	seconds     time.Duration
@@ -33,7 +33,7 @@ type act struct {
 	play func(*stage, context.Context, *scene) error
 }
 
-// scenes are all there are, in their order.
+// scenes are all scenes, in order.
 var scenes = []act{
 	{"idle", (*stage).playIdle}, {"crowd", (*stage).playCrowd}, {"senders", (*stage).playSenders}, {"readers", (*stage).playReaders},
 	{"bodies", (*stage).playBodies}, {"queue", (*stage).playQueue}, {"noisy", (*stage).playNoisy}, {"limit", (*stage).playLimit}, {"stop", (*stage).playStops},
@@ -74,7 +74,7 @@ func main() {
 	os.Exit(overload(o))
 }
 
-// overload plays the scenes and gives the exit code.
+// overload plays the scenes and returns the exit code.
 func overload(o options) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()

@@ -13,14 +13,14 @@ import (
 	"blueprintd/tests/process"
 )
 
-// noisyRun is how long a run of the flooded trigger takes.
+// noisyRun is the duration of a run of the flooded trigger.
 const noisyRun = 50 * time.Millisecond
 
-// noisyLines is how many connections flood it.
+// noisyLines is the number of connections that flood it.
 const noisyLines = 32
 
-// playNoisy floods one trigger, and looks how others fare meanwhile: one of the
-// same organization, and one of another.
+// playNoisy floods one trigger and measures others at the same time: one of the same
+// organization, and one of another.
 func (s *stage) playNoisy(ctx context.Context, sc *scene) error {
 	stub := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		process.Pause(r.Context(), noisyRun)
@@ -35,7 +35,7 @@ func (s *stage) playNoisy(ctx context.Context, sc *scene) error {
 	return nil
 }
 
-// playNoise does so with so many turns.
+// playNoise is playNoisy with a number of slots.
 func (s *stage) playNoise(ctx context.Context, sc *scene, turns int, stub string) error {
 	p, err := s.launch(ctx, fmt.Sprint("noisy", turns), "--rate-limit", "0", "--max-running", fmt.Sprint(turns))
 	if err != nil {
@@ -72,7 +72,7 @@ func (s *stage) playNoise(ctx context.Context, sc *scene, turns int, stub string
 		}
 		return all, err
 	}
-	if _, err := calm(); err != nil { // warms up
+	if _, err := calm(); err != nil { // warm up
 		return err
 	}
 	alone, err := calm()
@@ -83,7 +83,7 @@ func (s *stage) playNoise(ctx context.Context, sc *scene, turns int, stub string
 	if err != nil {
 		return err
 	}
-	process.Pause(ctx, 2*time.Second) // until the queue is as full as it gets
+	process.Pause(ctx, 2*time.Second) // until the queue is full
 	amid, err := calm()
 	if err != nil {
 		return err
@@ -104,8 +104,8 @@ func (s *stage) playNoise(ctx context.Context, sc *scene, turns int, stub string
 	return nil
 }
 
-// stranger adds a user with an organization of their own, and gives the server
-// as they see it.
+// stranger adds a user with an organization of their own and returns the server as that
+// user's client.
 func (s *stage) stranger(ctx context.Context, p *server) (*server, error) {
 	const email = "stranger@example.org"
 	var key string

@@ -13,8 +13,7 @@ import (
 	_ "modernc.org/sqlite" // the driver of the database
 )
 
-// runs returns what became of every run that a database knows. It opens it
-// read-only, past the server.
+// runs returns the state of every run in a database, read-only and without the server.
 func runs(database string) (map[string]string, error) {
 	db, err := sql.Open("sqlite", "file:"+database+"?mode=ro")
 	if err != nil {
@@ -37,7 +36,7 @@ func runs(database string) (map[string]string, error) {
 	return all, rows.Err()
 }
 
-// playQueue starts runs that do not end, until no more may wait.
+// playQueue starts runs that do not end, until no more can be queued.
 func (s *stage) playQueue(ctx context.Context, sc *scene) error {
 	hold := make(chan struct{})
 	stub := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -85,7 +84,7 @@ func (s *stage) playQueue(ctx context.Context, sc *scene) error {
 		return err
 	}
 	before := len(acknowledged)
-	// One trigger leaves a ninth of the turns and of the places to others.
+	// One trigger leaves a ninth of the slots and of the queue to others.
 	mayRun, mayWait := running-running/9, queued-queued/9
 	if err := flood(fmt.Sprintf("about %d running, %d waiting, the others refused with 429 and Retry-After", mayRun, mayWait), 3000, 0, func(n int) bool {
 		return before+n >= mayRun+mayWait-2 && before+n <= mayRun+mayWait+2

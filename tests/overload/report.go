@@ -6,7 +6,7 @@ import (
 	"text/tabwriter"
 )
 
-// report is what all scenes showed.
+// report is the result of all scenes.
 type report struct {
 	Began       string   `json:"began"`
 	Connections int      `json:"connections"`
@@ -17,7 +17,7 @@ type report struct {
 	Folder      string   `json:"folder,omitempty"` // where the databases and logs were kept
 }
 
-// scene is what one of them demanded and showed.
+// scene is the requirements and results of one scene.
 type scene struct {
 	Name    string   `json:"name"`
 	Seconds float64  `json:"seconds"`
@@ -25,7 +25,7 @@ type scene struct {
 	Notes   []string `json:"notes,omitempty"`
 }
 
-// demand is one thing that is promised.
+// demand is one promise.
 type demand struct {
 	Wanted string `json:"wanted"`
 	Saw    string `json:"saw"`
@@ -78,5 +78,5 @@ func (r *report) text() string {
 	return out.String()
 }
 
-// mebibytes shows a size.
+// mebibytes formats a size.
 func mebibytes(n int64) string { return fmt.Sprintf("%d MiB", (n+1<<19)>>20) }

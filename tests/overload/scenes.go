@@ -22,7 +22,7 @@ func (s *stage) playIdle(ctx context.Context, sc *scene) error {
 	return s.weigh(sc)
 }
 
-// playCrowd opens many connections, which all stay well-behaved.
+// playCrowd opens many well-behaved connections.
 func (s *stage) playCrowd(ctx context.Context, sc *scene) error {
 	if err := s.prepare(ctx); err != nil {
 		return err
@@ -96,7 +96,7 @@ func (s *stage) playBodies(ctx context.Context, sc *scene) error {
 	return nil
 }
 
-// playLimit goes beyond the rate of a key.
+// playLimit exceeds the rate limit of a key.
 func (s *stage) playLimit(ctx context.Context, sc *scene) error {
 	p, err := s.launch(ctx, "limit", "--rate-limit", "50", "--rate-burst", "100")
 	if err != nil {

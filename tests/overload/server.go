@@ -45,14 +45,14 @@ func (s *stage) launch(ctx context.Context, name string, flags ...string) (_ *se
 	return p, nil
 }
 
-// kill ends the server at once. No server is killed already.
+// kill ends the server at once; nil counts as killed.
 func (p *server) kill() {
 	if p != nil {
 		p.Kill()
 	}
 }
 
-// stop asks the server to end and gives how long that took and how it ended.
+// stop asks the server to end and returns how long it took and how it ended.
 func (p *server) stop() (time.Duration, error) {
 	began := now()
 	err := p.Stop(40 * time.Second)
@@ -61,8 +61,8 @@ func (p *server) stop() (time.Duration, error) {
 
 type object = map[string]any
 
-// webhook stores a blueprint with a webhook and gives the path of it. mode is
-// how it answers: "" at once, "wait" at the end.
+// webhook stores a blueprint with a webhook and returns its path. mode is when it responds:
+// "" at once, "wait" at the end.
 func (p *server) webhook(ctx context.Context, title, mode string, nodes ...any) (string, error) {
 	blueprint, err := p.client.Create(ctx, "blueprint.create", object{"title": title, "blueprint_map": object{"nodes": nodes}})
 	if err != nil {
@@ -76,8 +76,8 @@ func (p *server) webhook(ctx context.Context, title, mode string, nodes ...any) 
 	return "/webhooks/blueprint/" + strings.ToLower(trigger), err
 }
 
-// greet stores the blueprint of well-behaved clients: three nodes, the last of
-// which names its run.
+// greet stores the blueprint of well-behaved clients: three nodes, the last of which names
+// its run.
 func (p *server) greet(ctx context.Context, mode string) (string, error) {
 	return p.webhook(ctx, "greet "+mode, mode, process.Node("a", "set", object{"values": object{"who": "{{inputData.name}}"}}),
 		process.Node("b", "template", object{"text": "Hello {{who}}"}), process.Node("c", "set", object{"values": object{"executionId": "{{execution.id}}"}}))

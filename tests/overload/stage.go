@@ -11,19 +11,19 @@ import (
 	"blueprintd/tests/process"
 )
 
-// stage is where scenes are played: one server for those that compare a client
-// with itself, others for the rest.
+// stage holds the servers of the scenes: one for those that compare a client with itself,
+// others for the rest.
 type stage struct {
 	options options
 	folder  string
 	main    *server
 	calm    string          // the webhook of the well-behaved client
-	accept  string          // one that answers as soon as a run is stored
-	rest    []time.Duration // the client's 99th percentiles at rest so far
-	idle    int64           // memory of the server at rest
+	accept  string          // a webhook that responds as soon as a run is stored
+	rest    []time.Duration // the client's 99th percentiles without load so far
+	idle    int64           // memory of the server when idle
 }
 
-// mostMemory is what the server may have of memory in any scene.
+// mostMemory is the memory limit of the server in any scene.
 const mostMemory = 512 << 20
 
 func (s *stage) close() {
@@ -32,7 +32,7 @@ func (s *stage) close() {
 	}
 }
 
-// prepare starts the server of the comparing scenes and lets it warm up.
+// prepare starts the server of the comparing scenes and warms it up.
 func (s *stage) prepare(ctx context.Context) (err error) {
 	if s.main != nil {
 		return nil
@@ -58,12 +58,12 @@ func (s *stage) prepare(ctx context.Context) (err error) {
 	return err
 }
 
-// round lets the well-behaved client work for a third of a scene.
+// round runs the well-behaved client for a third of a scene.
 func (s *stage) round(ctx context.Context) (*result, error) {
 	return perform(ctx, job{Kind: "steady", Address: s.main.address, Paths: []string{s.calm}, Connections: 8, Rate: 200, Length: max(time.Second, s.options.seconds/3)})
 }
 
-// atRest is a round without anything else.
+// atRest is a round without load.
 func (s *stage) atRest(ctx context.Context) error {
 	r, err := s.round(ctx)
 	if err != nil {
@@ -76,8 +76,8 @@ func (s *stage) atRest(ctx context.Context) error {
 	return nil
 }
 
-// strain compares the well-behaved client under a load with the same client
-// without it, and returns the result of the load.
+// strain compares the well-behaved client under a load with the same client without it, and
+// returns the result of the load.
 func (s *stage) strain(ctx context.Context, sc *scene, j job, factor float64) (*result, error) {
 	if err := s.prepare(ctx); err != nil {
 		return nil, err
@@ -128,15 +128,15 @@ func (s *stage) strain(ctx context.Context, sc *scene, j job, factor float64) (*
 	return outcome, s.weigh(sc)
 }
 
-// weigh holds the memory of the main server against what it may have.
+// weigh compares the memory of the main server with the limit.
 func (s *stage) weigh(sc *scene) error {
 	resident, peak, err := process.Memory(s.main.Pid())
 	sc.demand(peak <= mostMemory, "memory at most "+mebibytes(mostMemory), "at most %s, %s afterwards, %s at rest before all", mebibytes(peak), mebibytes(resident), mebibytes(s.idle))
 	return err
 }
 
-// total returns how many requests were made, lost how many of them were not
-// answered with status.
+// total returns the number of requests; lost is how many of them had another status or no
+// response.
 func total(r *result) (n int) {
 	for _, count := range r.Counts {
 		n += count

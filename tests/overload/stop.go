@@ -15,8 +15,7 @@ import (
 	"blueprintd/tests/process"
 )
 
-// playStops stops the server under load again and again, each time on the same
-// database.
+// playStops stops the server under load repeatedly, each time on the same database.
 func (s *stage) playStops(ctx context.Context, sc *scene) error {
 	chance := rand.New(rand.NewPCG(s.options.seed, 1))
 	all := &result{Counts: map[string]int{}}
@@ -92,7 +91,7 @@ func set(all []string) map[string]bool {
 	return is
 }
 
-// playHaste stops a server whose run hangs, and then at once.
+// playHaste stops a server whose run hangs, and a second time at once.
 func (s *stage) playHaste(ctx context.Context, sc *scene, p *server) error {
 	hold, arrived := make(chan struct{}), make(chan struct{}, 1)
 	stub := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
