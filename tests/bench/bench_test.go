@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// TestMain makes the test binary do the jobs of children as the program does.
+// TestMain runs the jobs of child processes like the program does.
 func TestMain(m *testing.M) {
 	if len(os.Args) == 2 {
 		if code, known := child(os.Args[1]); known {
@@ -27,8 +27,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// quick returns the options of -quick and more, with the program that all tests
-// use, in the folder of the module.
+// quick returns the options of -quick and more, with the program that all tests share, in
+// the folder of the module.
 func quick(t *testing.T, args ...string) (options, *bytes.Buffer) {
 	t.Helper()
 	program := process.Path(t)
@@ -42,8 +42,8 @@ func quick(t *testing.T, args ...string) (options, *bytes.Buffer) {
 	return o, out
 }
 
-// TestBench measures everything for a moment, and looks whether every figure is
-// there and possible; whether it is good, a test cannot say.
+// TestBench measures everything briefly and checks that every figure exists and is
+// possible, not that it is good.
 func TestBench(t *testing.T) {
 	folder := t.TempDir()
 	page, data := filepath.Join(folder, "page.md"), filepath.Join(folder, "figures.json")
@@ -91,7 +91,7 @@ func checkFigures(t *testing.T, f *figures) {
 		if r.CPU < 0 || r.Peak < 1<<20 {
 			t.Errorf("row %s: %v of processor time and a peak of %d bytes, want at least 0 and 1 MiB", row.Name, r.CPU, r.Peak)
 		}
-		// One page holds two runs at most; a file grows by more than one at once.
+		// One page holds at most two runs; a file grows by several pages.
 		if stores := !slices.Contains([]string{"a", "f"}, row.Name); stores && r.Answered > 100 && r.Growth/r.Answered < int64(f.RunSize)/2 {
 			t.Errorf("row %s: the database grew by %d bytes for %d runs", row.Name, r.Growth, r.Answered)
 		}
@@ -142,7 +142,7 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// TestLoad loads a server that does not always do what it should.
+// TestLoad loads a server that fails in various ways.
 func TestLoad(t *testing.T) {
 	in, end := io.Pipe()
 	out, lines := io.Pipe()
@@ -206,7 +206,7 @@ func TestBetween(t *testing.T) {
 	}
 }
 
-// TestNodeRedFlow has no Node-RED to ask; it keeps the flow from losing a wire.
+// TestNodeRedFlow checks the flow without Node-RED: every wire leads to a node.
 func TestNodeRedFlow(t *testing.T) {
 	ids := map[string]bool{}
 	for _, n := range nodeRedFlow() {
@@ -222,8 +222,8 @@ func TestNodeRedFlow(t *testing.T) {
 	}
 }
 
-// FuzzParseResponse holds the parser against that of net/http: where both find
-// a whole response, it is the same one.
+// FuzzParseResponse compares the parser with that of net/http: where both find a whole
+// response, it is the same one.
 func FuzzParseResponse(f *testing.F) {
 	for _, seed := range []string{
 		"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok",
@@ -247,7 +247,7 @@ func FuzzParseResponse(f *testing.F) {
 		request, _ := http.NewRequestWithContext(context.Background(), http.MethodPost, "http://localhost/", nil)
 		whole, err := http.ReadResponse(bufio.NewReader(bytes.NewReader(data[:length])), request)
 		if err != nil {
-			return // stricter about what does not matter here
+			return // stricter about details that do not matter here
 		}
 		defer whole.Body.Close()
 		if whole.StatusCode != status {

@@ -13,8 +13,8 @@ import (
 	"blueprintd/clients/go/program"
 )
 
-// child does the jobs that this program does in processes of their own, so
-// that the time of each is its own: name is this program's first argument.
+// child runs the jobs that this program runs in separate processes, so that each has its
+// own CPU time. name is the first argument.
 func child(name string) (exitCode int, known bool) {
 	var err error
 	switch name {
@@ -34,7 +34,7 @@ func child(name string) (exitCode int, known bool) {
 	return 0, true
 }
 
-// delegate has a child do a job and gives its result.
+// delegate runs a job in a child and returns its result.
 func delegate(ctx context.Context, name string, job any) (*result, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -58,7 +58,7 @@ func delegate(ctx context.Context, name string, job any) (*result, error) {
 	return &r, nil
 }
 
-// launchSelf starts a child that goes on until it is killed.
+// launchSelf starts a child that runs until it is killed.
 func launchSelf(name, folder string, ready *regexp.Regexp) (*program.Process, error) {
 	self, err := os.Executable()
 	if err != nil {

@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// figures are all that one run of the benchmark found.
+// figures are the results of one run of the benchmark.
 type figures struct {
 	Machine machine   `json:"machine"`
 	Seconds float64   `json:"seconds"` // of one measurement
 	Rounds  int       `json:"rounds"`
-	RunSize int       `json:"runBytes"` // of the content that one run of row c leaves, as row b stores it
+	RunSize int       `json:"runBytes"` // content that one run of row c leaves, as row b stores it
 	Idle    int64     `json:"idleBytes"`
 	Rows    []figure  `json:"rows"`
 	Ratios  []ratio   `json:"ratios"`
@@ -27,15 +27,15 @@ type figure struct {
 	Results     []result `json:"results"`
 }
 
-// ratio holds a row against another of the same round.
+// ratio compares a row with another of the same round.
 type ratio struct {
 	Name        string    `json:"name"`
 	Connections int       `json:"connections"`
 	Values      []float64 `json:"values"`
 }
 
-// compare measures all rows in turn, again and again, so that a machine that is
-// slower for a while is slower for all of them.
+// compare measures all rows in turn, round by round, so that a slow phase of the machine
+// affects all of them.
 func compare(ctx context.Context, o options) error {
 	f := &figures{Machine: describeMachine(o.folder), Seconds: o.length.Seconds(), Rounds: o.rounds}
 	watching := watchMachine()
@@ -80,7 +80,7 @@ func compare(ctx context.Context, o options) error {
 	return f.publish(&o)
 }
 
-// measure fills in the rows. The server drains its work between two rows.
+// measure fills the rows. The server finishes its work between two rows.
 func (f *figures) measure(ctx context.Context, o *options, list []measurement, server int) error {
 	for _, connections := range o.connections {
 		first := len(f.Rows)
@@ -108,8 +108,7 @@ func (f *figures) measure(ctx context.Context, o *options, list []measurement, s
 	return nil
 }
 
-// hold compares two rows, round by round, wherever both were measured with as
-// many connections.
+// hold compares two rows, round by round, for each number of connections that both have.
 func (f *figures) hold(rows []figure, name, against string) {
 	for _, one := range rows {
 		for _, other := range rows {

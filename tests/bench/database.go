@@ -18,8 +18,7 @@ func openDatabase(path string, settings ...string) (*sql.DB, error) {
 	return sql.Open("sqlite", name.String()+"?_busy_timeout=5000&"+strings.Join(settings, "&"))
 }
 
-// size returns how many bytes of a database are in use, with what is still in its
-// write-ahead log.
+// size returns the number of used bytes of a database, including its write-ahead log.
 func size(ctx context.Context, path string) (bytes int64, err error) {
 	db, err := openDatabase(path, "_query_only=1")
 	if err != nil {
@@ -53,13 +52,13 @@ func column(ctx context.Context, path, query string, args ...any) (list []string
 	return list, rows.Err()
 }
 
-// stored is a row as it lies in a table.
+// stored is a row as stored in a table.
 type stored struct {
 	columns []string
 	values  []any
 }
 
-// at returns the place of a column, which there must be.
+// at returns the position of a column, which must exist.
 func (s stored) at(column string) int {
 	i := slices.Index(s.columns, column)
 	if i < 0 {
@@ -92,8 +91,8 @@ func readRow(ctx context.Context, db *sql.DB, query string, args ...any) (s stor
 	return s, rows.Scan(into...)
 }
 
-// length returns how many bytes of content a row has: SQLite stores a number in
-// 8 or fewer, a time in 6.
+// length returns the bytes of content in a row: SQLite stores a number in at most 8 bytes,
+// a time in 6.
 func (s stored) length() (n int) {
 	for _, value := range s.values {
 		switch v := value.(type) {

@@ -9,14 +9,13 @@ import (
 	"regexp"
 )
 
-// echoArgument makes this program the echo server, until its standard input
-// ends.
+// echoArgument makes this program the echo server until its standard input ends.
 const echoArgument = "echo"
 
 var echoLine = regexp.MustCompile(`(?m)^echo on (http://\S+)$`)
 
-// serveEcho decodes a JSON body and encodes it again: what any Go server that
-// speaks JSON pays before it does anything.
+// serveEcho decodes a JSON body and encodes it again: the minimum cost of any Go server
+// with JSON.
 func serveEcho(in io.Reader, out io.Writer) error {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

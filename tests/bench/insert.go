@@ -17,13 +17,13 @@ import (
 	"github.com/oklog/ulid/v2"
 )
 
-// insertArgument makes this program the inserter: it reads an insertJob from
-// its standard input, does it, and writes a result.
+// insertArgument makes this program the inserter: it reads an insertJob from its standard
+// input, runs it, and writes a result.
 const insertArgument = "insert"
 
-// insertJob stores what a run leaves behind, again and again, with nothing
-// around it: as many goroutines as there are connections elsewhere hand their
-// rows to one that writes, which commits whatever has queued behind it.
+// insertJob stores the rows of a run repeatedly, without anything else: as many goroutines
+// as there are connections in other rows submit rows to one writer, which commits whatever
+// is queued.
 type insertJob struct {
 	Template    string // a database with one run and its firing
 	Path        string // where to insert
@@ -33,14 +33,14 @@ type insertJob struct {
 	Length      time.Duration
 }
 
-// insertSettings are those with which the server opens its writer.
+// insertSettings are the settings of the server's writer connection.
 var insertSettings = []string{"_foreign_keys=1", "_synchronous=FULL", "_pragma=journal_mode(wal)", "_pragma=temp_store(2)", "_pragma=cache_size(-32000)", "_pragma=wal_autocheckpoint(8000)"}
 
-// maxBatch is how many runs share a commit at most, as in the server.
+// maxBatch is the maximum number of runs in a commit, as in the server.
 const maxBatch = 512
 
-// templates copies the server's database twice without its runs, but for one
-// of the trigger: to read the rows from, and to insert into. It returns the paths.
+// templates makes two copies of the server's database with only one run of the trigger: one
+// to read the rows from, and one to insert into. It returns the paths.
 func templates(ctx context.Context, database, trigger, folder string) (template, indexed string, err error) {
 	template, indexed = folder+"/template.db", folder+"/indexed.db"
 	db, err := openDatabase(database)
@@ -118,7 +118,7 @@ func insert(ctx context.Context, job *insertJob) (*result, error) {
 	return w.run(ctx, job)
 }
 
-// inserter is the one goroutine that writes.
+// inserter is the only goroutine that writes.
 type inserter struct {
 	db         *sql.DB
 	conn       *sql.Conn
@@ -126,8 +126,8 @@ type inserter struct {
 	begin, end *sql.Stmt
 	row        func() error
 	inserted   int64
-	commits    int64 // of the measurement
-	// Of the measurement too: it begins and ends with a commit.
+	commits    int64 // during the measurement
+	// Also during the measurement, which begins and ends with a commit.
 	from, to  time.Time
 	used, cpu time.Duration
 }
@@ -227,7 +227,7 @@ func (w *inserter) write() error {
 	batch := make([]chan struct{}, 0, maxBatch)
 	for first := range w.queue {
 		batch = append(batch[:0], first)
-		runtime.Gosched() // those whom the last commit answered may hand in their next
+		runtime.Gosched() // lets the goroutines of the last commit submit their next rows
 		for more := true; more && len(batch) < maxBatch; {
 			select {
 			case next, open := <-w.queue:

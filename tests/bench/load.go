@@ -9,27 +9,27 @@ import (
 	"time"
 )
 
-// loadArgument makes this program the load generator: it reads a loadJob from
-// its standard input, does it, and writes a loadResult.
+// loadArgument makes this program the load generator: it reads a loadJob from its standard
+// input, runs it, and writes a loadResult.
 const loadArgument = "generate-load"
 
-// loadJob is one closed loop: so many connections, each of which sends its next
-// request as soon as it has the answer to the last one.
+// loadJob is a closed loop: each connection sends its next request as soon as it has the
+// response to the previous one.
 type loadJob struct {
 	Address     string // host:port
 	Connections int
-	Requests    [][]byte // complete; each connection takes one at random each time
+	Requests    [][]byte // complete; each connection picks one at random each time
 	Warmup      time.Duration
 	Length      time.Duration
-	Most        int64 // stop after so many answers instead of after Length; 0 = none
-	Server      int   // the process whose processor time is measured
+	Most        int64 // stop after this many responses instead of after Length; 0 = none
+	Server      int   // the process whose CPU time is measured
 }
 
-// result is what one measurement found.
+// result is the result of one measurement.
 type result struct {
 	Completed int64         `json:"completed"`
-	Answered  int64         `json:"answered"` // that, and what completed before or after the measurement
-	Failed    int64         `json:"failed"`   // answers with another status than 2xx
+	Answered  int64         `json:"answered"` // including responses before and after the measurement
+	Failed    int64         `json:"failed"`   // responses with another status than 2xx
 	Failure   string        `json:"failure,omitempty"`
 	Elapsed   time.Duration `json:"elapsedNs"`
 	P50       time.Duration `json:"p50Ns"`
@@ -42,7 +42,7 @@ type result struct {
 	Peak      int64         `json:"peakBytes"`   // of resident memory
 }
 
-// rate returns how many completed in a second.
+// rate returns the completed requests per second.
 func (r result) rate() float64 {
 	if r.Elapsed <= 0 {
 		return 0
@@ -50,7 +50,7 @@ func (r result) rate() float64 {
 	return float64(r.Completed) / r.Elapsed.Seconds()
 }
 
-// per shares something among all that completed.
+// per divides an amount by the completed requests.
 func (r result) per(amount float64) float64 { return amount / float64(max(r.Completed, 1)) }
 
 func (r *result) latencies(h *histogram) {
@@ -69,17 +69,16 @@ func serveLoad(in io.Reader, out io.Writer) error {
 	return json.NewEncoder(out).Encode(r)
 }
 
-// connection is one of the loop's, with one request under way.
+// connection is a connection of the loop, with one pending request.
 type connection struct {
 	descriptor int
 	sent       time.Time
 	request    []byte
-	received   []byte // of the answer, so far
+	received   []byte // of the response, so far
 	buffer     []byte
 }
 
-// generate does a job in one thread: it must leave the processors to the
-// server, with which it shares them.
+// generate runs a job in one thread, because the server shares the processors.
 func generate(job *loadJob) (*result, error) {
 	loop, err := newLoop(job.Connections)
 	if err != nil {
@@ -107,10 +106,10 @@ type generator struct {
 	idle       []*connection
 	begin, end time.Time
 	sent       int64
-	waiting    int // connections with a request under way
+	waiting    int // connections with a pending request
 	measuring  bool
 	over       bool
-	cpu, own   time.Duration // when the measurement began
+	cpu, own   time.Duration // at the start of the measurement
 	noted      histogram
 	result     result
 }
@@ -161,7 +160,7 @@ func (g *generator) tick(at time.Time) (err error) {
 	return nil
 }
 
-// finish ends the measurement; answers that are still to come do not count.
+// finish ends the measurement; later responses do not count.
 func (g *generator) finish(at time.Time) error {
 	if g.over {
 		return nil
@@ -187,8 +186,8 @@ func (g *generator) send(c *connection, at time.Time) error {
 	return g.loop.write(c)
 }
 
-// receive takes what has arrived for a connection, and sends its next request
-// when that completes the answer.
+// receive reads the received bytes of a connection, and sends its next request when the
+// response is complete.
 func (g *generator) receive(c *connection) error {
 	if err := g.loop.read(c); err != nil {
 		return err
@@ -220,8 +219,8 @@ func (g *generator) receive(c *connection) error {
 	return g.send(c, at)
 }
 
-// histogram counts durations in buckets that are at most 1/128 wide for their
-// value: it has a fixed size, and noting one allocates nothing.
+// histogram counts durations in buckets that are at most 1/128 of their value wide. It has
+// a fixed size, and counting does not allocate.
 type histogram struct {
 	counts [57 * bucketsPerPower]int64
 	total  int64
@@ -232,8 +231,8 @@ const (
 	bucketsPerPower = 1 << powerOfBuckets
 )
 
-// bucket returns the bucket of a value: those below bucketsPerPower have their
-// own, and each power of two after that shares as many.
+// bucket returns the bucket of a value: each value below bucketsPerPower has its own, and
+// each power of two above is divided into as many.
 func bucket(value uint64) int {
 	shift := max(bits.Len64(value)-powerOfBuckets-1, 0)
 	return shift<<powerOfBuckets + int(value>>shift)
@@ -251,8 +250,8 @@ func (h *histogram) note(d time.Duration) {
 	h.total++
 }
 
-// quantile returns the duration that the part q of all does not exceed; 0 when
-// nothing was noted.
+// quantile returns the duration that a fraction q of all values does not exceed; 0 without
+// values.
 func (h *histogram) quantile(q float64) time.Duration {
 	wanted := int64(q*float64(h.total-1)) + 1
 	var seen int64

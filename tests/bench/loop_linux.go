@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// loop waits for many connections in one thread. It goes past the network
-// poller of Go, whose goroutine switches cost more than all else that a load
-// generator does, and would be taken from the server.
+// loop waits for many connections in one thread. It bypasses Go's network poller, whose
+// goroutine switches cost more than the rest of the load generator and would take CPU from
+// the server.
 type loop struct {
 	poll   int
 	events []syscall.EpollEvent
@@ -66,7 +66,7 @@ func (l *loop) connect(address string) (*connection, error) {
 	return c, syscall.EpollCtl(l.poll, syscall.EPOLL_CTL_ADD, descriptor, &event)
 }
 
-// wait returns the connections at which something arrived.
+// wait returns the connections with received data.
 func (l *loop) wait(most time.Duration) ([]*connection, error) {
 	n, err := syscall.EpollWait(l.poll, l.events, int(most.Milliseconds()))
 	if err != nil && !errors.Is(err, syscall.EINTR) {
@@ -79,8 +79,8 @@ func (l *loop) wait(most time.Duration) ([]*connection, error) {
 	return l.ready, nil
 }
 
-// write sends a request at once: it is small, and nothing else is under way, so
-// that it fits into the socket's buffer.
+// write sends a request in one call: it is small and nothing else is pending, so it fits
+// into the socket's buffer.
 func (l *loop) write(c *connection) error {
 	for {
 		n, err := syscall.Write(c.descriptor, c.request)
@@ -113,7 +113,7 @@ func (l *loop) read(c *connection) error {
 	return nil
 }
 
-// ownCPUTime returns the processor time that this process has used.
+// ownCPUTime returns the CPU time of this process.
 func ownCPUTime() time.Duration {
 	var usage syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
@@ -122,8 +122,7 @@ func ownCPUTime() time.Duration {
 	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
 
-// familyCPUTime returns the processor time of this process and of all its
-// children that have ended.
+// familyCPUTime returns the CPU time of this process and of its children that have ended.
 func familyCPUTime() time.Duration {
 	var usage syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_CHILDREN, &usage); err != nil {

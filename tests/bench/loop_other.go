@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// loop is what loop_linux.go does; figures from /proc are needed as well.
+// loop is not implemented: figures from /proc are needed as well.
 type loop struct{}
 
 var errLinux = errors.New("bench measures on Linux only")

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// machine is where and when the figures were measured, and of what.
+// machine describes the machine, the time and the program of a measurement.
 type machine struct {
 	Date      string  `json:"date"`
 	Commit    string  `json:"commit"`
@@ -23,7 +23,7 @@ type machine struct {
 	Disk      string  `json:"disk"` // the file system of the databases
 	Go        string  `json:"go"`
 	Load      string  `json:"loadBefore"`
-	Foreign   float64 `json:"foreignPercent"` // of one core, used by others while it measured
+	Foreign   float64 `json:"foreignPercent"` // of one core, used by other processes during the measurement
 	Steal     float64 `json:"stealPercent"`   // of all cores, taken by the host
 }
 
@@ -40,8 +40,7 @@ func describeMachine(folder string) machine {
 	return m
 }
 
-// commit names what the working directory has checked out, and whether it was
-// changed since.
+// commit returns the commit of the working directory, and whether files differ from it.
 func commit() string {
 	hash, err := exec.Command("git", "rev-parse", "--short=12", "HEAD").Output()
 	if err != nil {
@@ -77,7 +76,7 @@ func field(path, name string) string {
 	return "unknown"
 }
 
-// fileSystem names the kind and the device of the file system of a folder.
+// fileSystem returns the type and device of a folder's file system.
 func fileSystem(folder string) string {
 	data, err := os.ReadFile("/proc/mounts")
 	if err != nil {
@@ -97,11 +96,11 @@ func fileSystem(folder string) string {
 	return name
 }
 
-// watch is a reading of how busy the whole machine is.
+// watch is a reading of the load of the whole machine.
 type watch struct {
 	at           time.Time
 	busy, stolen time.Duration
-	ours         time.Duration // of this program and of its children that ended
+	ours         time.Duration // of this program and of its children that have ended
 }
 
 // watchMachine begins to watch.

@@ -17,7 +17,7 @@ import (
 	"blueprintd/tests/process"
 )
 
-// options are what the command line says.
+// options are the options of the command line.
 type options struct {
 	connections []int
 	rows        []string
@@ -120,7 +120,7 @@ func parse(args []string) (o options, err error) {
 	return o, nil
 }
 
-// bench does what the options say in a folder of its own.
+// bench runs the measurements of the options in its own folder.
 func bench(ctx context.Context, o options) (err error) {
 	if o.folder == "" {
 		if o.folder, err = os.MkdirTemp("", "bench"); err != nil {
@@ -136,7 +136,7 @@ func bench(ctx context.Context, o options) (err error) {
 	if o.binary == "" {
 		o.say("building the server")
 	}
-	// The settings of `make build`, but with the symbols, which profiles need.
+	// The settings of `make build`, but with symbols, which profiles need.
 	o.binary, err = process.Program(ctx, o.binary, o.folder, "-trimpath", "-tags", "urfave_cli_no_docs")
 	switch {
 	case err != nil:
@@ -151,12 +151,12 @@ func bench(ctx context.Context, o options) (err error) {
 	return compare(ctx, o)
 }
 
-// say shows progress.
+// say prints progress.
 func (o *options) say(format string, args ...any) {
 	fmt.Fprintf(o.progress, "bench: "+format+"\n", args...)
 }
 
-// quiet is how long a server must rest before it counts as idle.
+// quiet is how long a server must be idle to count as idle.
 func (o *options) quiet() time.Duration {
 	if o.quick {
 		return 0

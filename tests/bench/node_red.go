@@ -21,7 +21,7 @@ import (
 // nodeRedVersion is the release that is measured.
 const nodeRedVersion = "4.1.15"
 
-// nodeRed is a Node-RED of its own: without an editor, and silent.
+// nodeRed is a private Node-RED without an editor or output.
 type nodeRed struct {
 	folder string // where node_modules is
 	*program.Process
@@ -29,7 +29,7 @@ type nodeRed struct {
 	up   time.Duration // from its start to the first 200 of the flow
 }
 
-// installNodeRed gets it from the npm registry. Scripts of packages do not run.
+// installNodeRed installs it from the npm registry, without package scripts.
 func installNodeRed(ctx context.Context, folder string) error {
 	for name, text := range map[string]string{
 		".npmrc":       "omit-lockfile-registry-resolved=true\npackage-lock=false\nignore-scripts=true\nfund=false\naudit=false\nupdate-notifier=false\n",
@@ -47,7 +47,7 @@ func installNodeRed(ctx context.Context, folder string) error {
 	return nil
 }
 
-// nodeRedSettings turn off what a benchmark of a flow need not pay for.
+// nodeRedSettings turn off what the flow does not need.
 const nodeRedSettings = `module.exports = {
   uiHost: '127.0.0.1', uiPort: %s, httpAdminRoot: false, disableEditor: true,
   flowFile: 'flows.json', flowFilePretty: false, credentialSecret: false,
@@ -57,8 +57,8 @@ const nodeRedSettings = `module.exports = {
 };
 `
 
-// nodeRedFlow is the same as the flow of row c: take the name, greet, raise,
-// answer with JSON.
+// nodeRedFlow is the flow of row c: read the name, greet, convert to upper case, respond
+// with JSON.
 func nodeRedFlow() []object {
 	wired := func(id, kind, next string, more object) object {
 		n := object{"id": id, "type": kind, "z": "flow", "wires": [][]string{{next}}}
@@ -77,7 +77,7 @@ func nodeRedFlow() []object {
 	}
 }
 
-// start starts it on a free port and waits until the flow answers.
+// start starts it on a free port and waits until the flow responds.
 func (n *nodeRed) start(ctx context.Context, folder string) (err error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -116,7 +116,7 @@ func (n *nodeRed) start(ctx context.Context, folder string) (err error) {
 	return nil
 }
 
-// answers reports whether the flow answers as it should.
+// answers reports whether the flow responds correctly.
 func (n *nodeRed) answers(ctx context.Context) bool {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+n.host+"/webhook", strings.NewReader(payload()))
 	if err != nil {

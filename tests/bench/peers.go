@@ -10,18 +10,18 @@ import (
 	"time"
 )
 
-// peerFigures hold the server against another one.
+// peerFigures compare the server with another one.
 type peerFigures struct {
 	figures
 	Peers []peer `json:"peers"`
 }
 
-// peer is what is known of one server besides its rates.
+// peer holds the figures of one server besides its rates.
 type peer struct {
 	Name    string          `json:"name"`
 	Stores  string          `json:"stores"`
 	Idle    int64           `json:"idleBytes"`
-	Loaded  int64           `json:"loadedBytes"` // the most while loaded, with any number of connections
+	Loaded  int64           `json:"loadedBytes"` // maximum under load, with any number of connections
 	Times   []time.Duration `json:"startsNs"`
 	Install int64           `json:"installBytes"`
 }

@@ -22,17 +22,16 @@ const (
 	peersEnd    = "<!-- bench-peers: end -->"
 )
 
-// median returns the middle of some values, of an even number the higher of the
-// two in the middle.
+// median returns the middle value; of an even number, the higher of the two in the middle.
 func median[T cmp.Ordered](values []T) (middle T) {
 	if len(values) == 0 {
 		return middle
 	}
 	sorted := slices.Sorted(slices.Values(values))
-	return sorted[(len(sorted)-1)/2] // of an even number the lower of the two in the middle
+	return sorted[(len(sorted)-1)/2] // of an even number, the lower one
 }
 
-// spread writes a median with the least and the greatest.
+// spread formats a median with its minimum and maximum.
 func spread[T cmp.Ordered](values []T, write func(T) string) string {
 	if len(values) == 0 {
 		return "-"
@@ -42,7 +41,7 @@ func spread[T cmp.Ordered](values []T, write func(T) string) string {
 
 func mega(bytes int64) float64 { return float64(bytes) / (1 << 20) }
 
-// milliseconds writes three digits, or more before the point.
+// milliseconds formats a duration with at least three digits.
 func milliseconds(d time.Duration) string {
 	if ms := d.Seconds() * 1000; ms < 100 {
 		return fmt.Sprintf("%.3g", ms)
@@ -52,7 +51,7 @@ func milliseconds(d time.Duration) string {
 
 func whole(f float64) string { return fmt.Sprintf("%.0f", f) }
 
-// each returns something of every result.
+// each maps results to values.
 func each[T any](results []result, of func(result) T) (list []T) {
 	for _, r := range results {
 		list = append(list, of(r))
@@ -89,7 +88,7 @@ func (f *figures) text() string {
 	return b.String()
 }
 
-// facts writes what needs no table.
+// facts writes the figures outside of tables.
 func (f *figures) facts(b *bytes.Buffer) {
 	b.WriteByte('\n')
 	if f.Idle > 0 {
@@ -106,7 +105,7 @@ func (f *figures) facts(b *bytes.Buffer) {
 	}
 }
 
-// others writes the tables of start-ups and of runs that wait.
+// others writes the tables of starts and of waiting runs.
 func (f *figures) others(b *bytes.Buffer) {
 	if len(f.Starts) > 0 {
 		b.WriteString("\n| start-up, to the first 200 of /readyz | ms | resident memory MB | database MB |\n|---|--:|--:|--:|\n")
@@ -123,8 +122,8 @@ func (f *figures) others(b *bytes.Buffer) {
 	}
 }
 
-// loadShare is the greatest part of one processor that the load generator took:
-// close to 1, it would be what limits the rates.
+// loadShare is the largest share of one processor that the load generator used. Close to 1,
+// it would limit the rates.
 func (f *figures) loadShare() (most float64) {
 	for _, row := range f.Rows {
 		for _, r := range row.Results {
@@ -134,7 +133,7 @@ func (f *figures) loadShare() (most float64) {
 	return most
 }
 
-// batches reports how many inserts of (b) shared a commit.
+// batches returns how many inserts of (b) shared a commit.
 func (f *figures) batches() string {
 	var list []string
 	for _, row := range f.Rows {
@@ -145,7 +144,7 @@ func (f *figures) batches() string {
 	return strings.Join(list, ", ")
 }
 
-// text returns what one must know of a machine to read its figures.
+// text describes the machine, for reading its figures.
 func (m *machine) text() string {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "- %s, commit %s, `%s`\n", m.Date, m.Commit, m.Command)
@@ -157,8 +156,8 @@ func (m *machine) text() string {
 	return b.String() + "\n"
 }
 
-// maxForeign is how much of a core others may use before figures are worth
-// little.
+// maxForeign is the CPU use of other processes, of one core, above which figures are
+// unreliable.
 const maxForeign = 10
 
 // publish prints the figures and writes them where the options say.
@@ -199,7 +198,7 @@ func publish(o *options, figures any, m machine, text, begin, end string) error 
 	return os.WriteFile(o.write, page, 0o644)
 }
 
-// between replaces what stands between two markers.
+// between replaces the text between two markers.
 func between(page []byte, text, begin, end string) ([]byte, error) {
 	before, rest, ok := bytes.Cut(page, []byte(begin))
 	_, after, closed := bytes.Cut(rest, []byte(end))
@@ -209,8 +208,8 @@ func between(page []byte, text, begin, end string) ([]byte, error) {
 	return slices.Concat(before, []byte(begin+"\n\n"+strings.TrimSpace(text)+"\n\n"+end), after), nil
 }
 
-// profile loads the server with one row and prints where its time goes. The
-// files stay, for `go tool pprof`.
+// profile loads the server with one row and prints where its time goes. It keeps the files
+// for `go tool pprof`.
 func profile(ctx context.Context, o options) error {
 	kept, err := os.MkdirTemp("", "bench-profile")
 	if err != nil {

@@ -20,10 +20,10 @@ type measurement struct {
 	measure    measure
 }
 
-// measure loads something with so many connections.
+// measure applies load with a number of connections.
 type measure func(ctx context.Context, connections int, warmup, length time.Duration) (*result, error)
 
-// stage is everything that the rows need while they are measured in turn.
+// stage holds everything that the rows need while they are measured in turn.
 type stage struct {
 	folder  string
 	server  *server
@@ -33,11 +33,11 @@ type stage struct {
 	indexed string // databases of the inserter
 	bare    string
 	sample  string
-	quiet   time.Duration // how long the server must rest to count as idle
-	runSize int           // bytes of the content of a run, once there is a sample
+	quiet   time.Duration // how long the server must be idle
+	runSize int           // content of a run, once there is a sample
 }
 
-// prepare starts what the rows need. The stage is to be closed in any case.
+// prepare starts what the rows need. The caller must close the stage, also after an error.
 func (s *stage) prepare(ctx context.Context, names []string) (err error) {
 	if err := s.server.start(ctx); err != nil {
 		return err
@@ -48,8 +48,8 @@ func (s *stage) prepare(ctx context.Context, names []string) (err error) {
 	if s.flows, err = storeFlows(ctx, s.server.address); err != nil {
 		return err
 	}
-	// A few runs: rows to copy, runs to ask for, warm code. Where nothing but
-	// one row is measured, none of others, which would show in its profile.
+	// A few runs: rows to copy, runs to read, warm code. If only one row is measured, no
+	// runs of others, which would show in its profile.
 	for _, m := range s.measurements(slices.DeleteFunc(append([]string{"c"}, names...), func(name string) bool { return !strings.Contains("cde", name) })) {
 		if _, err := m.measure(ctx, 4, 0, 200*time.Millisecond); err != nil {
 			return err
@@ -79,7 +79,7 @@ func (s *stage) startEcho(ctx context.Context) (err error) {
 	return err
 }
 
-// close ends whatever the stage started.
+// close stops everything that the stage started.
 func (s *stage) close() {
 	s.echo.Kill()
 	s.server.Kill()
@@ -132,7 +132,7 @@ func (s *stage) measurements(names []string) (list []measurement) {
 	return list
 }
 
-// someRuns returns the ids of 2,000 finished runs from all over the history.
+// someRuns returns the ids of 2,000 finished runs from the whole history.
 func (s *stage) someRuns(ctx context.Context) ([]string, error) {
 	const query = `SELECT id FROM executions WHERE seq IN (
 		SELECT 1 + abs(random()) % (SELECT max(seq) FROM executions) FROM generate_series) AND end_time IS NOT NULL`
@@ -140,7 +140,7 @@ func (s *stage) someRuns(ctx context.Context) ([]string, error) {
 	return column(ctx, s.server.database(), numbers+query)
 }
 
-// load loads the server and tells by how much its database grew.
+// load loads the server and measures the growth of its database.
 func (s *stage) load(ctx context.Context, job loadJob) (*result, error) {
 	job.Address = s.server.host()
 	return grown(ctx, s.server.database(), func() (*result, error) { return loadProcess(ctx, s.server.Pid(), job) })
@@ -151,7 +151,7 @@ func (s *stage) insert(ctx context.Context, job insertJob) (*result, error) {
 	return grown(ctx, job.Path, func() (*result, error) { return delegate(ctx, insertArgument, job) })
 }
 
-// loadProcess loads a process and tells how large it became.
+// loadProcess loads a process and measures its memory.
 func loadProcess(ctx context.Context, pid int, job loadJob) (*result, error) {
 	process.ForgetPeak(pid)
 	job.Server = pid
@@ -166,7 +166,7 @@ func loadProcess(ctx context.Context, pid int, job loadJob) (*result, error) {
 	return r, err
 }
 
-// grown adds by how much a database grew.
+// grown adds the growth of a database.
 func grown(ctx context.Context, database string, measure func() (*result, error)) (*result, error) {
 	before, err := size(ctx, database)
 	if err != nil {

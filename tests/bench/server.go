@@ -15,14 +15,14 @@ import (
 
 const apiKey = "key-of-the-benchmark"
 
-// server is the program that is measured, on a database file of its own.
+// server is the measured program, on its own database file.
 type server struct {
 	binary, folder string
 	environment    []string // nil = that of this program
 	*program.Process
 	address string        // http://host:port
 	up      time.Duration // from its start to the first 200 of /readyz
-	idle    int64         // resident memory at rest before any work
+	idle    int64         // resident memory when idle, before any work
 }
 
 func (s *server) database() string { return filepath.Join(s.folder, "bench.db") }
@@ -47,7 +47,7 @@ func (s *server) start(ctx context.Context) (err error) {
 	return nil
 }
 
-// stop asks the server to end, which it must do well.
+// stop stops the server, which must succeed.
 func (s *server) stop() error { return s.Stop(30 * time.Second) }
 
 func (s *server) awaitReady(ctx context.Context) error {
@@ -71,13 +71,13 @@ func (s *server) awaitReady(ctx context.Context) error {
 	}
 }
 
-// host is the address as the load generator takes it.
+// host returns the address in the form of the load generator.
 func (s *server) host() string { return strings.TrimPrefix(s.address, "http://") }
 
 type object = map[string]any
 
-// three is the flow that is measured: three nodes without side effects, the
-// first of which takes the name from where the run has it.
+// three is the measured flow: three nodes without side effects, the first of which reads
+// the name from the input of the run.
 func three(name string) []any {
 	return []any{
 		process.Node("a", "set", object{"values": object{"who": name}}),
@@ -89,11 +89,11 @@ func three(name string) []any {
 // payload is the body of a webhook, 222 bytes of JSON.
 func payload() string { return `{"name":"Ada","pad":"` + strings.Repeat("x", 200) + `"}` }
 
-// flows are what is stored in the server: blueprints and triggers by id.
+// flows are the blueprints and triggers stored in the server, by id.
 type flows struct {
-	wait, accept string // webhooks of the three nodes, by how they answer
+	wait, accept string // webhooks of the three nodes, by when they respond
 	execute      string // the blueprint for blueprint.execute
-	pause, ask   string // webhooks of runs that wait for an hour, and for a person
+	pause, ask   string // webhooks of runs that wait for an hour, and for a user
 }
 
 func storeFlows(ctx context.Context, address string) (f flows, err error) {
@@ -122,5 +122,5 @@ func storeFlows(ctx context.Context, address string) (f flows, err error) {
 	return f, err
 }
 
-// now is real time: what is measured is a real process under a real clock.
+// now returns real time: the server is a real process with a real clock.
 func now() time.Time { return time.Now() }

@@ -8,8 +8,8 @@ import (
 	"blueprintd/tests/process"
 )
 
-// starts is how long the server takes from its start to the first 200 of
-// /readyz, on one kind of database.
+// starts is the time from the start of the server to the first 200 of /readyz, on one kind
+// of database.
 type starts struct {
 	What  string          `json:"what"`
 	Times []time.Duration `json:"timesNs"`
@@ -17,8 +17,8 @@ type starts struct {
 	Size  int64           `json:"databaseBytes"`
 }
 
-// measureStarts starts the server on no database, on an empty one, and on the
-// one that the rows have filled.
+// measureStarts starts the server without a database, on an empty one, and on the one that
+// the rows have filled.
 func measureStarts(ctx context.Context, o *options) ([]starts, error) {
 	list := []starts{{What: "new database, made by this start"}, {What: "empty database"}, {What: "loaded database"}}
 	for i := range list {

@@ -16,14 +16,13 @@ import (
 // runs on.
 const ticksPerSecond = 100
 
-// cpuTime returns the processor time that a process has used so far, of all its
-// threads, in steps of 10 ms.
+// cpuTime returns the CPU time of all threads of a process, in steps of 10 ms.
 func cpuTime(pid int) (time.Duration, error) {
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
 		return 0, err
 	}
-	// The name in parentheses may hold blanks; the state follows it.
+	// The name in parentheses may contain blanks; the state follows it.
 	fields := strings.Fields(string(data[bytes.LastIndexByte(data, ')')+1:]))
 	if len(fields) < 13 {
 		return 0, fmt.Errorf("/proc/%d/stat has an unknown form", pid)
@@ -39,10 +38,9 @@ func cpuTime(pid int) (time.Duration, error) {
 	return time.Duration(ticks) * time.Second / ticksPerSecond, nil
 }
 
-// settled waits until a process rests, that is until its resident memory has
-// changed by less than a hundredth for quiet and it used almost no processor,
-// or until most has passed, and gives its size. It forces no collection of
-// garbage: what a server keeps is what its user pays for.
+// settled waits until a process is idle (for quiet, its resident memory has changed by less
+// than a hundredth and it used almost no CPU) or until most has passed, and returns its
+// resident memory. It does not force a garbage collection, because users do not either.
 func settled(ctx context.Context, pid int, quiet, most time.Duration) (int64, error) {
 	const step = 100 * time.Millisecond
 	var size int64

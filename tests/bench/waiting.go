@@ -8,22 +8,22 @@ import (
 	"time"
 )
 
-// waiting is what runs cost that wait.
+// waiting holds the cost of waiting runs.
 type waiting struct {
 	What     string        `json:"what"`
 	Runs     int           `json:"runs"`
-	Before   int64         `json:"beforeBytes"`    // resident, after as many runs that finished
-	After    int64         `json:"afterBytes"`     // resident, with the runs that wait
+	Before   int64         `json:"beforeBytes"`    // resident, after as many finished runs
+	After    int64         `json:"afterBytes"`     // resident, with the waiting runs
 	Stored   float64       `json:"storedBytes"`    // of the database, for each run
-	Finished float64       `json:"finishedBytes"`  // the same for a run that finished
-	Idle     int64         `json:"idleBytes"`      // resident at rest, without a run that waits, just started
-	Restored int64         `json:"restoredBytes"`  // the same with the runs, taken up by a fresh start
+	Finished float64       `json:"finishedBytes"`  // the same for a finished run
+	Idle     int64         `json:"idleBytes"`      // resident when idle, just started, without waiting runs
+	Restored int64         `json:"restoredBytes"`  // the same with the runs, after a restart
 	Ready    time.Duration `json:"readyNs"`        // of that start
 	Empty    time.Duration `json:"readyWithoutNs"` // of a start without them
 }
 
-// measureWaiting leaves runs waiting, for an hour and for a person, each kind on
-// a database of its own.
+// measureWaiting leaves runs waiting, for an hour and for a user, each kind on its own
+// database.
 func measureWaiting(ctx context.Context, o *options) (list []waiting, err error) {
 	for _, kind := range []struct {
 		what    string

@@ -6,8 +6,8 @@ import (
 	"strconv"
 )
 
-// postRequest and getRequest give the bytes of a request as they go over the
-// wire, so that the load generator need not make them.
+// postRequest and getRequest return the bytes of a request as sent, so that the load
+// generator does not build them.
 func postRequest(host, path, body string, headers ...string) []byte {
 	return request("POST", host, path, body, append([]string{"Content-Type: application/json", "Content-Length: " + strconv.Itoa(len(body))}, headers...))
 }
@@ -26,13 +26,12 @@ func request(method, host, path, body string, headers []string) []byte {
 	return b.Bytes()
 }
 
-// headEnd is the empty line behind the headers.
+// headEnd is the empty line after the headers.
 var headEnd = []byte("\r\n\r\n")
 
-// parseResponse looks for one HTTP/1.1 response at the beginning of what has
-// arrived. It reads no more than it needs to find the end: the status, the
-// length, or that the body comes in chunks. Length 0 means that the response is
-// not complete yet.
+// parseResponse parses one HTTP/1.1 response at the start of the received bytes. It reads
+// only the status and what determines the end: the length or the chunks. Length 0 means
+// that the response is incomplete.
 func parseResponse(data []byte) (status, length int, err error) {
 	end := bytes.Index(data, headEnd)
 	if end < 0 {
@@ -72,7 +71,7 @@ func parseResponse(data []byte) (status, length int, err error) {
 	return 0, 0, fmt.Errorf("an answer with status %d has no length", status)
 }
 
-// chunked looks for the end of a body that comes in chunks.
+// chunked finds the end of a chunked body.
 func chunked(data []byte, status, at int) (int, int, error) {
 	for {
 		line := bytes.Index(data[at:], []byte("\r\n"))

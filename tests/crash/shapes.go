@@ -15,29 +15,29 @@ type object = map[string]any
 type shape struct {
 	name   string
 	weight int      // how often it is chosen
-	modes  []string // how webhooks of it answer: "" at once, "wait" at the end; none = clients do not start it
+	modes  []string // when its webhooks respond: "" at once, "wait" at the end; none = clients do not start it
 	nodes  []any
 	edges  []any
 
 	startEvent string // the event that starts it
-	narrowed   string // and the shape of which it must be; "" = of any
-	asks       bool   // it asks people
+	narrowed   string // filter on the shape of the event; "" = any
+	asks       bool   // it waits for users
 	spared     bool   // its runs are neither cancelled nor retried
 
 	id       string              // as stored
 	webhooks map[string]string   // mode -> trigger
 	api      string              // trigger
 	event    string              // trigger
-	follows  map[string][]string // by pattern, as all that follow
-	once     map[string]bool     // nodes with effect once
-	says     map[string]string   // what the text of a node says behind the id of the execution
-	last     string              // the node with which every completed run ends; "" = none
+	follows  map[string][]string // by pattern: all nodes that come after
+	once     map[string]bool     // nodes with effect "once"
+	says     map[string]string   // text of a node after the id of the execution
+	last     string              // the last node of every completed run; "" = none
 
 	// Of the shape whose blueprint changes; mu guards nodes too.
 	mu        sync.Mutex
-	published int // the latest edition that was acknowledged
-	tried     int // the latest that was sent, or would have been
-	unsent    int // how many were not, because there was no server
+	published int // the latest acknowledged edition
+	tried     int // the latest edition that was sent or skipped
+	unsent    int // number of editions skipped because there was no server
 }
 
 func edge(source, target string, handle ...any) object {
@@ -48,8 +48,8 @@ func edge(source, target string, handle ...any) object {
 	return e
 }
 
-// callOf makes a node that calls a place of the ledger. Its id is the end of its
-// address, in which templates stand for the items.
+// callOf returns a node that calls a place of the ledger. Its id is the end of its address,
+// in which templates represent the items.
 func callOf(ledger, place, address, mood string, more ...any) object {
 	config := object{"method": "POST", "url": fmt.Sprintf("%s/%s?node=%s&mood=%s", ledger, place, pattern(address), mood), "body": object{"from": "{{execution.id}}/" + address}}
 	return process.Node(idOf(address), "http-request", config, more...)
@@ -96,10 +96,10 @@ func shapes(ledger string) []*shape {
 	return list
 }
 
-// onceTypes are the node types that are once unless their node says otherwise.
+// onceTypes are the node types with effect "once" by default.
 var onceTypes = []string{"ai-prompt", "mcp-tool", "send-email", "send-slack"}
 
-// derive fills in what follows from the nodes and edges.
+// derive sets the fields that follow from the nodes and edges.
 func (s *shape) derive() {
 	s.webhooks, s.follows, s.once = map[string]string{}, map[string][]string{}, map[string]bool{}
 	s.says = map[string]string{"after": " done", "script": " scripted"}
@@ -144,7 +144,7 @@ func (s *shape) triggers() []string {
 	return all
 }
 
-// blueprintMap returns the map as create takes it.
+// blueprintMap returns the map as blueprint.create accepts it.
 func (s *shape) blueprintMap() object {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -155,8 +155,8 @@ func (s *shape) blueprintMap() object {
 	return m
 }
 
-// create stores a shape and its triggers. names are the ids of connections and
-// of shapes that were stored before, which stand in it as @name and #name.
+// create stores a shape and its triggers. names are the ids of connections and of shapes
+// stored earlier, written in it as @name and #name.
 func (s *shape) create(ctx context.Context, d *apiClient, names map[string]string) error {
 	var err error
 	s.nodes = resolved(s.nodes, names).([]any)
@@ -165,7 +165,7 @@ func (s *shape) create(ctx context.Context, d *apiClient, names map[string]strin
 	}
 	names["#"+s.name] = s.id
 	trigger := func(kind string, config object) (string, error) {
-		config["breaker"] = false // runs of some fail, and their triggers must stay active
+		config["breaker"] = false // some runs fail, and the triggers must stay active
 		return d.Create(ctx, "blueprintTriggers.create", object{"blueprintId": s.id, "triggerType": kind, "config": config})
 	}
 	for _, mode := range s.modes {
@@ -194,7 +194,7 @@ func (s *shape) create(ctx context.Context, d *apiClient, names map[string]strin
 	return err
 }
 
-// resolved puts ids in the place of names in a value, a copy.
+// resolved returns a copy of a value with ids in place of names.
 func resolved(value any, names map[string]string) any {
 	switch value := value.(type) {
 	case string:
@@ -217,7 +217,7 @@ func resolved(value any, names map[string]string) any {
 	return value
 }
 
-// serviceShapes returns those whose nodes reach services through connections.
+// serviceShapes returns the shapes whose nodes reach services through connections.
 func serviceShapes(ledger string) []*shape {
 	through := func(connection string, n object) object {
 		n["config"].(object)["connectionId"] = "@" + connection
@@ -244,12 +244,12 @@ func serviceShapes(ledger string) []*shape {
 		return through("chat", process.Node(idOf(address), "send-slack", object{"channel": "#torture", "text": fmt.Sprintf("<{{execution.id}}/%s>", address)}, "retry", later))
 	}
 	wait := process.Node("wait", "wait", object{"durationMs": "{{inputData.wait ?? 50}}"})
-	// What a service repeats of its credentials is in the run from then on.
+	// The part of the credentials that a service echoes is in the run from then on.
 	repeated := process.Node("note", "log", object{"level": "info", "message": "it said {{input}}", "data": "{{input}}"})
 	one := []string{""}
 	return []*shape{
 		{name: "guarded", weight: 3, modes: []string{"", "wait"}, nodes: []any{firstNode, guarded("guarded"), repeated, lastNode}},
-		// What it said goes on to another run, into an event and through a script.
+		// Its output goes to another run, into an event and through a script.
 		{name: "tells", weight: 2, modes: one, nodes: []any{
 			firstNode, guarded("guarded"),
 			process.Node("script", "code", object{"source": "console.log(input); return {text: variables.kept + ' scripted', echo: [input.body.echo]}"}),

@@ -6,7 +6,7 @@ import (
 	"syscall"
 )
 
-// Kind is what happens at a point.
+// Kind is the kind of a point.
 type Kind uint8
 
 // The kinds of points.
@@ -28,7 +28,7 @@ func (k Kind) String() string { return kindNames[k] }
 // Kinds lists all kinds.
 func Kinds() []Kind { return []Kind{Write, Sync, Truncate, Create, Unlink, Rename, SyncFolder} }
 
-// Point is one change of the disk about to happen.
+// Point is a change of the disk that is about to happen.
 type Point struct {
 	Number int // from 1 on
 	Kind   Kind
@@ -43,15 +43,15 @@ func (p Point) String() string {
 	return fmt.Sprintf("%s %s", p.Kind, p.Name)
 }
 
-// Decision is what becomes of a point. The zero value lets it go well.
+// Decision is what happens at a point. The zero value lets the change succeed.
 type Decision struct {
-	// Error fails it, and nothing of it is done.
+	// Error fails it without any effect.
 	Error syscall.Errno
-	// Short lets a write take only so many of its bytes; 0 takes all.
+	// Short limits the bytes that a write writes; 0 writes all.
 	Short int
-	// Freeze fails every point from this one on, for ever.
+	// Freeze fails every point from this one on, permanently.
 	Freeze bool
-	// FreezeAfter does the same from the next one on.
+	// FreezeAfter does the same from the next point on.
 	FreezeAfter bool
 }
 
@@ -68,8 +68,8 @@ type Disk struct {
 	nodes   map[uint64]*node
 	last    uint64
 	names   map[string]*node
-	durable map[string]*node // the names as of the last sync of the folder
-	moves   []move           // what happened to names since
+	durable map[string]*node // the names at the last sync of the folder
+	moves   []move           // changes of names since then
 }
 
 // node is one file, under any number of names.
@@ -79,8 +79,8 @@ type node struct {
 	links  int
 	name   string // the latest, for messages
 	data   []byte
-	synced []byte   // data as of the last sync
-	since  []change // what happened to data since
+	synced []byte   // data at the last sync
+	since  []change // changes of the data since then
 }
 
 // change is a write, or a truncation when data is nil.
@@ -92,7 +92,7 @@ type change struct {
 // move maps names to their new files, for an atomic change; nil removes the name.
 type move map[string]*node
 
-// New makes a disk on which an image is durable.
+// New returns a disk on which an image is durable.
 func New(image Image) *Disk {
 	d := &Disk{nodes: map[uint64]*node{}, names: map[string]*node{}, durable: map[string]*node{}, last: 1}
 	for name, file := range image {
@@ -104,7 +104,7 @@ func New(image Image) *Disk {
 	return d
 }
 
-// node makes a file without a name. d.mu is held, or d is not shared yet.
+// node returns a file without a name. The caller holds d.mu, unless d is not shared yet.
 func (d *Disk) node(mode uint32) *node {
 	d.last++
 	n := &node{id: d.last, mode: mode}
@@ -112,37 +112,37 @@ func (d *Disk) node(mode uint32) *node {
 	return n
 }
 
-// Fail sets the function that is asked at each point; nil lets all go well. It
-// is called under the lock of the disk and must not call it back.
+// Fail sets the function that decides at each point; nil lets all succeed. It is called
+// under the lock of the disk and must not call the disk.
 func (d *Disk) Fail(fault func(Point) Decision) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.fault = fault
 }
 
-// SetQuota bounds what all files together may hold, in bytes; 0 = no bound.
-// More is refused with ENOSPC.
+// SetQuota bounds the total size of all files, in bytes; 0 = no bound. More is refused with
+// ENOSPC.
 func (d *Disk) SetQuota(bytes int64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.quota = bytes
 }
 
-// SetReadOnly makes every change fail with EROFS, or lets them pass again.
+// SetReadOnly makes every change fail with EROFS, or succeed again.
 func (d *Disk) SetReadOnly(on bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.readOnly = on
 }
 
-// Points returns how many points were reached so far.
+// Points returns the number of points reached so far.
 func (d *Disk) Points() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.points
 }
 
-// Counts returns how many points of each kind were reached so far.
+// Counts returns the number of points of each kind reached so far.
 func (d *Disk) Counts() map[Kind]int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -169,8 +169,8 @@ func (d *Disk) used() (sum int64) {
 	return sum
 }
 
-// point counts a change that is about to happen and says whether it may, and
-// of a write how many of its bytes. after must be called when it has happened.
+// point counts a change that is about to happen and returns whether it may happen and, for
+// a write, how many of its bytes. The caller must call after when it has happened.
 func (d *Disk) point(kind Kind, name string, size int) (take int, after func(), err syscall.Errno) {
 	after = func() {}
 	if d.frozen {

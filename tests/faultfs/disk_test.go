@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// do changes a disk as the system would.
+// do changes a disk as the kernel would.
 func do(t *testing.T, d *Disk, steps string) {
 	t.Helper()
 	for step := range strings.SplitSeq(steps, "; ") {

@@ -27,8 +27,8 @@ func (i Image) Save(folder string) error {
 	return nil
 }
 
-// Now returns the files as programs see them: what is left when a process dies
-// and the machine goes on.
+// Now returns the files as programs see them, which is also what remains after a process
+// dies.
 func (d *Disk) Now() Image {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -39,17 +39,17 @@ func (d *Disk) Now() Image {
 	return image
 }
 
-// Loss says what a power cut does with what was not synced.
+// Loss is the effect of a power cut on unsynced changes.
 type Loss uint8
 
 // The losses.
 const (
-	// LoseAll leaves only what was synced.
+	// LoseAll keeps only what was synced.
 	LoseAll Loss = iota
 	// LoseSome keeps any part of the changes, in any order.
 	LoseSome
-	// LoseTail keeps the first changes of each file in their order, and of the
-	// one after them any of its sectors of 512 bytes.
+	// LoseTail keeps the first changes of each file in order, and of the next one any of
+	// its sectors of 512 bytes.
 	LoseTail
 	losses
 )
@@ -63,8 +63,8 @@ func (l Loss) String() string {
 
 const sector = 512
 
-// Cut returns the files as a power cut might leave them. Of the changes of names
-// that were not synced a first part is kept: folders are journalled in order.
+// Cut returns the files as a power cut might leave them. It keeps a prefix of the unsynced
+// changes of names: folders are journalled in order.
 func (d *Disk) Cut(loss Loss, random *rand.Rand) Image {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -107,8 +107,8 @@ func (n *node) left(loss Loss, random *rand.Rand) []byte {
 	return content
 }
 
-// tear makes a change to some of its sectors only. A truncation is whole or
-// not at all.
+// tear applies a change to some of its sectors. A truncation is applied whole or not at
+// all.
 func (c change) tear(content []byte, random *rand.Rand) []byte {
 	if c.data == nil {
 		return content
@@ -123,5 +123,5 @@ func (c change) tear(content []byte, random *rand.Rand) []byte {
 	return content
 }
 
-// list returns the names in order. d.mu is held.
+// list returns the names in order. The caller holds d.mu.
 func (d *Disk) list() []string { return slices.Sorted(maps.Keys(d.names)) }

@@ -10,15 +10,14 @@ import (
 	"github.com/hanwen/go-fuse/v2/fuse"
 )
 
-// Mounted is a disk that shows in a folder.
+// Mounted is a mounted disk.
 type Mounted struct {
 	server *fuse.Server
 	folder string
 }
 
-// Mount shows a disk in an empty folder, for the time until Unmount. A program
-// must not open files of a disk that it serves itself: it could wait for
-// itself.
+// Mount mounts a disk on an empty folder until Unmount. A program must not open files of a
+// disk that it serves itself: it could deadlock.
 func Mount(folder string, d *Disk) (*Mounted, error) {
 	if _, err := os.Stat("/dev/fuse"); err != nil {
 		return nil, fmt.Errorf("a disk that fails on purpose needs Linux and /dev/fuse: %w", err)
@@ -26,7 +25,7 @@ func Mount(folder string, d *Disk) (*Mounted, error) {
 	server, err := fuse.NewServer(&system{RawFileSystem: fuse.NewDefaultRawFileSystem(), disk: d}, folder, &fuse.MountOptions{
 		DirectMountStrict: true, DisableXAttrs: true, FsName: "torture", Name: "torture",
 		MaxWrite: 1 << 20, DisableReadDirPlus: true, Logger: log.New(io.Discard, "", 0),
-		// The disk changes only through this kernel, which need not ask again.
+		// The disk changes only through this kernel, so its caches stay valid.
 		ExplicitDataCacheControl: true,
 		DisabledCapabilities:     fuse.CAP_ATOMIC_O_TRUNC | fuse.CAP_WRITEBACK_CACHE,
 	})
@@ -37,8 +36,7 @@ func Mount(folder string, d *Disk) (*Mounted, error) {
 	return &Mounted{server, folder}, nil
 }
 
-// Unmount takes the disk away from the folder. Programs that still have files
-// of it open cannot use them any more.
+// Unmount unmounts the disk. Programs can no longer use open files of it.
 func (m *Mounted) Unmount() error {
 	err := m.server.Unmount()
 	if err != nil {

@@ -4,7 +4,7 @@ package faultfs
 
 import "errors"
 
-// Mounted is a disk that shows in a folder.
+// Mounted is a mounted disk.
 type Mounted struct{}
 
 // Mount always fails here.
@@ -12,5 +12,5 @@ func Mount(string, *Disk) (*Mounted, error) {
 	return nil, errors.New("a disk that fails on purpose needs Linux and /dev/fuse")
 }
 
-// Unmount has nothing to do.
+// Unmount has no effect.
 func (m *Mounted) Unmount() error { return nil }

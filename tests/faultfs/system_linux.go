@@ -7,13 +7,13 @@ import (
 	"github.com/hanwen/go-fuse/v2/fuse"
 )
 
-// system answers the kernel: one folder without folders in it.
+// system serves the kernel's requests for one folder without subfolders.
 type system struct {
-	fuse.RawFileSystem // for what is not supported
+	fuse.RawFileSystem // for unsupported operations
 	disk               *Disk
 }
 
-// always is a cache lifetime without end: only the kernel changes names and sizes.
+// always is an infinite cache lifetime: only the kernel changes names and sizes.
 const always = math.MaxInt32
 
 func (s *system) String() string { return "torture" }

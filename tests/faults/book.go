@@ -5,16 +5,16 @@ import (
 	"sync"
 )
 
-// book remembers what the server said about each thing, and so in which states
-// it may be found later.
+// book records the responses of the server for each thing, and so the states in which it
+// may be found later.
 type book struct {
 	mu     sync.Mutex
 	facts  map[thing]*fact
 	places places
-	form   *form // nil = what players have made
+	form   *form // nil = the database of the players
 }
 
-// arguments returns those of a server, besides the usual ones.
+// arguments returns the additional arguments of a server.
 func (b *book) arguments() []string {
 	if b.form == nil {
 		return nil
@@ -22,21 +22,21 @@ func (b *book) arguments() []string {
 	return []string{"--clock", "virtual=" + b.form.Now}
 }
 
-// thing is something that a player made: a blueprint, trigger, key or run, by
-// a name that no other has.
+// thing is something that a player created: a blueprint, trigger, key or run, by a unique
+// name.
 type thing struct{ kind, name string }
 
-// absent is the state of a thing that is not there.
+// absent is the state of a thing that does not exist.
 const absent = "absent"
 
 type fact struct {
 	may []string
-	// doubtful is a state that was refused when the disk failed. The server
-	// cannot know whether it came about.
+	// doubtful is a state that was refused when the disk failed. The server cannot know
+	// whether it was stored.
 	doubtful string
 }
 
-// places are what players use together.
+// places are shared by all players.
 type places struct {
 	key                           string
 	main, human, slow             string // blueprints
@@ -77,14 +77,13 @@ func (b *book) record(t thing, state string, a answer) {
 	}
 }
 
-// certain notes what is known without an answer.
+// certain records a state that is known without a response.
 func (b *book) certain(t thing, state string) {
 	b.record(t, state, answer{Status: 200})
 }
 
-// compare holds the book against what was found, which lists every thing that
-// is there. It returns the contradictions, and how many orders were refused by a
-// failing disk and carried out all the same.
+// compare compares the book with the things that exist. It returns the contradictions, and
+// the number of operations that were refused because the disk failed but carried out.
 func (b *book) compare(found map[thing]string) (wrong []string, doubtful int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

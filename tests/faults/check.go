@@ -11,8 +11,8 @@ import (
 	"blueprintd/tests/faultfs"
 )
 
-// checks are what must be seen through a mounted disk, as shell commands in its
-// folder, because a program must not use a disk that it serves itself.
+// checks are properties of a mounted disk, as shell commands run in its folder: a program
+// must not use a disk that it serves itself.
 var checks = []struct{ name, command, want string }{
 	{"write and read", "echo one > a; echo two >> a; cat a", "one\ntwo"},
 	{"overwrite", "printf X | dd of=a bs=1 seek=1 conv=notrunc status=none; cat a", "oXe\ntwo"},
@@ -22,7 +22,7 @@ var checks = []struct{ name, command, want string }{
 	{"locks", "exec 9> lock; flock -n 9 && ! flock -n lock true && echo locked", "locked"},
 }
 
-// check finds out whether a disk can be mounted and behaves like one.
+// check verifies that a disk can be mounted and works.
 func check() error {
 	folder, err := os.MkdirTemp("", "sweep-check")
 	if err != nil {
@@ -39,8 +39,8 @@ func check() error {
 
 func inspect(folder string, d *faultfs.Disk) error {
 	shell := func(command string) (string, error) {
-		// The shell goes there by itself: this program would wait for its own
-		// answer while it starts a child in a folder that it serves.
+		// The shell changes into the folder itself: this program would deadlock if it
+		// started a child in a folder that it serves.
 		c := exec.Command("sh", "-c", `cd "$1" && `+command, "sh", folder)
 		out, err := c.CombinedOutput()
 		return strings.TrimSpace(string(out)), err

@@ -13,12 +13,12 @@ import (
 	"blueprintd/tests/faultfs"
 )
 
-// crowd is how many operations each of several clients does until the power
-// fails, at most: 200 together.
+// crowd is the maximum number of operations of each client before the power fails: 200 in
+// total.
 func crowd(clients int) int { return max(1, 200/clients) }
 
-// cut cuts the power at random moments while several clients are at work, so
-// that commits are shared and syncs overlap with writes.
+// cut cuts the power at random moments while several clients work, so that commits are
+// shared and syncs overlap with writes.
 func (r *report) cut(ctx context.Context, o options, folder string) error {
 	b, err := newBench(o.binary, folder, 0)
 	if err != nil {
@@ -59,8 +59,7 @@ func (r *report) cut(ctx context.Context, o options, folder string) error {
 	})
 }
 
-// prepare plays a first start alone, and gives the phase in which several
-// clients work.
+// prepare runs a first start alone and returns the phase in which several clients work.
 func prepare(b *bench) (*phase, error) {
 	first := &phase{name: "first start", operations: 4}
 	then := &phase{name: "several clients", operations: 1}
@@ -71,9 +70,8 @@ func prepare(b *bench) (*phase, error) {
 	return then, nil
 }
 
-// crowd lets several clients work until the power fails, and judges what is
-// left. Where the point does not come, it fails when they are done. It tells
-// how many points there were.
+// crowd runs several clients until the power fails, and judges the result. It fails if they
+// finish before the point is reached. It returns the number of points.
 func (t *trial) crowd(b *bench, clients int, loss faultfs.Loss, random *rand.Rand) (points int, err error) {
 	known := t.phase.book.clone()
 	d := faultfs.New(t.phase.image)
@@ -97,7 +95,7 @@ func (t *trial) crowd(b *bench, clients int, loss faultfs.Loss, random *rand.Ran
 	return d.Points(), t.judge(b, d.Cut(loss, random), known)
 }
 
-// work lets clients do their operations at once, until the power has failed.
+// work runs the operations of clients concurrently until the power has failed.
 func (t *trial) work(p *play, clients int) {
 	var group sync.WaitGroup
 	var over atomic.Bool

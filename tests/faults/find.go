@@ -14,7 +14,7 @@ import (
 
 const pageSize = 100
 
-// pages asks for page after page of a list.
+// pages reads a list page by page.
 func (c *api) pages(procedure string, path string, visit func(any)) error {
 	for offset := 0; ; offset += pageSize {
 		a := c.query(procedure, object{"limit": pageSize, "offset": offset})
@@ -90,7 +90,7 @@ const (
 	patience    = 5 * time.Second
 )
 
-// findRuns waits for the runs that are under way and adds all of them.
+// findRuns waits for the unfinished runs and adds all runs.
 func (c *api) findRuns(found map[thing]string) error {
 	type run struct{ id, status string }
 	var runs []run
@@ -152,8 +152,8 @@ func (c *api) rest(id string) (marker, status string, err error) {
 	}
 }
 
-// sound asks SQLite itself whether the database in a folder is. It opens the
-// file read-only, past the server, because the server's own view is on trial.
+// sound checks the database in a folder with SQLite, read-only and without the server,
+// which is under test.
 func sound(folder string) (wrong []string, err error) {
 	db, err := sql.Open("sqlite", "file:"+filepath.Join(folder, "blueprintd.db")+"?mode=ro")
 	if err != nil {

@@ -18,11 +18,11 @@ import (
 	"blueprintd/tests/process"
 )
 
-// form is a database that an older version of the program left, with runs in every
-// state, and what its form.json says about it; see tests/e2e/forms_test.go.
+// form is a database of an older version of the program, with runs in every state, and the
+// content of its form.json; see tests/e2e/forms_test.go.
 type form struct {
 	number  int // its schema version
-	current int // that of the program
+	current int // the program's version
 	image   faultfs.Image
 
 	Now      string            `json:"now"`
@@ -80,13 +80,13 @@ func (b *bench) currentForm() (int, error) {
 	return formOf(filepath.Join(folder, "blueprintd.db"))
 }
 
-// formOf returns the schema version of a database without a log.
+// formOf returns the schema version of a database without a write-ahead log.
 func formOf(path string) (int, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return 0, err
 	}
-	const userVersion = 60 // in the header of SQLite
+	const userVersion = 60 // in the header of the file
 	if len(data) < userVersion+4 {
 		return 0, fmt.Errorf("%s is not a database", path)
 	}
@@ -124,7 +124,7 @@ func readForm(folder string) (*form, error) {
 	return f, json.Unmarshal(text, f)
 }
 
-// book returns a book of a form: its runs instead of what a player has made.
+// book returns a book with the runs of a form instead of the things of players.
 func (f *form) book() *book {
 	b := newBook()
 	b.form, b.places.key = f, process.Key
@@ -159,8 +159,8 @@ func (f *form) check(c *api) (wrong []string) {
 	return wrong
 }
 
-// checkFiles verifies that a stopped server has left the upgraded database and the one
-// before.
+// checkFiles verifies that a stopped server has left the upgraded database and the copy of
+// the old one.
 func (f *form) checkFiles(folder string) (wrong []string) {
 	database := filepath.Join(folder, "blueprintd.db")
 	for path, want := range map[string]int{database: f.current, fmt.Sprintf("%s.v%d", database, f.number): f.number} {
@@ -171,8 +171,8 @@ func (f *form) checkFiles(folder string) (wrong []string) {
 	return wrong
 }
 
-// reaches waits until a run has a status. It returns the one that the run has instead,
-// "" if it has come.
+// reaches waits until a run has a status. It returns the actual status, or "" if they are
+// equal.
 func (c *api) reaches(id, status string) (instead string) {
 	for end := now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
 		a := c.query("execution.getExecutionStatus", object{"executionId": id})

@@ -11,10 +11,9 @@ import (
 	"blueprintd/tests/faultfs"
 )
 
-// fill lets the disk of one server fill up while several clients are at work,
-// and frees it, over and over. While it is full, orders may be refused with 503
-// and Retry-After, but questions are answered; once there is room again, orders
-// are taken within five seconds, by the same process.
+// fill fills the disk of one server while several clients work, and frees it, repeatedly.
+// While it is full, changes may be refused with 503 and Retry-After, but reads succeed;
+// within five seconds after there is space again, the same process accepts changes.
 func (r *report) fill(ctx context.Context, o options, folder string) error {
 	b, err := newBench(o.binary, folder, 0)
 	if err != nil {
@@ -50,7 +49,7 @@ func (r *report) fill(ctx context.Context, o options, folder string) error {
 	return nil
 }
 
-// filling is what the clients of a disk that fills up see.
+// filling is the state of a disk that fills up, as its clients see it.
 type filling struct {
 	*play
 	report *report
@@ -68,10 +67,10 @@ func (f *filling) fail(format string, args ...any) {
 	}
 }
 
-// cycles fills and frees while the players go on. An order that belongs to a
-// run that exists already waits for room instead of being refused.
+// cycles fills and frees the disk while the players continue. A change of an existing run
+// waits for space instead of being refused.
 func (f *filling) cycles(ctx context.Context, o options, d *faultfs.Disk) {
-	var accepted atomic.Int64 // orders
+	var accepted atomic.Int64 // changes
 	var over atomic.Bool
 	var group sync.WaitGroup
 	for client := range o.clients {
@@ -119,7 +118,7 @@ func (f *filling) cycles(ctx context.Context, o options, d *faultfs.Disk) {
 	}
 }
 
-// until waits for something for 5 s, and says whether it came.
+// until waits up to 5 s for a condition and reports whether it became true.
 func until(come func() bool) bool {
 	for end := now().Add(patience); now().Before(end); time.Sleep(2 * time.Millisecond) {
 		if come() {

@@ -10,11 +10,10 @@ import (
 	"blueprintd/tests/process"
 )
 
-// nextKey is the API key of the next server when no client received an earlier key.
+// nextKey is the API key of the next server if no client received an earlier one.
 const nextKey = "key-of-the-next-start"
 
-// judge starts a server on the files that are left, and holds what it has
-// against what was answered before.
+// judge starts a server on the remaining files and compares its state with the responses.
 func (b *bench) judge(folder string, known *book) (wrong []string, doubtful int, err error) {
 	arguments := known.arguments()
 	key := known.places.key
@@ -76,12 +75,12 @@ func (c *api) close() { c.client.HTTP.CloseIdleConnections() }
 
 type answer = process.Answer
 
-// refused reports whether the server said that it did not do what was asked.
+// refused reports whether the server said that it did not carry out the request.
 func refused(a answer) bool { return a.Err == nil && a.Status >= 400 }
 
-// doubtful reports whether the server refused because its disk had failed, and it
-// could not know what became of the writes under way; or because the disk takes
-// nothing now, and said that the order takes effect later.
+// doubtful reports whether the server refused because its disk had failed and the result of
+// pending writes is unknown, or because the disk rejects writes now and the change takes
+// effect later.
 func doubtful(a answer) bool {
 	return refused(a) && (bytes.Contains(a.Body, []byte("the database has failed")) || bytes.Contains(a.Body, []byte("it takes effect once the disk does")))
 }

@@ -14,7 +14,7 @@ import (
 	"blueprintd/tests/process"
 )
 
-// options are what the command line says.
+// options are the options of the command line.
 type options struct {
 	seed     uint64
 	modes    []string
@@ -68,7 +68,7 @@ func main() {
 	os.Exit(sweep(o))
 }
 
-// sweep sweeps once and gives the exit code.
+// sweep runs the whole sweep and returns the exit code.
 func sweep(o options) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -104,8 +104,8 @@ func sweep(o options) int {
 	return 0
 }
 
-// place returns a folder in memory where there is one: what is left of a disk is
-// put there for the next server, and how long that takes is beside the point.
+// place returns a folder in memory if there is one: the remaining files of a disk are
+// copied there for the next server, and the speed of that does not matter.
 func place() string {
 	if info, err := os.Stat("/dev/shm"); err == nil && info.IsDir() {
 		return "/dev/shm"

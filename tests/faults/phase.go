@@ -10,18 +10,18 @@ import (
 	"blueprintd/tests/faultfs"
 )
 
-// phase is the time of one server, from its start to its end.
+// phase is the life of one server, from its start to its end.
 type phase struct {
 	name       string
 	operations int
-	checkpoint int   // after so many of them it waits for a checkpoint; 0 = never
+	checkpoint int   // number of operations before it waits for a checkpoint; 0 = never
 	killed     bool  // it ends by SIGKILL instead of SIGTERM, which is no point
-	form       *form // the database that it begins with; nil = the one of the phase before
+	form       *form // the initial database; nil = that of the previous phase
 
-	// What a faultless play found.
-	image  faultfs.Image // at its beginning
-	book   *book         // at its beginning
-	before int           // points of the phases before it
+	// Recorded by a run without faults.
+	image  faultfs.Image // at the start
+	book   *book         // at the start
+	before int           // points of earlier phases
 	points []faultfs.Point
 }
 
@@ -34,12 +34,12 @@ func scenario() []*phase {
 	}
 }
 
-// checkpointWait is longer than the store waits between its checkpoints.
+// checkpointWait is longer than the interval of the store's checkpoints.
 const checkpointWait = 260 * time.Millisecond
 
-// bench is what one worker plays at: a folder to mount disks in, one for the files
-// that are left, and an address of its own. A server that has ended gives back its
-// port, and the next one of another worker may get it while clients still call.
+// bench is the place of one worker: a folder for mounting disks, one for remaining files,
+// and its own address. A stopped server releases its port, and another worker's server may
+// get it while clients still call.
 type bench struct {
 	binary string
 	mount  string
@@ -62,7 +62,7 @@ type play struct {
 	player  *player
 }
 
-// begin mounts a disk and starts a server on it, which need not get ready.
+// begin mounts a disk and starts a server on it, which need not become ready.
 func (b *bench) begin(d *faultfs.Disk, known *book) (*play, error) {
 	p := &play{bench: b, disk: d, book: known}
 	var err error
@@ -75,7 +75,7 @@ func (b *bench) begin(d *faultfs.Disk, known *book) (*play, error) {
 	return p, nil
 }
 
-// end takes everything away that is still there.
+// end removes what is left.
 func (p *play) end() error {
 	p.server.Kill()
 	if p.player != nil {
@@ -84,8 +84,8 @@ func (p *play) end() error {
 	return p.mounted.Unmount()
 }
 
-// enter waits for the server and makes the first player; false when it ended
-// before it was ready.
+// enter waits for the server and creates the first player; it returns false if the server
+// ended before it was ready.
 func (p *play) enter(name string) bool {
 	address, key := p.server.await(10 * time.Second)
 	if address == "" {
@@ -99,7 +99,7 @@ func (p *play) enter(name string) bool {
 	return true
 }
 
-// operate plays the operations of a phase while going is true.
+// operate runs the operations of a phase while going returns true.
 func (p *play) operate(ph *phase, going func() bool) {
 	if ph.form == nil && p.book.places.main == "" && going() {
 		p.player.settle()
@@ -112,8 +112,8 @@ func (p *play) operate(ph *phase, going func() bool) {
 	}
 }
 
-// rehearse plays all phases without a fault and notes the points of each, and
-// where each begins.
+// rehearse runs all phases without a fault and records the points of each and its initial
+// state.
 func rehearse(b *bench, phases []*phase) error {
 	image, known, before := faultfs.Image{}, newBook(), 0
 	for i, ph := range phases {

@@ -5,23 +5,23 @@ import (
 	"time"
 )
 
-// player calls the server one call after the other and notes the answers.
+// player calls the server sequentially and records the responses.
 type player struct {
-	name string // begins the name of all that it makes
+	name string // prefix of the names of all that it creates
 	api  *api
 	book *book
 	step int
 
-	blueprint, blueprintID string // the latest that it made
+	blueprint, blueprintID string // the latest that it created
 	trigger, triggerID     string
 	key, keyID             string
-	asks, asksID           string // a run that waits for an answer
+	asks, asksID           string // a run that waits for a user
 
 	// onAnswer, if set, is called with the response to each operation.
 	onAnswer func(what string, a answer)
 }
 
-// order sends one order about a thing and notes the answer.
+// order sends a change of a thing and records the response.
 func (p *player) order(kind, name, state, what string, send func() answer) answer {
 	a := send()
 	p.book.record(thing{kind, name}, state, a)
@@ -45,7 +45,7 @@ var (
 	slowNodes  = before("wait", "wait", object{"durationMs": 300})
 )
 
-// settle makes what all players use.
+// settle creates the objects that all players use.
 func (p *player) settle() {
 	make := func(name string, nodes []any) string {
 		a := p.order("blueprint", name, name, "create "+name, func() answer {
@@ -67,14 +67,14 @@ func (p *player) settle() {
 	}
 }
 
-// next does one operation.
+// next runs one operation.
 func (p *player) next() {
 	name := fmt.Sprintf("%s-%d", p.name, p.step)
 	operations[p.step%len(operations)](p, name)
 	p.step++
 }
 
-// operations are what players do, in this order, over and over.
+// operations are the operations of players, which they repeat in this order.
 var operations = []func(*player, string){
 	(*player).createBlueprint,
 	(*player).deliverAndWait,
@@ -123,7 +123,7 @@ func (p *player) deleteBlueprint(string) {
 const (
 	completed = "completed"
 	paused    = "paused"
-	cancelled = "failed" // so a cancelled run ends
+	cancelled = "failed" // status of a cancelled run
 )
 
 func (p *player) deliverAndWait(name string) {
@@ -168,7 +168,7 @@ func (p *player) start(name string) {
 	p.follow(a.Text("executionId"), completed)
 }
 
-// startSlow begins a run that waits on, while others go on.
+// startSlow starts a run that waits while others continue.
 func (p *player) startSlow(name string) { p.begin(name, p.book.places.slow, slowNodes, completed) }
 
 func (p *player) ask(name string) {
@@ -194,8 +194,8 @@ func (p *player) resume(string) {
 
 func (p *player) cancel(string) { p.decide(cancelled, "execution.cancel", object{"reason": "sweep"}) }
 
-// follow waits until a run is in a state, or cannot be asked after. It keeps
-// the order of the writes the same from play to play.
+// follow waits until a run is in a state, or can no longer be read. It keeps the order of
+// writes the same in each run of the scenario.
 func (p *player) follow(id, state string) {
 	for end := now().Add(2 * time.Second); id != "" && now().Before(end); time.Sleep(time.Millisecond) {
 		a := p.api.query("execution.getExecutionStatus", object{"executionId": id})

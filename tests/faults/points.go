@@ -59,7 +59,7 @@ func sum(phases []*phase) (n int) {
 	return n
 }
 
-// plan lists what to try. A short write needs a write of two bytes or more.
+// plan lists the cases. A short write needs a write of two bytes or more.
 func (r *report) plan(o options, phases []*phase) (trials []*trial) {
 	for order, ph := range phases {
 		for i, p := range ph.points {
@@ -78,8 +78,8 @@ func (r *report) plan(o options, phases []*phase) (trials []*trial) {
 	return trials
 }
 
-// each does n things with several workers, until one fails or, where that was
-// asked for, something was found.
+// each calls a function n times with several workers, until one fails or, on request,
+// something was found.
 func (r *report) each(ctx context.Context, o options, folder string, n int, do func(b *bench, i int) error) error {
 	var next, done atomic.Int64
 	var group sync.WaitGroup

@@ -20,10 +20,10 @@ type report struct {
 
 	Seed         uint64         `json:"seed"`
 	Points       map[string]int `json:"points,omitempty"` // by kind
-	Vary         int            `json:"pointsVary"`       // how far the number of points differs between two plays
+	Vary         int            `json:"pointsVary"`       // difference in the number of points between two runs
 	Cases        map[string]int `json:"cases"`            // by mode
-	NotReached   int            `json:"notReached"`       // cases whose point did not come
-	Ended        int            `json:"serversEnded"`     // by themselves, as they should
+	NotReached   int            `json:"notReached"`       // cases whose point was not reached
+	Ended        int            `json:"serversEnded"`     // servers that ended by themselves, as required
 	Refused      int            `json:"refused503"`
 	Doubtful     int            `json:"refusedByAFailingDiskYetThere"`
 	Milliseconds int64          `json:"duration"`
@@ -31,7 +31,7 @@ type report struct {
 	Violations   []violation    `json:"violations"`
 }
 
-// violation is a promise that was not kept.
+// violation is a broken promise.
 type violation struct {
 	Mode   string `json:"mode"`
 	Point  int    `json:"point"`

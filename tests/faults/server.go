@@ -12,17 +12,17 @@ import (
 	"blueprintd/clients/go/program"
 )
 
-// readyLines are what a server says when it is ready, the first time also with
-// the key that it made. They are written at once.
+// readyLines are the lines of a ready server, on the first start with its API key. They are
+// written together.
 var readyLines = regexp.MustCompile(`is ready on (http://\S+)(?:[\s\S]*API key +(bpd_\S+))?`)
 
-// server is one process of the program on trial.
+// server is one process of the program under test.
 type server struct {
 	*program.Process
 	log text // its standard error
 }
 
-// text collects what a process writes.
+// text collects the output of a process.
 type text struct {
 	mu  sync.Mutex
 	buf bytes.Buffer
@@ -40,8 +40,8 @@ func (t *text) String() string {
 	return t.buf.String()
 }
 
-// launch starts a server on the database in a folder. It has no folder of its
-// own: this program may serve that one.
+// launch starts a server on the database in a folder. Its working directory is not that
+// folder, because this program may serve it.
 func (b *bench) launch(folder string, more ...string) (s *server, err error) {
 	s = &server{}
 	arguments := append([]string{"serve", "--db", filepath.Join(folder, "blueprintd.db"), "--addr", b.host + ":0", "--rate-limit", "0"}, more...)
@@ -49,8 +49,8 @@ func (b *bench) launch(folder string, more ...string) (s *server, err error) {
 	return s, err
 }
 
-// await waits until the server is ready, and gives the address and the key that
-// it printed; no address when it did not get ready.
+// await waits until the server is ready and returns the address and the key that it
+// printed, or no address if it did not become ready.
 func (s *server) await(most time.Duration) (address, key string) {
 	address, err := s.Address(context.Background(), most)
 	if err != nil {
@@ -59,7 +59,7 @@ func (s *server) await(most time.Duration) (address, key string) {
 	return address, s.Found[2]
 }
 
-// stop asks the server to end, which it must do well.
+// stop stops the server, which must succeed.
 func (s *server) stop() error { return s.Stop(20 * time.Second) }
 
 // lastWords returns the end of the log, on one line.

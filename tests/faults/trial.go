@@ -14,20 +14,20 @@ import (
 	"blueprintd/tests/faultfs"
 )
 
-// trial is one case: one thing that goes wrong at one point.
+// trial is one case: a fault at one point.
 type trial struct {
-	number int // of the point, through all phases
+	number int // of the point, counted through all phases
 	mode   string
 	seed   uint64
 	phase  *phase
 	order  int // of the phase
 
 	mu      sync.Mutex
-	struck  faultfs.Point // where it went wrong; number 0 = it never did
+	struck  faultfs.Point // where the fault happened; number 0 = nowhere
 	at      time.Time
 	lifted  bool
 	process *program.Process
-	early   bool // struck before the server process was known
+	early   bool // the fault came before the process id was known
 
 	result result
 }
@@ -37,7 +37,7 @@ type result struct {
 	wrong    []string
 	doubtful int
 	ended    bool // the server ended by itself
-	refused  int  // orders that were answered 503
+	refused  int  // changes refused with 503
 	log      string
 }
 
@@ -45,7 +45,7 @@ func (t *trial) fail(format string, args ...any) {
 	t.result.wrong = append(t.result.wrong, fmt.Sprintf(format, args...))
 }
 
-// fault decides what goes wrong. It is called under the lock of the disk.
+// fault decides what happens at a point. It is called under the lock of the disk.
 func (t *trial) fault(p faultfs.Point) faultfs.Decision {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -78,7 +78,8 @@ func (t *trial) fault(p faultfs.Point) faultfs.Decision {
 	return faultfs.Decision{}
 }
 
-// strike kills the server, now or as soon as its number is known. t.mu is held.
+// strike kills the server, now or as soon as its process id is known. The caller holds
+// t.mu.
 func (t *trial) strike() {
 	if t.process == nil {
 		t.early = true
@@ -111,12 +112,12 @@ func (t *trial) deadly() bool {
 	return t.mode == "kill" || t.mode == "kill-after" || t.mode == "cut"
 }
 
-// aftermath is how many operations are played after a fault that leaves the
-// server alive. The last of them must go well.
+// aftermath is the number of operations after a fault that leaves the server alive. The
+// last of them must succeed.
 const aftermath = 6
 
-// run plays the phase up to the point and what follows, and judges what is
-// left. An error is one of this program or of the machine.
+// run plays the phase up to the point and the aftermath, and judges the remaining files. An
+// error is one of this program or of the machine.
 func (t *trial) run(b *bench) error {
 	known := t.phase.book.clone()
 	d := faultfs.New(t.phase.image)
@@ -131,7 +132,7 @@ func (t *trial) run(b *bench) error {
 	if err := p.end(); err != nil {
 		return err
 	}
-	if images == nil { // decided only now that nothing writes any more
+	if images == nil { // the cut is decided only after all writes have stopped
 		images = t.left(d)
 	}
 	for _, image := range images {
@@ -159,8 +160,8 @@ func (t *trial) left(d *faultfs.Disk) []faultfs.Image {
 	return []faultfs.Image{d.Now()}
 }
 
-// play plays until the server is gone. It returns the files that are left, or
-// nil when they are to be taken at the end.
+// play runs the phase until the server has ended. It returns the remaining files, or nil if
+// they are to be taken at the end.
 func (t *trial) play(p *play) []faultfs.Image {
 	if p.enter(phaseName(t.order)) {
 		t.operate(p)
@@ -175,7 +176,7 @@ func (t *trial) play(p *play) []faultfs.Image {
 	return nil
 }
 
-// operate plays the operations, and after a fault those of the aftermath.
+// operate runs the operations of the phase, and after a fault those of the aftermath.
 func (t *trial) operate(p *play) {
 	left, last := aftermath, answer{}
 	p.player.onAnswer = func(what string, a answer) {
@@ -210,7 +211,7 @@ func (t *trial) operate(p *play) {
 	}
 }
 
-// recover waits until the server takes orders again, or ends.
+// recover waits until the server accepts changes again, or ends.
 func (t *trial) recover(p *play) {
 	for end := now().Add(patience); now().Before(end); {
 		var last answer
@@ -224,7 +225,7 @@ func (t *trial) recover(p *play) {
 	t.fail("5 s after the fault it neither takes orders nor has ended")
 }
 
-// close ends a server that may have ended by itself, and judges its end.
+// close stops a server, which may have ended by itself, and judges its end.
 func (t *trial) close(p *play) {
 	struck, at := t.hit()
 	// The journal of the copy that an upgrade makes is not needed: the copy is verified
@@ -247,8 +248,8 @@ func (t *trial) close(p *play) {
 		if struck, at = t.hit(); struck.Number == 0 && err != nil {
 			t.fail("it ended with %v at SIGTERM: %s", err, p.server.lastWords())
 		}
-		// The fault may lie in the end itself, which need not go well then, but
-		// a sync that failed must not pass for a good end.
+		// If the fault is in the shutdown, that may fail, but a failed sync must not pass
+		// for a successful end.
 		if already || t.deadly() || t.mode == "short" {
 			return
 		}
@@ -271,7 +272,7 @@ func (t *trial) close(p *play) {
 	}
 }
 
-// judge starts a server on what is left and compares.
+// judge starts a server on the remaining files and compares its state.
 func (t *trial) judge(b *bench, image faultfs.Image, known *book) error {
 	folder := filepath.Join(b.rest, "data")
 	if err := os.RemoveAll(folder); err != nil {

@@ -17,33 +17,33 @@ const (
 	kindOnce    = "once"   // a side effect that must not happen twice
 	kindChoose  = "choose" // takes one of two handles
 	kindWait    = "wait"
-	kindAsk     = "ask" // a person answers
+	kindAsk     = "ask" // a user answers
 	kindRespond = "respond"
 	kindStop    = "stop"
-	kindEach    = "each"  // goes over items
+	kindEach    = "each"  // iterates over items
 	kindRun     = "run"   // runs another book
 	kindLink    = "link"  // opens a connection, which requires a sign-in
-	kindModel   = "model" // asks a language model, as far as the budget goes
+	kindModel   = "model" // calls a language model within the budget
 )
 
-// effects are what the types declare.
+// effects are the effects that the types declare.
 var effects = map[string]blueprint.Effect{
 	kindPure: blueprint.EffectPure, kindAct: blueprint.EffectIdempotent, kindOnce: blueprint.EffectOnce, kindChoose: blueprint.EffectPure,
 	kindWait: blueprint.EffectPure, kindAsk: blueprint.EffectPure, kindRespond: blueprint.EffectPure, kindStop: blueprint.EffectPure,
 	kindEach: blueprint.EffectPure, kindRun: blueprint.EffectPure, kindLink: blueprint.EffectIdempotent, kindModel: blueprint.EffectIdempotent,
 }
 
-// node is a node of a book with what the world knows of it.
+// node is a node of a book with its simulated properties.
 type node struct {
 	blueprint.Node
 	body   *graph // of a for-each node
-	most   int    // its items at work at once
-	varies bool   // a retry of the run goes over other items
+	most   int    // maximum number of concurrent items
+	varies bool   // a retry of the run iterates over other items
 	runs   string // the blueprint that it runs
-	calls  int    // that it asks of a language model
+	calls  int    // number of calls to a language model
 }
 
-// effect returns what the oracle holds a node to.
+// effect returns the effect that the oracle requires of a node.
 func (n *node) effect() blueprint.Effect {
 	if n.Effect != "" {
 		return n.Effect
@@ -51,7 +51,7 @@ func (n *node) effect() blueprint.Effect {
 	return effects[n.Type]
 }
 
-// tries returns how often a node is tried at most.
+// tries returns the maximum number of attempts of a node.
 func (n *node) tries() int {
 	if n.Retry == nil {
 		return 1
@@ -59,17 +59,17 @@ func (n *node) tries() int {
 	return n.Retry.MaxAttempts
 }
 
-// graph is nodes and edges: of a book, or of the items of a for-each node.
+// graph holds the nodes and edges of a book, or of the items of a for-each node.
 type graph struct {
 	nodes []node
 	edges []blueprint.Edge
 	index map[string]int
 }
 
-// sequential reports whether the nodes run one after the other.
+// sequential reports whether the nodes run in sequence.
 func (g *graph) sequential() bool { return len(g.edges) == 0 }
 
-// one reports whether never two nodes are at work at once.
+// one reports whether at most one node runs at a time.
 func (g *graph) one() bool {
 	for i := range g.nodes {
 		if n := &g.nodes[i]; n.body != nil && (n.most > 1 || !n.body.one()) {
@@ -94,7 +94,7 @@ func (g *graph) find(address string) *node {
 	}
 }
 
-// first reports whether no node of its graph leads to the one at an address.
+// first reports whether a node has no predecessor in its graph.
 func (g *graph) first(address string) bool {
 	for {
 		loop, _, inner, within := cut(address)
@@ -105,7 +105,7 @@ func (g *graph) first(address string) bool {
 	}
 }
 
-// has reports whether one of the nodes, or of those within them, is such a one.
+// has reports whether a node, or one within the nodes, satisfies a condition.
 func (g *graph) has(such func(n *node) bool) bool {
 	for i := range g.nodes {
 		if n := &g.nodes[i]; such(n) || n.body != nil && n.body.has(such) {
@@ -115,22 +115,22 @@ func (g *graph) has(such func(n *node) bool) bool {
 	return false
 }
 
-// book is a blueprint with what the world knows of it.
+// book is a blueprint with its simulated properties.
 type book struct {
 	*graph
 	definition *blueprint.Definition
 	failures   int // percent of the attempts that fail
 }
 
-// author writes books.
+// author generates books.
 type author struct {
 	random
 	kinds []string
 	calls []string // the blueprints that may be called
 }
 
-// newBook draws a blueprint: a sequence or a graph of a few nodes. Edges lead
-// from a node to a later one, so that the order of the map is one of the graph.
+// newBook generates a blueprint: a sequence or a graph of a few nodes. Edges lead from a
+// node to a later one, so that the order of the map is an order of the graph.
 func newBook(r random, number, most int, calls []string) *book {
 	b := &book{failures: []int{0, 0, 5, 15, 30}[r.IntN(5)]}
 	a := author{random: r, calls: calls, kinds: []string{
@@ -162,7 +162,7 @@ func newBook(r random, number, most int, calls []string) *book {
 	return b
 }
 
-// newPit draws a book that runs itself, which goes too deep.
+// newPit generates a book that runs itself and exceeds the maximum depth.
 func newPit(r random, number int) *book {
 	b := &book{graph: &graph{index: map[string]int{}}}
 	for i := range r.between(1, 2) {
@@ -179,7 +179,7 @@ func newPit(r random, number int) *book {
 	return b
 }
 
-// library is the number of the first book that other books run.
+// library is the number of the first book that other books can run.
 const library = 50
 
 func blueprintID(number int) string { return fmt.Sprintf("00000000-0000-4000-8000-%012d", number) }
@@ -192,7 +192,7 @@ func (b *book) define(number int) {
 	b.definition = &blueprint.Definition{BlueprintID: blueprintID(number), OrganizationID: "organization", Title: "Simulated", Version: "1.0.0", Map: m}
 }
 
-// graph draws a graph in which for-each nodes stand so deeply in each other.
+// graph generates a graph with for-each nodes nested to a depth.
 func (a author) graph(most, nested int) *graph {
 	g := &graph{index: map[string]int{}}
 	for i := range a.between(1, most) {
@@ -251,7 +251,7 @@ func works(kind string) bool { return kind == kindPure || kind == kindAct || kin
 func (a author) join(g *graph) {
 	for to := 1; to < len(g.nodes); to++ {
 		if a.chance(12) {
-			continue // one more start
+			continue // one more first node
 		}
 		for range a.between(1, 3) {
 			from := &g.nodes[a.IntN(to)]
@@ -267,7 +267,7 @@ func (a author) join(g *graph) {
 	}
 }
 
-// written returns a graph as a for-each node's config has it.
+// written returns a graph as in the config of a for-each node.
 func (g *graph) written() map[string]any {
 	number := func(n int) json.Number { return json.Number(strconv.Itoa(n)) }
 	nodes, edges := []any{}, []any{}
@@ -297,7 +297,7 @@ func (g *graph) written() map[string]any {
 	return map[string]any{"nodes": nodes, "edges": edges}
 }
 
-// catalogue returns the node types; work does what nodes do.
+// catalogue returns the node types; work runs a node.
 func catalogue(work *process) blueprint.Catalogue {
 	out := blueprint.Catalogue{}
 	for kind, effect := range effects {

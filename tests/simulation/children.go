@@ -12,10 +12,10 @@ import (
 	"blueprintd/foundation/secret"
 )
 
-// maxRuns is how deeply runs may start each other; the first counts.
+// maxRuns is the maximum depth of nested runs, including the first.
 const maxRuns = 16
 
-// shelf is where an engine finds the blueprints that nodes run.
+// shelf is the engine's source of the blueprints that nodes run.
 type shelf struct{ *process }
 
 func (s shelf) Runnable(_ context.Context, _, id string) (*blueprint.Definition, bool, error) {
@@ -33,7 +33,7 @@ func (d connections) Open(_ context.Context, use blueprint.ConnectionUse) (*blue
 	return &blueprint.OpenConnection{ID: use.ConnectionID, Type: blueprint.ConnectionOAuth2, SignIn: true}, nil
 }
 
-// called takes note that an attempt waits for a run.
+// called records that an attempt waits for a run.
 func (w *world) called(h *history, here at, child string) {
 	w.saw("runs called")
 	switch {
@@ -46,7 +46,7 @@ func (w *world) called(h *history, here at, child string) {
 	h.model = nil
 }
 
-// born checks that a run that is new on the disk is one that another waits for.
+// born checks that a new run on the disk is one for which another one waits.
 func (w *world) born(h *history, parent string) {
 	w.saw("children")
 	h.parent = w.histories[parent]
@@ -64,8 +64,7 @@ func (w *world) born(h *history, parent string) {
 	w.fail("I11: %s is started by %s, which does not say so", h.name, h.parent.name)
 }
 
-// returned returns what a run gave to the one that started it, nil while it has
-// not ended.
+// returned returns the result of a run for its parent, nil until it has ended.
 func (w *world) returned(child string) *returned {
 	h := w.histories[child]
 	switch {
@@ -80,12 +79,12 @@ func (w *world) returned(child string) *returned {
 	}
 }
 
-// gave takes note of what a run that has ended gives to the one that started it.
+// gave records the result of an ended run for its parent.
 func (w *world) gave(h *history, x *blueprint.Execution) {
 	h.returned = &returned{output: x.Output, tokens: x.Telemetry.TotalTokensUsed, acted: w.acted(h)}
 	if x.Status != blueprint.StatusCompleted && x.Failure != nil {
 		h.returned.failure = &blueprint.Failure{Code: "run_failed", Message: "the run " + h.id + " failed: " + x.Failure.Message, Permanent: h.returned.acted}
-		if x.Failure.Code == "run_failed" { // of runs that started each other, the last one's cause
+		if x.Failure.Code == "run_failed" { // with nested runs, the cause of the innermost one
 			h.returned.failure.Message = x.Failure.Message
 		}
 	}
@@ -95,7 +94,7 @@ func (w *world) gave(h *history, x *blueprint.Execution) {
 	}
 }
 
-// crowded checks that a for-each node has no more items at work than it may.
+// crowded checks that a for-each node has no more concurrent items than allowed.
 func (w *world) crowded(h *history, v *visit) {
 	for _, loop := range holders(v.task.Address) {
 		items := []int{}
@@ -117,12 +116,12 @@ func (w *world) crowded(h *history, v *visit) {
 	}
 }
 
-// patience is how long a run may go on behind the end of the one that waited for it.
+// patience is how long a run may continue after its parent has ended.
 const patience = 30 * time.Second
 
-// orphaned checks that a run that begins something is still waited for, or
-// was until a moment ago. A process that has just begun, or that could not read
-// the disk, is given the same time.
+// orphaned checks that a run that starts something still has a waiting parent, or had one
+// until a moment ago. A process that has just started, or could not read the disk, is
+// allowed the same time.
 func (w *world) orphaned(h *history) {
 	p := h.parent
 	if p == nil || !p.terminal || h.broken || w.process == nil {
@@ -140,10 +139,10 @@ func (w *world) orphaned(h *history) {
 }
 
 // mayCancel reports whether the engine itself may have cancelled a run, because no run
-// waits for it any more.
+// waits for it any longer.
 func (h *history) mayCancel() bool { return h.parent != nil && (h.parent.terminal || h.parent.halts) }
 
-// heldUp reports whether a run waits for one that cannot go on before the next start.
+// heldUp reports whether a run waits for one that cannot continue before the next start.
 func (w *world) heldUp(h *history) bool {
 	return slices.ContainsFunc(w.order, func(child *history) bool {
 		if child.terminal || !child.broken {
@@ -158,8 +157,8 @@ func (w *world) heldUp(h *history) bool {
 	})
 }
 
-// acted reports whether a run that has ended did what must not be done twice, as
-// its record says, and checks that against what its nodes did.
+// acted reports whether an ended run ran a node with effect "once", according to its
+// record, and compares that with its nodes.
 func (w *world) acted(h *history) bool {
 	var record struct {
 		Acted bool `json:"acted"`

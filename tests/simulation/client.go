@@ -17,10 +17,10 @@ type call struct {
 	number  int
 	name    string
 	process *process
-	after   func() // checks the answer, in the world's goroutine
+	after   func() // checks the response, in the world's goroutine
 }
 
-// ask makes a request. do may block; the function that it returns checks the answer once
+// ask makes a request. do may block; the function that it returns checks the response once
 // all goroutines are idle, unless the process has crashed.
 func (w *world) ask(name string, do func(p *process) (after func())) {
 	w.asked++
@@ -34,7 +34,7 @@ func (w *world) ask(name string, do func(p *process) (after func())) {
 	}()
 }
 
-// accepted records that a client was acknowledged a run.
+// accepted records that a run was acknowledged to a client.
 func (w *world) accepted(id string) {
 	if w.disk.stored(id) == nil {
 		w.fail("I1: run %s was acknowledged, and is not on the disk", w.nameOf(id))
@@ -43,7 +43,7 @@ func (w *world) accepted(id string) {
 	w.promised[id] = true
 }
 
-// refused records an error, which fails the test unless clients must expect it.
+// refused records an error, which fails the test unless it is expected.
 func (w *world) refused(err error, codes ...blueprint.Code) {
 	code := blueprint.CodeOf(err)
 	w.tracef("  refused: %s", code)
@@ -58,7 +58,7 @@ func (w *world) refused(err error, codes ...blueprint.Code) {
 	w.fail("a client received %v", err)
 }
 
-// start begins a run: some clients wait for its acknowledgement, some for its end.
+// start starts a run: some clients wait for its acknowledgement, some for its end.
 func (w *world) start() {
 	b := w.books[w.IntN(w.clients)]
 	request := &blueprint.StartRequest{
@@ -93,7 +93,7 @@ func (w *world) start() {
 	})
 }
 
-// answerOf is what a fired trigger answers.
+// answerOf is the response of a fired trigger.
 type answerOf struct {
 	status int
 	body   strings.Builder
@@ -104,7 +104,7 @@ func (a *answerOf) Header() http.Header                { return a.header }
 func (a *answerOf) WriteHeader(status int)             { a.status = status }
 func (a *answerOf) Write(data []byte) (n int, _ error) { return a.body.Write(data) }
 
-// deliver calls a trigger with one of a few keys, which are repeated.
+// deliver calls a trigger with one of a few keys, which repeat.
 func (w *world) deliver() {
 	key := fmt.Sprintf("key%d", w.IntN(3))
 	body := []string{`{"a":1}`, `{"a":1}`, `{"a":1}`, `{"a":2}`}[w.IntN(4)]
@@ -135,7 +135,7 @@ func (w *world) deliver() {
 	})
 }
 
-// fire starts a trigger's blueprint by hand, or a firing of it again.
+// fire fires a trigger manually, or redelivers a firing.
 func (w *world) fire() {
 	again := w.chance(50) && len(w.firings) > 0
 	var first blueprint.Firing
@@ -160,7 +160,7 @@ func (w *world) fire() {
 	})
 }
 
-// look reads a run as a client.
+// look reads a run.
 func (w *world) look(h *history) {
 	before := h.shown
 	w.ask("look at "+h.name, func(p *process) func() {
@@ -176,7 +176,7 @@ func (w *world) look(h *history) {
 			}
 			w.tracef("  %s %d %%", x.Status, x.Progress)
 			if !x.Status.Terminal() && h.terminal {
-				return // the run has ended since it was looked at
+				return // the run has ended since it was read
 			}
 			w.shown(h, x, before)
 		}
@@ -224,7 +224,7 @@ func (w *world) signIn(h *history, node string) {
 	})
 }
 
-// cancel ends a run.
+// cancel cancels a run.
 func (w *world) cancel(h *history) {
 	h.cancels = true
 	w.ask("cancel "+h.name, func(p *process) func() {
@@ -237,7 +237,7 @@ func (w *world) cancel(h *history) {
 	})
 }
 
-// retry runs a run again that has ended.
+// retry retries an ended run.
 func (w *world) retry(h *history) {
 	h.retried = true
 	if w.chance(40) {

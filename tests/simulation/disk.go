@@ -11,45 +11,44 @@ import (
 	"blueprintd/foundation/secret"
 )
 
-// Flaw is a mistake that is built into a world on purpose, to show that the
-// oracle finds it.
+// Flaw is a bug that is put into a world to show that the oracle finds it.
 type Flaw int
 
-// The mistakes.
+// The flaws.
 const (
 	FlawNone        Flaw = iota
 	FlawLosesLast        // a commit loses its last entry
 	FlawNoKey            // a key may start several runs
-	FlawEarlyAnswer      // commits are answered before they are on the disk
+	FlawEarlyAnswer      // commits are acknowledged before they are on the disk
 	FlawForgetsTick      // a tick is stored without the cursor
 	FlawSkipsTick        // the cursor moves one tick too far
-	FlawRevives          // a run that has ended can be taken up again
+	FlawRevives          // an ended run can be resumed
 	FlawStaleRead        // a run is read back without its last entry
-	FlawOnceTwice        // the engine takes nodes of effect "once" for idempotent ones
-	FlawTorn             // a crash leaves half of a commit
+	FlawOnceTwice        // the engine treats nodes of effect "once" as idempotent
+	FlawTorn             // a crash leaves part of a commit
 	FlawLosesFiring      // a run is stored without its ledger row
-	FlawWrongRecord      // a record has another output
+	FlawWrongRecord      // a record has a wrong output
 	FlawNoRecovery       // the disk does not report unfinished runs
 	FlawForgetsItem      // the result of an item is not read back
-	FlawForgetsCall      // that a node waits for a run is not read back
-	FlawWrongChild       // of a run that another waits for, another output is read
+	FlawForgetsCall      // the run for which a node waits is not read back
+	FlawWrongChild       // a wrong output of a child run is read
 	flaws
 )
 
-// disk is what survives a crash. A commit is applied whole or not at all.
+// disk survives a crash. A commit is applied whole or not at all.
 type disk struct {
 	flaw Flaw
 
 	mu          sync.Mutex
-	away        bool // reads are refused, for a while
+	away        bool // reads fail for a while
 	definitions map[string]*blueprint.Definition
 	runs        map[string]*blueprint.StoredExecution
-	order       []string // of runs, as they came
+	order       []string // of runs, in order of creation
 	started     map[string]blueprint.Firing
 	bindings    map[string]*blueprint.Binding
 	triggers    []string
 	cursors     map[string]blueprint.Time
-	changed     map[string]int64 // generation in which a trigger changed last
+	changed     map[string]int64 // generation of the last change of a trigger
 	generation  int64
 	signed      map[string]bool // nodes with a sign-in
 }
@@ -111,7 +110,8 @@ func (d *disk) commit(c *blueprint.JournalCommit) error {
 	return nil
 }
 
-// moveCursor notes up to where the ticks of a schedule are decided. d.mu is held.
+// moveCursor sets the instant up to which the ticks of a schedule are decided. The caller
+// holds d.mu.
 func (d *disk) moveCursor(trigger string, cursor blueprint.Time) {
 	if cursor == 0 || d.flaw == FlawForgetsTick {
 		return
@@ -122,7 +122,7 @@ func (d *disk) moveCursor(trigger string, cursor blueprint.Time) {
 	d.cursors[trigger] = max(d.cursors[trigger], cursor)
 }
 
-// record applies rows of the ledger that start nothing.
+// record applies ledger rows that start no run.
 func (d *disk) record(trigger string, cursor blueprint.Time) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -148,8 +148,8 @@ func (d *disk) load(id string) (*blueprint.StoredExecution, error) {
 	return &out, nil
 }
 
-// misread makes the mistakes of reading that have to do with items and with
-// runs that others wait for. d.mu is held.
+// misread applies the flaws of reading that concern items and child runs. The caller holds
+// d.mu.
 func (d *disk) misread(stored *blueprint.StoredExecution) {
 	switch d.flaw {
 	case FlawForgetsItem:
@@ -176,7 +176,7 @@ func (d *disk) misread(stored *blueprint.StoredExecution) {
 	}
 }
 
-// misquoted returns a record with another output, n times at most.
+// misquoted returns a record with another output, at most n times.
 func misquoted(id string, record []byte, n int) []byte {
 	plain, err := sealer.Open(record, secret.RecordPlace(id))
 	if err != nil {
@@ -225,7 +225,7 @@ func (d *disk) version(id string) (*blueprint.Definition, error) {
 	return nil, blueprint.Errorf(blueprint.CodeNotFound, "no blueprint %s", id)
 }
 
-// binding is what triggers.Store asks for.
+// binding implements Binding of triggers.Store.
 func (d *disk) binding(id string) (*blueprint.Binding, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -238,8 +238,8 @@ func (d *disk) binding(id string) (*blueprint.Binding, error) {
 	return nil, blueprint.Errorf(blueprint.CodeNotFound, "no trigger %s", id)
 }
 
-// schedules returns those that have changed since a generation; since 0 all that
-// are active.
+// schedules returns the schedules that have changed since a generation, or all active ones
+// for 0.
 func (d *disk) schedules(since int64) (list []blueprint.Schedule, generation int64, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -267,7 +267,7 @@ func (d *disk) firing(trigger, key string) (*blueprint.Firing, error) {
 	return nil, blueprint.Errorf(blueprint.CodeNotFound, "no such firing")
 }
 
-// addTrigger makes an active trigger.
+// addTrigger creates an active trigger.
 func (d *disk) addTrigger(b *book, kind blueprint.TriggerType, config map[string]any, cursor blueprint.Time) string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -283,7 +283,7 @@ func (d *disk) addTrigger(b *book, kind blueprint.TriggerType, config map[string
 	return id
 }
 
-// editTrigger changes a schedule, which then starts again. A nil config stays.
+// editTrigger changes a schedule and restarts it. A nil config keeps the config.
 func (d *disk) editTrigger(id string, config map[string]any, active bool, now blueprint.Time) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -310,7 +310,7 @@ func (d *disk) isAway() bool {
 	return d.away
 }
 
-// stored returns what the disk holds of a run, nil for nothing, whatever its mood.
+// stored returns a run on the disk, nil for none, even while reads fail.
 func (d *disk) stored(id string) *blueprint.StoredExecution {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -321,7 +321,7 @@ func (d *disk) stored(id string) *blueprint.StoredExecution {
 	return nil
 }
 
-// known returns the ids of all runs, as they came.
+// known returns the ids of all runs in order of creation.
 func (d *disk) known() []string {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -9,13 +9,13 @@ import (
 	"blueprintd/blueprint"
 )
 
-// event is something that may happen next, and how likely it is.
+// event is a possible next event, with its weight.
 type event struct {
 	weight int
 	happen func()
 }
 
-// next lets one thing happen.
+// next makes one event happen.
 func (w *world) next() {
 	if at := slices.IndexFunc(w.writes, func(one *write) bool { return one.shared }); at >= 0 {
 		w.decide(at)
@@ -53,7 +53,7 @@ func (w *world) next() {
 	w.draw(events)
 }
 
-// clientEvents adds what clients may ask for.
+// clientEvents adds the requests that clients can make.
 func (w *world) clientEvents(add func(int, func())) {
 	own := 0 // runs that no run started
 	for _, h := range w.order {
@@ -109,8 +109,7 @@ func (w *world) draw(events []event) {
 	}
 }
 
-// free returns the nodes that may end now: one that hangs does so only once it is
-// cut off.
+// free returns the nodes that may end now. One that hangs ends only after it was cancelled.
 func (w *world) free() []int {
 	var free []int
 	for i, v := range w.visits {
@@ -121,7 +120,7 @@ func (w *world) free() []int {
 	return free
 }
 
-// let lets a node end.
+// let ends a node.
 func (w *world) let(at int) {
 	v := w.visits[at]
 	w.visits = append(w.visits[:at:at], w.visits[at+1:]...)
@@ -132,13 +131,11 @@ func (w *world) let(at int) {
 	close(v.let)
 }
 
-// wait lets time go by, but not past the time-out of a node that is to end
-// otherwise: what becomes of a node does not depend on when it does.
-//
-// Only a moment passes while the scheduler waits for the disk with a schedule
-// that was changed meanwhile: it could find a change and its own regular look at
-// the disk at the same time, and pick one of them by a chance that no seed
-// decides.
+// wait advances time, but not past the time-out of a node that is to end otherwise, so that
+// the outcome of a node does not depend on when it ends. It advances by a moment only while
+// the scheduler waits for the disk with a schedule that was changed: otherwise the change
+// and the regular read could be ready at the same time, and select would choose between
+// them at random, independent of the seed.
 func (w *world) wait(d time.Duration) {
 	switch {
 	case !w.ticking() && !w.disk.isAway():
@@ -166,8 +163,8 @@ func (w *world) wait(d time.Duration) {
 	w.pass(d)
 }
 
-// shortStep is less than any time-out, so that a node that comes to work while time
-// goes by is noticed before it is cut off.
+// shortStep is less than any time-out, so that a node that starts while time advances is
+// noticed before it times out.
 const shortStep = 8 * time.Second
 
 func (w *world) toNextDue() {
@@ -176,14 +173,14 @@ func (w *world) toNextDue() {
 	}
 }
 
-// take takes a write off the list.
+// take removes a write from the list.
 func (w *world) take(at int) *write {
 	one := w.writes[at]
 	w.writes = append(w.writes[:at:at], w.writes[at+1:]...)
 	return one
 }
 
-// decide decides about a write: it reaches the disk, or is refused.
+// decide decides about a write: it reaches the disk or fails.
 func (w *world) decide(at int) {
 	one := w.take(at)
 	roll := w.IntN(1000)
@@ -202,7 +199,7 @@ func (w *world) decide(at int) {
 			w.damaged[one.commit.Row.ID] = one.commit.New
 			if h := w.histories[one.commit.Row.ID]; h != nil {
 				h.broken = true
-				h.lives++ // what it had in memory is lost, as in a crash
+				h.lives++ // its memory is lost, as in a crash
 				w.process.reround(h)
 			}
 			if parent := w.histories[one.commit.Row.ParentExecutionID]; parent != nil {
@@ -232,7 +229,7 @@ var errDamaged = errors.New("the disk is damaged")
 
 func (w *world) answer(one *write, err error) { one.answer <- err }
 
-// apply brings a write to the disk and tells the oracle.
+// apply applies a write to the disk and informs the oracle.
 func (w *world) apply(one *write) error {
 	if w.Flaw == FlawEarlyAnswer && one.commit != nil && one.commit.New && !w.calm && w.chance(50) {
 		w.tracef("answered early: %s", w.title(one))
@@ -265,15 +262,15 @@ func (w *world) apply(one *write) error {
 	return nil
 }
 
-// crash ends the process at once: what is not on the disk is lost.
+// crash ends the process at once; what is not on the disk is lost.
 func (w *world) crash() {
 	w.saw("crashes in between")
 	w.tracef("crash")
 	w.kill()
 }
 
-// kill cuts the process off from the world and waits until nothing of it is
-// left; nothing that it still does counts.
+// kill disconnects the process from the world and waits until all its goroutines have
+// ended. Nothing that it still does has an effect.
 func (w *world) kill() {
 	w.report.Crashes++
 	w.bury()
@@ -282,7 +279,7 @@ func (w *world) kill() {
 	w.gone()
 }
 
-// buried is how long what is left of a dead process may wait for its disk.
+// buried bounds the time that goroutines of a dead process may wait for the disk.
 const buried = time.Minute
 
 func (w *world) bury() {
@@ -299,7 +296,7 @@ func (w *world) bury() {
 	}
 }
 
-// stop asks the process to end.
+// stop stops the process.
 func (w *world) stop() {
 	w.saw("stops")
 	w.tracef("stop")

@@ -9,8 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// A simulator that cannot fail shows nothing. Each flaw that is built in on
-// purpose must be found, and by the rule that it breaks.
+// The oracle finds each flaw, by the rule that the flaw breaks.
 func TestOracleFindsFlaws(t *testing.T) {
 	const most = 400 // seeds
 	for flaw, expected := range map[Flaw]struct{ name, verdict string }{
@@ -66,7 +65,7 @@ func TestSeedsReplayExactly(t *testing.T) {
 			}
 			same := func(trace []string) bool { return slices.Equal(trace, report.Trace) }
 			if slices.ContainsFunc(traces, same) || raceDetector && len(traces) > 0 {
-				break // the race detector shuffles goroutines on purpose
+				break // the race detector reorders goroutines
 			}
 			if traces = append(traces, report.Trace); len(traces) == 5 {
 				t.Fatalf("seed %d has five traces; the first two differ:\n%s", seed, cmp.Diff(traces[0], traces[1]))

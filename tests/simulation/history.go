@@ -12,46 +12,46 @@ import (
 	"blueprintd/foundation/secret"
 )
 
-// history is what the oracle knows of one run: what its nodes did, and what of
-// that is on the disk.
+// history is the oracle's knowledge of one run: what its nodes did, and how much of that is
+// on the disk.
 type history struct {
 	id, name  string
 	script    script
 	input     any
-	kept      map[string]fate // handed on by the run that this one retries
-	asked     map[at]bool     // attempts about which a person has to decide
+	kept      map[string]fate // taken over from the run that this one retries
+	asked     map[at]bool     // attempts for which a user must decide
 	model     *model          // nil if it must be computed again
-	visits    map[at]int      // how often a node came to work
-	starts    map[at]int      // how often that was on the disk first
+	visits    map[at]int      // number of starts of a node
+	starts    map[at]int      // number of those that were on the disk first
 	made      map[at]int64    // calls to language models that are on the disk
-	wasted    map[at]int64    // of these, what was made by attempts that were cut off
-	granted   map[at]int      // how often a user signed in or raised the budget for it
+	wasted    map[at]int64    // those made by attempts that were cancelled
+	granted   map[at]int      // number of sign-ins or raised budgets
 	ended     map[string]bool // by place: nodes whose end is on the disk
-	attempt   map[string]int  // by address: of each node, as the disk has it
+	attempt   map[string]int  // by address: of each node, according to the disk
 	questions map[string]blueprint.AwaitKind
 	answered  map[string]time.Time // when each was answered last
 	calls     map[at]string        // the run that each attempt started
 	once      map[string]at        // by address: the last start of what must not be done twice
-	settled   map[string]bool      // by address: nodes that came to an end which no other attempt of a for-each node repeats
-	retries   string               // the run that it retries
-	lives     int                  // processes that knew it unfinished
-	shown     int                  // the progress that a client has seen
+	settled   map[string]bool      // by address: nodes with an end that no other attempt of a for-each node repeats
+	retries   string               // the run that this one retries
+	lives     int                  // processes in which it was unfinished
+	shown     int                  // the progress last seen by a client
 
-	parent   *history // that waits for it
+	parent   *history // the run that waits for it
 	depth    int
-	returned *returned // what it gives to that
+	returned *returned // its result for the parent
 	until    time.Time // when it ended
 
 	cancels  bool // a client requested its cancellation
 	halts    bool // it was cancelled, or a node of it failed or stopped it
-	broken   bool // it cannot go on before the next start
+	broken   bool // it cannot continue before the next start
 	terminal bool
 	record   []byte
 	retried  bool
 	from     string // of the retry
 }
 
-// entry is what the oracle reads of a journal entry.
+// entry is the part of a journal entry that the oracle reads.
 type entry struct {
 	Kind    string `json:"t"`
 	Node    string `json:"n"`
@@ -109,7 +109,7 @@ func (w *world) meet(id, blueprintID string, input any) *history {
 	return h
 }
 
-// fates returns what must become of the nodes of a run.
+// fates returns the required outcomes of the nodes of a run.
 func (w *world) fates(h *history) *model {
 	if h.model == nil {
 		h.model = interpret(h.script, h.input, h.kept, facts{
@@ -120,12 +120,12 @@ func (w *world) fates(h *history) *model {
 	return h.model
 }
 
-// place returns the place of an address, as the disk has it.
+// place returns the place of an address, according to the disk.
 func (h *history) place(address string) string {
 	return placed(address, func(loop string) int { return h.attempt[loop] })
 }
 
-// came checks that a node may do what it is about to do.
+// came checks that a node may start.
 func (w *world) came(v *visit) {
 	h := w.meet(v.task.ExecutionID, v.task.BlueprintID, v.task.InputData)
 	place, node, n := v.at.place, v.task.Address, h.script.node(v.at.place)
@@ -141,7 +141,7 @@ func (w *world) came(v *visit) {
 	}
 	m := w.fates(h)
 	f := m.at(place)
-	// An item that begins late may be given what an earlier run had finished.
+	// A late item may be given the results of an earlier run.
 	known := place == node || len(h.kept) == 0 && !m.loose
 	switch {
 	case h.terminal:
@@ -168,15 +168,15 @@ func (w *world) came(v *visit) {
 		w.fail("I3: %s gives %s the input %s, not %s", h.name, node, text(v.task.Input), text(f.input))
 	}
 	w.crowded(h, v)
-	if v.ctx.Err() == nil { // else it began earlier, and waited for the disk
+	if v.ctx.Err() == nil { // otherwise it started earlier, and waited for the disk
 		w.orphaned(h)
 	}
 }
 
-// same compares with what had to be; unknown is any value.
+// same compares with the required value; unknown matches any.
 func same(want, got any) bool { return want == unknown || blueprint.Equal(want, got) }
 
-// landed takes note of a commit that is on the disk.
+// landed records a commit that is on the disk.
 func (w *world) landed(c *blueprint.JournalCommit) {
 	var first entry
 	if c.New && len(c.Entries) > 0 {
@@ -221,10 +221,10 @@ func (w *world) landed(c *blueprint.JournalCommit) {
 	}
 }
 
-// unknown stands for the input of a run that was never seen before it ended.
+// unknown represents the input of a run that was first observed after its end.
 var unknown = new(int)
 
-// read takes note of an entry that is on the disk.
+// read records a journal entry that is on the disk.
 func (w *world) read(h *history, e *entry) {
 	h.halts = h.halts || e.Kind == "cancel" || e.Kind == "end" && (e.Stop || e.Error != nil)
 	if e.Kind == "ask" && e.Child == h.id {
@@ -271,8 +271,8 @@ func (w *world) read(h *history, e *entry) {
 	}
 }
 
-// waste notes that what an attempt has made of calls to language models counts
-// against the budget, and counts for nothing else.
+// waste records that the calls to language models of an attempt count against the budget,
+// and for nothing else.
 func (h *history) waste(here at) {
 	if made := h.made[here]; made != h.wasted[here] {
 		h.wasted[here] = made
@@ -280,9 +280,9 @@ func (h *history) waste(here at) {
 	}
 }
 
-// begunAnew checks that another attempt of a for-each node does nothing again that
-// must not be done twice: no such node that stands in its items, and not in
-// those of another one within, has begun and not finished.
+// begunAnew checks that another attempt of a for-each node does not repeat a node with
+// effect "once": no such node within its items, except in those of a nested one, has
+// started and not finished.
 func (w *world) begunAnew(h *history, loop string, now at) {
 	if now.attempt == 1 || h.script.node(now.place).body == nil || h.asked[now.before()] {
 		return
@@ -291,7 +291,7 @@ func (w *world) begunAnew(h *history, loop string, now at) {
 		last := h.once[address]
 		rest, within := strings.CutPrefix(address, loop+"[")
 		if _, inner, _ := strings.Cut(rest, "]/"); strings.Contains(inner, "]/") {
-			continue // that one may have failed, and its item have gone on
+			continue // that attempt may have failed, and its item continued
 		}
 		if !within || h.settled[address] || h.asked[last] || h.script.node(last.place).body != nil {
 			continue
@@ -302,7 +302,7 @@ func (w *world) begunAnew(h *history, loop string, now at) {
 	}
 }
 
-// forget drops the questions of a node that starts again, and of all within it.
+// forget drops the questions of a restarted node, and of all nodes within it.
 func (h *history) forget(address string) {
 	for asked := range h.questions {
 		if asked == address || strings.HasPrefix(asked, address+"[") {

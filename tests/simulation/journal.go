@@ -6,9 +6,8 @@ import (
 	"blueprintd/blueprint"
 )
 
-// journal is the disk as one process sees it: engine.Journal and
-// triggers.Store. A write stands still until the world decides about it; reads
-// are answered at once. After a crash nothing gets through any more.
+// journal is the disk of one process: engine.Journal and triggers.Store. A write blocks
+// until the world decides about it; reads return at once. After a crash, every call fails.
 type journal struct{ *process }
 
 func (j journal) isDead() bool {
@@ -36,13 +35,13 @@ func (j journal) send(w *write) error {
 }
 
 func (j journal) Commit(_ context.Context, c *blueprint.JournalCommit) error {
-	kept := *c // the engine may go on with its own
+	kept := *c // the engine may modify its own
 	return j.send(&write{key: "run " + c.Row.ID, commit: &kept})
 }
 
 func (j journal) RecordFirings(_ context.Context, trigger string, rows []blueprint.Firing, cursor blueprint.Time, _ ...blueprint.Event) error {
 	if len(rows) == 0 {
-		return nil // an event, and these worlds have none
+		return nil // an event; these worlds have none
 	}
 	return j.send(&write{key: "rows " + trigger + " " + rows[0].ID, trigger: trigger, rows: rows, cursor: cursor})
 }
@@ -75,7 +74,7 @@ func (j journal) Binding(_ context.Context, id string) (*blueprint.Binding, erro
 	return j.world.disk.binding(id)
 }
 
-// RecentBinding knows nothing from before.
+// RecentBinding returns no earlier binding.
 func (j journal) RecentBinding(ctx context.Context, id string) (*blueprint.Binding, int64, error) {
 	binding, err := j.Binding(ctx, id)
 	return binding, 0, err
@@ -107,7 +106,7 @@ func (j journal) SchedulesAfter(_ context.Context, last int64, _ int) (page []bl
 	return page, 1, err
 }
 
-// Listeners, Events, NextEvents and RemoveEvents have nothing: these worlds have no events.
+// Listeners, Events, NextEvents and RemoveEvents are empty: these worlds have no events.
 func (j journal) Listeners(context.Context, string, string) ([]string, error) { return nil, nil }
 
 func (j journal) Events(context.Context, int64, int) ([]blueprint.OutboxEvent, error) {
@@ -120,7 +119,7 @@ func (j journal) NextEvents(context.Context, map[string]int64, int) ([]blueprint
 
 func (j journal) RemoveEvents(context.Context, []string, ...blueprint.Firing) error { return nil }
 
-// Reactivate switches nothing on: none of the triggers is off.
+// Reactivate does nothing: all triggers are active.
 func (j journal) Reactivate(context.Context, string) (bool, error) { return false, nil }
 
 func (j journal) StartedFiring(_ context.Context, trigger, key string) (*blueprint.Firing, error) {

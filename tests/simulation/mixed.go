@@ -6,10 +6,10 @@ import (
 	"blueprintd/blueprint"
 )
 
-// mixed reports whether a step of an item can have come about in one of the
-// attempts of its for-each nodes. Which one is unknown: an item that starts
-// again keeps the results of its nodes, so that it is a mixture of its attempts.
-// What a node makes of the input that it had must be what it makes in one of them.
+// mixed reports whether a step of an item is possible in one of the attempts of its
+// for-each nodes. Which one is unknown: a restarted item keeps the results of its nodes, so
+// it is a mixture of its attempts. The output of a node for its input must be that of one
+// of them.
 func (h *history) mixed(m *model, x *blueprint.Execution, s *blueprint.Step, cancelled bool) bool {
 	n := h.script.book.find(s.NodeID)
 	if s.Status != blueprint.StepCompleted && s.Status != blueprint.StepFailed {
@@ -41,8 +41,8 @@ func (h *history) mixed(m *model, x *blueprint.Execution, s *blueprint.Step, can
 	return false
 }
 
-// alone works out what becomes of a node at a place with an input, once so much
-// of a budget is spent. The budget is left as it is.
+// alone computes the outcome of a node at a place for an input and a spent part of the
+// budget. It does not change the budget.
 func (m *model) alone(n *node, place string, input any, spent int64) *fate {
 	w := &walk{graph: &graph{nodes: []node{*n}}, place: strings.TrimSuffix(place, n.ID), fates: []fate{{place: place, begun: true, input: input}}}
 	all := m.spent
@@ -52,8 +52,8 @@ func (m *model) alone(n *node, place string, input any, spent int64) *fate {
 	return &w.fates[0]
 }
 
-// places returns the places of an address: one for each attempt of the for-each
-// nodes in which it stands.
+// places returns the places of an address: one for each attempt of the for-each nodes that
+// contain it.
 func (h *history) places(address string) []string {
 	places := []string{""}
 	rest, prefix := address, ""
@@ -65,7 +65,7 @@ func (h *history) places(address string) []string {
 			}
 			return places
 		}
-		most := max(h.script.book.find(prefix+loop).tries(), h.attempt[prefix+loop]) // a person may have had it tried more often
+		most := max(h.script.book.find(prefix+loop).tries(), h.attempt[prefix+loop]) // a user may have requested more attempts
 		var more []string
 		for _, place := range places {
 			for round := range most {

@@ -8,88 +8,87 @@ import (
 	"blueprintd/blueprint"
 )
 
-// fate is what becomes of one node.
+// fate is the outcome of one node.
 type fate struct {
 	place   string
 	status  blueprint.StepStatus
 	begun   bool // it ran, so it has an input
 	input   any
 	output  any
-	pass    bool // of kept ones: the output is the input
+	pass    bool // of kept ones: the input is the output
 	handle  string
 	failure *blueprint.StepError
 	attempt int
 	tokens  int64
 	calls   int
 	halts   bool // nothing may start after it
-	quits   bool // and that holds for the whole run, though it stands within an item
-	ends    bool // the run may have this as output
+	quits   bool // the same for the whole run, from within an item
+	ends    bool // the run may have this output
 	kept    bool
 	clean   bool    // it failed before it did anything
-	acted   bool    // the run that it waited for did what must not be done twice
-	open    bool    // it waits for a run that has not ended
-	items   []*walk // of a for-each node: as its last attempt leaves them, nil for one not begun
+	acted   bool    // its child run ran a node with effect "once"
+	open    bool    // it waits for an unfinished run
+	items   []*walk // of a for-each node: after its last attempt, nil for one not started
 
-	// Items that are at work at once stop each other when one fails, and it
-	// depends on who is faster how far the others get.
-	maybe bool // whether it gets so far is up to that
-	loose bool // what becomes of it is
-	vague bool // it fails, but on which of its items is
-	wild  bool // how far its items get is
+	// Concurrent items stop each other when one fails; how far the others get depends on
+	// timing.
+	maybe bool // whether it starts depends on that
+	loose bool // its outcome depends on that
+	vague bool // it fails, but the failing item depends on that
+	wild  bool // the progress of its items depends on that
 }
 
-// walk is what becomes of a graph: that of a run, or of an item.
+// walk is the outcome of a graph: that of a run or of an item.
 type walk struct {
 	graph   *graph
-	address string // what the addresses of its nodes begin with
-	place   string // and their places
+	address string // prefix of the addresses of its nodes
+	place   string // and of their places
 	input   any
 	fates   []fate
 	status  blueprint.Status
 	output  any
 	failed  int // the node whose failure stops it; -1 for none
-	// exact says that the above is all that can happen. Without it a node halts
-	// the walk while others may be at work, and it depends on them how far it gets:
-	// then each fate is what becomes of a node if it gets so far.
+	// exact means that the above is the only outcome. Without it, a node halts the walk
+	// while others may be running, and each fate is the outcome of a node if it starts.
 	exact bool
 	fails bool // it fails in any case, exact or not
 	quits bool // it ends the run, or may
-	open  bool // it waits for a run that has not ended
-	loose bool // some of its fates are up to chance
+	open  bool // it waits for an unfinished run
+	loose bool // some of its fates depend on timing
 	halts bool // a node halts it, or may
 }
 
-// model is what becomes of a run.
+// model is the outcome of a run.
 type model struct {
 	script
 	facts
 	*walk
-	kept  map[string]fate  // by address: what a retried run hands on
-	used  map[string]bool  // of these, what was taken over
+	kept  map[string]fate  // by address: what a retried run takes over
+	used  map[string]bool  // of these, what was used
 	walks map[string]*walk // by place
 	spent int64            // calls to language models
-	lost  bool             // tokens of attempts about which nothing is known
+	lost  bool             // the tokens of some attempts are unknown
 }
 
 // facts are the inputs of a model.
 type facts struct {
-	asked   map[at]bool            // attempts about which a person had to decide
-	wasted  map[at]int64           // calls to language models of attempts that were cut off
-	child   func(a at) *returned   // what the run gave that an attempt started; nil while it has not ended
-	deep    bool                   // it may start no run
-	allowed *blueprint.Budget      // of calls to language models
+	asked   map[at]bool            // attempts for which a user had to decide
+	wasted  map[at]int64           // calls to language models of cancelled attempts
+	child   func(a at) *returned   // the result of the run that an attempt started; nil until it has ended
+	deep    bool                   // it may not start a run
+	allowed *blueprint.Budget      // for calls to language models
 	missing func(book string) bool // there is no such book
 }
 
-// returned is what a run gave to the one that started it.
+// returned is the result of a run for its parent.
 type returned struct {
 	output  any
 	failure *blueprint.Failure
 	tokens  int64
-	acted   bool // it did what must not be done twice
+	acted   bool // it ran a node with effect "once"
 }
 
-// answer says whether something happens.
+// answer reports whether something happens.
 type answer uint8
 
 const (
@@ -98,8 +97,8 @@ const (
 	yes
 )
 
-// interpret walks through a blueprint, one node after the other. kept are the
-// fates that a retried run hands on.
+// interpret runs a blueprint, one node after the other. kept are the fates that a retried
+// run takes over.
 func interpret(s script, input any, kept map[string]fate, f facts) *model {
 	m := &model{script: s, facts: f, kept: maps.Clone(kept), used: map[string]bool{}, walks: map[string]*walk{}}
 	if m.kept == nil {
@@ -109,7 +108,7 @@ func interpret(s script, input any, kept map[string]fate, f facts) *model {
 	return m
 }
 
-// through walks through a graph.
+// through runs a graph.
 func (m *model) through(g *graph, address, place string, input any) *walk {
 	if known := m.walks[place]; known != nil {
 		return known
@@ -124,9 +123,9 @@ func (m *model) through(g *graph, address, place string, input any) *walk {
 		}
 	}
 	taken := make([]answer, len(edges))
-	over := blueprint.StepStatus("") // what becomes of the rest once a sequence is over
+	over := blueprint.StepStatus("") // the status of the remaining nodes once a sequence is over
 	stopped := false                 // a node ended it without failing
-	unsure := false                  // it is unknown which nodes are its ends
+	unsure := false                  // its last nodes are unknown
 	for i := range g.nodes {
 		f := &w.fates[i]
 		f.place = place + g.nodes[i].ID
@@ -168,7 +167,7 @@ func (m *model) through(g *graph, address, place string, input any) *walk {
 		f.ends = any != yes && !f.open && (f.status != blueprint.StepFailed || g.nodes[i].OnError != blueprint.OnErrorStop)
 		w.loose = w.loose || f.maybe || f.loose || f.vague || f.wild || any == maybe
 		unsure = unsure || f.maybe || f.loose || any == maybe
-		w.open, w.quits = w.open || f.open && !f.maybe, w.quits || f.quits // what may never begin keeps nothing waiting
+		w.open, w.quits = w.open || f.open && !f.maybe, w.quits || f.quits // a node that may never start keeps nothing waiting
 		if !f.halts {
 			continue
 		}
@@ -219,8 +218,8 @@ func (w *walk) joined(sources []int, input any) any {
 	return object
 }
 
-// settle works out the fate of a node that something leads to, and tells which
-// of its edges are taken.
+// settle computes the fate of a node with predecessors, and returns which of its edges are
+// taken.
 func (m *model) settle(w *walk, i int) (take func(handle string) answer) {
 	f, n := &w.fates[i], &w.graph.nodes[i]
 	if n.Disabled {
@@ -290,7 +289,7 @@ func when(handles ...string) func(string) answer {
 	}
 }
 
-// attempts works on a node until it is settled.
+// attempts runs a node until it is settled.
 func (m *model) attempts(w *walk, i int) {
 	f, n, place := &w.fates[i], &w.graph.nodes[i], w.place+w.graph.nodes[i].ID
 	complete := func(output any, handle string) {
@@ -322,12 +321,12 @@ func (m *model) attempts(w *walk, i int) {
 		f.tokens += o.tokens
 		f.calls += len(o.calls)
 		if o.ending == asks {
-			if o = m.answered(place); o.ending == fails { // a person's no is final
+			if o = m.answered(place); o.ending == fails { // a user's refusal is final
 				fail(o.failure.Code, o.failure.Message)
 				return
 			}
 		}
-		chance := false // on which item it failed is up to chance, and so is what the next attempt keeps
+		chance := false // the failing item depends on timing, and so does what the next attempt keeps
 		if failure == nil {
 			switch o.ending {
 			case done:
@@ -376,10 +375,10 @@ func (m *model) attempts(w *walk, i int) {
 	}
 }
 
-// linked is what a node gives that opened its connection.
+// linked is the output of a node that opened its connection.
 func linked(place string) any { return map[string]any{"linked": place} }
 
-// ask makes calls to a language model, of which each takes a token.
+// ask makes calls to a language model, each of which takes a token.
 func (m *model) ask(calls int) (tokens int64, failure *blueprint.Failure) {
 	for range calls {
 		if b := m.allowed; b != nil && b.OnBreach == blueprint.BreachFails && m.spent >= *b.Calls {

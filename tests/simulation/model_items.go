@@ -8,12 +8,10 @@ import (
 	"blueprintd/blueprint"
 )
 
-// over lets an attempt of a for-each node go over its items. It settles the
-// node unless it gives a failure, which may be followed by another attempt;
-// chance is true if it is unknown which items are finished then.
-//
-// Where one item is at work at a time, all is known: those before the one that
-// fails are finished, those behind it have not begun. Where several are, they
+// over runs an attempt of a for-each node over its items. It settles the node unless it
+// returns a failure, after which another attempt may follow; chance is true if it is
+// unknown which items are finished then. With one item at a time, all is known: those
+// before the failing one are finished, those after it have not started. Concurrent items
 // stop each other.
 func (m *model) over(w *walk, i int, items []any) (failure *blueprint.Failure, chance bool) {
 	f, n := &w.fates[i], &w.graph.nodes[i]
@@ -87,24 +85,24 @@ func (m *model) over(w *walk, i int, items []any) (failure *blueprint.Failure, c
 	return nil, false
 }
 
-// risk leaves to chance what becomes of a for-each node, in this attempt or one
-// behind it. If a node of its items can end the run, it may.
+// risk marks the outcome of a for-each node as dependent on timing, in this attempt or a
+// later one. If a node of its items can end the run, it may.
 func (m *model) risk(f *fate, n *node) {
 	f.loose, f.wild, f.attempt = true, true, max(f.attempt, n.tries())
 	f.quits = n.body.has(func(inner *node) bool { return inner.Type == kindStop || inner.effect() == blueprint.EffectOnce })
 }
 
-// finishes reports whether an item is finished in any case, so that its for-each
-// node never looks at it again.
+// finishes reports whether an item is finished in any case, so that its for-each node never
+// runs it again.
 func (w *walk) finishes() bool { return w.exact && w.failed < 0 && !w.quits && !w.open }
 
-// failure says why a for-each node failed on an item.
+// failure returns why a for-each node failed on an item.
 func (w *walk) failure(item int) *blueprint.Failure {
 	f := &w.fates[w.failed]
 	return &blueprint.Failure{Code: f.failure.Code, Message: fmt.Sprintf("item %d: node %q failed: %s", item, w.graph.nodes[w.failed].ID, f.failure.Message)}
 }
 
-// drop takes over what an item used whose steps give way to those of another
+// drop accounts for the budget used by an item whose steps are replaced by those of another
 // attempt.
 func (f *fate) drop(w *walk) {
 	for i := range w.fates {
@@ -119,7 +117,7 @@ func (f *fate) drop(w *walk) {
 	}
 }
 
-// inherit keeps the results of the nodes of an item that starts again.
+// inherit keeps the results of the nodes of a restarted item.
 func (m *model) inherit(w *walk) {
 	for i := range w.fates {
 		one, n := &w.fates[i], &w.graph.nodes[i]
@@ -128,7 +126,7 @@ func (m *model) inherit(w *walk) {
 				m.inherit(inner)
 			}
 		}
-		if settled := !one.halts && (one.status == blueprint.StepCompleted || one.status == blueprint.StepFailed); !settled || one.items != nil { // a for-each node goes over its items again
+		if settled := !one.halts && (one.status == blueprint.StepCompleted || one.status == blueprint.StepFailed); !settled || one.items != nil { // a for-each node iterates again
 			continue
 		}
 		kept := *one
@@ -138,8 +136,8 @@ func (m *model) inherit(w *walk) {
 	}
 }
 
-// doubtful reports whether a node of the item that failed may have done what must
-// not be done twice, and did not finish.
+// doubtful reports whether a node of the failed item with effect "once" may have acted
+// without finishing.
 func (f *fate) doubtful() bool {
 	for _, item := range f.items {
 		if item == nil || item.finishes() {
@@ -155,7 +153,7 @@ func (f *fate) doubtful() bool {
 	return false
 }
 
-// called returns what a run gives that an attempt starts, nil while it has not ended.
+// called returns the result of the run that an attempt starts, nil until it has ended.
 func (m *model) called(n *node, here at) *returned {
 	switch {
 	case m.deep:
@@ -167,7 +165,7 @@ func (m *model) called(n *node, here at) *returned {
 	}
 }
 
-// at returns the fate of the node at a place, if its for-each nodes get so far.
+// at returns the fate of the node at a place, if its for-each nodes reach it.
 func (m *model) at(place string) *fate {
 	w, rest := m.walk, place
 	for {
@@ -188,13 +186,13 @@ func (m *model) at(place string) *fate {
 	}
 }
 
-// listed is a step that a record must have.
+// listed is a step that a record must contain.
 type listed struct {
 	address string
 	fate    *fate
 }
 
-// steps returns the steps of a record, in their order.
+// steps returns the steps of a record in order.
 func (w *walk) steps(list []listed) []listed {
 	for i := range w.fates {
 		list = append(list, listed{w.address + w.graph.nodes[i].ID, &w.fates[i]})

@@ -5,21 +5,20 @@ import (
 	"strings"
 )
 
-// at is one attempt of one node. The node is named by its place: its address,
-// and for each for-each node in which it stands also which attempt of that it
-// belongs to, as in "loop[3]@2/inner". For the attempts of a for-each node go
-// over the same items, and what a node did in one of them says nothing of the
+// at is one attempt of one node. The node is named by its place: its address with the
+// attempt of each for-each node that contains it, as in "loop[3]@2/inner". Attempts of a
+// for-each node iterate over the same items, and the results of one say nothing about the
 // next.
 type at struct {
 	place   string
 	attempt int
 }
 
-// before returns the attempt before this one.
+// before returns the previous attempt.
 func (a at) before() at { return at{a.place, a.attempt - 1} }
 
-// cut splits an address behind its first item: "loop", "[3]", "inner". Without
-// an item the node is all there is.
+// cut splits an address after its first item: "loop", "[3]", "inner". Without an item, it
+// returns only the node.
 func cut(address string) (loop string, item int, inner string, within bool) {
 	head, inner, within := strings.Cut(address, "]/")
 	if !within {
@@ -30,8 +29,8 @@ func cut(address string) (loop string, item int, inner string, within bool) {
 	return head[:open], item, inner, true
 }
 
-// placed returns the place of an address; round tells at which attempt a for-each
-// node is, by its address.
+// placed returns the place of an address; round returns the attempt of a for-each node by
+// its address.
 func placed(address string, round func(loop string) int) string {
 	place, prefix, rest := "", "", address
 	for {
@@ -58,7 +57,7 @@ func addressOf(place string) string {
 	}
 }
 
-// holders returns the for-each nodes in which an address stands, the outermost first.
+// holders returns the for-each nodes that contain an address, the outermost first.
 func holders(address string) (loops []string) {
 	for at := 0; ; {
 		end := strings.Index(address[at:], "]/")
@@ -70,10 +69,10 @@ func holders(address string) (loops []string) {
 	}
 }
 
-// atItem returns the beginning of the addresses of an item's nodes.
+// atItem returns the prefix of the addresses of an item's nodes.
 func atItem(loop string, item int) string { return loop + "[" + strconv.Itoa(item) + "]/" }
 
-// atRound returns the beginning of the places of an item's nodes.
+// atRound returns the prefix of the places of an item's nodes.
 func atRound(loop string, item, round int) string {
 	return loop + "[" + strconv.Itoa(item) + "]@" + strconv.Itoa(round) + "/"
 }

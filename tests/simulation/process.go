@@ -21,11 +21,11 @@ import (
 	"blueprintd/triggers"
 )
 
-// owner is who everything belongs to.
+// owner is the owner of all blueprints.
 var owner = blueprint.Principal{UserID: "11111111-1111-4111-8111-111111111111"}
 
-// errDead is what a process gets from everything once it has crashed. Nothing
-// that it does afterwards reaches the disk.
+// errDead is the error of every call of a crashed process. Nothing that it does afterwards
+// reaches the disk.
 var errDead = errors.New("the process has crashed")
 
 // process is one life of the server: engine and scheduler over the disk.
@@ -46,21 +46,21 @@ type process struct {
 	rounds map[string]int // the attempt of each for-each node, by run and address
 }
 
-// visit is an attempt of a node that is at work.
+// visit is a running attempt of a node.
 type visit struct {
 	task    *blueprint.Task
 	ctx     context.Context
 	let     chan struct{} // closed when it may end
 	at      at
 	out     outcome
-	until   time.Time // when its time-out ends it; zero for never
+	until   time.Time // when it times out; zero for never
 	process *process
 	life    int // of the run
 }
 
-// write is something on its way to the disk.
+// write is a pending write to the disk.
 type write struct {
-	key     string // what writes are sorted by: two at a time never share one
+	key     string // the order of writes; no two pending ones have the same
 	commit  *blueprint.JournalCommit
 	trigger string
 	rows    []blueprint.Firing
@@ -69,7 +69,7 @@ type write struct {
 	shared  bool // several nodes wait for it
 }
 
-// inbox is what has come about since the world looked last.
+// inbox holds the events since the world last read it.
 type inbox struct {
 	mu     sync.Mutex
 	visits []*visit
@@ -77,7 +77,7 @@ type inbox struct {
 	calls  []*call
 }
 
-// dues is the machine's clock, in the bubble, and remembers what was planned.
+// dues is the clock of the machine in the bubble, and records the planned instants.
 type dues struct {
 	clock.Real
 	mu    sync.Mutex
@@ -93,7 +93,7 @@ func (d *dues) At(t time.Time, f func()) *clock.Timer {
 
 func (d *dues) Upkeep(t time.Time, f func()) *clock.Timer { return d.At(t, f) }
 
-// next returns the first planned instant after now, and forgets those before.
+// next returns the first planned instant after now, and drops earlier ones.
 func (d *dues) next(now time.Time) (first time.Time) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -104,7 +104,7 @@ func (d *dues) next(now time.Time) (first time.Time) {
 	return slices.MinFunc(d.after, time.Time.Compare)
 }
 
-// boot starts a process over the disk.
+// boot starts a process on the disk.
 func (w *world) boot() {
 	w.boots++
 	ctx, halt := context.WithCancel(context.Background())
@@ -123,7 +123,7 @@ func (w *world) boot() {
 	recovered := make(chan struct{})
 	go func() {
 		err := p.engine.Run(ctx, func() { p.set(func() { p.ready = true }); close(recovered) })
-		halt() // one that cannot start ends everything
+		halt() // a failed start ends everything
 		p.set(func() { p.ended++; p.fault = cmp.Or(p.fault, err) })
 	}()
 	go func() {
@@ -157,7 +157,7 @@ func (p *process) hasEnded() (ended bool) {
 	return ended
 }
 
-// starter is the engine as the triggers see it.
+// starter is the engine for the triggers.
 type starter struct{ process *process }
 
 func (s starter) Start(_ context.Context, request *blueprint.StartRequest, patience time.Duration) (triggers.Run, error) {
@@ -175,7 +175,8 @@ func (p *process) hold(handle *engine.Handle, err error) (*engine.Handle, error)
 	return handle, err
 }
 
-// run is what every node does: it comes, and goes on when the world lets it.
+// run is the function of every node: it reports its start, and continues when the world
+// allows it.
 func (p *process) run(ctx context.Context, task *blueprint.Task) (blueprint.Result, error) {
 	select {
 	case <-p.dead:
@@ -200,8 +201,8 @@ func (p *process) run(ctx context.Context, task *blueprint.Task) (blueprint.Resu
 	return v.out.result(task, s.node(place), place)
 }
 
-// prepare does what an outcome needs besides itself: a connection, or calls to
-// a language model, of which each takes a token.
+// prepare obtains what an outcome requires: a connection, or calls to a language model,
+// each of which takes a token.
 func (o *outcome) prepare(ctx context.Context, task *blueprint.Task, place string) (r blueprint.Result, err error) {
 	if o.ending == links {
 		_, err := task.Connect(ctx, place)
@@ -227,7 +228,7 @@ func (o *outcome) prepare(ctx context.Context, task *blueprint.Task, place strin
 	return r, nil
 }
 
-// scriptOf returns what a node does, and its place.
+// scriptOf returns the script and the place of a node.
 func (p *process) scriptOf(task *blueprint.Task) (script, string) {
 	s := p.world.script(task.BlueprintID, task.ExecutionID)
 	place := ""
@@ -240,7 +241,7 @@ func (p *process) scriptOf(task *blueprint.Task) (script, string) {
 	return s, place
 }
 
-// reround takes from the disk at which attempt the for-each nodes of a run are.
+// reround reads from the disk the attempts of the for-each nodes of a run.
 func (p *process) reround(h *history) {
 	p.set(func() {
 		for address, attempt := range h.attempt {
@@ -277,7 +278,7 @@ func (o *outcome) result(task *blueprint.Task, n *node, place string) (blueprint
 	return r, nil
 }
 
-// wrongAnswer is refused by every question.
+// wrongAnswer is an answer that every question refuses.
 const wrongAnswer = "wrong"
 
 func (p *process) answer(task *blueprint.Task, answer any) (blueprint.Result, error) {
@@ -299,15 +300,15 @@ func (in *inbox) add(f func(*inbox)) {
 	f(in)
 }
 
-// random draws everything that a world decides.
+// random makes all decisions of a world.
 type random struct{ *rand.Rand }
 
 func newRandom(seed, stream uint64) random { return random{rand.New(rand.NewPCG(seed, stream))} }
 
-// chance is true in so many cases of a hundred.
+// chance returns true in a percentage of cases.
 func (r random) chance(percent int) bool { return r.IntN(100) < percent }
 
-// between returns a number from low to high, both included.
+// between returns a number from low to high, inclusive.
 func (r random) between(low, high int) int { return low + r.IntN(high-low+1) }
 
 // Read fills p, for the source of identifiers.
@@ -322,7 +323,7 @@ func (r random) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// mix returns a number that depends on all of its arguments and on nothing else.
+// mix returns a hash of its arguments.
 func mix(key uint64, texts ...string) uint64 {
 	const prime = 1099511628211
 	h := key ^ 14695981039346656037
@@ -337,8 +338,8 @@ func mix(key uint64, texts ...string) uint64 {
 	return h ^ h>>29
 }
 
-// FiringWithDelivery returns a firing that started a run, which is all that a
-// disk keeps of the ledger.
+// FiringWithDelivery returns a firing that started a run; the disk keeps no other part of
+// the ledger.
 func (j journal) FiringWithDelivery(_ context.Context, _ blueprint.Principal, id string) (blueprint.Firing, error) {
 	if j.isDead() {
 		return blueprint.Firing{}, errDead

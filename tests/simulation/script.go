@@ -9,7 +9,7 @@ import (
 	"blueprintd/blueprint"
 )
 
-// script says what every node of a run does. It is a pure function of its key.
+// script determines what every node of a run does. It is a pure function of its key.
 type script struct {
 	book *book
 	key  uint64
@@ -30,11 +30,11 @@ const (
 	responds
 	stops
 	loops // over items
-	calls // another book
+	calls // runs another book
 	links // opens a connection
 )
 
-// outcome is what comes of an attempt.
+// outcome is the result of an attempt.
 type outcome struct {
 	ending   ending
 	output   any
@@ -44,7 +44,7 @@ type outcome struct {
 	item     bool               // of stops: only the item ends
 	wait     time.Duration      // of waits
 	expires  time.Duration      // of asks
-	stubborn bool               // it does not notice that it is cut off
+	stubborn bool               // it ignores its cancellation
 	tokens   int64
 	calls    []blueprint.Call
 	items    []any // of loops
@@ -59,10 +59,10 @@ func (s script) percent(place, what string, attempt int) int {
 	return int(s.roll(place, what, attempt) % 100)
 }
 
-// node returns the node that stands at a place.
+// node returns the node at a place.
 func (s script) node(place string) *node { return s.book.find(addressOf(place)) }
 
-// outcome returns what an attempt of a node comes to.
+// outcome returns the result of an attempt of a node.
 func (s script) outcome(place string, attempt int) outcome {
 	n := s.node(place)
 	roll := func(what string) uint64 { return s.roll(place, what, attempt) }
@@ -115,10 +115,10 @@ func (s script) outcome(place string, attempt int) outcome {
 	return o
 }
 
-// maxItems is how many items a for-each node goes over at most.
+// maxItems is the maximum number of items of a for-each node.
 const maxItems = 4
 
-// items returns what a for-each node goes over, the same at each attempt.
+// items returns the items of a for-each node, the same at each attempt.
 func (s script) items(place string) []any {
 	key, n := s.stem, s.node(place)
 	if n.varies {
@@ -132,8 +132,8 @@ func (s script) items(place string) []any {
 	return items
 }
 
-// answered returns the result of the one right answer to a node, which is also that of a
-// timeout, so that it does not matter which is first.
+// answered returns the result of the only valid answer to a node, which equals that of a
+// timeout, so that it does not matter which comes first.
 func (s script) answered(place string) outcome {
 	if s.percent(place, "rejected", 0) < s.book.failures {
 		return outcome{ending: fails, failure: &blueprint.Failure{Message: place + " was rejected", Code: "rejected"}}
@@ -153,7 +153,7 @@ func (s script) decision(a at) map[string]any {
 	}
 }
 
-// shape returns what the trace says about the outcome before it takes effect.
+// shape returns the outcome for the trace, before it takes effect.
 func (o *outcome) shape() string {
 	switch o.ending {
 	case loops:
@@ -167,7 +167,7 @@ func (o *outcome) shape() string {
 	}
 }
 
-// failureAt returns the failure that an attempt ends with, nil for none.
+// failureAt returns the failure of an attempt, nil for none.
 func (o *outcome) failureAt(n *node) *blueprint.Failure {
 	switch o.ending {
 	case fails:

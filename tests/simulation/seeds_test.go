@@ -27,8 +27,8 @@ var (
 	verbose = flag.Bool("verbose", false, "print the whole history of a single seed")
 )
 
-// simulate lets one seed happen in a bubble of its own. A failure is printed at
-// once: what is left in the bubble may take the whole process down.
+// simulate runs one seed in its own bubble. It prints a failure at once, because goroutines
+// left in the bubble may end the whole process.
 func simulate(t *testing.T, o Options) (report Report) {
 	defer withoutCollector()()
 	synctest.Test(t, func(t *testing.T) {
@@ -41,9 +41,9 @@ func simulate(t *testing.T, o Options) (report Report) {
 	return report
 }
 
-// withoutCollector keeps the garbage collector from running in a world: it wakes
-// goroutines in an order of its own, and a seed would not replay exactly. What it
-// gives lets it run again; meanwhile it runs between worlds alone.
+// withoutCollector disables the garbage collector in a world: it wakes goroutines in its
+// own order, and a seed would not replay exactly. The returned function enables it again;
+// meanwhile it runs between worlds only.
 func withoutCollector() func() {
 	before := debug.SetGCPercent(-1)
 	var memory runtime.MemStats
@@ -53,11 +53,10 @@ func withoutCollector() func() {
 	return func() { debug.SetGCPercent(before) }
 }
 
-// worldsHeap is how many bytes of the heap worlds leave behind until they are
-// collected.
+// worldsHeap is the size of the heap, in bytes, from which it is collected between worlds.
 const worldsHeap = 128 << 20
 
-// explain prints what went wrong and how to see it again.
+// explain prints a failure and how to reproduce it.
 func explain(out io.Writer, report *Report) {
 	const last = 60
 	trace := report.Trace
@@ -69,7 +68,7 @@ func explain(out io.Writer, report *Report) {
 		strings.Join(trace, "\n"), report.Seed, report.Failure, report.Seed)
 }
 
-// expected is what a few hundred seeds must have seen, for them to mean anything.
+// expected are the events that a few hundred seeds must contain to be meaningful.
 var expected = []string{
 	"runs like the reference", "runs like the reference in spite of crashes", "cancelled runs", "runs stopped beside other work",
 	"nodes cut off that run again", "nodes cut off or timed out", "nodes retried by a person's decision", "steps kept by a retry",
@@ -80,8 +79,8 @@ var expected = []string{
 	"commits refused for now", "commits refused for good", "crashes behind a commit", "crashes before a commit", "crashes in between", "stops",
 }
 
-// TestSeeds simulates seeds on all processors, each in processes of its own with
-// one processor, so that a seed that fails can be replayed.
+// TestSeeds simulates seeds on all processors, in processes with one processor each, so
+// that a failing seed can be replayed.
 func TestSeeds(t *testing.T) {
 	switch {
 	case *step > 0:
@@ -127,7 +126,7 @@ func TestSeeds(t *testing.T) {
 	}
 }
 
-// reportMark begins a line that a worker reports with.
+// reportMark begins a line of a worker's report.
 const reportMark = "report "
 
 // work simulates a worker's share of the seeds.
@@ -143,7 +142,7 @@ func work(t *testing.T) {
 	}
 }
 
-// summary is what all seeds came to.
+// summary is the result of all seeds.
 type summary struct {
 	begun                       time.Time
 	mu                          sync.Mutex
@@ -157,7 +156,7 @@ func (s *summary) seconds() float64 { return time.Since(s.begun).Seconds() }
 // loud reports whether the run is long enough to report progress.
 func (s *summary) loud() bool { return *seeds >= 5000 }
 
-// follow runs a worker and takes in its reports.
+// follow runs a worker and reads its reports.
 func (s *summary) follow(t *testing.T, number, workers int) {
 	share := (*seeds - number + workers - 1) / workers
 	worker := exec.Command(os.Args[0], "-test.run=^TestSeeds$", "-test.timeout=0", fmt.Sprint("-seeds=", share), fmt.Sprint("-seed=", *first+uint64(number)), fmt.Sprint("-step=", workers))

@@ -10,14 +10,13 @@ import (
 	"blueprintd/blueprint"
 )
 
-// Limits of settling once there are no more faults.
+// The limits of settling without further faults.
 const (
 	maxRounds = 50_000
 	maxIdle   = 80 // rounds in which only time passes
 )
 
-// settle ends all faults and waits until every run has ended. Questions are
-// answered.
+// settle ends all faults and waits until every run has ended. It answers questions.
 func (w *world) settle() {
 	w.tracef("from here on nothing fails")
 	w.calm = true
@@ -25,8 +24,8 @@ func (w *world) settle() {
 	if w.process != nil && w.process.stopping {
 		w.drain(func() bool { return w.process == nil }, "I2: the process does not stop")
 	}
-	// First the schedules: every tick that was due is decided.
-	if begun := w.now(); w.maxRunning > 3 { // else ticks may come faster than their runs get a turn
+	// Schedules come first: every due tick is decided.
+	if begun := w.now(); w.maxRunning > 3 { // otherwise ticks may come faster than their runs end
 		w.drain(func() bool {
 			return w.process != nil && len(w.writes) == 0 && w.now().Sub(begun) > 25*time.Second && w.ticked()
 		}, "I7: a schedule does not settle")
@@ -48,7 +47,7 @@ func (w *world) settle() {
 			w.underWay(h)
 			w.fail("I2: %s neither ends nor waits for a person (it asks %v)", h.name, h.questions)
 		}
-		// What a damaged disk put down is taken up at the next start.
+		// Runs suspended by a damaged disk are resumed at the next start.
 		w.stop()
 		w.drain(func() bool { return w.process == nil }, "I2: the process does not stop")
 		w.drain(w.atRest, "")
@@ -63,7 +62,7 @@ func (w *world) settle() {
 	}
 }
 
-// underWay writes into the trace what a run that does not end is doing.
+// underWay writes the state of a run that does not end into the trace.
 func (w *world) underWay(h *history) {
 	x, err := w.viewer.View(w.ctx, w.disk.stored(h.id))
 	if err != nil {
@@ -87,13 +86,13 @@ func (w *world) ticked() bool {
 	return true
 }
 
-// atRest reports whether nothing is left to do.
+// atRest reports whether nothing is pending.
 func (w *world) atRest() bool {
 	return w.process != nil && len(w.writes) == 0 && len(w.visits) == 0 && w.open == 0 && len(w.unfinished(false)) == 0
 }
 
-// unfinished returns the runs that have not ended; with sound set only those that
-// the disk did not refuse.
+// unfinished returns the runs that have not ended, with sound only those that the disk did
+// not refuse.
 func (w *world) unfinished(sound bool) []*history {
 	var left []*history
 	for _, id := range w.disk.known() {
@@ -104,8 +103,8 @@ func (w *world) unfinished(sound bool) []*history {
 	return left
 }
 
-// drain lets everything happen until done says so. When it never does, that is
-// a failure, unless complaint is "".
+// drain runs events until done returns true. If it never does, that is a failure, unless
+// complaint is "".
 func (w *world) drain(done func() bool, complaint string) {
 	idle := 0
 	for range maxRounds {
@@ -144,7 +143,7 @@ func (w *world) answerOne() bool {
 		}
 		for _, node := range slices.Sorted(maps.Keys(h.questions)) {
 			if w.now().Sub(h.answered[node]) < 10*time.Second {
-				continue // a run that was stopped takes none, until its last node has noticed
+				continue // a stopped run accepts no answer until its last node has noticed
 			}
 			if h.questions[node] != blueprint.AwaitHuman || h.script.outcome(h.place(node), h.attempt[node]).expires == 0 {
 				h.answered[node] = w.now()
@@ -170,7 +169,7 @@ func (w *world) end() {
 	}
 }
 
-// rows takes note of rows of the ledger that are on the disk.
+// rows records ledger rows that are on the disk.
 func (w *world) rows(trigger string, rows []blueprint.Firing, cursor blueprint.Time, c *blueprint.JournalCommit) {
 	for i := range rows {
 		if rows[i].Decision != blueprint.DecisionStarted {
@@ -201,7 +200,7 @@ func (w *world) rows(trigger string, rows []blueprint.Firing, cursor blueprint.T
 	}
 }
 
-// judgeRefusal fails the world for what no disk should be asked.
+// judgeRefusal fails the world for calls that the disk must never receive.
 func (w *world) judgeRefusal(c *blueprint.JournalCommit, err error) {
 	var duplicate *blueprint.DuplicateFiringError
 	switch {

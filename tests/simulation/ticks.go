@@ -11,7 +11,7 @@ import (
 // The rules for missed ticks.
 var catchUps = []string{"latest", "all", "none"}
 
-// timetable is what the oracle knows of a schedule.
+// timetable is the oracle's knowledge of a schedule.
 type timetable struct {
 	trigger string
 	name    string
@@ -20,18 +20,18 @@ type timetable struct {
 	cursor  blueprint.Time // every tick up to it is decided
 	book    *book
 	active  bool
-	changed bool           // while the scheduler was waiting for the disk
+	changed bool           // while the scheduler waited for the disk
 	edited  blueprint.Time // time of the last change
 }
 
-// newTimetable makes a schedule on the disk.
+// newTimetable creates a schedule on the disk.
 func (w *world) newTimetable(b *book, number int) *timetable {
 	t := &timetable{name: fmt.Sprintf("schedule%d", number), cursor: blueprint.TimeOf(w.now()), active: true, book: b}
 	t.trigger = w.disk.addTrigger(b, blueprint.TriggerScheduled, w.timing(t), t.cursor)
 	return t
 }
 
-// timing draws when a schedule is due, and gives the config that says so.
+// timing chooses when a schedule is due, and returns its config.
 func (w *world) timing(t *timetable) map[string]any {
 	t.period, t.catchUp = time.Duration([]int{1, 1, 2, 5}[w.IntN(4)])*time.Minute, catchUps[w.IntN(3)]
 	w.leavesOut = w.leavesOut || t.catchUp == "none"
@@ -42,13 +42,10 @@ func (w *world) timing(t *timetable) map[string]any {
 	return map[string]any{"cron": expression, "catchUp": t.catchUp}
 }
 
-// edit switches a schedule on or off, or changes when it is due. It then starts
-// again, as of now.
-//
-// One that is switched off and on again, or changed to and fro, before the
-// scheduler could read it, because it waits for the disk in the middle of its
-// ticks or the disk refuses, goes on as if nothing had happened, which is right
-// by its own lights; so no schedule is changed twice meanwhile.
+// edit activates, deactivates or changes a schedule, which restarts it at the current time.
+// A schedule that is switched off and on again, or changed back, before the scheduler could
+// read it (because it waits for the disk, or reads fail) continues as if nothing had
+// happened, which is correct; so no schedule is changed twice in that time.
 func (w *world) edit(t *timetable) {
 	was := t.active
 	if busy := w.ticking() || w.disk.isAway(); busy && (t.changed || !t.active) {
@@ -86,7 +83,7 @@ func (w *world) ticking() bool {
 	})
 }
 
-// between counts the ticks after one instant, up to and with another.
+// between counts the ticks after one instant, up to and including another.
 func (t *timetable) between(after, to blueprint.Time) int {
 	period := blueprint.Time(t.period.Milliseconds())
 	return int(max(0, to/period-after/period))
@@ -97,9 +94,9 @@ func (t *timetable) isTick(at blueprint.Time) bool {
 	return at%blueprint.Time(t.period.Milliseconds()) == 0
 }
 
-// decided checks what was decided about ticks: each once, in order, by the rule.
-// rows are the ledger rows of one commit, and cursor is where they move the
-// schedule; missed is the missedCount of the run.
+// decided checks the decisions about ticks: each once, in order, by the rule. rows are the
+// ledger rows of one commit, and cursor is the new cursor of the schedule; missed is the
+// missedCount of the run.
 func (w *world) decided(t *timetable, rows []blueprint.Firing, cursor blueprint.Time, missed string) {
 	wrong := func(format string, args ...any) {
 		w.fail("I7: %s (%s every %s) at %s, cursor %s: %s", t.name, t.catchUp, t.period, t.cursor, cursor, fmt.Sprintf(format, args...))
@@ -107,7 +104,7 @@ func (w *world) decided(t *timetable, rows []blueprint.Firing, cursor blueprint.
 	count := t.between(t.cursor, cursor)
 	last := &rows[len(rows)-1]
 	if last.ReceivedAt <= t.edited {
-		return // it was on its way to the disk when the schedule was changed
+		return // it was pending when the schedule was changed
 	}
 	if !t.active {
 		wrong("a tick of an inactive schedule ends as %s", last.Decision)
@@ -130,7 +127,7 @@ func (w *world) decided(t *timetable, rows []blueprint.Firing, cursor blueprint.
 			wrong("%d ticks pass, with %d rows, and the missedCount of the run is %s", count, len(rows), missed)
 		case coalesced && (rows[0].Decision != blueprint.DecisionCoalesced || rows[0].Why.Code != blueprint.ReasonCoalesced || rows[0].Why.Int("count") != count-1):
 			wrong("%d ticks pass, and the row says %s: %s", count, rows[0].Decision, rows[0].Reason)
-		case t.catchUp == "latest" && t.between(cursor, last.ReceivedAt) > 0 && !w.leavesOut: // the disk may take its time for what another schedule leaves out
+		case t.catchUp == "latest" && t.between(cursor, last.ReceivedAt) > 0 && !w.leavesOut: // the disk may be delayed by what another schedule leaves out
 			wrong("a later tick was due at %s", last.ReceivedAt)
 		case t.catchUp == "none" && (coalesced || last.Why.Code != blueprint.ReasonOnTime):
 			wrong("a missed tick runs: %s", last.Reason)

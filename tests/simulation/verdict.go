@@ -8,8 +8,7 @@ import (
 	"blueprintd/blueprint"
 )
 
-// finished checks the record of a run that has ended against what had to become
-// of it.
+// finished checks the record of an ended run against its required outcome.
 func (w *world) finished(h *history) {
 	stored := w.disk.stored(h.id)
 	if stored == nil {
@@ -44,7 +43,7 @@ func (w *world) shown(h *history, x *blueprint.Execution, before int) {
 	}
 }
 
-// counts checks that numbers and telemetry say what the steps say.
+// counts checks that counts and telemetry agree with the steps.
 func (w *world) counts(h *history, x *blueprint.Execution) {
 	completed, failed, failures, own := 0, 0, 0, 0
 	for i := range x.Steps {
@@ -89,7 +88,7 @@ func (w *world) compare(h *history, x *blueprint.Execution) {
 	if len(items) > 0 {
 		w.saw("runs with items")
 	}
-	// A for-each node that is tried again may keep the result of a run of an earlier
+	// Another attempt of a for-each node may keep the result of a run of an earlier
 	// attempt, where the interpreter waits for one that was never called.
 	stuck := m.open && h.script.book.has(func(n *node) bool { return n.body != nil && n.tries() > 1 })
 	exact := m.exact && !cancelled && !stuck
@@ -148,7 +147,7 @@ func (w *world) compare(h *history, x *blueprint.Execution) {
 	}
 }
 
-// chancy reports whether a node may halt the walk, or may not.
+// chancy reports whether it depends on timing that a node halts the walk.
 func (w *walk) chancy() bool {
 	for i := range w.fates {
 		if f := &w.fates[i]; f.halts && (f.maybe || f.loose) {
@@ -158,13 +157,13 @@ func (w *walk) chancy() bool {
 	return false
 }
 
-// step checks a step of a record and reports whether it is right.
+// step checks a step of a record and reports whether it is correct.
 func (w *world) step(h *history, x *blueprint.Execution, s *blueprint.Step, exact, cancelled bool) bool {
 	m := w.fates(h)
 	var fits []*fate
 	inexact := !exact || m.loose
-	// Another attempt keeps the results of the nodes of an item, so that an item is
-	// a mixture of its attempts; if items stop each other, it is unknown which.
+	// Another attempt keeps the results of the nodes of an item, so an item is a mixture of
+	// its attempts; if items stop each other, it is unknown which.
 	for _, loop := range holders(s.NodeID) {
 		if !inexact || h.script.book.find(loop).tries() == 1 && h.attempt[loop] <= 1 {
 			continue
@@ -198,8 +197,8 @@ func show(value any) string {
 	return text(value)
 }
 
-// candidates returns what may have become of the node of a step: one fate where
-// all is known, else one for each attempt of the for-each nodes in which it stands.
+// candidates returns the possible outcomes of the node of a step: one fate if all is known,
+// else one for each attempt of the for-each nodes that contain it.
 func (h *history) candidates(m *model, address string, inexact bool) (fates []*fate) {
 	if !inexact {
 		for _, one := range m.steps(nil) {
@@ -215,8 +214,8 @@ func (h *history) candidates(m *model, address string, inexact bool) (fates []*f
 	return fates
 }
 
-// fitting reports whether a step is what a fate says. In doubt it is enough that it
-// can have come about.
+// fitting reports whether a step matches a fate. If the fate is uncertain, it is enough
+// that the step is possible.
 func fitting(m *model, h *history, x *blueprint.Execution, s *blueprint.Step, f *fate, doubtful, cancelled bool) bool {
 	switch {
 	case doubtful && !plausible(m, h, x, s, f, cancelled), !doubtful && s.Status != f.status:
@@ -230,7 +229,7 @@ func fitting(m *model, h *history, x *blueprint.Execution, s *blueprint.Step, f 
 		s.Status == blueprint.StepFailed && !doubtful && !f.halts && !same(f.output, s.Output))
 }
 
-// plausible reports whether a step of a run that was stopped can have come about.
+// plausible reports whether a step of a stopped run is possible.
 func plausible(m *model, h *history, x *blueprint.Execution, s *blueprint.Step, f *fate, cancelled bool) bool {
 	n := h.script.book.find(s.NodeID)
 	switch s.Status {
@@ -267,7 +266,7 @@ func plausible(m *model, h *history, x *blueprint.Execution, s *blueprint.Step, 
 	}
 }
 
-// blamed reports whether a for-each node fails as one of its items did.
+// blamed reports whether a for-each node failed as one of its items did.
 func blamed(x *blueprint.Execution, loop *blueprint.Step) bool {
 	for i := range x.Steps {
 		s := &x.Steps[i]
@@ -283,7 +282,7 @@ func blamed(x *blueprint.Execution, loop *blueprint.Step) bool {
 	return false
 }
 
-// retries notes which fates a run takes over from the one that it retries.
+// retries records which fates a run takes over from the one that it retries.
 func (w *world) retries(h *history, oldID string, reused []reuse) {
 	old := w.histories[oldID]
 	stored := w.disk.stored(oldID)
@@ -309,7 +308,7 @@ func (w *world) retries(h *history, oldID string, reused []reuse) {
 		passable := s.Status == blueprint.StepCompleted || s.Status == blueprint.StepFailed && n.OnError != blueprint.OnErrorStop
 		began := i+1 < len(x.Steps) && strings.HasPrefix(x.Steps[i+1].NodeID, s.NodeID+"[")
 		switch {
-		case n.body != nil && r == nil: // one that went over its items does so again
+		case n.body != nil && r == nil: // one that iterated over its items does so again
 		case (r != nil) != (passable && !again(s.NodeID)) || began:
 			w.fail("I4: %s retries %s from %q, and keeps %s: %v", h.name, old.name, old.from, s.NodeID, r != nil)
 		}

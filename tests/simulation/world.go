@@ -14,19 +14,19 @@ import (
 	"blueprintd/foundation/clock"
 )
 
-// Options are what a world is made from.
+// Options are the options of a world.
 type Options struct {
 	Seed uint64
-	// Quiet returns when every goroutine of the bubble stands still.
+	// Quiet returns when all goroutines of the bubble are idle.
 	Quiet func()
-	// Flaw is a mistake that the oracle has to find.
+	// Flaw is a bug that the oracle must find.
 	Flaw Flaw
 }
 
-// Report is what became of a world.
+// Report is the result of a world.
 type Report struct {
 	Seed    uint64
-	Failure string // what the oracle has to say; "" when all was right
+	Failure string // the finding of the oracle; "" = none
 	Trace   []string
 	Events  int
 	Crashes int
@@ -34,8 +34,8 @@ type Report struct {
 	Saw     map[string]int // how often each event happened
 }
 
-// world is a seed's history as it unfolds. All of it belongs to one goroutine,
-// but for the inbox and the disk.
+// world is the history of a seed as it unfolds. It belongs to one goroutine, except for the
+// inbox and the disk.
 type world struct {
 	Options
 	random
@@ -47,10 +47,10 @@ type world struct {
 
 	books      []*book
 	byID       map[string]*book
-	clients    int // how many books clients may start; the rest belong to schedules
+	clients    int // number of books that clients may start; the rest belong to schedules
 	api        string
 	tables     []*timetable
-	leavesOut  bool // one of them leaves missed ticks out
+	leavesOut  bool // one of them does not catch up missed ticks
 	maxRunning int
 	maxQueued  int
 	budget     int
@@ -61,10 +61,10 @@ type world struct {
 	clock   *dues
 	viewer  *engine.Reader
 
-	visits []*visit // at work
-	writes []*write // on their way to the disk
+	visits []*visit // running
+	writes []*write // pending
 	asked  int      // clients so far
-	open   int      // of which wait
+	open   int      // of which waiting
 
 	histories   map[string]*history
 	order       []*history
@@ -75,12 +75,12 @@ type world struct {
 	startedKeys map[string]bool
 
 	calm       bool            // no more faults
-	hardFaults int             // refusals for good
-	damaged    map[string]bool // runs whose beginning was refused for good
-	away       time.Time       // when the disk could be read again last
+	hardFaults int             // permanent refusals
+	damaged    map[string]bool // runs whose start was permanently refused
+	away       time.Time       // when reads last worked again
 }
 
-// runWorld lets a seed's world happen. It must be called in a bubble.
+// runWorld runs the world of a seed. It must be called in a bubble.
 func runWorld(options Options) Report {
 	w := &world{
 		Options: options, random: newRandom(options.Seed, 1), ctx: context.Background(), disk: newDisk(options.Flaw), byID: map[string]*book{},
@@ -105,7 +105,7 @@ func runWorld(options Options) Report {
 	return w.report
 }
 
-// create draws what there is at the beginning.
+// create generates the initial state.
 func (w *world) create() {
 	w.budget = w.between(20, 160)
 	w.maxRunning, w.maxQueued = 1000, 10_000
@@ -135,8 +135,8 @@ func (w *world) create() {
 	}
 }
 
-// shelve draws the books that others run, and gives those that clients' books
-// may run.
+// shelve generates the books that others run, and returns those that clients' books may
+// run.
 func (w *world) shelve(put func(*book) *book) (calls []string) {
 	if !w.chance(45) {
 		return nil
@@ -185,7 +185,7 @@ func (w *world) tracef(format string, args ...any) {
 // saw counts an event: a world without events proves nothing.
 func (w *world) saw(what string) { w.report.Saw[what]++ }
 
-// fail notes the first thing that is wrong.
+// fail records the first failure.
 func (w *world) fail(format string, args ...any) {
 	if w.report.Failure == "" {
 		w.report.Failure = fmt.Sprintf(format, args...)
@@ -234,9 +234,9 @@ func (w *world) quiet() {
 	}
 }
 
-// isShared reports whether several nodes with side effects wait for a write
-// before they start. Which of them waits first is up to the machine, and does not
-// matter unless something else happens to the run before they are let go.
+// isShared reports whether several nodes with side effects wait for a write before they
+// start. Which of them waits first depends on the machine, and matters only if something
+// else happens to the run before they continue.
 func (w *world) isShared(one *write) bool {
 	if one.commit == nil {
 		return false
@@ -261,7 +261,7 @@ func (w *world) title(one *write) string {
 	}
 }
 
-// gone takes note that a process has ended, in whatever way.
+// gone records that a process has ended.
 func (w *world) gone() {
 	w.process = nil
 	w.visits, w.writes, w.open = nil, nil, 0
@@ -278,8 +278,7 @@ func (w *world) gone() {
 	}
 }
 
-// pass lets time go by. The odd part keeps what falls due after it from
-// coming at the same instant as what was due before.
+// pass advances time. The odd part keeps later instants from coinciding with earlier ones.
 func (w *world) pass(d time.Duration) {
 	time.Sleep(d + time.Duration(w.between(1, 999))*time.Microsecond + time.Duration(w.between(1, 999)))
 }
