@@ -12,8 +12,8 @@ import (
 	"blueprintd/tests/servertest"
 )
 
-// fading is a context that ends when it is looked at for the nth time, as that
-// of a client does who hangs up at that moment.
+// fading is a context that ends when it is read for the nth time, like that of a client
+// that disconnects at that moment.
 type fading struct {
 	context.Context
 	end  context.CancelFunc
@@ -43,8 +43,8 @@ func (f *fading) Err() error {
 	return f.Context.Err()
 }
 
-// Whenever a client hangs up: what it has changed about runs stands in the audit
-// log, and nothing else does.
+// At whatever moment a client disconnects, the audit log contains exactly the changes of
+// runs that were made.
 func TestAuditOfWhoHangsUp(t *testing.T) {
 	t.Parallel()
 	for name, prepare := range map[string]func(t *testing.T, ada servertest.Caller) (input func() object){
@@ -120,14 +120,14 @@ func TestAuditOfWhoHangsUp(t *testing.T) {
 	}
 }
 
-// hand makes a trigger that is fired by hand.
+// hand creates a manual trigger.
 func startHuman(t *testing.T, p servertest.Caller) string {
 	t.Helper()
 	id := p.Blueprint(t, "t", node("a", "template", object{"text": "x"}))
 	return p.IDOf(t, "blueprintTriggers.create", object{"blueprintId": id, "triggerType": "manual"})
 }
 
-// runsAre returns all runs with their status.
+// runsAre returns all runs with their statuses.
 func (w *world) runsAre(t *testing.T) (text string) {
 	t.Helper()
 	w.rows(t, "SELECT id, status FROM executions ORDER BY seq", func(values []any) { text += fmt.Sprintln(values...) })

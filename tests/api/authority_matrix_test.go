@@ -42,12 +42,12 @@ func TestAuthorityMatrix(t *testing.T) {
 	t.Logf("%d cells", cells)
 }
 
-// authorityResource is what a version may try to use.
+// authorityResource is a resource that a version tries to use.
 type authorityResource struct {
 	name       string
 	credential string   // what the receiver gets when it is used
-	users      []string // who may use it themselves
-	refusal    string   // the code of the step for a principal who may not
+	users      []string // users who may use it themselves
+	refusal    string   // the code of the step for other principals
 	node       func(w *authorityWorld) object
 }
 
@@ -75,7 +75,7 @@ var authorityResources = []authorityResource{
 // authorityStart is a way to start the blueprint.
 type authorityStart struct {
 	name      string
-	principal string // as whom the run acts; "" = the start is refused
+	principal string // the principal of the run; "" = the start is refused
 	start     func(t *testing.T, w *authorityWorld) (run string, refused bool)
 }
 
@@ -115,8 +115,8 @@ func firedBy(who, whose string) func(*testing.T, *authorityWorld) (string, bool)
 	}
 }
 
-// authorityWorld is a team with a blueprint: anna and bert are members, edna edits
-// this one blueprint, exel was a member, sam has nothing to do with it.
+// authorityWorld is a team with a blueprint: anna and bert are members, edna edits this one
+// blueprint, exel was a member, sam has no relation to it.
 type authorityWorld struct {
 	*servertest.Server
 	people              map[string]servertest.Caller
@@ -170,14 +170,14 @@ func newAuthorityWorld(t *testing.T, setups ...func(*server.Options)) *authority
 	return w
 }
 
-// request is a node that calls the receiver.
+// request returns a node that calls the receiver.
 func (w *authorityWorld) request(config object) object {
 	config["url"] = w.at
 	return node("use", "http-request", config)
 }
 
-// edit stores a version that uses the resource. exel is a member again only for
-// that time.
+// edit stores a version that uses the resource. exel is a member again only during the
+// edit.
 func (w *authorityWorld) edit(t *testing.T, author string, resource authorityResource) {
 	t.Helper()
 	w.edits++
@@ -192,7 +192,8 @@ func (w *authorityWorld) edit(t *testing.T, author string, resource authorityRes
 	}
 }
 
-// cell starts the blueprint once and holds what left the process against the rule.
+// cell starts the blueprint once and compares the credentials that left the process with
+// the rule.
 func (w *authorityWorld) cell(t *testing.T, resource authorityResource, author string, start authorityStart, granted bool) {
 	t.Helper()
 	here := fmt.Sprintf("%s, last edited by %s, %s, granted %v", resource.name, author, start.name, granted)

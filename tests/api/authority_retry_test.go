@@ -8,9 +8,9 @@ import (
 	"blueprintd/tests/servertest"
 )
 
-// A retry acts as the user who retries. It keeps the variables that the first
-// caller passed, but for secret ones: those are of their owner's authority, and in
-// their place stands the default, which the retry is authorized for like any run.
+// A retry acts as the user who retries. It keeps the variables of the first caller except
+// secret ones, which belong to that caller's authority: they get their defaults, for which
+// the retry is authorized like any run.
 func TestAuthorityOfRetriedVariables(t *testing.T) {
 	t.Parallel()
 	w := newAuthorityWorld(t)
@@ -36,7 +36,7 @@ func TestAuthorityOfRetriedVariables(t *testing.T) {
 				if sent := w.left(); !slices.Equal(sent, []string{token + " " + plain}) {
 					t.Errorf("%s passed %v, %s retries: sent %q, want %q", starter, passed, retrier, sent, token+" "+plain)
 				}
-				// A retry of the retry is no way round.
+				// Nor does a retry of the retry.
 				if starter != retrier {
 					awaitEnd(t, w.people[starter], at(w.people[starter].OK(t, "execution.retry", object{"executionId": again, "fromNodeId": "use"}), "executionId").(string))
 					if sent := w.left(); !slices.Equal(sent, []string{"credential-of-the-blueprint " + plain}) {
@@ -51,7 +51,7 @@ func TestAuthorityOfRetriedVariables(t *testing.T) {
 	}
 }
 
-// Without a default there is nothing in the place of another user's secret.
+// Without a default, another user's secret has no value.
 func TestRetryWithoutAnotherUsersSecret(t *testing.T) {
 	t.Parallel()
 	w := newAuthorityWorld(t)

@@ -11,7 +11,7 @@ import (
 	"blueprintd/tests/servertest"
 )
 
-// left returns the credentials that left the process since it was asked last.
+// left returns the credentials that left the process since the last call.
 func (w *authorityWorld) left() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -20,8 +20,8 @@ func (w *authorityWorld) left() []string {
 	return sent
 }
 
-// A sub-run reaches no more than the author of the version that started it: anna's
-// child would use her connection for whatever bert's parent hands it.
+// A sub-run can use no more than the author of the version that started it: anna's child
+// would use her connection for any input from bert's parent.
 func TestAuthorityOfSubRuns(t *testing.T) {
 	t.Parallel()
 	w := newAuthorityWorld(t)
@@ -45,7 +45,7 @@ func TestAuthorityOfSubRuns(t *testing.T) {
 		if sent := w.left(); !slices.Equal(sent, []string{"Bearer credential-of-anna"}) {
 			t.Errorf("%v after the grant: sent %q, want %v", parent, sent, []string{"Bearer credential-of-anna"})
 		}
-		// A retry of the child alone is still under bert's version.
+		// A retry of the child alone still runs under bert's version.
 		anna.OK(t, "blueprint.revokeGrant", object{"id": w.shared})
 		children := at(anna.OK(t, "execution.listRuns", object{"blueprintId": child}), "runs").([]any)
 		again := at(anna.OK(t, "execution.retry", object{"executionId": at(children[0], "executionId"), "fromNodeId": "use"}), "executionId").(string)
@@ -111,8 +111,8 @@ func TestMissingGrantIsNamed(t *testing.T) {
 	}
 }
 
-// Nodes that are not stored have their caller as author, for good: a retry by
-// another user does not lend them that user's credentials.
+// The caller is the author of nodes that are not stored, permanently: a retry by another
+// user does not use that user's credentials.
 func TestAuthorityOfOtherNodes(t *testing.T) {
 	t.Parallel()
 	w := newAuthorityWorld(t)
@@ -139,8 +139,8 @@ func TestAuthorityOfOtherNodes(t *testing.T) {
 	}
 }
 
-// The author's e-mail address is read only by who may manage the blueprint: not by
-// the sender of a webhook, and not through a run or an event of another blueprint.
+// Only managers of the blueprint see the author's email address: not the sender of a
+// webhook, nor a run or an event of another blueprint.
 func TestMissingGrantHidesTheAddress(t *testing.T) {
 	t.Parallel()
 	w := newAuthorityWorld(t, servertest.AtNoon)
@@ -210,7 +210,7 @@ func TestSignInIsForThePrincipal(t *testing.T) {
 	}
 }
 
-// A failure names a connection to a reader who may use it; others read its id.
+// A failure names a connection to readers who may use it; others see its id.
 func TestNamesOfConnections(t *testing.T) {
 	t.Parallel()
 	w := newAuthorityWorld(t)

@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-// TestBadFiles gives hostile files to every command that reads one: each says
-// in one line where the file is bad, and import stores nothing, not even the
-// good file before it.
+// TestBadFiles passes hostile files to every command that reads one: each prints one line
+// with the place of the error, and import stores nothing, not even the valid file before
+// it.
 func TestBadFiles(t *testing.T) {
 	v := newVictim(t)
 	folder := t.TempDir()
@@ -27,7 +27,7 @@ func TestBadFiles(t *testing.T) {
 	v.unharmed(t, func() {
 		for _, bad := range []struct {
 			name, text, wants string
-			validate          int // exit code of validate; run and import give 2
+			validate          int // exit code of validate; run and import return 2
 		}{
 			{"empty.blueprint.yaml", "", "the file is empty", 1},
 			{"nul.blueprint.yaml", "title: a\x00b\nblueprint_map: {nodes: []}\n\x00", "", 1},
@@ -87,7 +87,7 @@ func laughs() string {
 	return text.String()
 }
 
-// TestBadArguments gives the command line what it cannot take.
+// TestBadArguments passes invalid arguments to the commands.
 func TestBadArguments(t *testing.T) {
 	t.Parallel()
 	good := filepath.Join("..", "..", "testdata", "blueprints", "hello.blueprint.yaml")

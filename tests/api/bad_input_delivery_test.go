@@ -11,11 +11,11 @@ import (
 	"blueprintd/tests/servertest"
 )
 
-// badDeliveries are bodies and headers that the plain ways in refuse.
+// badDeliveries are bodies and headers that plain endpoints refuse.
 func badDeliveries(most int) []struct {
 	name, body string
 	headers    []string
-	status     map[string]int // by way; "" for all others
+	status     map[string]int // by endpoint; "" for all others
 } {
 	all := func(status int) map[string]int { return map[string]int{"": status} }
 	var packed bytes.Buffer
@@ -45,8 +45,8 @@ func badDeliveries(most int) []struct {
 	}
 }
 
-// TestBadDeliveries sends each to the webhooks, to the address of an api trigger
-// and to the clock.
+// TestBadDeliveries sends each to the webhooks, to the endpoint of an api trigger and to
+// the clock.
 func TestBadDeliveries(t *testing.T) {
 	t.Parallel()
 	const most = 128 << 10

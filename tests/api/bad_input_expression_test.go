@@ -9,8 +9,8 @@ import (
 	"blueprintd/tests/servertest"
 )
 
-// hostile are expressions that would burn time or memory. Each must be refused
-// as it is compiled, fail by the budget, or end within it.
+// hostile are expressions that would use excessive time or memory. Each must be refused by
+// the compiler, fail by the budget, or end within it.
 var hostile = []string{
 	strings.Repeat("(", 2000) + "1" + strings.Repeat(")", 2000), strings.Repeat("[", 2000) + strings.Repeat("]", 2000), strings.Repeat("-", 4000) + "1", strings.Repeat("not ", 1000) + "true",
 	strings.Repeat("1 + ", 1000) + "1", "1" + strings.Repeat(" ?? 1", 600), "1" + strings.Repeat(" < 1", 900), strings.Repeat("true ? 1 : ", 300) + "2", "input" + strings.Repeat(".a", 2000), strings.Repeat("x", 5000),
@@ -22,8 +22,8 @@ var hostile = []string{
 	`reduce(1..10, #acc + #)`, `map([1], map([1], map([1], #)))`, `$env`, `len`, `now()`, `input.a.b()`, "\x00", "\"\\ud800\"", `"\u0000"`, `{`, `}}`, `"`, "`", `#`, `#index`, `let x = x; x`, ``,
 }
 
-// TestHostileExpressions runs each as an expression and as a template. It costs
-// bounded memory, the run tells why it failed, and the server is well.
+// TestHostileExpressions runs each as an expression and as a template. Memory is bounded,
+// the run reports why it failed, and the server keeps working.
 func TestHostileExpressions(t *testing.T) {
 	s := servertest.New(t)
 	most := map[string]float64{}

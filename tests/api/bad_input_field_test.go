@@ -10,12 +10,11 @@ import (
 	"blueprintd/tests/servertest"
 )
 
-// idFields are the ids that procedures take: IN stands for the id, and field
-// names it in the answer to one that is malformed. The rest of each input is
-// good.
+// idFields are the ids that procedures take: IN is replaced by the id, and field is its
+// name in the error about a malformed one. The rest of each input is valid.
 var idFields = []struct {
 	name, input, field string
-	unknown            blueprint.Code // the answer to an id of nothing; "" is a good answer
+	unknown            blueprint.Code // the code for an id of nothing; "" is a success
 }{
 	{"blueprint.get", `{"id":IN}`, "id", blueprint.CodeNotFound},
 	{"blueprint.versions", `{"id":IN}`, "id", blueprint.CodeNotFound},
@@ -47,13 +46,13 @@ var idFields = []struct {
 	{"connection.create", `{"name":"n","type":"slack","config":{"botToken":"t"},"organizationId":IN}`, "organizationId", blueprint.CodeForbidden},
 }
 
-// malformedIDs are texts that are no id of anything.
+// malformedIDs are not ids of any kind.
 var malformedIDs = []string{
 	`""`, `"x"`, `"\u0000"`, `"6b1f0c5e-8a6d-4c1e-9f33-2d5b7a90c412\u0000"`, `" 6b1f0c5e-8a6d-4c1e-9f33-2d5b7a90c412"`, `"6b1f0c5e-8a6d-4c1e-9f33-2d5b7a90c412\n"`,
 	`"6b1f0c5e-8a6d-4c1e-9f33-2d5b7a90c41２"`, `"' OR 1=1 --"`, `"%"`, `"../../etc/passwd"`, `"exec_1_ffffffffffffffffffffffffff"`, `"` + strings.Repeat("f", 5_000) + `"`,
 }
 
-// TestBadIDs sends each procedure ids of every wrong form and of nothing.
+// TestBadIDs sends each procedure malformed ids of every kind, and an unknown id.
 func TestBadIDs(t *testing.T) {
 	t.Parallel()
 	v := newVictim(t)
@@ -95,8 +94,8 @@ func (v *victim) unknownID(t *testing.T, what string, answer servertest.Reply, c
 	wellRefused(t, what, answer.Value, answer.Status, code, "", "")
 }
 
-// TestStrangeTexts puts NUL, lone halves of characters and the like into every
-// field for text that is stored: it comes back as it was, or is refused.
+// TestStrangeTexts puts NUL, lone surrogates and the like into every field for stored text:
+// the field is returned unchanged, or refused.
 func TestStrangeTexts(t *testing.T) {
 	t.Parallel()
 	s := servertest.New(t)
@@ -126,12 +125,12 @@ func TestStrangeTexts(t *testing.T) {
 	if at(run, "result.output.text") != strange {
 		t.Errorf("the run gave %q, want result.output.text %v", servertest.Encoded(t, run), strange)
 	}
-	// Half a character has no UTF-8: in its place is the mark for that.
+	// A lone surrogate has no UTF-8 encoding: U+FFFD replaces it.
 	half := s.Root.Send(t, http.MethodPost, "/api/trpc/blueprint.create", `{"json":{"title":"a\ud800"}}`)
 	if at(half.Payload(), "title") != "a\ufffd" {
 		t.Errorf("half a character: %d %s, want title a�", half.Status, half.Text)
 	}
-	// What looks like it belongs to the language of a client is a key as any other.
+	// Names with a meaning in a client's language are ordinary keys.
 	made := s.Root.Send(t, http.MethodPost, "/api/trpc/blueprint.create", `{"json":{"title":"first","title":"last","__proto__":{"description":"x"},"constructor":1,"blueprint_map":{"nodes":[],"__proto__":{"a":1}}}}`)
 	if at(made.Payload(), "title") != "last" || at(made.Payload(), "description") != "" || at(made.Payload(), "blueprint_map.__proto__.a") == nil {
 		t.Errorf("%d %s, want title last, description nothing and blueprint_map.__proto__.a not nil", made.Status, made.Text)

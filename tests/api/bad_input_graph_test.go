@@ -126,8 +126,8 @@ func TestLargeGraphs(t *testing.T) {
 	}
 }
 
-// allocated returns how many bytes the process allocates while f runs. Tests that ask
-// for it are not parallel: what others allocate would count.
+// allocated returns the number of bytes that the process allocates while f runs. Tests that
+// call it are not parallel: allocations of others would count.
 func allocated(f func()) float64 {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)

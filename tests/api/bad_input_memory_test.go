@@ -10,13 +10,13 @@ import (
 	"blueprintd/tests/servertest"
 )
 
-// bomb is an input whose cost could be out of all proportion to its size.
+// bomb is an input whose cost could be out of proportion to its size.
 type bomb struct {
 	name, procedure string
-	text            func(size int) string // of about that many bytes
-	code            blueprint.Code        // "" = it is good
+	text            func(size int) string // of about size bytes
+	code            blueprint.Code        // "" = it succeeds
 	wants           string
-	most            float64 // bytes that the server may allocate for each byte of it
+	most            float64 // bytes that the server may allocate for each byte
 }
 
 func repeated(before, piece, after string) func(int) string {
@@ -25,7 +25,7 @@ func repeated(before, piece, after string) func(int) string {
 	}
 }
 
-// numbered repeats a piece with its position in it.
+// numbered repeats a text with its position in it.
 func numbered(before, piece, after string) func(int) string {
 	return func(size int) string {
 		var text strings.Builder
@@ -43,13 +43,13 @@ func numbered(before, piece, after string) func(int) string {
 const oneNode = `{"id":"a","type":"merge","title":"","config":{}}`
 
 var bombs = []bomb{
-	// Refused by its text: next to nothing is built.
+	// Refused while parsing: next to nothing is allocated.
 	{"brackets", "blueprint.create", func(n int) string { return strings.Repeat("[", n) }, "BAD_REQUEST", "nested deeper", 16},
 	{"brackets at the end", "blueprint.create", repeated(`{"json":[`, `1`, strings.Repeat("[", 200)), "BAD_REQUEST", "nested deeper", 16},
 	{"numbers that never end", "blueprint.create", repeated(`{"json":{"tags":[`, `1`, ``), "BAD_REQUEST", "ends unexpectedly", 16},
 	{"a text that never ends", "blueprint.create", func(n int) string { return `{"json":"` + strings.Repeat("x", n) }, "BAD_REQUEST", "ends unexpectedly", 16},
 	{"invalid UTF-8 at the end", "blueprint.create", repeated(`{"json":{"tags":[`, `1`, "]}}\xff"), "BAD_REQUEST", "UTF-8", 16},
-	// Refused by what it is: it was decoded.
+	// Refused after decoding.
 	{"a long number", "blueprint.create", func(n int) string { return `{"json":{"title":` + strings.Repeat("9", n) + `}}` }, "BAD_REQUEST", "title: must be a string", 16},
 	{"a long name", "blueprint.create", func(n int) string { return `{"json":{"` + strings.Repeat("k", n) + `":1}}` }, "BAD_REQUEST", "title: required", 16},
 	{"a long title", "blueprint.create", func(n int) string { return `{"json":{"title":"` + strings.Repeat("x", n) + `"}}` }, "BAD_REQUEST", "title: must have at most 500 characters", 16},
@@ -83,7 +83,7 @@ var bombs = []bomb{
 	}, "BAD_REQUEST", "title: must be a string", 64},
 	{"equalities", "blueprint.create", numbered(`{"json":{"title":5},"meta":{"v":1,"referentialEqualities":{`, `"a.N":["b.N","c.N"]`, `}}}`), "BAD_REQUEST", "title: must be a string", 64},
 	{"undefined elements", "blueprint.create", numbered(`{"json":{"title":5,"tags":[1,2,3]},"meta":{"v":1,"values":{`, `"tags.N":["undefined"]`, `}}}`), "BAD_REQUEST", "title: must be a string", 64},
-	// Good calls whose answers could be larger than any question.
+	// Valid calls whose responses could be larger than their inputs.
 	{"templates that are none", "blueprint.validate", func(n int) string { return templates(n, `{{`) }, "", "there are more issues", 64},
 	{"expressions that are none", "blueprint.validate", func(n int) string { return templates(n, `{{= 1 + }}`) }, "", "there are more issues", 64},
 	{"expressions", "blueprint.validate", func(n int) string { return templates(n, `{{= a + b }}`) }, "", "a", 400},
@@ -99,14 +99,14 @@ func numberedNodesOf(size int, kind string) string {
 	return numbered(`{"json":{"title":"t","blueprint_map":{"nodes":[`, `{"id":"N","type":"`+kind+`","title":"","config":{}}`, `]}}}`)(min(size, 520_000))
 }
 
-// templates is nodes with lists of one template.
+// templates returns nodes with lists of one template.
 func templates(size int, template string) string {
 	list := `["` + strings.Repeat(template+`","`, 99) + `"]`
 	return numbered(`{"json":{"blueprint_map":{"nodes":[`, `{"id":"N","type":"set","title":"","config":{"values":{"x":`+list+`}}}`, `]}}}`)(size)
 }
 
-// TestBombs sends each bomb, with -thorough in two larger sizes: what the server
-// allocates is bounded by the size of the input, its answer too, and nothing changes.
+// TestBombs sends each bomb, with -thorough in two larger sizes: allocations and the
+// response are bounded by the size of the input, and nothing changes.
 func TestBombs(t *testing.T) {
 	v := newVictim(t)
 	sizes := []int{1 << 19}

@@ -20,11 +20,11 @@ import (
 	"blueprintd/tests/servertest"
 )
 
-// The tests of bad input, bad_input_*_test.go, send everything that is wrong to
-// every way in: each gets the answer of the contract, nothing in the database
-// changes by it, and the next good call works.
+// The tests of bad input, bad_input_*_test.go, send invalid input to every endpoint: each
+// gets the specified response, nothing in the database changes, and the next valid call
+// works.
 
-// victim is a server on a file with something of everything in it.
+// victim is a server on a file with rows in every table.
 type victim struct {
 	*servertest.Server
 	sql                            *sql.DB
@@ -33,7 +33,7 @@ type victim struct {
 	scheduled, otherKey, workspace string
 }
 
-// newVictim makes one. Its clock stands, so nothing happens by itself.
+// newVictim returns a victim. Its clock stands still, so that nothing happens by itself.
 func newVictim(t *testing.T, change ...func(*server.Options)) *victim {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "victim.db")
@@ -56,18 +56,18 @@ func newVictim(t *testing.T, change ...func(*server.Options)) *victim {
 	return v
 }
 
-// restless is what bad input may change: when a key was last used, and the rows
-// that say that a delivery was refused.
+// restless are the rows that bad input may change: when a key was last used, and refused
+// deliveries.
 var restless = map[string]string{
 	"api_keys": "SELECT id, user_id, name, hash, revoked_at FROM api_keys",
 	"firings":  "SELECT * FROM firings WHERE decision <> 'refused'",
 	"meta":     "SELECT id, epoch, generation FROM meta",
 }
 
-// left out of the fingerprint: counts of what restless leaves out.
+// not part of the fingerprint: counts of restless rows
 var uncounted = []string{"firing_counts"}
 
-// fingerprint sums up every row of every table.
+// fingerprint hashes every row of every table.
 func (v *victim) fingerprint(t *testing.T) string {
 	t.Helper()
 	tables := v.column(t, "SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")
@@ -90,7 +90,7 @@ func (v *victim) fingerprint(t *testing.T) string {
 	return hex.EncodeToString(hash.Sum(nil))
 }
 
-// column returns the rows of a query, each as one text.
+// column returns the rows of a query, each as text.
 func (v *victim) column(t *testing.T, query string) (list []string) {
 	t.Helper()
 	rows, err := v.sql.QueryContext(t.Context(), query)
@@ -122,8 +122,8 @@ func (v *victim) column(t *testing.T, query string) (list []string) {
 	return list
 }
 
-// unharmed runs what sends bad input, and then sees that nothing was changed
-// by it and that the server is well.
+// unharmed runs a function that sends bad input, and checks that it changed nothing and
+// that the server works.
 func (v *victim) unharmed(t *testing.T, attack func()) {
 	t.Helper()
 	before := v.fingerprint(t)
@@ -138,10 +138,10 @@ func (v *victim) unharmed(t *testing.T, attack func()) {
 	}
 }
 
-// badText is a text that no procedure can take for its input.
+// badText is a text that is not a valid input of any procedure.
 type badText struct {
-	name, text, wants string // the message holds wants
-	large             bool   // too large for an address
+	name, text, wants string // the message contains wants
+	large             bool   // too large for a URL
 }
 
 func badTexts() []badText {
@@ -208,7 +208,7 @@ func (v *victim) sendBadText(t *testing.T, name string, kind trpc.Kind, bad badT
 	if kind == trpc.KindSubscription {
 		return
 	}
-	whole := bad.text // a text that is no JSON fails the batch, an envelope its call
+	whole := bad.text // a text that is not JSON fails the batch, an envelope its call
 	if _, err := blueprint.Decode([]byte(bad.text)); err == nil {
 		whole = `{"0":` + bad.text + `,"1":` + bad.text + `}`
 	}
@@ -220,7 +220,7 @@ func (v *victim) sendBadText(t *testing.T, name string, kind trpc.Kind, bad badT
 	wellRefused(t, name+": "+bad.name+" in a batch", list[1], answer.Status, blueprint.CodeBadRequest, name, bad.wants)
 }
 
-// wellRefused checks one error on the wire.
+// wellRefused checks one error response.
 func wellRefused(t *testing.T, what string, value any, status int, code blueprint.Code, path, wants string) {
 	t.Helper()
 	message, _ := at(value, "error.json.message").(string)

@@ -16,9 +16,9 @@ import (
 	"blueprintd/tests/servertest"
 )
 
-// spoken sends bytes over a connection of its own and gives the answer, nil when
-// the server hangs up without one. After says what is done once the bytes are
-// sent, before the answer is read.
+// spoken sends bytes over its own connection and returns the response, nil if the server
+// disconnects without one. after is called once the bytes are sent, before the response is
+// read.
 func rawExchange(t *testing.T, s *servertest.Server, text string, after func(net.Conn)) (*http.Response, string) {
 	t.Helper()
 	connection, err := net.Dial("tcp", s.Listener.Addr().String())
@@ -27,9 +27,9 @@ func rawExchange(t *testing.T, s *servertest.Server, text string, after func(net
 		return nil, ""
 	}
 	defer connection.Close()
-	connection.SetDeadline(time.Now().Add(30 * time.Second)) // the test fails then, it does not hang
+	connection.SetDeadline(time.Now().Add(30 * time.Second)) // fail instead of hanging
 	sent := make(chan struct{})
-	go func() { // a server that refuses early does not read it all
+	go func() { // a server that refuses early does not read everything
 		defer close(sent)
 		io.WriteString(connection, text)
 	}()
@@ -49,7 +49,7 @@ func rawExchange(t *testing.T, s *servertest.Server, text string, after func(net
 	return response, string(body)
 }
 
-// TestBadRequests speaks to the server as no good client does.
+// TestBadRequests sends malformed HTTP requests.
 func TestBadRequests(t *testing.T) {
 	const most = 256 << 10
 	v := newVictim(t, func(o *server.Options) { o.MaxBody = most })
@@ -112,7 +112,7 @@ func TestBadRequests(t *testing.T) {
 	})
 }
 
-// TestSlowBodies begins a body and sends no more of it: the server gives up.
+// TestSlowBodies starts a body and stops sending: the server times out.
 func TestSlowBodies(t *testing.T) {
 	t.Parallel()
 	v := newVictim(t, func(o *server.Options) { o.ReadTimeout = 2 * time.Second })
@@ -137,7 +137,7 @@ func TestSlowBodies(t *testing.T) {
 			case "a length of 9 TB":
 				want, wants = http.StatusRequestEntityTooLarge, "PAYLOAD_TOO_LARGE"
 			case "headers that never end":
-				want = 0 // it hangs up
+				want = 0 // it disconnects
 			}
 			all.Go(func() {
 				answer, body := rawExchange(t, v.Server, text, nil)
@@ -149,7 +149,7 @@ func TestSlowBodies(t *testing.T) {
 	})
 }
 
-// TestBodiesThatBreakOff begins a body and hangs up.
+// TestBodiesThatBreakOff starts a body and disconnects.
 func TestBodiesThatBreakOff(t *testing.T) {
 	t.Parallel()
 	v := newVictim(t)

@@ -12,9 +12,9 @@ import (
 	"blueprintd/tests/servertest"
 )
 
-// BenchmarkWebhook measures the main road: a webhook, three nodes without side
-// effects, a run that is on the disk, the answer. Requests come from many
-// goroutines, so that commits can be shared.
+// BenchmarkWebhook measures the main path: a webhook, three nodes without side effects, a
+// durable run, the response. Requests come from many goroutines, so that commits can be
+// shared.
 func BenchmarkWebhook(b *testing.B) {
 	for _, mode := range []string{"accept", "wait"} {
 		b.Run(mode, func(b *testing.B) {

@@ -20,8 +20,8 @@ import (
 	"blueprintd/tests/servertest"
 )
 
-// Canaries of the sweep: secrets with characters that each way of writing changes,
-// and a word that is no secret and must only be sealed.
+// Canaries of the sweep: secrets with characters that every encoding changes, and a word
+// that is not secret and must only be sealed.
 var sweptSecrets = map[string]string{
 	"variable": `sw-v4r/Ünd+8&"zK<q7>~ m2pXc`, "http": `sw-h77p+Qm/4&T~u9"kW<e1>vB`, "model": `sw-m0d31/a+Z6&r~x"P<s5>nJ`, "mcp": `sw-mcp9/k+L2&w~f"H<d8>yC`, "slack": `sw-s14ck/o+V3&g~b"R<t6>iN`,
 	"mail": `sw-m41l/u+E5&j~c"G<p0>hD`,
@@ -29,11 +29,11 @@ var sweptSecrets = map[string]string{
 
 const sweptData = "sweep-of-data-that-is-no-secret"
 
-// leastSwept is how long a part of a secret is that must not be found, in bytes. As
-// many of its first or last bytes may be left beside base64 of a longer text.
+// leastSwept is the length in bytes of the shortest part of a secret that must not be
+// found. As many of its first or last bytes may be left next to base64 of a longer text.
 const leastSwept = 10
 
-// broken writes a text on lines of some length.
+// broken wraps a text at a length.
 func broken(text string, length int, end string) string {
 	var out strings.Builder
 	for ; len(text) > length; text = text[length:] {
@@ -42,13 +42,13 @@ func broken(text string, length int, end string) string {
 	return out.String() + text
 }
 
-// writings are the ways in which a service may repeat a secret, one a line. Which is
-// the first, that many a message quotes and cuts, is for the caller to choose.
+// writings are the encodings in which a service may repeat a secret, one a line. The caller
+// chooses the first, which messages often quote and cut.
 func writings(secret string, first int) string {
 	var lines []string
 	all := servertest.Forms(secret)
 	for _, name := range slices.Sorted(maps.Keys(all)) {
-		if !strings.HasPrefix(name, "base64") { // which are parts, to look for
+		if !strings.HasPrefix(name, "base64") { // search for parts of it
 			lines = append(lines, all[name])
 		}
 	}
@@ -67,8 +67,8 @@ func writings(secret string, first int) string {
 	return strings.Join(append(lines[first:], lines[:first]...), "\n|")
 }
 
-// swept tells which parts of a secret a text holds, in any of the writings. Line
-// breaks within them do not hide them.
+// swept returns the parts of a secret that a text contains, in any of the encodings, also
+// with line breaks within them.
 func swept(text, secret string) (in []string) {
 	for name, form := range servertest.Forms(secret) {
 		if strings.Contains(text, form) {
@@ -119,7 +119,7 @@ func TestSweep(t *testing.T) {
 	}
 	own := map[string]string{"http-request": "http", "ai-prompt": "model", "mcp-tool": "mcp", "send-slack": "slack", "send-email": "mail"}
 	variables := []any{object{"name": "token", "secret": true, "default": sweptSecrets["variable"]}}
-	shown := map[string]string{} // by where it was read, with the secret that is looked for besides the variable
+	shown := map[string]string{} // by the place of reading, with the secret that is searched for besides the variable
 	kept := map[string]string{}
 	masked, firstStep, cutStep, leastMasked := 0, 9, 13, 500
 	if *thorough {
@@ -136,10 +136,10 @@ func TestSweep(t *testing.T) {
 			}}})
 			answers := []string{"", servertest.Encoded(t, object{"status": 500, "headers": object{"content-type": "text/plain", "x-said": url.QueryEscape(sweptSecrets[own[kind]])}, "body": all}),
 				servertest.Encoded(t, object{"status": 500, "body": object{"error": object{"message": all, sweptSecrets[own[kind]]: true}}})}
-			for first := 0; first < 30; first += firstStep { // a message may quote the beginning of an answer
+			for first := 0; first < 30; first += firstStep { // a message may quote the beginning of a response
 				answers = append(answers, servertest.Encoded(t, object{"status": 500, "body": object{"error": object{"message": strings.Repeat("z", 7*first) + writings(sweptSecrets["variable"], first)}}}))
 			}
-			for cut := 1; cut < 40; cut += cutStep { // the secret stands where the evidence, or the tape, ends
+			for cut := 1; cut < 40; cut += cutStep { // the secret is where the evidence, or the recording, ends
 				answers = append(answers, servertest.Encoded(t, object{"status": 500, "headers": object{"content-type": "text/plain"}, "body": strings.Repeat("x", 16<<10-cut) + sweptSecrets[own[kind]] + sweptSecrets["variable"] + strings.Repeat("y", 100)}))
 			}
 			for i, answer := range answers {
@@ -237,7 +237,7 @@ func TestSweep(t *testing.T) {
 				if i < 0 {
 					break
 				}
-				if near := rest[max(0, i-200):i]; !bytes.Contains(near, []byte(`"stop"`)) && !bytes.Contains(near, []byte(`"config"`)) { // the map has it in plain
+				if near := rest[max(0, i-200):i]; !bytes.Contains(near, []byte(`"stop"`)) && !bytes.Contains(near, []byte(`"config"`)) { // the map contains it in plain text
 					t.Errorf("%s holds data of runs: %q", filepath.Base(file), rest[max(0, i-150):min(len(rest), i+50)])
 				}
 				rest = rest[i+len(form):]

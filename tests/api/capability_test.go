@@ -17,11 +17,10 @@ import (
 	"blueprintd/tests/servertest"
 )
 
-// TestCapabilities lets a viewer of a public blueprint, a user who
-// left its organization, and a stranger read whatever they can reach. Each value
-// that they find is then used at every address without a key and in every
-// procedure: nothing may run as the owner, change what is the owner's, or show
-// more.
+// TestCapabilities reads everything that a viewer of a public blueprint, a user who left
+// its organization, and a stranger can read. Each value found is then used at every public
+// endpoint and in every procedure: nothing may run as the owner, change the owner's data,
+// or reveal more.
 func TestCapabilities(t *testing.T) {
 	t.Parallel()
 	s := servertest.New(t, servertest.AtNoon, servertest.OnFile(t.TempDir()+"/blueprintd.db"), func(o *server.Options) { o.RateLimit = 0 })
@@ -42,7 +41,7 @@ func TestCapabilities(t *testing.T) {
 	}
 	add("former", "admin")
 
-	// The public blueprint and a private one, each with all that an owner has.
+	// The public blueprint and a private one, each with everything that an owner can have.
 	const canary = "canary-of-the-owner"
 	secrets := []string{canary, "owner@example.org"}
 	var public string
@@ -83,7 +82,7 @@ func TestCapabilities(t *testing.T) {
 	}
 	former := readers["former"]
 	left := former.IDOf(t, "blueprint.create", object{"title": "Left behind", "organization_id": team, "blueprint_map": object{"nodes": []any{node("a", "template", object{"text": "x"})}}})
-	former.IDOf(t, "blueprintTriggers.create", object{"blueprintId": left, "triggerType": "webhook"}) // its address is known to them, and dead
+	former.IDOf(t, "blueprintTriggers.create", object{"blueprintId": left, "triggerType": "webhook"}) // they know its address, which no longer works
 	former.OK(t, "organization.removeMember", object{"organizationId": team, "userId": former.ID})
 	readers["viewer"].OK(t, "blueprint.execute", object{"id": public})
 	s.Advance(t, "0s")
@@ -110,7 +109,7 @@ func TestCapabilities(t *testing.T) {
 			}
 			w.rows(t, query, func(values []any) { fmt.Fprintf(&text, "%q\n", values) })
 		}
-		// Without last_used_at, which is stored a while after a use.
+		// Without last_used_at, which is stored some time after a use.
 		w.rows(t, "SELECT id, name, hash, scopes, expires_at, revoked_at FROM api_keys WHERE user_id = '"+owner.ID+"'", func(values []any) { fmt.Fprintf(&text, "%q\n", values) })
 		w.rows(t, "SELECT id, title, description, status, visibility, version, tags, organization_id, deleted_at FROM blueprints WHERE organization_id = '"+team+"'", func(values []any) { fmt.Fprintf(&text, "%q\n", values) })
 		lines := strings.Split(text.String(), "\n")
@@ -129,11 +128,11 @@ func TestCapabilities(t *testing.T) {
 	}
 }
 
-// reader collects what a person can read.
+// reader collects what a user can read.
 type reader struct {
 	servertest.Caller
 	found   map[string]bool
-	secrets []string // what no answer may hold
+	secrets []string // what no response may contain
 }
 
 var (
@@ -141,7 +140,7 @@ var (
 	apart = regexp.MustCompile(`[/?&=]`)
 )
 
-// take looks at an answer for what must not be in it, and for more values.
+// take checks a response for secrets, and collects its values.
 func (r *reader) take(t *testing.T, where, sent string, answer servertest.Reply) {
 	t.Helper()
 	for _, secret := range r.secrets {
@@ -166,14 +165,14 @@ func (r *reader) take(t *testing.T, where, sent string, answer servertest.Reply)
 	}
 }
 
-// values are what was found, in order.
+// values are the values found, in order.
 func (r *reader) values() []string { return slices.Sorted(maps.Keys(r.found)) }
 
-// calls makes every call of procedures of a kind with every value found.
+// calls calls every procedure of a kind with every value found.
 func (r *reader) calls(t *testing.T, mutations bool, done map[string]bool) {
 	t.Helper()
 	for _, procedure := range r.RPC.Procedures() {
-		if (procedure.Kind == trpc.KindMutation) != mutations || procedure.Kind == trpc.KindSubscription || procedure.Name == "apiKey.revoke" { // by which it would end itself
+		if (procedure.Kind == trpc.KindMutation) != mutations || procedure.Kind == trpc.KindSubscription || procedure.Name == "apiKey.revoke" { // which would revoke its own key
 			continue
 		}
 		values := append(r.values(), "")
@@ -204,7 +203,7 @@ func (r *reader) readAll(t *testing.T) {
 	}
 }
 
-// useAll uses every value without a key, and with it in whatever changes something.
+// useAll uses every value without a key, and with one in every mutation.
 func (r *reader) useAll(t *testing.T) {
 	t.Helper()
 	nobody := servertest.Caller{Server: r.Server}
@@ -223,10 +222,10 @@ func (r *reader) useAll(t *testing.T) {
 		}
 	}
 	r.calls(t, true, map[string]bool{})
-	r.readAll(t) // what that opened
+	r.readAll(t) // read what that revealed
 }
 
-// inputOf makes an input of a procedure with a value in the place of every id.
+// inputOf returns an input of a procedure with a value in place of every id.
 func inputOf(input reflect.Type, value string) object {
 	out := object{}
 	for i := range input.NumField() {

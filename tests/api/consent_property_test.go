@@ -12,9 +12,8 @@ import (
 	"blueprintd/tests/servertest"
 )
 
-// TestConsent has one user make random calls, many of them about another user:
-// whatever the first does, the other one's tools, their names, and the other one's
-// own lists stay the same.
+// TestConsent makes random calls as one user, many of them about another user: the tools of
+// the other user, their names, and the other user's own lists never change.
 func TestConsent(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(4) {
@@ -22,10 +21,10 @@ func TestConsent(t *testing.T) {
 	}
 }
 
-// lastUsed is when a key was used, which each of its calls changes.
+// lastUsed matches the time when a key was used, which each of its calls changes.
 var lastUsed = regexp.MustCompile(`"lastUsedAt":[^,}]*`)
 
-// labels collide after they have become the names of tools.
+// labels collide once they are converted to tool names.
 var labels = []string{"Deploy", "deploy!", "DEPLOY 2", "deploy-2", "Report", "report by", "", "日本"}
 
 func consent(t *testing.T, random *rand.Rand) {
@@ -40,8 +39,8 @@ func consent(t *testing.T, random *rand.Rand) {
 	attacker.OK(t, "collaborator.add", object{"blueprintId": enabledID, "email": "victim@example.org", "role": "editor"})
 	victim.OK(t, "mcpTool.enable", object{"triggerId": enabled})
 
-	// What the victim sees without the one tool that it took from the attacker, and
-	// the name of that, "" once the attacker has taken it away.
+	// What the victim sees without the one tool that it took from the attacker, and its
+	// name, "" once the attacker has removed it.
 	short := "_by_" + attacker.ID[:8]
 	seen := func() (rest, name string) {
 		tools := at(callTool(t, victim, "tools/list", object{}), "tools").([]any)

@@ -16,7 +16,7 @@ import (
 	"blueprintd/tests/servertest"
 )
 
-// Whatever is wrong, whether the account exists does not show.
+// No error reveals whether the account exists.
 func TestNobodyLearnsWhoHasAnAccount(t *testing.T) {
 	t.Parallel()
 	s := servertest.New(t, servertest.AtNoon)
@@ -44,8 +44,7 @@ func TestNobodyLearnsWhoHasAnAccount(t *testing.T) {
 			t.Errorf("attempt %d: %s, headers %s; want \"the email or the password is wrong\" in it, %v and %v", i, text, headers[i], texts[0], headers[0])
 		}
 	}
-	// Now all of them wait, with the right password too, until five minutes have
-	// passed since.
+	// Now all of them wait, even with the right password, until five minutes have passed.
 	for _, email := range emails {
 		answer := b.Call(t, "session.create", object{"email": email, "password": adasPassword})
 		if answer.Status != http.StatusTooManyRequests || answer.Header.Get("Retry-After") != "300" || answer.Message() != "too many failed attempts; try again in 300 s" {
@@ -61,7 +60,7 @@ func TestNobodyLearnsWhoHasAnAccount(t *testing.T) {
 	}
 	b.Refused(t, blueprint.CodeTooManyRequests, "", "session.changePassword", object{"current": adasPassword, "password": "another password"})
 	b.OK(t, "session.get", nil)
-	(&browser{Server: s}).OK(t, "session.create", object{"email": "ada@example.org", "password": adasPassword}) // it was not them who guessed
+	(&browser{Server: s}).OK(t, "session.create", object{"email": "ada@example.org", "password": adasPassword}) // the wrong passwords were not theirs
 	mine := at(b.OK(t, "auditLog.list", nil), "entries").([]any)
 	if !slices.ContainsFunc(mine, func(line any) bool {
 		return at(line, "action") == "session.changePassword" && at(line, "detail.outcome") == "failed" && at(line, "actorId") == s.Root.ID
@@ -73,7 +72,7 @@ func TestNobodyLearnsWhoHasAnAccount(t *testing.T) {
 	}
 }
 
-// Who signs in once more ends the session that the browser had.
+// A sign-in ends the previous session of the browser.
 func TestSigningInAgain(t *testing.T) {
 	t.Parallel()
 	s := servertest.New(t, servertest.AtNoon)
@@ -88,7 +87,7 @@ func TestSigningInAgain(t *testing.T) {
 	}
 }
 
-// Many failures at an address make those wait who were never signed in there.
+// Many failures from an address slow down only browsers that never signed in there.
 func TestKnownBrowser(t *testing.T) {
 	t.Parallel()
 	s := servertest.New(t, servertest.AtNoon)
@@ -104,10 +103,9 @@ func TestKnownBrowser(t *testing.T) {
 	b.OK(t, "session.create", right)
 }
 
-// TestKnownDevice lets strangers guess the owner's password, more often than an
-// account and an address may, and then signs in on a device that has done so
-// before. The clock is real, so that the limit of calls from an address holds
-// too; all come from one address.
+// TestKnownDevice guesses the owner's password more often than an account and an address
+// allow, and then signs in on a known device. The clock is real, so that the limit of calls
+// from an address applies too; all come from one address.
 func TestKnownDevice(t *testing.T) {
 	t.Parallel()
 	s := servertest.New(t)
@@ -140,7 +138,7 @@ func TestKnownDevice(t *testing.T) {
 	strangers()
 	laptop.OK(t, "session.create", right)
 
-	// Its own wrong passwords make the device wait, and no other one.
+	// Wrong passwords on a known device delay only that device.
 	for range 10 {
 		laptop.Refused(t, blueprint.CodeUnauthorized, "is wrong", "session.create", wrong)
 	}
@@ -148,13 +146,13 @@ func TestKnownDevice(t *testing.T) {
 	strangers()
 	phone.OK(t, "session.create", right)
 
-	// Another user's device counts as a stranger's.
+	// A device known to another user counts as unknown.
 	bos.OK(t, "session.delete", nil)
 	bos.Refused(t, blueprint.CodeTooManyRequests, "too many failed attempts", "session.create", right)
 	bos.OK(t, "session.create", object{"email": "bo@example.org", "password": adasPassword})
 }
 
-// A name that was made to lead to this machine shows no dashboard.
+// A name that resolves to this machine (DNS rebinding) does not get the dashboard.
 func TestNamesOfTheDashboard(t *testing.T) {
 	t.Parallel()
 	local := servertest.New(t, servertest.AtNoon)
@@ -199,7 +197,7 @@ func TestNamesOfTheDashboard(t *testing.T) {
 	}
 }
 
-// Who is believed about where requests come from is said on the command line.
+// The flags say which proxies may name the origin of a request.
 func TestTrustedProxies(t *testing.T) {
 	t.Parallel()
 	for public, want := range map[string]string{"": "[10.0.0.0/8]", "https://flows.example": "[127.0.0.0/8 ::1/128 10.0.0.0/8]"} {
@@ -229,7 +227,7 @@ func TestTrustedProxies(t *testing.T) {
 	}
 }
 
-// TestEveryProcedureForTheDashboard calls each with a session and with a key,
+// TestEveryProcedureForTheDashboard calls each procedure with a session and with a key,
 // under both roots.
 func TestEveryProcedureForTheDashboard(t *testing.T) {
 	t.Parallel()
@@ -246,7 +244,7 @@ func TestEveryProcedureForTheDashboard(t *testing.T) {
 	for _, p := range s.Dashboard.Procedures() {
 		method, body := http.MethodGet, ""
 		if p.Kind == trpc.KindMutation {
-			method, body = http.MethodPost, "{" // which no procedure takes
+			method, body = http.MethodPost, "{" // no procedure accepts it
 		}
 		call := func(root, query string, headers []string) servertest.Reply {
 			return servertest.Caller{Server: s}.Send(t, method, root+"/"+p.Name+query, body, headers...)
@@ -316,7 +314,7 @@ func TestOtherPages(t *testing.T) {
 		{"POST", rename, []string{"Sec-Fetch-Site", "cross-site", "Content-Type", "text/plain"}, false},
 		{"POST", "/session.create", []string{"Origin", "http://evil.example"}, false},
 		{"POST", "/session.setup", []string{"Origin", "http://evil.example"}, false},
-		{"OPTIONS", rename, []string{"Origin", "http://evil.example", "Access-Control-Request-Method", "POST"}, true}, // which answers nothing
+		{"OPTIONS", rename, []string{"Origin", "http://evil.example", "Access-Control-Request-Method", "POST"}, true}, // which gets no response
 		{"DELETE", rename, []string{"Origin", "http://evil.example"}, false},
 	} {
 		t.Run(strings.ReplaceAll(fmt.Sprint(test.method, " ", test.path, " ", test.headers), s.Host, "HOST"), func(t *testing.T) {
@@ -334,7 +332,7 @@ func TestOtherPages(t *testing.T) {
 	}
 }
 
-// A file is for who has a key and for who is signed in.
+// A file is available with a key or a session.
 func TestFilesForTheDashboard(t *testing.T) {
 	t.Parallel()
 	s := servertest.New(t, servertest.AtNoon)
@@ -358,7 +356,7 @@ func TestFilesForTheDashboard(t *testing.T) {
 	}
 }
 
-// Who has no session cannot call as often as they like.
+// Calls without a session have a rate limit.
 func TestOpenProceduresAreLimited(t *testing.T) {
 	t.Parallel()
 	s := servertest.New(t)

@@ -20,8 +20,8 @@ const adasPassword = "correct horse battery"
 // browser is a client that sends the dashboard's headers and cookies.
 type browser struct {
 	*servertest.Server
-	cookie string // name=value; "" = none is kept
-	device string // the cookie by which it is known
+	cookie string // name=value; "" = none
+	device string // the cookie of a known device
 }
 
 // call calls a procedure under the dashboard's root, and keeps the cookie that
@@ -262,7 +262,7 @@ func TestCookie(t *testing.T) {
 	}
 }
 
-// What the operator says is a password, and it ends what was begun with another.
+// The operator's password applies, and ends the sessions of the old one.
 func TestOperatorSetsPassword(t *testing.T) {
 	t.Parallel()
 	s := servertest.New(t, servertest.AtNoon)

@@ -1,4 +1,3 @@
-// Package api tries the API of a server in the test's own process: each procedure and
-// address, who may do what, and what bad input does. Nothing here starts a process; for
-// that there is tests/e2e.
+// Package api tests the API of a server in the test's own process: each procedure and
+// route, the rules of access, and bad input. It starts no process; tests/e2e does.
 package api

@@ -13,8 +13,8 @@ import (
 	"blueprintd/tests/servertest"
 )
 
-// TestFailedCallsKeepTheirEvidence lets a node of each type that reaches other
-// services fail in a run that is not recorded.
+// TestFailedCallsKeepTheirEvidence fails a node of each type that calls services, in a run
+// that is not recorded.
 func TestFailedCallsKeepTheirEvidence(t *testing.T) {
 	t.Parallel()
 	s := servertest.New(t, servertest.AtNoon, inABox)

@@ -8,8 +8,8 @@ import (
 	"blueprintd/tests/servertest"
 )
 
-// TestEveryKindOfNodeIsRecorded records a node of each type that reaches other
-// services, and looks for what was said and answered.
+// TestEveryKindOfNodeIsRecorded records a node of each type that calls services, and checks
+// the requests and responses.
 func TestEveryKindOfNodeIsRecorded(t *testing.T) {
 	t.Parallel()
 	s := servertest.New(t, servertest.AtNoon, inABox)
@@ -25,7 +25,7 @@ func TestEveryKindOfNodeIsRecorded(t *testing.T) {
 		kind   string
 		config object
 		sent   []string // somewhere in the requests
-		came   []string // somewhere in the answers
+		came   []string // somewhere in the responses
 	}{
 		{"http-request", object{"url": "https://api.example.com/x", "method": "POST", "body": object{"n": 7}}, []string{`"n":7`, `"method":"POST"`}, []string{`"status":200`}},
 		{"ai-prompt", object{"connectionId": model, "model": "gpt", "prompt": "say hi"}, []string{"say hi"}, []string{"The sandbox answers: say hi"}},
@@ -66,8 +66,8 @@ func TestEveryKindOfNodeIsRecorded(t *testing.T) {
 	}
 }
 
-// TestATriggerThatRecords fires triggers whose runs are recorded by their config,
-// by who fires, and not at all.
+// TestATriggerThatRecords fires triggers whose runs are recorded by their config, by the
+// caller, and not at all.
 func TestATriggerThatRecords(t *testing.T) {
 	t.Parallel()
 	s := servertest.New(t, servertest.AtNoon, inABox)

@@ -14,8 +14,7 @@ import (
 	"blueprintd/tests/servertest"
 )
 
-// plantedWords are secrets, one for each way on which one can come into what a
-// run exchanges.
+// plantedWords are secrets, one for each way into the recorded traffic of a run.
 var plantedWords = []string{
 	"planted-variable-1", "planted-connection-2", "planted-query-typed-3", "planted-header-typed-4", "planted-cookie-5", "planted-answer-6", "planted-form-7",
 	"planted-basic-8", "planted-header-9", "planted-location-10", "planted-client-12", "planted-oauth-13", "planted-rest-14",
@@ -50,8 +49,8 @@ func tattler(t *testing.T) *httptest.Server {
 	return s
 }
 
-// TestRecordingsTellNoSecrets plants secrets wherever a run can meet one, and
-// looks for them in everything that leaves the server.
+// TestRecordingsTellNoSecrets plants secrets wherever a run can receive one, and searches
+// for them in everything that leaves the server.
 func TestRecordingsTellNoSecrets(t *testing.T) {
 	t.Parallel()
 	s := servertest.New(t, func(o *server.Options) { o.AllowNet = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} })

@@ -64,7 +64,7 @@ func TestNullCountsAsAbsent(t *testing.T) {
 	}
 }
 
-// A NUL inside a JSON string is a character like any other.
+// A NUL inside a JSON string is an ordinary character.
 func TestNULIsKept(t *testing.T) {
 	t.Parallel()
 	s := servertest.New(t)
@@ -82,7 +82,7 @@ func TestNULIsKept(t *testing.T) {
 	}
 }
 
-// Invalid UTF-8 is refused with 400, but only to who may call at all.
+// Invalid UTF-8 is refused with 400, but only after authentication.
 func TestInvalidUTF8IsRefusedAfterAuthentication(t *testing.T) {
 	t.Parallel()
 	v := newVictim(t)

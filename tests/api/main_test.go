@@ -18,14 +18,14 @@ const version = servertest.Version
 
 var update = flag.Bool("update", false, "write golden files")
 
-// thorough asks for the sizes and repetitions of make check.
+// thorough enables the sizes and repetitions of make check.
 var thorough = flag.Bool("thorough", false, "use as large inputs and as many repetitions as make check does")
 
-// schema is that of the database.
+// schema is the schema of the database.
 var schema string
 
 func TestMain(m *testing.M) {
-	script.Child() // what the code of blueprints runs in
+	script.Child() // runs the code of blueprints
 	text, err := os.ReadFile("../../schema.sql")
 	if err != nil {
 		panic(err)
@@ -46,7 +46,7 @@ type (
 	lockedBuffer = process.Output
 )
 
-// at follows a path of keys into a JSON value; what is not there is nil.
+// at follows a path of keys into a JSON value; it returns nil for a missing one.
 func at(value any, path string) any { return process.At(value, path) }
 
 func node(id, kind string, config object, more ...any) object {
@@ -55,7 +55,8 @@ func node(id, kind string, config object, more ...any) object {
 
 var uuid = regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
 
-// caseName makes the name of a subtest from an input, without what differs in each run.
+// caseName returns the name of a subtest for an input, without the parts that differ in
+// each run.
 func caseName(input any) string {
 	return fmt.Sprintf("%.200s", uuid.ReplaceAllString(fmt.Sprint(input), "ID"))
 }

@@ -14,8 +14,8 @@ func guestOf(column string) string { return "guest-" + column }
 
 func byOrganization(x *target, _ string) object { return object{"organizationId": x.organization} }
 
-// sortedInto gives a blueprint another list of categories for each column that
-// follows another one.
+// sortedInto assigns another list of categories to a blueprint for each column that follows
+// another one.
 func sortedInto(x *target, column string) object {
 	ids := []any{x.category}
 	if x.kind != "theirs" && slices.Index(columns, column)%2 == 0 {
@@ -24,8 +24,8 @@ func sortedInto(x *target, column string) object {
 	return object{"id": x.blueprint, "categoryIds": ids}
 }
 
-// accountRows are the rows of organizations and of what people think of
-// blueprints. Whom a column adds, it takes out again in the next row.
+// accountRows are the rows of organizations and of ratings and the like. A user added in a
+// column is removed in the next row.
 var accountRows = []row{
 	{name: "auditLog.list", input: nothing, fresh: true, grid: grid{"ours": "--- -- --- x", "theirs": "x-- -- --- -"}},
 	{name: "auditLog.list", how: "of an organization", fresh: true, input: byOrganization, grid: grid{

@@ -16,9 +16,8 @@ func (w *world) lastLine(t *testing.T) (seq int64) {
 	return seq
 }
 
-// lineOf says what is wrong with the lines that the audit log has since a call
-// that was allowed: a mutation has one, by who made it, about what they named or
-// were given; anything else has none.
+// lineOf returns what is wrong with the audit lines since a permitted call: a mutation has
+// one, with its actor and its target; other calls have none.
 func (w *world) lineOf(t *testing.T, row *row, p servertest.Caller, since int64, input, answer string) string {
 	t.Helper()
 	var lines []string

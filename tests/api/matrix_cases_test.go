@@ -14,31 +14,31 @@ import (
 // The creator is a plain member of the organization that owns the blueprints.
 var columns = []string{"stranger", "viewer", "former", "editor", "c.admin", "member", "o.admin", "o.owner", "creator"}
 
-// grid says what comes of a procedure: for each target a letter for each
-// column. Blanks only help the eye.
+// grid is the expected outcome of a procedure: for each target a letter for each column.
+// Blanks are for readability.
 //
 //	.  done
-//	s  done, and the secrets of the target are in the answer
-//	r  done, and the secrets of the target are null in the answer
+//	s  done, and the secrets of the target are in the response
+//	r  done, and the secrets of the target are null in the response
 //	x  a list with the target in it, without secrets
-//	t  the same, where only its title, or its tag, tells
+//	t  the same, known only by its title or its tag
 //	o  a list with the caller's own run of the target in it and no other
 //	-  a list without the target
 //	?  the record with the status not_found
 //	b  400, f 403, n 404, c 409
 type grid map[string]string
 
-// The targets. Of the blueprints of the team one is private, one public, and
-// one was deleted; the stranger's is private.
+// The targets. Of the team's blueprints one is private, one public, and one deleted; the
+// stranger's is private.
 //
 //	ours       private, of the organization; runs are the creator's
 //	public     the same and public
 //	viewed     the same as public; runs are the viewer's
 //	theirs     the stranger's, in their personal workspace
 //	deleted    like ours, and deleted
-//	unknown    a well-formed id that nothing has
-//	malformed  no id at all
-//	none       for what takes no id
+//	unknown    a well-formed id of nothing
+//	malformed  not an id
+//	none       for inputs without an id
 var (
 	seen = grid{
 		"ours":      "fff ss sss s",
@@ -108,12 +108,12 @@ func (g grid) with(target, line string) grid {
 // row is one way to call a procedure, or one plain route.
 type row struct {
 	name   string // the procedure, or method and path
-	how    string // what tells this row from others of the procedure
+	how    string // distinguishes rows of one procedure
 	grid   grid
 	input  func(x *target, column string) object
 	path   func(x *target) string // of a plain route
 	spoils bool                   // a success leaves a target that cannot be used again
-	keeps  bool                   // a mutation that changes nothing even when it is allowed
+	keeps  bool                   // a mutation that changes nothing even if permitted
 	fresh  bool                   // its targets must be the newest
 }
 
@@ -303,7 +303,7 @@ var matrix = []row{
 	{name: "mcpTool.list", input: nothing, fresh: true, grid: grid{
 		"ours": "--- tt ttt t", "public": "--- tt ttt t", "theirs": "t-- -- --- -", "deleted": "--- -- --- -",
 	}},
-	// The creator's own is enabled already; they name the webhook, which is no tool.
+	// The creator's own is enabled already; they name the webhook, which is not a tool.
 	{name: "mcpTool.enable", grid: executed.with("ours", "fff .. ... b").with("public", "... .. ... b").with("theirs", "bff ff fff f"), input: func(x *target, column string) object {
 		if x.people[column].ID == x.owner.ID {
 			return byWebhook(x, column)

@@ -15,13 +15,13 @@ import (
 	"blueprintd/tests/servertest"
 )
 
-// open are all routes that answer without a key, with what they answer then to
-// a request of their method; closed are those with plain answers that need one.
-// The procedures are in the matrix.
+// open are all routes that need no key, with their status without one for a request of
+// their method; closed are the plain routes that need one. The procedures are in the
+// matrix.
 var (
 	open = map[string]int{
 		"GET /{$}":                        http.StatusOK,
-		"GET /sandbox/authorize":          http.StatusNotFound,   // of a server without a sandbox
+		"GET /sandbox/authorize":          http.StatusNotFound,   // on a server without a sandbox
 		"GET /oauth/start":                http.StatusBadRequest, // without a ticket
 		"GET /oauth/callback":             http.StatusBadRequest, // without a state
 		"GET /healthz":                    http.StatusOK,
@@ -45,7 +45,7 @@ var routeScopes = map[string]blueprint.KeyScope{
 	"POST /clock/advance":                blueprint.ScopeAdmin,
 }
 
-// TestOpenRoutes finds every route that is mounted and asks it without a key.
+// TestOpenRoutes calls every mounted route without a key.
 func TestOpenRoutes(t *testing.T) {
 	t.Parallel()
 	s := servertest.New(t, servertest.AtNoon)
@@ -95,7 +95,7 @@ func TestOpenRoutes(t *testing.T) {
 	}
 }
 
-// mountedRoutes reads the patterns of the mux out of the source, sorted.
+// mountedRoutes parses the patterns of the mux from the source, sorted.
 func mountedRoutes(t *testing.T) (patterns []string) {
 	t.Helper()
 	parsed, err := parser.ParseFile(token.NewFileSet(), "../../server/routes.go", nil, 0)

@@ -13,11 +13,11 @@ import (
 	"blueprintd/tests/servertest"
 )
 
-// target is what a cell is about: a blueprint with all that belongs to it.
+// target is the subject of a cell: a blueprint with all that belongs to it.
 type target struct {
 	kind         string
 	owner        servertest.Caller
-	runner       servertest.Caller // of its runs
+	runner       servertest.Caller // the caller of its runs
 	blueprint    string
 	organization string
 	webhook, api string                       // triggers
@@ -35,7 +35,7 @@ type target struct {
 	secrets      []string
 }
 
-// nodes is the map of a target: what inputData asks for, or a text.
+// nodes is the map of a target; its output is requested by inputData, or a text.
 func (x *target) nodes() []any {
 	if len(x.marks) == 0 {
 		return []any{node("mark", "template", object{"text": "x"})}
@@ -64,8 +64,8 @@ type world struct {
 	guests  map[string]servertest.Caller
 	team    string // the organization
 	made    int
-	sql     *sql.DB // another connection, to look at what is stored
-	version int64   // of the data, as the other connection saw it last
+	sql     *sql.DB // another connection, for reading what is stored
+	version int64   // of the data, as last read by the other connection
 }
 
 func newWorld(t *testing.T) *world {
@@ -104,7 +104,7 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// keyless adds those who have no good key.
+// keyless adds the principals without a valid key.
 func (w *world) keyless() {
 	creators := strings.TrimPrefix(w.people["creator"].Authorization, "Bearer ")
 	for name, authorization := range map[string]string{
@@ -114,7 +114,7 @@ func (w *world) keyless() {
 	}
 }
 
-// limited are keys of the creator by their one scope.
+// limited are keys of the creator with a single scope.
 var limited = map[blueprint.KeyScope]string{blueprint.ScopeRead: "reading", blueprint.ScopeRun: "running", blueprint.ScopeWrite: "writing"}
 
 // beyond lists the limited keys that a row must refuse, whatever its target.
@@ -140,7 +140,7 @@ func (*world) must(t testing.TB, err error) {
 	}
 }
 
-// target makes a new target of a kind.
+// target creates a new target of a kind.
 func (w *world) target(t *testing.T, kind string) *target {
 	t.Helper()
 	x := &target{kind: kind, guests: w.guests, people: w.people}
@@ -161,7 +161,7 @@ func (w *world) target(t *testing.T, kind string) *target {
 		x.firing, x.category = id, id
 		return x
 	}
-	w.Advance(t, "1s") // so that it is newer than all others
+	w.Advance(t, "1s") // make it newer than all others
 	w.made++
 	mark := func(of string) string { return fmt.Sprintf("canary-%s-%d-%s", kind, w.made, of) }
 	x.marks = []string{mark("title"), mark("description"), mark("prompt"), mark("output"), mark("tag"), "mark-of-the-team"}
@@ -209,8 +209,8 @@ func (w *world) target(t *testing.T, kind string) *target {
 	return x
 }
 
-// connectionOf is a connection to make that leads nowhere, with one of the secrets
-// of a target; without an organization it is its maker's own.
+// connectionOf returns a connection to create that leads nowhere, with one of the secrets
+// of a target; without an organization it belongs to its creator.
 func connectionOf(x *target, organization string) object {
 	secret, title := "of nobody", "made"
 	if len(x.secrets) > 0 {
@@ -223,7 +223,7 @@ func connectionOf(x *target, organization string) object {
 	return made
 }
 
-// share gives the people of the matrix their parts in a blueprint of the team.
+// share gives the users of the matrix their roles in a blueprint of the team.
 func (w *world) share(t *testing.T, x *target) {
 	if x.kind == "theirs" {
 		return
@@ -237,7 +237,7 @@ func (w *world) share(t *testing.T, x *target) {
 	}
 }
 
-// changed reports whether anything was committed since it was last asked.
+// changed reports whether anything was committed since the last call.
 func (w *world) changed(t *testing.T) bool {
 	t.Helper()
 	before := w.version
@@ -245,9 +245,8 @@ func (w *world) changed(t *testing.T) bool {
 	return w.version != before
 }
 
-// difference tells which rows a call changes, but for when keys were used. It
-// is for calls after which changed said yes: the server notes such uses once in
-// a minute.
+// difference returns the rows that a call changed, except for the times when keys were
+// used. Call it after changed returned true: the server records such times once a minute.
 func (w *world) difference(t *testing.T, call func()) string {
 	t.Helper()
 	was := strings.Split(w.dumped(t), "\n")
@@ -352,7 +351,7 @@ func TestAuthorizationMatrix(t *testing.T) {
 	t.Logf("%d cells", cells)
 }
 
-// cell makes one call and judges it by its letter; 'u' is for 401.
+// cell makes one call and checks it against its letter; 'u' is for 401.
 func (w *world) cell(t *testing.T, row *row, x *target, name string, letter rune) {
 	t.Helper()
 	p, where := w.people[name], x.kind+" by "+name
@@ -405,7 +404,7 @@ func (w *world) cell(t *testing.T, row *row, x *target, name string, letter rune
 	}
 }
 
-// refusedWrongly looks at a refusal: its form, and what it gives away.
+// refusedWrongly checks a refusal: its form, and what it reveals.
 func refusedWrongly(x *target, answer servertest.Reply) string {
 	for _, mark := range slices.Concat(x.marks, x.secrets, []string{"@example.org", "key-of-", "sqlite", "goroutine"}) {
 		if strings.Contains(answer.Text, mark) {
@@ -422,7 +421,7 @@ func refusedWrongly(x *target, answer servertest.Reply) string {
 	return ""
 }
 
-// doneWrongly looks at an answer for what must be in it and what must not.
+// doneWrongly checks a success for what it must and must not contain.
 func doneWrongly(row *row, x *target, letter rune, answer servertest.Reply) string {
 	for _, secret := range x.secrets {
 		if strings.Contains(answer.Text, secret) && letter != 's' {

@@ -13,7 +13,7 @@ import (
 	"blueprintd/tests/servertest"
 )
 
-// tool sends one request of the protocol to /mcp and gives its result or error.
+// tool sends a request to /mcp and returns its result or error.
 func callTool(t testing.TB, p servertest.Caller, method string, params object, headers ...string) object {
 	t.Helper()
 	answer := sendMCP(t, p, method, params, headers...)
@@ -33,7 +33,7 @@ func sendMCP(t testing.TB, p servertest.Caller, method string, params object, he
 	return p.Send(t, http.MethodPost, "/mcp", body, append([]string{"Accept", "application/json, text/event-stream"}, headers...)...)
 }
 
-// published makes a published blueprint with an api trigger.
+// published creates a published blueprint with an api trigger.
 func publishTool(t testing.TB, p servertest.Caller, title string, config object, nodes ...any) (blueprintID, triggerID string) {
 	t.Helper()
 	id := p.Blueprint(t, title, nodes...)
@@ -113,7 +113,7 @@ func TestMCPIsGuarded(t *testing.T) {
 		{"https://evil.example", 403}, {"null", 403}, {strings.Replace(s.Host, "127.0.0.1", "evil.example", 1), 403},
 		{"https://friend.example", 200}, {s.Host, 200},
 	} {
-		// The name by which a rebound page would come is its own.
+		// A page after DNS rebinding would send its own name.
 		if answer := sendMCP(t, s.Root, "ping", object{}, "Origin", step.origin); answer.Status != step.want {
 			t.Errorf("%s: %d %s, want %v", step.origin, answer.Status, answer.Text, step.want)
 		}

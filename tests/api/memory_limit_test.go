@@ -17,8 +17,7 @@ import (
 // zeros is about a megabyte of JSON with as many values as fit.
 func zeros() string { return "[" + strings.Repeat("0,", 1<<19) + "0]" }
 
-// dense sends large webhooks at the same time and returns how often each status
-// was answered.
+// dense sends large webhooks concurrently and returns the number of responses by status.
 func dense(t *testing.T, s *servertest.Server, path string, count int) map[int]int {
 	t.Helper()
 	var mu sync.Mutex
@@ -44,8 +43,8 @@ func dense(t *testing.T, s *servertest.Server, path string, count int) map[int]i
 	return got
 }
 
-// Large dense deliveries that arrive at the same time are all accepted, on a machine
-// with little memory one after the other.
+// Large dense deliveries that arrive at the same time are all accepted, in sequence on a
+// machine with little memory.
 func TestDenseWebhooksAreAllTaken(t *testing.T) {
 	count := 6
 	if *thorough {
@@ -63,8 +62,8 @@ func TestDenseWebhooksAreAllTaken(t *testing.T) {
 	}
 }
 
-// While a run holds all room for large inputs, another one is refused in time and
-// told when to come again; a small one is taken.
+// While a run holds all memory for large inputs, another one is refused in time with
+// Retry-After; a small one is accepted.
 func TestDenseWebhooksWaitOnlyForSoLong(t *testing.T) {
 	came, answer := make(chan struct{}, 2), make(chan struct{})
 	stub := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {

@@ -12,11 +12,11 @@ import (
 	"blueprintd/tests/servertest"
 )
 
-// BenchmarkMonth lets a month of 31 days pass with a schedule of each kind, on a
-// server that keeps nothing. It tells how long a run took, and how many times as
-// long as one that was started directly and waited for.
+// BenchmarkMonth runs a month of 31 days with a schedule of each kind, on an ephemeral
+// server. It reports the duration of a run, and its ratio to a run that is started
+// directly.
 func BenchmarkMonth(b *testing.B) {
-	defer runtime.KeepAlive(server.Ballast()) // as serve has it
+	defer runtime.KeepAlive(server.Ballast()) // as in serve
 	for _, month := range []struct {
 		name, cron string
 		runs       int
@@ -43,7 +43,7 @@ func BenchmarkMonth(b *testing.B) {
 	}
 }
 
-// directly starts so many runs, one after the other, and waits for each.
+// directly runs a number of runs in sequence.
 func directly(b *testing.B, s *servertest.Server, who servertest.Caller, id string, runs int) time.Duration {
 	b.Helper()
 	definition, manages, err := server.Blueprints{Store: s.Server.Store}.Runnable(b.Context(), who.ID, id)

@@ -21,8 +21,7 @@ import (
 	"blueprintd/tests/servertest"
 )
 
-// goldenDocument compares a document that is kept in the repository with what
-// the program gives.
+// goldenDocument compares a committed document with the generated one.
 func goldenDocument(t *testing.T, name string, want []byte) {
 	t.Helper()
 	if *update {
@@ -83,7 +82,7 @@ func TestOpenAPICovers(t *testing.T) {
 	d := openAPIValue(t)
 	paths := d["paths"].(object)
 	untold := []string{
-		"/", "/docs", "/docs/", "GET /{$}", "/webhooks/", // pages, and what answers what is nowhere
+		"/", "/docs", "/docs/", "GET /{$}", "/webhooks/", // pages, and the handlers of unknown paths
 		"GET /oauth/start", "GET /oauth/callback", "GET /sandbox/authorize", // for browsers
 	}
 	var want []string
@@ -132,8 +131,8 @@ func openAPIValue(t *testing.T) object {
 	return servertest.Decoded(t, string(text)).(object)
 }
 
-// described holds answers against the description. It takes no member of an
-// object that the description does not name.
+// described compares responses with the description. It refuses members that the
+// description does not name.
 type described struct{ compiler *jsonschema.Compiler }
 
 func newDescribed(t *testing.T) described {
@@ -149,7 +148,7 @@ func newDescribed(t *testing.T) described {
 	return described{compiler}
 }
 
-// closeObjects closes the objects that the schemas in a value describe.
+// closeObjects forbids additional members in the objects of the schemas in a value.
 func closeObjects(value any) {
 	switch v := value.(type) {
 	case []any:
@@ -166,7 +165,7 @@ func closeObjects(value any) {
 	}
 }
 
-// check holds a value against the schema at a place in the description.
+// check validates a value against the schema at a place in the description.
 func (d described) check(t *testing.T, of string, value any, place ...string) {
 	t.Helper()
 	for i, token := range place {
@@ -197,8 +196,8 @@ func (d described) answer(t *testing.T, path, method string, answer servertest.R
 	d.check(t, method+" "+path+" "+status, answer.Value, append(place, "content", "application/json", "schema")...)
 }
 
-// TestOpenAPIExamples sends the example of every procedure, with ids of things
-// that there are, and holds what is answered against the description.
+// TestOpenAPIExamples sends the example of every procedure, with ids of existing objects,
+// and compares the responses with the description.
 func TestOpenAPIExamples(t *testing.T) {
 	t.Parallel()
 	s := servertest.New(t, servertest.AtNoon)
@@ -237,14 +236,14 @@ func TestOpenAPIExamples(t *testing.T) {
 	d.answer(t, "/api/trpc/blueprint.get", "get", s.Root.Call(t, "blueprint.get", object{"id": s.IDs.UUID()}))
 }
 
-// exampleWorld makes the things that examples speak of.
+// exampleWorld creates the objects of the examples.
 type exampleWorld struct {
 	servertest.Caller
 	team string
 	made int
 }
 
-// real returns an example with ids of things that there are, new ones each time.
+// real returns an example with ids of existing objects, new ones each time.
 func (w *exampleWorld) real(t *testing.T, example any) any {
 	t.Helper()
 	if example == nil {
@@ -265,7 +264,7 @@ func (w *exampleWorld) real(t *testing.T, example any) any {
 	return servertest.Decoded(t, text)
 }
 
-// make makes one thing; known has the ids of what was made for the same example.
+// make creates one object; known has the ids of those created for the same example.
 func (w *exampleWorld) make(t *testing.T, kind string, known map[string]string) string {
 	t.Helper()
 	w.made++
@@ -317,7 +316,7 @@ func (w *exampleWorld) make(t *testing.T, kind string, known map[string]string) 
 	return ""
 }
 
-// TestOpenAPIPlain holds answers of the plain routes against the description.
+// TestOpenAPIPlain compares responses of the plain routes with the description.
 func TestOpenAPIPlain(t *testing.T) {
 	t.Parallel()
 	s := servertest.New(t, servertest.AtNoon)
@@ -368,8 +367,8 @@ func TestOpenAPIPlain(t *testing.T) {
 	}
 }
 
-// TestOpenAPISandbox holds the answers of a sandbox against the description, and
-// sends its examples.
+// TestOpenAPISandbox compares the responses of a sandbox with the description, and sends
+// its examples.
 func TestOpenAPISandbox(t *testing.T) {
 	t.Parallel()
 	s := servertest.New(t, servertest.AtNoon, inABox)
@@ -387,7 +386,7 @@ func TestOpenAPISandbox(t *testing.T) {
 		ask("PUT", path, servertest.Encoded(t, at(document["paths"].(object)[path], "put.requestBody.content").(object)["application/json"].(object)["example"]))
 	}
 	call := node("call", "http-request", object{"method": "POST", "url": "https://api.example.org/orders", "body": object{"order": 42}})
-	for range 3 { // to the first of which a rule answers
+	for range 3 { // a rule answers the first one
 		s.Root.Call(t, "blueprint.execute", object{"id": s.Root.Blueprint(t, "Call", call)})
 	}
 	ask("GET", "/sandbox/calls", "")

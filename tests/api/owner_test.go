@@ -15,8 +15,8 @@ import (
 	"blueprintd/tests/servertest"
 )
 
-// TestOwnerActions has other users than the owner change what concerns the runs
-// of all: on a server that keeps nothing they may, on any other they may not.
+// TestOwnerActions changes server-wide settings as users other than the owner: permitted on
+// an ephemeral server, refused on any other.
 func TestOwnerActions(t *testing.T) {
 	t.Parallel()
 	for _, kept := range []bool{false, true} {
@@ -91,7 +91,7 @@ func auditedActions(t testing.TB, p servertest.Caller) (actions []string) {
 	}
 }
 
-// TestCallsOfOthers has two users look at what went out.
+// TestCallsOfOthers reads the outbound calls as two users.
 func TestCallsOfOthers(t *testing.T) {
 	t.Parallel()
 	s := servertest.New(t, inABox)
@@ -164,7 +164,7 @@ func TestUnusualSettingsAreLogged(t *testing.T) {
 	}
 }
 
-// TestEarnestAndPlay starts a server on a database of the other kind.
+// TestEarnestAndPlay starts a server on a database of the other kind: sandbox or not.
 func TestEarnestAndPlay(t *testing.T) {
 	t.Parallel()
 	usual := func(*server.Options) {}
@@ -190,7 +190,7 @@ func TestEarnestAndPlay(t *testing.T) {
 			if _, hint := blueprint.DescribeError(err); !strings.Contains(hint, test.hint) {
 				t.Errorf("%v, hint %q; want %q in it", err, hint, test.hint)
 			}
-			servertest.New(t, servertest.OnFile(path), test.first).Stop() // as if nothing had been
+			servertest.New(t, servertest.OnFile(path), test.first).Stop() // stopped after the first start
 		})
 	}
 }

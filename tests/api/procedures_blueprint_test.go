@@ -173,7 +173,7 @@ func TestVersions(t *testing.T) {
 	}
 }
 
-// TestUpdatesAtOnce makes many changes at the same time: each counts once.
+// TestUpdatesAtOnce makes many concurrent changes: each counts once.
 func TestUpdatesAtOnce(t *testing.T) {
 	t.Parallel()
 	s := servertest.New(t)
@@ -196,7 +196,7 @@ func TestUpdatesAtOnce(t *testing.T) {
 	}
 }
 
-// TestRunKeepsItsVersion changes a blueprint under a run that waits.
+// TestRunKeepsItsVersion changes a blueprint during a waiting run.
 func TestRunKeepsItsVersion(t *testing.T) {
 	t.Parallel()
 	s := servertest.New(t, servertest.AtNoon)
@@ -263,7 +263,7 @@ func TestLists(t *testing.T) {
 	}
 }
 
-// TestListOfOneInstant sees that the ids decide where the times do not.
+// TestListOfOneInstant checks that ids decide the order of equal times.
 func TestListOfOneInstant(t *testing.T) {
 	t.Parallel()
 	s := servertest.New(t, servertest.AtNoon)
@@ -314,7 +314,7 @@ func TestPlanLimit(t *testing.T) {
 	ada.Blueprint(t, "three")
 	ada.Refused(t, blueprint.CodeBadRequest, "blueprint.create", object{"title": "four"})
 
-	// Many at once do not get past it either.
+	// Concurrent calls do not exceed it either.
 	cleo := s.NewUser(t, "cleo")
 	var made atomic.Int32
 	var all sync.WaitGroup

@@ -16,15 +16,15 @@ import (
 	"blueprintd/tests/servertest"
 )
 
-// hmacOf returns the bytes with which senders sign.
+// hmacOf returns the digest with which senders sign.
 func hmacOf(secret, text string) []byte {
 	made := hmac.New(sha256.New, []byte(secret))
 	made.Write([]byte(text))
 	return made.Sum(nil)
 }
 
-// TestClockOfSignatures signs at noon, and delivers when the clock stands
-// elsewhere: five minutes are what a sender's clock may differ.
+// TestClockOfSignatures signs at noon and delivers at another time of the clock: a sender's
+// clock may differ by five minutes.
 func TestClockOfSignatures(t *testing.T) {
 	t.Parallel()
 	const body = `{"type": "event_callback", "event_id": "E", "event": {}}`
@@ -59,7 +59,7 @@ func TestClockOfSignatures(t *testing.T) {
 	}
 }
 
-// TestClockOfRotation: the secret that was replaced is good until its time is over.
+// TestClockOfRotation: the previous secret is valid until its time is over.
 func TestClockOfRotation(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -87,8 +87,8 @@ func TestClockOfRotation(t *testing.T) {
 	}
 }
 
-// TestClockOfPauses: a webhook without a secret whose runs kept failing rests for
-// a quarter of an hour, then the next delivery switches it on.
+// TestClockOfPauses: after repeated failures, a webhook without a secret is paused for 15
+// minutes; then the next delivery activates it.
 func TestClockOfPauses(t *testing.T) {
 	t.Parallel()
 	s := servertest.New(t, servertest.AtNoon)
@@ -117,8 +117,8 @@ func TestClockOfPauses(t *testing.T) {
 	}
 }
 
-// TestClockOfKeys: a delivery that comes again within three days is a duplicate,
-// however little of the ledger is kept, and a run of its own later.
+// TestClockOfKeys: a repeated delivery is a duplicate for three days, however little of the
+// ledger is kept, and starts a run later.
 func TestClockOfKeys(t *testing.T) {
 	t.Parallel()
 	keep := func(o *server.Options) {

@@ -1,7 +1,7 @@
 //go:build !race
 
-// Hundreds of passwords are hashed here, one after the other; the race detector makes
-// that ten times as slow, and has nothing to find in it.
+// Hundreds of passwords are hashed here in sequence; the race detector makes that ten times
+// as slow, and finds nothing in it.
 
 package api
 
@@ -21,13 +21,13 @@ import (
 
 const day = 24 * time.Hour
 
-// TestClockOfSessions: who is signed in is so for thirty days after the last use,
-// and for ninety at most.
+// TestClockOfSessions: a session ends thirty days after its last use, and after ninety days
+// at most.
 func TestClockOfSessions(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		steps []time.Duration // each followed by a call
-		good  bool            // the last of them
+		good  bool            // whether the last call succeeds
 	}{
 		"idle, just not":   {[]time.Duration{30*day - time.Millisecond}, true},
 		"idle":             {[]time.Duration{30 * day}, false},
@@ -52,7 +52,7 @@ func TestClockOfSessions(t *testing.T) {
 	}
 }
 
-// TestClockOfSetupLinks: a link sets a password for a day.
+// TestClockOfSetupLinks: a link can set a password for one day.
 func TestClockOfSetupLinks(t *testing.T) {
 	t.Parallel()
 	for by, good := range map[string]bool{"0s": true, "23h59m59.999s": true, "24h": false, "30d": false} {
@@ -68,8 +68,8 @@ func TestClockOfSetupLinks(t *testing.T) {
 	}
 }
 
-// TestClockOfBrakes: failures count for five minutes, and a browser is known for
-// a year.
+// TestClockOfBrakes: failed sign-ins count for five minutes, and a device stays known for a
+// year.
 func TestClockOfBrakes(t *testing.T) {
 	t.Parallel()
 	s := servertest.New(t, servertest.AtNoon)
@@ -91,7 +91,7 @@ func TestClockOfBrakes(t *testing.T) {
 	known.OK(t, "session.create", right)
 	s.Advance(t, "364d")
 	guess()
-	early := *known // knows what the browser knew before it signed in again
+	early := *known // has the browser's cookie from before the second sign-in
 	early.cookie, known.cookie = "", ""
 	known.OK(t, "session.create", right)
 	s.Advance(t, "1d")
@@ -99,8 +99,8 @@ func TestClockOfBrakes(t *testing.T) {
 	early.Refused(t, blueprint.CodeTooManyRequests, "in 300 s", "session.create", right)
 }
 
-// TestClockOfRates: under a virtual clock nothing is limited unless that is asked
-// for; then the bucket fills as the clock moves, and the clock itself is free.
+// TestClockOfRates: with a virtual clock there is no rate limit unless it is requested;
+// then the bucket fills as the clock advances, and calls of the clock are free.
 func TestClockOfRates(t *testing.T) {
 	t.Parallel()
 	free := servertest.New(t, servertest.AtNoon)
@@ -126,8 +126,8 @@ func TestClockOfRates(t *testing.T) {
 	}
 }
 
-// TestClockOfHistory: runs, rows and lines go at their age, failed runs at three
-// times that.
+// TestClockOfHistory: runs, ledger rows and audit lines are pruned at their age, failed
+// runs at three times that.
 func TestClockOfHistory(t *testing.T) {
 	t.Parallel()
 	s := servertest.New(t, servertest.AtNoon, func(o *server.Options) {
@@ -143,7 +143,7 @@ func TestClockOfHistory(t *testing.T) {
 	s.Root.OK(t, "blueprintTriggers.update", object{"triggerId": hook, "isActive": false})
 	for _, step := range []struct {
 		by   string
-		want string // statuses of runs, rows, whether there are lines
+		want string // statuses of runs, ledger rows, whether there are audit lines
 	}{{"0s", "paused failed completed 1 true"}, {"9d", "paused failed completed 1 true"}, {"36h", "paused failed 1 true"}, {"10d", "paused failed 0 true"}, {"10d", "paused 0 true"}, {"252h", "paused 0 false"}, {"40d", "paused 0 false"}} {
 		s.Advance(t, step.by)
 		var got []string

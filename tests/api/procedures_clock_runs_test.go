@@ -64,14 +64,13 @@ func TestClockOfExpiries(t *testing.T) {
 	}
 }
 
-// TestClockOfRetries looks at the instants at which attempts begin: twice as late
-// each time give or take a fifth, at most five minutes, and as the other side asks,
-// an hour at most.
+// TestClockOfRetries checks the instants of attempts: the delay doubles each time, plus or
+// minus a fifth, up to five minutes, or is what the service requests, up to an hour.
 func TestClockOfRetries(t *testing.T) {
 	t.Parallel()
 	var after atomic.Value
 	outside := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header()["Date"] = nil // else it tells by which clock an instant is meant
+		w.Header()["Date"] = nil // otherwise the service's clock is used
 		if text := after.Load().(string); text != "" {
 			w.Header().Set("Retry-After", text)
 		}
@@ -81,7 +80,7 @@ func TestClockOfRetries(t *testing.T) {
 	for name, test := range map[string]struct {
 		after string
 		retry object
-		waits []time.Duration // without the part that is chance
+		waits []time.Duration // without the random part
 		exact bool
 	}{
 		"by default":    {"", object{"maxAttempts": 4}, []time.Duration{time.Second, 2 * time.Second, 4 * time.Second}, false},
@@ -129,8 +128,8 @@ func TestClockOfRetries(t *testing.T) {
 	}
 }
 
-// TestClockOfDaylightSaving: a wall time that does not come is run at the first
-// instant after it, and one that comes twice is run once.
+// TestClockOfDaylightSaving: a tick at a local time that is skipped runs at the first
+// instant after it, and one at a repeated time runs once.
 func TestClockOfDaylightSaving(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ cron, from, want string }{
@@ -190,8 +189,8 @@ func TestClockOfOutages(t *testing.T) {
 	}
 }
 
-// TestClockOfTokens: a token that a connection was given is used until a minute
-// before it expires, by the clock, then another is asked for.
+// TestClockOfTokens: the access token of a connection is used until a minute before its
+// expiry, by the clock; then another one is requested.
 func TestClockOfTokens(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Int64

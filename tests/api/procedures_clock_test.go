@@ -56,8 +56,8 @@ func TestClockAdvance(t *testing.T) {
 	}
 }
 
-// TestClockDrivesEverything moves one clock through schedules, waits, expiries
-// and retries, in steps and at once: what happens, and when, is the same.
+// TestClockDrivesEverything advances one clock through schedules, waits, expiries and
+// retries, in steps and at once: the events and their times are the same.
 func TestClockDrivesEverything(t *testing.T) {
 	t.Parallel()
 	var stories []string
@@ -126,7 +126,7 @@ waited completed from 2030-05-01T12:00:00.000Z to 2030-05-02T03:04:05.678Z: 2030
 	}
 }
 
-// TestTickOfASchedule looks at what a tick leaves: the run's input and the row.
+// TestTickOfASchedule checks the effects of a tick: the run's input and the ledger row.
 func TestTickOfASchedule(t *testing.T) {
 	t.Parallel()
 	s := servertest.New(t, servertest.AtNoon)
@@ -147,7 +147,7 @@ func TestTickOfASchedule(t *testing.T) {
 		at(record, "executionMetadata.firingId"), trigger, tick, at(record, "executionData.executionId")))
 }
 
-// Where the clock stands can be read, and when something is due.
+// The time of the clock and of the next timer can be read.
 func TestClockState(t *testing.T) {
 	t.Parallel()
 	s := servertest.New(t, servertest.AtNoon)

@@ -11,8 +11,8 @@ import (
 	"blueprintd/tests/servertest"
 )
 
-// TestConnectionProcedures follows a connection of an organization from its
-// making to its end, and looks for its secret in every answer.
+// TestConnectionProcedures follows a connection of an organization from creation to
+// deletion, and searches for its secret in every response.
 func TestConnectionProcedures(t *testing.T) {
 	t.Parallel()
 	s := servertest.New(t)
@@ -60,7 +60,7 @@ func TestConnectionProcedures(t *testing.T) {
 	}
 }
 
-// TestBadConnections sends configs that are wrong: the answer names the place.
+// TestBadConnections sends invalid configs: the error names the place.
 func TestBadConnections(t *testing.T) {
 	t.Parallel()
 	v := newVictim(t)

@@ -85,7 +85,7 @@ func TestResume(t *testing.T) {
 	}
 }
 
-// TestAnswersAtOnce gives one run many answers at the same time: one counts.
+// TestAnswersAtOnce answers one run many times concurrently: one answer counts.
 func TestAnswersAtOnce(t *testing.T) {
 	t.Parallel()
 	s := servertest.New(t, servertest.AtNoon)
@@ -116,7 +116,7 @@ func TestAnswersAtOnce(t *testing.T) {
 				t.Errorf("one of many was answered %d", status)
 			}
 		}
-		// Whether the answer comes before the cancellation is open, but neither counts twice.
+		// The order of the answer and the cancellation is open, but neither counts twice.
 		if rival == "execution.resume" && resumed != 1 || rival == "execution.cancel" && (cancelled != 1 || resumed > 1) {
 			t.Errorf("of many answers %d counted, of many cancellations %d", resumed, cancelled)
 		}
@@ -164,7 +164,7 @@ func TestCancel(t *testing.T) {
 				t.Errorf("log record: summary, errors, critical, status and count (-want +got):\n%s", diff)
 			}
 			ada.Refused(t, blueprint.CodeConflict, "execution.cancel", input)
-			s.Advance(t, "1h") // nothing goes on
+			s.Advance(t, "1h") // nothing continues
 			if after := ada.Record(t, run); servertest.Encoded(t, after) != servertest.Encoded(t, record) {
 				t.Errorf("it went on: %s", servertest.Encoded(t, after))
 			}
@@ -235,8 +235,8 @@ func TestRetry(t *testing.T) {
 	}
 }
 
-// TestRetryOfOtherNodes sees that who may not send other nodes may not have
-// them run again either, and that a run at an end is not taken up by a stranger.
+// TestRetryOfOtherNodes checks that users who may not send other nodes may not retry them
+// either, and that a stranger cannot retry an ended run.
 func TestRetryOfOtherNodes(t *testing.T) {
 	t.Parallel()
 	s := servertest.New(t, servertest.AtNoon)
@@ -388,7 +388,7 @@ func TestLogLists(t *testing.T) {
 			}
 		})
 	}
-	// Of one instant, the ids decide.
+	// Ids decide the order of equal times.
 	for range 5 {
 		ada.OK(t, "blueprint.execute", object{"id": second})
 	}

@@ -16,8 +16,8 @@ import (
 	"blueprintd/tests/servertest"
 )
 
-// TestFaultsOfProcedures breaks calls: what a client sees is what a server in
-// trouble would say, and nothing is done.
+// TestFaultsOfProcedures injects faults into calls: the client sees the response of a
+// failing server, and the call is not made.
 func TestFaultsOfProcedures(t *testing.T) {
 	t.Parallel()
 	s := servertest.New(t, inABox)
@@ -105,8 +105,8 @@ func TestFaultsOfProcedures(t *testing.T) {
 	}
 }
 
-// TestFaultsOfBatches: a rule refuses a batch as the rate limit does, in the same
-// form, before any of its calls is made, and is spent once.
+// TestFaultsOfBatches: a rule refuses a batch like the rate limit, in the same form, before
+// any of its calls, and counts once.
 func TestFaultsOfBatches(t *testing.T) {
 	t.Parallel()
 	s := servertest.New(t, inABox)
@@ -144,7 +144,8 @@ func TestFaultsOfBatches(t *testing.T) {
 			}
 		})
 	}
-	// A single call is answered as without the word, and a batch without the procedure goes through.
+	// Without "whole" a single call fails in the same way, and a batch without the
+	// procedure passes.
 	putRules(t, s.Root, fmt.Sprintf(rule, "429"))
 	if answer := send("server.getInfo,server.getInfo?batch=1", "{}", ""); answer.Status == 429 {
 		t.Errorf("another batch: %d %s, want other than 429", answer.Status, answer.Text)
@@ -157,7 +158,7 @@ func TestFaultsOfBatches(t *testing.T) {
 	}
 }
 
-// TestOutsideTheBox: a server without a sandbox has none of it.
+// TestOutsideTheBox: a server without a sandbox has none of its routes.
 func TestOutsideTheBox(t *testing.T) {
 	t.Parallel()
 	s := servertest.New(t)
@@ -179,7 +180,8 @@ func TestOutsideTheBox(t *testing.T) {
 	}
 }
 
-// TestNothingRealIsReached runs nodes against a server that is really there.
+// TestNothingRealIsReached runs nodes against an existing server, which must receive
+// nothing.
 func TestNothingRealIsReached(t *testing.T) {
 	t.Parallel()
 	outside := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("a request left the sandbox") }))
@@ -223,8 +225,8 @@ func TestExpectations(t *testing.T) {
 	}
 }
 
-// TestRunnerIsAway is how a runner that is away looks to every way of starting a
-// run.
+// TestRunnerIsAway checks the responses of every way to start a run while the runner is
+// unavailable.
 func TestRunnerIsAway(t *testing.T) {
 	t.Parallel()
 	s := servertest.New(t, inABox)
@@ -241,8 +243,7 @@ func TestRunnerIsAway(t *testing.T) {
 	}
 }
 
-// TestSignedWebhooks sends a webhook of each kind to a trigger that looks at its
-// signature.
+// TestSignedWebhooks sends a webhook of each kind to a trigger that verifies its signature.
 func TestSignedWebhooks(t *testing.T) {
 	t.Parallel()
 	s := servertest.New(t, inABox, servertest.AtNoon)

@@ -15,9 +15,9 @@ import (
 	"blueprintd/tests/servertest"
 )
 
-// TestRetriedRequests lets a server fail and looks when the next attempts come,
-// by a clock that stands still: as late as the server asked for, with the same
-// key, and never again when the node acts once.
+// TestRetriedRequests checks when requests to a failing server are retried, on a clock that
+// stands still: as late as the server requested, with the same key, and never for a node
+// with effect "once".
 func TestRetriedRequests(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
@@ -53,8 +53,8 @@ func TestRetriedRequests(t *testing.T) {
 		fail     func(http.ResponseWriter, int)
 		url      string
 		more     []any
-		least    string // how long the clock may go without another attempt
-		then     string // how long until there is one
+		least    string // time without another attempt
+		then     string // time until there is one
 		status   string
 		attempts int
 		requests int

@@ -12,8 +12,8 @@ import (
 	"blueprintd/tests/servertest"
 )
 
-// TestInputs sends each procedure what it must refuse; the answer names every
-// offending field, in its message and as issues. ID stands for a good id.
+// TestInputs sends each procedure invalid inputs; the error names every invalid field, in
+// its message and as issues. ID is replaced by a valid id.
 func TestInputs(t *testing.T) {
 	t.Parallel()
 	s := servertest.New(t)
@@ -134,7 +134,7 @@ func TestInputs(t *testing.T) {
 	}
 }
 
-// TestBounds sends what is just allowed.
+// TestBounds sends the largest permitted values.
 func TestBounds(t *testing.T) {
 	t.Parallel()
 	s := servertest.New(t)

@@ -14,7 +14,7 @@ import (
 	"blueprintd/tests/servertest"
 )
 
-// limitedTo returns a person with a new key of their own.
+// limitedTo returns a user with a new key of their own.
 func limitedTo(t *testing.T, p servertest.Caller, limits object) servertest.Caller {
 	t.Helper()
 	input := object{"name": "limited"}
@@ -24,7 +24,7 @@ func limitedTo(t *testing.T, p servertest.Caller, limits object) servertest.Call
 	return servertest.Caller{Server: p.Server, User: p.User, Authorization: "Bearer " + at(p.OK(t, "apiKey.create", input), "key").(string)}
 }
 
-// keyNamed returns a key of the person's from their list.
+// keyNamed returns a key from the user's list.
 func keyNamed(t *testing.T, p servertest.Caller, name string) any {
 	t.Helper()
 	for _, key := range p.OK(t, "apiKey.list", nil).([]any) {
@@ -36,14 +36,14 @@ func keyNamed(t *testing.T, p servertest.Caller, name string) any {
 	return nil
 }
 
-// notByKind are the scopes of procedures that their kind does not tell.
+// notByKind are the scopes of procedures that do not follow from their kinds.
 var notByKind = map[string]blueprint.KeyScope{
 	"apiKey.list": blueprint.ScopeAdmin, "auditLog.list": blueprint.ScopeAdmin, "collaborator.list": blueprint.ScopeAdmin, "organization.members": blueprint.ScopeAdmin,
 	"mcpTool.list": blueprint.ScopeWrite, "blueprint.validate": blueprint.ScopeRead,
 }
 
-// TestScopesOfProcedures holds the scopes of the table to the rules: queries are
-// read and what changes something is not, but for the exceptions above.
+// TestScopesOfProcedures checks the scopes of the table: queries need read and mutations do
+// not, except for those above.
 func TestScopesOfProcedures(t *testing.T) {
 	t.Parallel()
 	s := servertest.New(t)
@@ -61,15 +61,15 @@ func TestScopesOfProcedures(t *testing.T) {
 	}
 }
 
-// TestScopesOfKeys calls each procedure with a key for each set of scopes. The
-// input is none or a wrong one: what counts is whether the scope let it through.
+// TestScopesOfKeys calls each procedure with a key for each set of scopes, with no or an
+// invalid input: only the scope check matters.
 func TestScopesOfKeys(t *testing.T) {
 	t.Parallel()
 	s := servertest.New(t, servertest.AtNoon)
 	ada := s.NewUser(t, "ada")
 	for _, test := range []struct {
 		scopes []any
-		allows string // "" = what AllScopes does
+		allows string // "" = all scopes
 	}{
 		{[]any{"read"}, "read"}, {[]any{"run"}, "read run"}, {[]any{"write"}, "read write"},
 		{[]any{"write", "run", "write"}, "read run write"}, {[]any{"admin"}, "read run write admin"}, {nil, "read run write admin"},
@@ -107,7 +107,7 @@ func TestScopesOfKeys(t *testing.T) {
 	}
 }
 
-// TestScopesInABatch judges each call of a batch by itself.
+// TestScopesInABatch checks the scope of each call of a batch.
 func TestScopesInABatch(t *testing.T) {
 	t.Parallel()
 	s := servertest.New(t, servertest.AtNoon)
@@ -127,7 +127,7 @@ func TestScopesInABatch(t *testing.T) {
 	}
 }
 
-// TestLimitsOfKeys makes keys with scopes and an expiry, and lists them.
+// TestLimitsOfKeys creates keys with scopes and an expiry, and lists them.
 func TestLimitsOfKeys(t *testing.T) {
 	t.Parallel()
 	s := servertest.New(t, servertest.AtNoon)
@@ -157,7 +157,7 @@ func TestLimitsOfKeys(t *testing.T) {
 		t.Errorf("refused keys were made: %v, want length 2", list)
 	}
 
-	// A key makes none that may do more or lasts longer.
+	// A key cannot create one with more scopes or a later expiry.
 	brief := limitedTo(t, ada, object{"expiresAt": soon})
 	for _, more := range []object{{"name": "x"}, {"name": "x", "expiresAt": later}, {"name": "x", "expiresAt": "2030-05-01T13:00:00.001Z"}} {
 		if message := brief.Refused(t, blueprint.CodeForbidden, "apiKey.create", more); !strings.Contains(message, "outlives") {
@@ -172,8 +172,7 @@ func TestLimitsOfKeys(t *testing.T) {
 	}
 }
 
-// TestExpiredKeys lets a key expire by the clock of the service, after it was
-// used, so that the server has it in memory.
+// TestExpiredKeys expires a key by the clock of the server, after it was used and cached.
 func TestExpiredKeys(t *testing.T) {
 	t.Parallel()
 	s := servertest.New(t, servertest.AtNoon)
@@ -220,8 +219,8 @@ func TestExpiredKeys(t *testing.T) {
 	ada.OK(t, "blueprint.list", nil)
 }
 
-// TestSubscriptionEndsAtTheExpiry follows a run with a key that expires before
-// the run goes on.
+// TestSubscriptionEndsAtTheExpiry follows a run with a key that expires before the run
+// continues.
 func TestSubscriptionEndsAtTheExpiry(t *testing.T) {
 	t.Parallel()
 	s := servertest.New(t, servertest.AtNoon)

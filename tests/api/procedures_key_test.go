@@ -66,7 +66,7 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// TestKeysOfHeaders sends one good key in ways that count and ways that do not.
+// TestKeysOfHeaders sends a valid key in supported and unsupported ways.
 func TestKeysOfHeaders(t *testing.T) {
 	t.Parallel()
 	s := servertest.New(t)
@@ -89,8 +89,8 @@ func TestKeysOfHeaders(t *testing.T) {
 	}
 }
 
-// TestKeyRevokedByAnotherProcess revokes with the command line what a running
-// server has in memory.
+// TestKeyRevokedByAnotherProcess revokes a key on the command line that a running server
+// has cached.
 func TestKeyRevokedByAnotherProcess(t *testing.T) {
 	t.Parallel()
 	program := process.Path(t)

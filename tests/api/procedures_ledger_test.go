@@ -12,9 +12,8 @@ import (
 	"blueprintd/tests/servertest"
 )
 
-// ledgerWorld is a signed webhook with a row of each kind in its ledger, a
-// minute apart from noon on: one that completed, one that failed, one that came
-// again, and two that were refused.
+// ledgerWorld is a signed webhook with a ledger row of each kind, one a minute from noon: a
+// completed run, a failed one, a duplicate, and two refused deliveries.
 func ledgerWorld(t *testing.T) (s *servertest.Server, ada servertest.Caller, trigger string, rows []object) {
 	s = servertest.New(t, servertest.AtNoon)
 	ada = s.NewUser(t, "ada")
@@ -150,7 +149,7 @@ func TestRedeliverProcedure(t *testing.T) {
 	}
 }
 
-// A tick that was missed or failed can be run again as that tick.
+// A missed or failed tick can be run again as that tick.
 func TestRedeliverTick(t *testing.T) {
 	t.Parallel()
 	s := servertest.New(t, servertest.AtNoon)

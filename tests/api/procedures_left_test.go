@@ -55,24 +55,23 @@ func TestWhoLeft(t *testing.T) {
 	}
 }
 
-// leaving holds everything that ben had a part in before he left.
+// leaving holds everything that ben took part in before he left.
 type leaving struct {
 	*servertest.Server
 	cleo, ben               servertest.Caller
 	member                  bool // of the organization
 	team, shared, own       string
-	run, theirs, going      string            // runs: cleo's, and two of ben's
+	run, theirs, going      string            // cleo's, and two of ben's
 	triggers                map[string]string // ben's, by type
 	address                 string            // of his mailbox
-	event                   string            // cleo's blueprint that raises one
+	event                   string            // cleo's blueprint that publishes an event
 	hook, connection, label string
 	deaf                    string // ben's trigger on the events of other blueprints, if he is a member
 	file, firing, ownFiring string
 	lines                   *bufio.Scanner // of ben's subscription to cleo's run
 }
 
-// before lets ben do what he may, so that it is known to work and the server has
-// his rights in memory.
+// before uses ben's rights, so that they are known to work and cached.
 func (l *leaving) before(t *testing.T) {
 	ask := node("ask", "human", object{"prompt": "?"})
 	l.run = l.cleo.Launch(t, l.shared, nil, ask)
@@ -212,7 +211,7 @@ func (l *leaving) reachesNothing(t *testing.T) {
 	}
 }
 
-// triggersStop lets each of ben's triggers come due.
+// triggersStop makes each of ben's triggers due.
 func (l *leaving) triggersStop(t *testing.T) {
 	before := map[string]int{}
 	for kind, trigger := range l.triggers {
@@ -246,8 +245,7 @@ func (l *leaving) triggersStop(t *testing.T) {
 	}
 }
 
-// keepsTheirOwn looks at what ben made: his runs, which go on, and his
-// blueprint.
+// keepsTheirOwn checks what ben created: his runs, which continue, and his blueprint.
 func (l *leaving) keepsTheirOwn(t *testing.T) {
 	l.Advance(t, "1h")
 	if record := l.ben.Record(t, l.going); record["status"] != "completed" {
@@ -279,7 +277,7 @@ func (l *leaving) keepsTheirOwn(t *testing.T) {
 	}
 }
 
-// subscriptionEnded lets the run change that ben looked at when he left.
+// subscriptionEnded changes the run that ben watched when he left.
 func (l *leaving) subscriptionEnded(t *testing.T) {
 	l.cleo.OK(t, "execution.resume", object{"executionId": l.run, "input": "not for ben"})
 	text := strings.Join(remaining(l.lines), "\n")

@@ -15,8 +15,8 @@ import (
 	"blueprintd/tests/servertest"
 )
 
-// TestRateLimit empties the bucket of a key and does what Retry-After says, on
-// a clock that stands still in between.
+// TestRateLimit empties the bucket of a key and waits as Retry-After says, on a clock that
+// stands still otherwise.
 func TestRateLimit(t *testing.T) {
 	t.Parallel()
 	s := servertest.New(t, servertest.AtNoon, func(o *server.Options) { o.RateLimit, o.RateBurst = 0.5, 4 })
@@ -46,13 +46,13 @@ func TestRateLimit(t *testing.T) {
 	limited(list(ada), "2")
 	s.Advance(t, "500ms")
 	limited(list(ada), "1")
-	s.Advance(t, "1s") // as Retry-After said
+	s.Advance(t, "1s") // the time in Retry-After
 	if answer := list(ada); answer.Status != 200 {
 		t.Errorf("after the wait: %d %s, want 200", answer.Status, answer.Text)
 	}
 	limited(list(ada), "2")
 
-	// A second key of the same user has a bucket of its own.
+	// A second key of the same user has its own bucket.
 	if _, err := s.Store.CreateKey(t.Context(), ada.ID, "second", "the-second-key-of-ada"); err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +60,8 @@ func TestRateLimit(t *testing.T) {
 		t.Errorf("with another key: %d, want 200", answer.Status)
 	}
 
-	// What is refused before the procedure costs too; what has no procedure costs nothing.
+	// A call that is refused before the procedure costs too; an unknown procedure costs
+	// nothing.
 	s.Advance(t, "1h")
 	for range 10 {
 		if answer := ada.Send(t, http.MethodGet, "/api/trpc/nothing.here", ""); answer.Status != 404 {
@@ -109,14 +110,14 @@ func TestRateLimitOfBatches(t *testing.T) {
 	if total := at(ada.OK(t, "blueprint.list", nil), "pagination.total"); total != json.Number("0") {
 		t.Errorf("%v blueprints were made", total)
 	}
-	// One that is larger than the burst can never pass and says so.
+	// A batch larger than the burst can never succeed, and the error says so.
 	s.Advance(t, "1h")
 	if answer := batch(11); answer.Status != 429 || !strings.Contains(answer.Message(), "smaller") {
 		t.Errorf("eleven calls: %d %s, want 429 and \"smaller\" in it", answer.Status, answer.Text)
 	}
 }
 
-// TestRateLimitOfPlainRoutes sees that they share the bucket, and which do not.
+// TestRateLimitOfPlainRoutes checks which routes use the bucket of the key.
 func TestRateLimitOfPlainRoutes(t *testing.T) {
 	t.Parallel()
 	s := servertest.New(t, servertest.AtNoon, func(o *server.Options) { o.RateLimit, o.RateBurst = 1, 5 })
@@ -137,7 +138,7 @@ func TestRateLimitOfPlainRoutes(t *testing.T) {
 		t.Errorf("%d %s, want 429 and Retry-After 1", over.Status, over.Text)
 	}
 	servertest.Shape(t, "over", over.Value, `{"error": {"code": "TOO_MANY_REQUESTS", "message": "<text>"}}`)
-	for range 20 { // webhooks have no key, the clock is never limited
+	for range 20 { // webhooks have no key, and the clock is never limited
 		if answer := (servertest.Caller{Server: s}).Send(t, http.MethodPost, "/webhooks/blueprint/"+hook, "{}"); answer.Status != 202 {
 			t.Fatalf("a webhook: %d %s, want 202", answer.Status, answer.Text)
 		}
@@ -151,8 +152,8 @@ func TestRateLimitOfPlainRoutes(t *testing.T) {
 	}
 }
 
-// TestRunnerUnavailable fills the queue of runs: more are refused with 503 on
-// every way in, leave no run behind, and are accepted once there is room.
+// TestRunnerUnavailable fills the queue of runs: more are refused with 503 by every
+// endpoint, leave no run behind, and are accepted once there is space.
 func TestRunnerUnavailable(t *testing.T) {
 	t.Parallel()
 	gate, entered := make(chan struct{}), make(chan struct{}, 10)

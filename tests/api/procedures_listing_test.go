@@ -12,8 +12,7 @@ import (
 	"blueprintd/tests/servertest"
 )
 
-// TestListings looks at what the dashboard shows of a server on which something
-// has happened.
+// TestListings checks the listings of the dashboard on a server with some history.
 func TestListings(t *testing.T) {
 	t.Parallel()
 	s := servertest.New(t, servertest.AtNoon, func(o *server.Options) { o.MaxBlueprints, o.MaxDisk = 50, 1<<30 })

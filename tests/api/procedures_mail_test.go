@@ -19,7 +19,7 @@ import (
 	"blueprintd/tests/servertest"
 )
 
-// noNames is a DNS in which nothing exists.
+// noNames is a DNS without any name.
 type noNames struct{}
 
 func (noNames) missing(name string) error {
@@ -42,20 +42,20 @@ func withMail(o *server.Options) {
 	o.SMTPAddr, o.MailDomain, o.Resolver = "127.0.0.1:0", "flows.example.org", noNames{}
 }
 
-// mail sends a message by SMTP and gives what the server said to it.
+// mail sends a message by SMTP and returns the reply of the server.
 func sendMail(t testing.TB, s *servertest.Server, to, message string) error {
 	t.Helper()
 	return smtp.SendMail(s.SMTPAddress(), nil, "ada@example.org", []string{to}, []byte(strings.ReplaceAll(message, "\n", "\r\n")))
 }
 
-// mailbox makes an email trigger and gives its id and address.
+// mailbox creates an email trigger and returns its id and address.
 func mailbox(t testing.TB, p servertest.Caller, blueprintID string, config object) (id, address string) {
 	t.Helper()
 	made := p.OK(t, "blueprintTriggers.create", object{"blueprintId": blueprintID, "triggerType": "email", "config": config})
 	return at(made, "id").(string), at(made, "config.address").(string)
 }
 
-// firings returns the ledger of a trigger, the newest row first.
+// firings returns the ledger of a trigger, newest row first.
 func firings(t testing.TB, p servertest.Caller, triggerID string) []any {
 	t.Helper()
 	return at(p.OK(t, "blueprintTriggers.history", object{"triggerId": triggerID}), "firings").([]any)
@@ -91,7 +91,7 @@ PHNjcmlwdD4=
 --b--
 `
 
-// TestMail sends a mail and looks at its run, its ledger row and its file.
+// TestMail sends a mail and checks its run, its ledger row and its file.
 func TestMail(t *testing.T) {
 	t.Parallel()
 	s := servertest.New(t, servertest.AtNoon, withMail)
@@ -148,7 +148,7 @@ func TestMail(t *testing.T) {
 		})
 	}
 
-	if err := sendMail(t, s, address, letter); err != nil { // again: nothing new runs
+	if err := sendMail(t, s, address, letter); err != nil { // again: no new run
 		t.Error(err)
 	}
 	servertest.Shape(t, "again", firings(t, ada, trigger)[0], `{"id": "<any>", "triggerId": "<any>", "source": "email", "key": "<one@example.org>", "dueAt": null, "receivedAt": "<any>", "decision": "duplicate", "reason": "<any>", "executionId": "`+run+`"}`)
@@ -163,7 +163,7 @@ func TestMail(t *testing.T) {
 	}
 }
 
-// input returns what a run was started with.
+// input returns the input of a run.
 func runInput(t testing.TB, p servertest.Caller, run string) any {
 	t.Helper()
 	return at(at(p.Record(t, run), "steps").([]any)[0], "input")
@@ -279,8 +279,8 @@ func TestMailFileIsSentOn(t *testing.T) {
 	}
 }
 
-// TestForgedMessageID: who uses the Message-ID of another's mail first does not
-// keep it out.
+// TestForgedMessageID: a mail with the Message-ID of another sender's mail does not block
+// the latter.
 func TestForgedMessageID(t *testing.T) {
 	t.Parallel()
 	s := servertest.New(t, servertest.AtNoon, withMail)

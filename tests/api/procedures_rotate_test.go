@@ -10,8 +10,8 @@ import (
 	"blueprintd/tests/servertest"
 )
 
-// TestRotateSecret exchanges the secrets of triggers, and looks at who is shown
-// what of them.
+// TestRotateSecret rotates the secrets of triggers, and checks who can read which part of
+// them.
 func TestRotateSecret(t *testing.T) {
 	t.Parallel()
 	s := servertest.New(t, servertest.AtNoon)

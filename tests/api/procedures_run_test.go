@@ -17,7 +17,7 @@ import (
 	"blueprintd/tests/servertest"
 )
 
-// step is a step as JSON, of a node called as its type, at noon.
+// step returns a step as JSON, of a node named like its type, at noon.
 func step(id, status, input, output, more string) string {
 	when := fmt.Sprintf(`"startTime": %q, "endTime": %[1]q, "durationMs": 0, "attempt": 1`, noonText)
 	switch status {
@@ -37,13 +37,13 @@ func line(level, node, message, more string) string {
 	return fmt.Sprintf(`{"timestamp": %q, "level": %q, "nodeId": %s, "message": %q%s}`, noonText, level, id, message, more)
 }
 
-// quietTelemetry are the fields of a log record of a run that did nothing
-// outside and had no errors.
+// quietTelemetry are the telemetry fields of a log record of a run without outbound calls
+// and errors.
 const quietTelemetry = `"totalTokensUsed": 0, "usedMcpServers": false, "mcpServerCount": 0, "mcpServerNames": [], "reachedOutForData": false, "externalDataSourcesCount": 0, "dataSourcesSummary": [],
 	"requiredLogin": false, "oauthFlowsTriggered": false, "authenticationMethodsUsed": [], "primaryAiProviderConnectionId": "", "aiProvidersUsedCount": 0`
 
-// TestRunRecords runs one blueprint to each end and compares the whole status
-// and log records.
+// TestRunRecords runs one blueprint to each possible end and compares the whole status and
+// log records.
 func TestRunRecords(t *testing.T) {
 	t.Parallel()
 	s := servertest.New(t, servertest.AtNoon)
@@ -124,7 +124,7 @@ func TestRunRecords(t *testing.T) {
 	}
 }
 
-// TestRunningRecord looks at a run while a node of it is at work.
+// TestRunningRecord reads a run while one of its nodes is running.
 func TestRunningRecord(t *testing.T) {
 	t.Parallel()
 	gate, entered := make(chan struct{}), make(chan struct{}, 10)
@@ -164,7 +164,7 @@ func TestRunningRecord(t *testing.T) {
 	}
 }
 
-// TestTelemetry makes real requests and compares what the log record says.
+// TestTelemetry makes real requests and compares the log record.
 func TestTelemetry(t *testing.T) {
 	t.Parallel()
 	outside := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -202,7 +202,8 @@ func TestTelemetry(t *testing.T) {
 			answer := s.Root.OK(t, "blueprint.execute", object{"id": id})
 			record := s.Root.Log(t, at(answer, "executionId").(string))
 			if test.name == "refused" {
-				// Nothing was sent: whether the attempt counts is for the summary to say, consistently.
+				// Nothing was sent: whether the attempt counts must be consistent with the
+				// summary.
 				sources := at(record, "dataSourcesSummary").([]any)
 				if at(record, "reachedOutForData") != (len(sources) > 0) || fmt.Sprint(at(record, "externalDataSourcesCount")) != fmt.Sprint(len(sources)) {
 					t.Errorf("%s", servertest.Encoded(t, record))
@@ -219,7 +220,7 @@ func TestTelemetry(t *testing.T) {
 	}
 }
 
-// TestExecute compares whole answers of synchronous runs.
+// TestExecute compares whole responses of synchronous runs.
 func TestExecute(t *testing.T) {
 	t.Parallel()
 	s := servertest.New(t, servertest.AtNoon)
@@ -230,7 +231,7 @@ func TestExecute(t *testing.T) {
 		name  string
 		nodes []any
 		input string
-		want  string // the answer without the id, or what a 400 names
+		want  string // the response without the id, or the invalid field of a 400
 	}{
 		{"completes", []any{text("a", "{{city}} {{count}}"), node("b", "transform", object{"expression": "count * 2"})}, `{"variables": {"city": "Bern"}}`,
 			`{"success": true, "result": {"status": "completed", "output": 4, "outputs": {"a": {"text": "Bern 2"}, "b": 4}}}`},
@@ -274,7 +275,7 @@ func TestExecute(t *testing.T) {
 	ada.Refused(t, blueprint.CodeBadRequest, "blueprint.execute", object{"id": ada.IDOf(t, "blueprint.create", object{"title": "without a map"})})
 }
 
-// TestExecuteWithLogging sends nodes that are stored, edited, or only look so.
+// TestExecuteWithLogging sends nodes that are stored, edited, or equal to the stored ones.
 func TestExecuteWithLogging(t *testing.T) {
 	t.Parallel()
 	s := servertest.New(t, servertest.AtNoon)
@@ -341,7 +342,7 @@ func TestExecuteWithLogging(t *testing.T) {
 	if record := ben.Record(t, ben.Launch(t, wrong, nil, with(a(), "onError", "never heard of"))); record["status"] != "failed" {
 		t.Errorf("a node with a mistake: %s, want status failed", servertest.Encoded(t, record))
 	}
-	// Nodes for a blueprint that has none stored.
+	// Nodes for a blueprint without stored ones.
 	empty := ada.IDOf(t, "blueprint.create", object{"title": "empty"})
 	run := ada.Launch(t, empty, nil, a())
 	servertest.Shape(t, "output", at(ada.Log(t, run), "outputSummary.output"), `{"text": "stored"}`)

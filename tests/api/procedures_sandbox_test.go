@@ -10,12 +10,12 @@ import (
 	"blueprintd/tests/servertest"
 )
 
-// inABox gives a server that reaches nothing real.
+// inABox starts a server with a sandbox.
 func inABox(o *server.Options) {
 	o.Sandbox, o.Resolver = &server.SandboxOptions{}, sandbox.NoNames{}
 }
 
-// rules puts rules in force.
+// rules installs rules.
 func putRules(t testing.TB, p servertest.Caller, text string) {
 	t.Helper()
 	if answer := p.Send(t, http.MethodPut, "/sandbox/rules", text); answer.Status != http.StatusOK {
@@ -23,7 +23,7 @@ func putRules(t testing.TB, p servertest.Caller, text string) {
 	}
 }
 
-// calls returns what went out.
+// calls returns the outbound calls.
 func sandboxCalls(t testing.TB, p servertest.Caller, query string) []any {
 	t.Helper()
 	answer := p.Send(t, http.MethodGet, "/sandbox/calls"+query, "")
@@ -34,14 +34,14 @@ func sandboxCalls(t testing.TB, p servertest.Caller, query string) []any {
 	return list
 }
 
-// execute runs one node and gives the answer.
+// execute runs one node and returns the response.
 func execute(t testing.TB, p servertest.Caller, nodes ...any) servertest.Reply {
 	t.Helper()
 	return p.Call(t, "blueprint.execute", object{"id": p.Blueprint(t, "in a box", nodes...)})
 }
 
-// TestFakes runs a node of each type that reaches the outside, with connections
-// that look real.
+// TestFakes runs a node of each type that reaches the outside, with connections that look
+// real.
 func TestFakes(t *testing.T) {
 	t.Parallel()
 	s := servertest.New(t, servertest.AtNoon, inABox)
@@ -118,7 +118,7 @@ func TestFakes(t *testing.T) {
 	}
 }
 
-// TestSandboxRules answers, breaks and pauses outbound requests.
+// TestSandboxRules responds to, breaks and delays outbound requests.
 func TestSandboxRules(t *testing.T) {
 	t.Parallel()
 	s := servertest.New(t, inABox)
@@ -131,7 +131,7 @@ func TestSandboxRules(t *testing.T) {
 	for _, test := range []struct {
 		name, rules string
 		node        any
-		want        string // in the answer
+		want        string // part of the response
 	}{
 		{"status and body", `{"rules":[{"match":{"host":"api.example.com"},"answer":{"status":201,"headers":{"X-A":"b"},"body":{"made":true}}}]}`, get(), `"made":true`},
 		{"only the body", `{"rules":[{"match":{"host":"*.example.com"},"answer":{"body":"text"}}]}`, get(), `"body":"text"`},
@@ -175,8 +175,8 @@ func TestSandboxRules(t *testing.T) {
 	}
 }
 
-// TestRulesMeanTheTool: what a rule says of a node that calls a tool, or sends a
-// mail, is about that, and not about what is said before and after.
+// TestRulesMeanTheTool: a rule for a node that calls a tool or sends a mail applies to
+// that, not to the surrounding protocol.
 func TestRulesMeanTheTool(t *testing.T) {
 	t.Parallel()
 	s := servertest.New(t, inABox)
@@ -192,7 +192,7 @@ func TestRulesMeanTheTool(t *testing.T) {
 	for _, test := range []struct {
 		rules string
 		node  any
-		test  string // the connection that is tried out first
+		test  string // the connection that is tested first
 		want  []string
 	}{
 		{`{"match":{"nodeType":"mcp_tool"},"times":1,"answer":{"status":500}}`, call, tools, []string{"answered 500", `"name":"x"`}},
@@ -226,7 +226,7 @@ func TestRulesMeanTheTool(t *testing.T) {
 	}
 }
 
-// TestBadRules: what is wrong is named, and nothing changes.
+// TestBadRules: the error names the field, and nothing changes.
 func TestBadRules(t *testing.T) {
 	t.Parallel()
 	s := servertest.New(t, inABox)
@@ -266,8 +266,8 @@ func TestBadRules(t *testing.T) {
 	servertest.Shape(t, "kept", shown.Value, `{"rules": [{"match": {"host": "kept"}, "answer": {"status": 418}, "answered": 0}]}`)
 }
 
-// TestTheSameBoxTwice: with a seed and a clock that stands still the fakes answer
-// the same bytes again.
+// TestTheSameBoxTwice: with a seed and a clock that stands still, the fakes return the same
+// bytes again.
 func TestTheSameBoxTwice(t *testing.T) {
 	t.Parallel()
 	story := func() string {

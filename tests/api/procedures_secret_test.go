@@ -20,8 +20,8 @@ import (
 	"blueprintd/tests/servertest"
 )
 
-// TestSecretVariables looks at who reads the secrets of a blueprint, and what
-// an update does to them.
+// TestSecretVariables checks who can read the secrets of a blueprint, and how an update
+// treats them.
 func TestSecretVariables(t *testing.T) {
 	t.Parallel()
 	s := servertest.New(t)
@@ -51,7 +51,7 @@ func TestSecretVariables(t *testing.T) {
 		{`[{"name": "text", "secret": true, "default": ""}]`, `[{"name": "text", "secret": true}]`},
 		{`[{"name": "text", "secret": true, "default": null}]`, `[{"name": "text", "secret": true, "default": null}]`},
 		{`[{"name": "text", "secret": true, "default": "once more"}]`, `[{"name": "text", "secret": true, "default": "once more"}]`},
-		{`[{"name": "text", "default": null}]`, `[{"name": "text", "default": null}]`}, // no secret any more, and its value is gone
+		{`[{"name": "text", "default": null}]`, `[{"name": "text", "default": null}]`}, // no longer secret, and its value is removed
 		{`[{"name": "text", "secret": true, "default": null}]`, `[{"name": "text", "secret": true, "default": null}]`},
 	} {
 		answer := ada.OK(t, "blueprint.update", object{"id": id, "environment_variables": servertest.Decoded(t, step.update)})
@@ -98,11 +98,11 @@ func TestSecretConfig(t *testing.T) {
 	}
 }
 
-// canary is the secret that must not be found anywhere: with characters that
-// each way of writing changes.
+// canary is the secret that must not be found anywhere, with characters that every encoding
+// changes.
 const canary = `pä$$/w0rd+&="x"~ <12>`
 
-// echo is a server that answers with what it was sent, in every form.
+// echo is a server that echoes its input in every encoding.
 type echo struct {
 	*httptest.Server
 	mu  sync.Mutex
@@ -143,8 +143,8 @@ func (e *echo) last() []string {
 	return e.got[max(0, len(e.got)-2):]
 }
 
-// TestSecretsAreNowhere sends a secret through every kind of node and every
-// answer, and looks for it in all that can be read, the disk included.
+// TestSecretsAreNowhere sends a secret through every kind of node and response, and
+// searches for it in everything that can be read, including the disk.
 func TestSecretsAreNowhere(t *testing.T) {
 	t.Parallel()
 	outside := newEcho(t)
@@ -174,7 +174,7 @@ func TestSecretsAreNowhere(t *testing.T) {
 	ada.OK(t, "blueprintTriggers.create", object{"blueprintId": id, "triggerType": "webhook", "config": object{"secret": hookSecret}})
 	key := at(ada.OK(t, "apiKey.create", object{"name": "n"}), "key").(string)
 	const override = "0verr1de/+ of the caller"
-	read := map[string]string{} // everything that was answered
+	read := map[string]string{} // all responses
 	note := func(name string, p servertest.Caller, procedure string, input any) any {
 		t.Helper()
 		answer := p.Call(t, procedure, input)
@@ -222,7 +222,7 @@ func TestSecretsAreNowhere(t *testing.T) {
 	views("ended", executed)
 	third := at(note("execute to be cancelled", ada, "blueprint.execute", object{"id": id}), "executionId").(string)
 	note("cancel", ada, "execution.cancel", object{"executionId": third, "reason": "because of " + canary})
-	// A retry goes on with the true values, too.
+	// A retry uses the true values too.
 	for _, step := range []struct{ run, secret string }{{executed, canary}, {passed, override}} {
 		retried := ada.IDOf(t, "execution.retry", object{"executionId": step.run, "fromNodeId": "again"})
 		s.Advance(t, "0s")
@@ -246,7 +246,7 @@ func TestSecretsAreNowhere(t *testing.T) {
 	}
 }
 
-// disk looks for secrets in the files of a database.
+// disk searches for secrets in the files of a database.
 func disk(t *testing.T, path, when string, secrets ...string) {
 	t.Helper()
 	files, err := filepath.Glob(path + "*")
@@ -266,8 +266,8 @@ func disk(t *testing.T, path, when string, secrets ...string) {
 	}
 }
 
-// TestSecretsOfOthers runs a public blueprint as a stranger: its secrets do
-// not resolve, and a value of their own does.
+// TestSecretsOfOthers runs a public blueprint as a stranger: its secrets have no value, and
+// the stranger's own do.
 func TestSecretsOfOthers(t *testing.T) {
 	t.Parallel()
 	outside := newEcho(t)

@@ -15,9 +15,8 @@ import (
 	"blueprintd/tests/servertest"
 )
 
-// TestUnknownKeys puts a canary under a key of unknown meaning of every input
-// object. What is accepted is sealed on disk, and never shown to a person who may
-// not manage it.
+// TestUnknownKeys puts a canary under an unknown key of every input object. Accepted ones
+// are sealed on disk, and never shown to a user who may not manage the blueprint.
 func TestUnknownKeys(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "strict.db")
@@ -78,7 +77,7 @@ func TestUnknownKeys(t *testing.T) {
 		}
 	}
 
-	// Every procedure ignores what it does not know.
+	// Every procedure ignores unknown keys.
 	known := object{
 		"blueprintId": id, "title": "Another", "name": "n", "cron": "@yearly", "type": "http", "triggerType": "manual", "rating": 3, "email": "nobody@example.org", "role": "editor",
 		"config": object{"auth": object{"type": "none"}, "hosts": []any{"example.org"}}, "blueprint_map": object{"nodes": []any{}}, "nodes": []any{node("a", "merge", object{})},
@@ -125,9 +124,9 @@ func TestUnknownKeys(t *testing.T) {
 	disk(t, path, "in the end", canary)
 }
 
-// TestUnknownKeysOfNodes puts a canary under keys that a node's type does not know,
-// one in each object of a config whose keys it names. It is kept for who manages the
-// blueprint, and no other reader gets it; they can still run what they are shown.
+// TestUnknownKeysOfNodes puts a canary under keys that a node's type does not define, one
+// in each object of a config with defined keys. It is kept for managers of the blueprint
+// and hidden from other readers, who can still run what they are shown.
 func TestUnknownKeysOfNodes(t *testing.T) {
 	t.Parallel()
 	s := servertest.New(t, servertest.AtNoon, inABox, func(o *server.Options) { o.SyncTimeout = time.Millisecond })
@@ -190,8 +189,7 @@ func TestUnknownKeysOfNodes(t *testing.T) {
 	}
 }
 
-// ownQueries are the queries that show a user who may manage a blueprint what they
-// themselves wrote.
+// ownQueries are the queries that show managers of a blueprint what they wrote.
 var ownQueries = map[string]bool{
 	"blueprint.get": true, "blueprint.list": true, "blueprint.versions": true, "blueprintTriggers.list": true, "blueprintTriggers.listAll": true,
 }
@@ -225,7 +223,7 @@ func TestEventTriggerWithoutEvent(t *testing.T) {
 	servertest.Shape(t, "heard when widened", heard(), `["received event blueprint.created", "received event custom.x", "received event execution.completed", "received event blueprint.created"]`)
 }
 
-// An email trigger says when no mail can come; with a listener it says nothing.
+// A new email trigger has a warning if the server receives no mail, and none if it does.
 func TestEmailTriggerWarns(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -260,9 +258,8 @@ func TestManualTriggerTakesInput(t *testing.T) {
 	servertest.Shape(t, "without", at(ada.Await(t, at(ada.OK(t, "blueprintTriggers.fire", object{"triggerId": trigger}), "executionId").(string), blueprint.StatusCompleted), "steps").([]any)[0].(object)["output"], "null")
 }
 
-// The breaker works and explains itself on a clock that stands: it counts the runs
-// that are started in the instant in which the trigger was switched on again, and
-// names times of that clock alone.
+// The breaker works on a clock that stands still: it counts the runs that start in the same
+// instant as the reactivation, and names times of that clock only.
 func TestBreakerOnAStandingClock(t *testing.T) {
 	t.Parallel()
 	s := servertest.New(t, servertest.AtNoon)

@@ -151,8 +151,7 @@ func TestPreview(t *testing.T) {
 	}
 }
 
-// TestFire fires a trigger of each type by hand and looks at the run and the
-// ledger.
+// TestFire fires a trigger of each type manually and checks the run and the ledger.
 func TestFire(t *testing.T) {
 	t.Parallel()
 	s := servertest.New(t, servertest.AtNoon)
@@ -175,7 +174,7 @@ func TestFire(t *testing.T) {
 		log := ada.Log(t, run)
 		servertest.Shape(t, kind+" output", at(log, "outputSummary.output"), fmt.Sprintf(`{"in": %s, "type": %q, "id": %q}`, given, kind, trigger))
 		servertest.Shape(t, kind+" metadata", at(log, "executionMetadata"), fmt.Sprintf(`{"blueprintVersion": "1.0.0", "triggerId": %q, "firingId": %q}`, trigger, firing))
-		if at(log, "userId") != ada.ID { // the creator of the trigger, not its caller
+		if at(log, "userId") != ada.ID { // the creator of the trigger, not the caller
 			t.Errorf("%s ran as %v, want %v", kind, at(log, "userId"), ada.ID)
 		}
 		servertest.Shape(t, kind+" without input", at(ada.OK(t, fire, object{"triggerId": trigger}), "success"), "true")
@@ -328,8 +327,8 @@ func TestAPITrigger(t *testing.T) {
 	}
 }
 
-// TestLostAccess takes rights away from people whose rights the server has in
-// memory, and expects that the very next request knows it.
+// TestLostAccess removes cached rights of users, and expects that the next request is
+// refused.
 func TestLostAccess(t *testing.T) {
 	t.Parallel()
 	s := servertest.New(t, servertest.AtNoon)

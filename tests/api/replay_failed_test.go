@@ -21,8 +21,8 @@ import (
 	"blueprintd/tests/servertest"
 )
 
-// TestARecordedFailureReplaysAsItWas records calls that fail in every way, and
-// replays the run without a network: each failure says again what it said.
+// TestARecordedFailureReplaysAsItWas records calls that fail in every way, and replays the
+// run without a network: each failure is the same.
 func TestARecordedFailureReplaysAsItWas(t *testing.T) {
 	t.Parallel()
 	world := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -128,8 +128,8 @@ func TestARecordedFailureReplaysAsItWas(t *testing.T) {
 	}
 }
 
-// TestAFailureBesideOtherNodesReplaysAlike records runs in which a node fails while
-// others are at work, which a replay, one node at a time, does not begin any more.
+// TestAFailureBesideOtherNodesReplaysAlike records runs in which a node fails while others
+// are running, which a replay, one node at a time, does not start.
 func TestAFailureBesideOtherNodesReplaysAlike(t *testing.T) {
 	t.Parallel()
 	var both sync.WaitGroup

@@ -11,8 +11,8 @@ import (
 	"blueprintd/tests/servertest"
 )
 
-// TestTrailingSlash asks the addresses of triggers with and without a trailing
-// slash: both answer alike.
+// TestTrailingSlash calls the addresses of triggers with and without a trailing slash: the
+// responses are the same.
 func TestTrailingSlash(t *testing.T) {
 	t.Parallel()
 	s := servertest.New(t)
@@ -50,7 +50,7 @@ func TestTrailingSlash(t *testing.T) {
 	}
 }
 
-// TestContentEncoding sends encoded bodies everywhere.
+// TestContentEncoding sends encoded bodies to every route.
 func TestContentEncoding(t *testing.T) {
 	t.Parallel()
 	s := servertest.New(t)
@@ -75,7 +75,7 @@ func TestContentEncoding(t *testing.T) {
 			}
 		})
 	}
-	for _, path := range []string{"/healthz", "/readyz"} { // which read no body
+	for _, path := range []string{"/healthz", "/readyz"} { // they read no body
 		if got := ada.Send(t, "GET", path, "", "Content-Encoding", "br"); got.Status != 200 {
 			t.Errorf("%s: %d %s, want 200", path, got.Status, got.Text)
 		}
@@ -88,7 +88,7 @@ func TestContentEncoding(t *testing.T) {
 	}
 }
 
-// TestCompressedAnswers reads large answers with gzip and without.
+// TestCompressedAnswers reads large responses with gzip and without.
 func TestCompressedAnswers(t *testing.T) {
 	t.Parallel()
 	s := servertest.New(t)

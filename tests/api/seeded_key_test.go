@@ -8,8 +8,7 @@ import (
 	"blueprintd/tests/servertest"
 )
 
-// TestSeededFirstKey: the key and the link that a first start shows follow from
-// the seed too.
+// TestSeededFirstKey: the key and the link of a first start are derived from the seed too.
 func TestSeededFirstKey(t *testing.T) {
 	t.Parallel()
 	known := map[string]int64{}

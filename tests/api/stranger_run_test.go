@@ -9,9 +9,8 @@ import (
 	"blueprintd/tests/servertest"
 )
 
-// TestDataOfStrangers runs a public blueprint as a user who cannot manage it.
-// Its owner sees that it ran and how it went; what went in and came out is the
-// caller's alone.
+// TestDataOfStrangers runs a public blueprint as a user who cannot manage it. Its owner
+// sees that it ran and its status; inputs and outputs are only for the caller.
 func TestDataOfStrangers(t *testing.T) {
 	t.Parallel()
 	s := servertest.New(t, servertest.AtNoon)

@@ -17,8 +17,7 @@ func isOptional(t reflect.Type) bool {
 	return t.PkgPath() == reflect.TypeFor[trpc.Procedure]().PkgPath() && strings.HasPrefix(t.Name(), "Optional[")
 }
 
-// List describes procedures by the shapes of their inputs and outputs, one to a
-// line, sorted by name.
+// List describes procedures by their inputs and outputs, one a line, sorted by name.
 func List(procedures []trpc.Procedure) string {
 	var text strings.Builder
 	for _, p := range byName(procedures) {
@@ -38,8 +37,8 @@ func byName(list []trpc.Procedure) []trpc.Procedure {
 	return slices.SortedFunc(slices.Values(list), func(a, b trpc.Procedure) int { return strings.Compare(a.Name, b.Name) })
 }
 
-// describeType writes a type as the JSON that it reads or writes. open holds
-// the structs around it, to name a recursive one instead of unfolding it.
+// describeType formats a type as the JSON that it reads or writes. open holds the enclosing
+// structs, so that a recursive one is named instead of unfolded.
 func describeType(t reflect.Type, input bool, open []reflect.Type) string {
 	switch {
 	case t == numberType:
@@ -71,8 +70,7 @@ func describeType(t reflect.Type, input bool, open []reflect.Type) string {
 	return t.Kind().String()
 }
 
-// describeFields writes the fields of a struct. A question mark stands for
-// what may be absent.
+// describeFields formats the fields of a struct. A question mark marks optional fields.
 func describeFields(t reflect.Type, input bool, open []reflect.Type) []string {
 	var fields []string
 	eachField(t, func(declared reflect.StructField, name, options string) {
@@ -100,8 +98,8 @@ func describeFields(t reflect.Type, input bool, open []reflect.Type) []string {
 	return fields
 }
 
-// eachField goes through the fields of a struct as JSON has them, those of
-// embedded structs in place, with their names and the options of their tags.
+// eachField visits the fields of a struct as JSON has them, those of embedded structs in
+// place, with their names and the options of their tags.
 func eachField(t reflect.Type, see func(declared reflect.StructField, name, options string)) {
 	for i := range t.NumField() {
 		declared := t.Field(i)

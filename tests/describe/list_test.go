@@ -18,7 +18,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden file")
 
-// TestProcedures keeps the list of procedures, with what each takes and answers.
+// TestProcedures compares the committed list of procedures.
 func TestProcedures(t *testing.T) {
 	const path = "testdata/procedures.golden"
 	got := List(rpc.Procedures())

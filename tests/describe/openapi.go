@@ -14,8 +14,8 @@ import (
 	"blueprintd/rpc/trpc"
 )
 
-// version is the version of the API. It is raised when something that a client may
-// rely on changes; new procedures and fields do not.
+// version is the version of the API. It is increased when something changes on which a
+// client may rely; new procedures and fields do not change it.
 const version = "1.0.0"
 
 const description = `A server stores blueprints (graphs of nodes), runs them, and starts them by triggers.

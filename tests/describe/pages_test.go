@@ -9,7 +9,7 @@ import (
 	"blueprintd/engine/nodes"
 )
 
-// TestPages keeps the pages of the documentation that are made from the code.
+// TestPages compares the committed pages that are generated from the code.
 func TestPages(t *testing.T) {
 	document, err := os.ReadFile("../../clients/openapi.json")
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"blueprintd/rpc/trpc"
 )
 
-// schemas writes Go types as JSON Schemas (2020-12). A struct of an answer
-// becomes a component of its own, so that a client has one type for it.
+// schemas describes Go types as JSON Schemas (2020-12). A struct of a response becomes a
+// component, so that a client has one type for it.
 type schemas struct {
 	components map[string]any
 	names      map[reflect.Type]string
@@ -21,7 +21,7 @@ type schemas struct {
 // object is a JSON object.
 type object = map[string]any
 
-// answer returns the schema of what a procedure answers.
+// answer returns the schema of a procedure's output.
 func (s *schemas) answer(t reflect.Type) object {
 	switch {
 	case t == nil:
@@ -63,12 +63,12 @@ func (s *schemas) component(t reflect.Type) string {
 		name += "Answer"
 	}
 	s.names[t] = name
-	s.components[name] = object{} // for what in it refers to itself
+	s.components[name] = object{} // for references to itself
 	s.components[name] = s.members(t)
 	return name
 }
 
-// members describes the fields of a struct of an answer.
+// members describes the fields of a struct of a response.
 func (s *schemas) members(t reflect.Type) object {
 	properties, required := object{}, []any{}
 	eachField(t, func(declared reflect.StructField, name, options string) {
@@ -91,8 +91,8 @@ func (s *schemas) members(t reflect.Type) object {
 	return objectOf(properties, required)
 }
 
-// input returns the schema of what a procedure takes, with the rules of the tags
-// check and each.
+// input returns the schema of a procedure's input, with the rules of the tags check and
+// each.
 func (s *schemas) input(t reflect.Type, check, each string, open []reflect.Type) object {
 	var schema object
 	switch {
@@ -166,8 +166,8 @@ func withRules(schema object, check string) object {
 	return schema
 }
 
-// leaf returns the schema of a type without parts, nil for any other. Numbers keep
-// their digits, so no format narrows them.
+// leaf returns the schema of a type without parts, nil for any other. Numbers have no
+// format, because they keep their digits.
 func leaf(t reflect.Type) object {
 	if words := trpc.Words(t); words != nil {
 		return object{"type": "string", "enum": anys(words)}

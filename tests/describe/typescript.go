@@ -12,9 +12,9 @@ import (
 	"blueprintd/rpc/trpc"
 )
 
-// TypeScript writes the type AppRouter of a table of procedures, as
-// @trpc/client wants it, so that a client in TypeScript knows each input and
-// output. A golden file of it is compiled into the dashboard.
+// TypeScript generates the type AppRouter of a table of procedures for @trpc/client, so
+// that a TypeScript client knows each input and output. The dashboard compiles a golden
+// file of it.
 func TypeScript(procedures []trpc.Procedure) string {
 	routers := map[string][]trpc.Procedure{}
 	for _, procedure := range procedures {
@@ -57,7 +57,7 @@ type Subscription<I, O> = TRPCSubscriptionProcedure<{ input: I; output: AsyncIte
 type Procedures = {
 `
 
-// inputTypeScript allows a call without input where nothing in it is needed.
+// inputTypeScript makes the input optional if none of its fields is required.
 func inputTypeScript(t reflect.Type) string {
 	w := typescript{input: true}
 	fields := w.fields(t, nil)
@@ -142,8 +142,8 @@ func (w typescript) required(declared reflect.StructField) bool {
 	return slices.Contains(strings.Split(declared.Tag.Get("check"), ","), "required")
 }
 
-// enumOf returns the words that a field is limited to by its rules, or by the tag
-// words of an output.
+// enumOf returns the values that the rules of a field, or the tag words of an output,
+// allow.
 func enumOf(declared reflect.StructField) []string {
 	if words := declared.Tag.Get("words"); words != "" {
 		return strings.Split(words, "|")

@@ -24,7 +24,7 @@ import (
 	"blueprintd/tests/process"
 )
 
-// presentSchema returns the schema that the program has.
+// presentSchema returns the schema of the program.
 func presentSchema(t testing.TB) string {
 	t.Helper()
 	text, err := os.ReadFile(process.File(t, "schema.sql"))
@@ -34,9 +34,9 @@ func presentSchema(t testing.TB) string {
 	return string(text)
 }
 
-// stock makes a database of some megabytes that belongs to one user, and keeps
-// a log beside it, as a server that was killed leaves it. Nothing in it is
-// encrypted; the key beside it signs backups.
+// stock creates a database of some megabytes that belongs to one user, with a write-ahead
+// log beside it, as a killed server leaves it. Nothing in it is encrypted; the key beside
+// it signs backups.
 func stock(t *testing.T, folder, owner string, runs int) string {
 	t.Helper()
 	path := filepath.Join(folder, "made.db")
@@ -145,8 +145,8 @@ func kills() int {
 	return 5
 }
 
-// A backup that is killed leaves no file that looks like one and is not, and
-// nothing that is in the way of the next.
+// A killed backup leaves no incomplete file under the name of a backup, and nothing that
+// prevents the next one.
 func TestKilledBackup(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
@@ -180,7 +180,7 @@ func TestKilledBackup(t *testing.T) {
 	}
 }
 
-// A restore that is killed leaves the old database or the new one, whole.
+// A killed restore leaves either the old database or the new one.
 func TestKilledRestore(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
@@ -229,8 +229,8 @@ func TestKilledRestore(t *testing.T) {
 	t.Logf("of %d restores, each of about %v: %v", kills(), whole, count)
 }
 
-// TestBackupBesideServer takes a backup of a server at work, and lets another
-// server go on from it: what had ended is there, what had not goes on.
+// TestBackupBesideServer backs up a running server and starts another server on the backup:
+// ended runs are there, unfinished ones continue.
 func TestBackupBesideServer(t *testing.T) {
 	t.Parallel()
 	database := filepath.Join(t.TempDir(), "a.db")

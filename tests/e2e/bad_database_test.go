@@ -24,7 +24,7 @@ import (
 // unprivileged is a user id that owns nothing, for tests that run as root.
 const unprivileged = 65534
 
-// openFolder returns a temporary folder that any user can get into.
+// openFolder returns a temporary folder that any user can enter.
 func openFolder(t *testing.T) string {
 	t.Helper()
 	folder := t.TempDir()
@@ -36,8 +36,8 @@ func openFolder(t *testing.T) string {
 	return folder
 }
 
-// usedDatabase makes a database my.db with a secret in it, which a server was
-// using when it was killed, and gives its folder.
+// usedDatabase creates a database my.db with a secret in it, as a killed server left it,
+// and returns its folder.
 func usedDatabase(t *testing.T) string {
 	t.Helper()
 	folder := t.TempDir()
@@ -88,7 +88,7 @@ func filesIn(t *testing.T, folder string) map[string]string {
 	return found
 }
 
-// openProgram copies the program to where any user can run it.
+// openProgram copies the program to a place where any user can run it.
 func openProgram(t *testing.T) string {
 	t.Helper()
 	data, err := os.ReadFile(process.Path(t))
@@ -149,13 +149,13 @@ func plainSQL(t *testing.T, path, text string) {
 	}
 }
 
-// badDatabases are the states in which a database may be found. Each damages a
-// database my.db in a folder.
+// badDatabases are damaged or unusable databases. Each case damages a database my.db in a
+// folder.
 var badDatabases = []struct {
 	name    string
 	damage  func(t *testing.T, folder string) error
 	says    string
-	server  bool // only a server minds
+	server  bool // only a server refuses it
 	asOther bool
 }{
 	{name: "a text", says: "not an SQLite database", damage: func(t *testing.T, folder string) error {
@@ -313,8 +313,8 @@ func TestBadPlaces(t *testing.T) {
 	}
 }
 
-// TestIndexOfNoise checks that a damaged index of the log is harmless: it is created
-// again.
+// TestIndexOfNoise checks that a damaged index of the write-ahead log is harmless: it is
+// created again.
 func TestIndexOfNoise(t *testing.T) {
 	t.Parallel()
 	folder := usedDatabase(t)

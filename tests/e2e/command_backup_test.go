@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// What is wrong with the place of a backup is said of that place.
+// The error about an unusable backup path names the path.
 func TestBackupTarget(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
@@ -33,7 +33,7 @@ func TestBackupTarget(t *testing.T) {
 	}
 }
 
-// What a backup says is said in lines of text, with numbers that fit their nouns.
+// The output about a backup is lines of text, with the right plurals.
 func TestBackupSays(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
@@ -48,8 +48,8 @@ func TestBackupSays(t *testing.T) {
 	}
 }
 
-// A database or a folder that is not there ends every command with the same
-// code; a wrong flag has another.
+// A missing database or folder ends every command with the same exit code; a wrong flag has
+// another one.
 func TestMissingDatabase(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
@@ -61,7 +61,7 @@ func TestMissingDatabase(t *testing.T) {
 			{"export", "0000"}, {"user", "list"}, {"key", "list"}, {"user", "add", "--email", "a@example.org"},
 		} {
 			if path == filepath.Join(folder, "no.db") && (args[0] == "restore" || args[0] == "serve" || len(args) == 4) {
-				continue // they make one
+				continue // they create one
 			}
 			if r := process.Run(t, append(args, "--db", path)...); r.Code != exitFailed {
 				t.Errorf("%v --db %s: exit code %d: %s, want %v", args, path, r.Code, r.Said(), exitFailed)

@@ -16,13 +16,13 @@ import (
 	"blueprintd/tests/process"
 )
 
-// interrupt sends a signal over and over until the process has ended, and
-// gives the signal that ended it, 0 when it ended by itself.
+// interrupt sends a signal repeatedly until the process has ended, and returns the signal
+// that ended it, 0 if it exited.
 func interrupt(t *testing.T, p *program.Process, signal syscall.Signal) syscall.Signal {
 	t.Helper()
 	again := time.NewTicker(20 * time.Millisecond)
 	defer again.Stop()
-	patience := time.NewTimer(8 * time.Second) // less than a drain
+	patience := time.NewTimer(8 * time.Second) // less than the drain timeout
 	defer patience.Stop()
 	for {
 		select {
@@ -65,7 +65,7 @@ func TestFirstSignalEndsATool(t *testing.T) {
 			select {
 			case err := <-ended:
 				t.Fatalf("%s did not wait: %v", command, err)
-			case <-time.After(100 * time.Millisecond): // it is at its pipe, most likely
+			case <-time.After(100 * time.Millisecond): // it is most likely reading its pipe
 			}
 			if err := cmd.Process.Signal(signal); err != nil {
 				t.Fatal(err)
@@ -83,8 +83,7 @@ func TestFirstSignalEndsATool(t *testing.T) {
 	}
 }
 
-// TestSecondSignalKillsTheServer drains a server whose run hangs, and loses
-// patience.
+// TestSecondSignalKillsTheServer stops a server whose run hangs, and sends a second signal.
 func TestSecondSignalKillsTheServer(t *testing.T) {
 	t.Parallel()
 	world := newOutside(t)

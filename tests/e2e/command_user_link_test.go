@@ -10,8 +10,8 @@ import (
 	"blueprintd/tests/process"
 )
 
-// The links of user add and user link lead to the server that has the database,
-// wherever it listens, and only as long as it runs.
+// The links of user add and user link lead to the server that uses the database, at its
+// address, and only while it runs.
 func TestLinksLeadToTheRunningServer(t *testing.T) {
 	t.Parallel()
 	database := filepath.Join(t.TempDir(), "my.db")

@@ -27,8 +27,8 @@ func started(p *process.Server, triggerID string) (count int) {
 	}
 }
 
-// TestKilledServerLosesNoEvent kills the binary while runs end whose events have
-// subscribers: each event is delivered exactly once.
+// TestKilledServerLosesNoEvent kills the program while runs with subscribed events end:
+// each event is delivered exactly once.
 func TestKilledServerLosesNoEvent(t *testing.T) {
 	t.Parallel()
 	database := t.TempDir() + "/blueprintd.db"
@@ -50,7 +50,7 @@ func TestKilledServerLosesNoEvent(t *testing.T) {
 				for n := range 1000 {
 					response, err := http.Post(fmt.Sprintf("%s/webhooks/blueprint/%s", host, hook), "application/json", bytes.NewReader(fmt.Appendf(nil, `{"n":"%d %d"}`, sender, n)))
 					if err != nil {
-						return // it is dead
+						return // it was killed
 					}
 					response.Body.Close()
 					if sent.Add(1) == int64(60+50*round) {

@@ -10,8 +10,8 @@ import (
 	"blueprintd/tests/process"
 )
 
-// TestARecordedRunOutlivesAKill kills the real binary after a recorded run has
-// talked to a service, and looks for what it said.
+// TestARecordedRunOutlivesAKill kills the program after a recorded run has called a
+// service, and searches for the recorded traffic.
 func TestARecordedRunOutlivesAKill(t *testing.T) {
 	t.Parallel()
 	world := newOutside(t)
@@ -52,8 +52,8 @@ func TestARecordedRunOutlivesAKill(t *testing.T) {
 	exportBeside(t, database, recorded)
 }
 
-// exportBeside exports a run while a server works on the database, as a file and
-// as a test, and repeats both without the services that it called.
+// exportBeside exports a run while a server uses the database, as a file and as a test, and
+// repeats both without the services.
 func exportBeside(t *testing.T, database, id string) {
 	t.Helper()
 	folder := t.TempDir()

@@ -10,7 +10,7 @@ import (
 	"blueprintd/tests/process"
 )
 
-// outside is the world that runs act upon. Until release is closed, calls hang.
+// outside is the service that runs call. Until release is closed, calls hang.
 type outside struct {
 	*httptest.Server
 	mu      sync.Mutex
@@ -47,8 +47,8 @@ func (o *outside) keys(path string) []string {
 	return append([]string(nil), o.calls[path]...)
 }
 
-// TestKilledServerGoesOn kills the real binary while runs of each kind are
-// under way, and looks what became of each after the next start.
+// TestKilledServerGoesOn kills the program while runs of each kind are in progress, and
+// checks each after the next start.
 func TestKilledServerGoesOn(t *testing.T) {
 	t.Parallel()
 	world := newOutside(t)
@@ -78,7 +78,7 @@ func TestKilledServerGoesOn(t *testing.T) {
 		againRuns = append(againRuns, s.Launch(againBlueprint, again...))
 	}
 	for range 4 {
-		<-world.arrived // all four turns are taken by nodes that hang
+		<-world.arrived // all four slots are used by hanging nodes
 	}
 	var queued []string
 	pureBlueprint := s.Create("queued", pure...)

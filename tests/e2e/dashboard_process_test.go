@@ -15,9 +15,8 @@ import (
 	"blueprintd/tests/process"
 )
 
-// A session outlives a server that was killed, and no other process that works
-// on the database is slower than the next call to end it. Nothing that is
-// secret is on the disk.
+// A session survives the kill of a server, and ends at the next call after another process
+// ended it. No secret is on the disk.
 func TestSessionOutlivesTheServer(t *testing.T) {
 	t.Parallel()
 	database := filepath.Join(t.TempDir(), "my.db")
@@ -99,7 +98,7 @@ func TestSessionOutlivesTheServer(t *testing.T) {
 	}
 }
 
-// withPassword sets the password of a user, as a command in another process does.
+// withPassword sets the password of a user, like a command in another process.
 func withPassword(t testing.TB, database, email string) {
 	t.Helper()
 	stored, err := store.Open(t.Context(), store.Options{Path: database, Schema: presentSchema(t), Clock: clock.Real{}, IDs: ids.New(nil)})

@@ -31,8 +31,8 @@ func opener(t *testing.T, status string) (shown string, settings []string) {
 
 var printedAddress = regexp.MustCompile(`http://\S+/open/\w+`)
 
-// TestDevOpen has a browser sign in by the address that is printed, and shown; each
-// use has another one printed, and the link to set a password stays good.
+// TestDevOpen signs in a browser with the address that is printed and opened; each use
+// prints another one, and the link for setting a password stays valid.
 func TestDevOpen(t *testing.T) {
 	t.Parallel()
 	shown, settings := opener(t, "0")
@@ -62,8 +62,8 @@ func TestDevOpen(t *testing.T) {
 	if code, _, _ := other.Get(t, d.host+"/open/guessed"); code != http.StatusNotFound {
 		t.Errorf("a guessed address: %d, want %v", code, http.StatusNotFound)
 	}
-	for range 2 { // each time after they have signed out
-		for range 2 { // the second time as the one who is signed in
+	for range 2 { // each time after a sign-out
+		for range 2 { // the second time while signed in
 			if code, path, _ := mine.Get(t, link); code != http.StatusOK || path != "/" {
 				t.Errorf("the address led to %d %s, want %v and /", code, path, http.StatusOK)
 			}

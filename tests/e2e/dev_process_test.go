@@ -62,7 +62,7 @@ func startDevWith(t *testing.T, settings []string, dir string, args ...string) *
 	return d
 }
 
-// until waits for a line that a pattern is found in, and gives it.
+// until waits for a line that matches a pattern, and returns it.
 func (d *developing) until(pattern string) string {
 	d.t.Helper()
 	expression, patience := regexp.MustCompile(pattern), time.After(30*time.Second)
@@ -82,7 +82,7 @@ func (d *developing) until(pattern string) string {
 	}
 }
 
-// stop presses Ctrl-C and expects a clean end.
+// stop sends SIGINT and expects a clean exit.
 func (d *developing) stop() {
 	d.t.Helper()
 	if err := d.cmd.Process.Signal(syscall.SIGINT); err != nil {
@@ -96,7 +96,7 @@ func (d *developing) stop() {
 	}
 }
 
-// save writes a file as editors do: another one moved into its place.
+// save writes a file like editors do: it moves another one into its place.
 func save(t *testing.T, path, text string) {
 	t.Helper()
 	if err := os.WriteFile(path+".new", []byte(text), 0o644); err != nil {
@@ -143,7 +143,7 @@ func TestDev(t *testing.T) {
 	save(t, filepath.Join(dir, "a.input.json"), `{"name": "Bo"}`)
 	d.until(`hello Bo`)
 
-	// Tests beside it run instead, those that only name it too.
+	// Tests of the file run instead, also those that only name it.
 	tested := "blueprint: a.blueprint.yaml\ntests:\n  - {name: greets, inputData: {name: Cy}, expect: {status: completed, output: {text: WANT}}}\n"
 	save(t, filepath.Join(dir, "more.test.yaml"), strings.Replace(tested, "WANT", "hello Cy", 1))
 	d.until(`✓ .*more.test.yaml: greets`)
@@ -153,7 +153,7 @@ func TestDev(t *testing.T) {
 	d.until(`^a.blueprint.yaml: updated: `)
 	d.until(`✗ .*more.test.yaml: greets`)
 
-	// Those that cannot be run say so, and those that need what was saved run too.
+	// Tests that cannot run are reported, and tests that need the saved file run too.
 	save(t, filepath.Join(dir, "other.test.yaml"), "{")
 	d.until(`0 passed, 1 invalid test file`)
 	save(t, filepath.Join(dir, "other.test.yaml"), strings.Replace(tested, "a.blueprint.yaml", "nowhere.blueprint.yaml", 1))
@@ -182,7 +182,7 @@ func TestDev(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	// A bad file leaves what was there, which goes on serving.
+	// An invalid file keeps the stored blueprint, which stays available.
 	save(t, a, with("nope", "hello"))
 	d.until(`^a.blueprint.yaml: has errors; the stored blueprint is unchanged$`)
 	stored := at(p.Query("blueprint.list", object{"source": "sync:flows:"}), "data").([]any)
@@ -190,7 +190,7 @@ func TestDev(t *testing.T) {
 		t.Errorf("stored %v, want length 1 and \"hello {{inputData.name}}!\" in it", stored)
 	}
 
-	// A second file, one that waits, and its newer save, which takes its place.
+	// A second file with a waiting run, and its newer save, whose run replaces it.
 	b := filepath.Join(dir, "b.blueprint.yaml")
 	waits := "title: B\nblueprint_map:\n  nodes:\n    - {id: w, type: wait, title: W, config: {durationMs: DURATION}}\n"
 	save(t, b, strings.Replace(waits, "DURATION", "3600000", 1))
@@ -218,7 +218,7 @@ func TestDev(t *testing.T) {
 	}
 }
 
-// TestDevKeeps develops in a database: what is there stays there, and is not run.
+// TestDevKeeps uses dev with an existing database: its blueprints stay, and are not run.
 func TestDevKeeps(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
@@ -248,12 +248,12 @@ func TestDevKeeps(t *testing.T) {
 	wantSync(t, []string{dir, "--db", db, "--name", "mine"}, 0, "its file is gone; --prune deletes it", "1 kept")
 }
 
-// A program that starts dev reads where it is from the pipe, and people read the
-// rest beside it.
+// A program that starts dev reads the address from its standard output; everything else
+// goes to standard error.
 func TestDevTellsAProgram(t *testing.T) {
 	t.Parallel()
 	path := process.Path(t)
-	real := filepath.Join(t.TempDir(), "real.db") // what the environment names is not for trying things
+	real := filepath.Join(t.TempDir(), "real.db") // dev does not use the database named by the environment
 	c := exec.Command(path, "dev", t.TempDir(), "--addr", "127.0.0.1:0", "--api-key", process.Key, "--ready-file", "-")
 	var shown process.Output
 	c.Stderr, c.Env = &shown, append(os.Environ(), "BLUEPRINTD_DB="+real)
@@ -282,8 +282,8 @@ func TestDevTellsAProgram(t *testing.T) {
 	}
 }
 
-// TestDevDoesNotRunSomethingElse: what is not stored is not run, and keeps nothing
-// else from being stored.
+// TestDevDoesNotRunSomethingElse: a file that cannot be stored is not run, and does not
+// prevent others from being stored.
 func TestDevDoesNotRunSomethingElse(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
@@ -328,7 +328,7 @@ func TestDevDoesNotRunSomethingElse(t *testing.T) {
 	}
 }
 
-// A clock that stands still has waits stand too, and dev says how they end.
+// With a clock that stands still, waits do not end, and dev prints how to advance it.
 func TestDevUnderAVirtualClock(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -1,4 +1,4 @@
-// Package e2e tests the real program as its users have it: built, started as a
-// process, called over the network, signalled, killed and started again. What a
-// server answers to each call is tested elsewhere, without a process.
+// Package e2e tests the real program: built, started as a process, called over the network,
+// signalled, killed and restarted. The responses to each call are tested without a process,
+// in tests/api.
 package e2e

@@ -56,7 +56,7 @@ func blocks(page string) []block {
 	return found
 }
 
-// TestDocs runs what the pages of the documentation and the README show.
+// TestDocs runs the blocks of the documentation and the README.
 func TestDocs(t *testing.T) {
 	t.Parallel()
 	pages, err := filepath.Glob(process.File(t, "docs/*.md"))
@@ -75,15 +75,15 @@ func TestDocs(t *testing.T) {
 	}
 }
 
-// A stage is where the blocks of one page are tried.
+// A stage is the folder and the server in which the blocks of one page run.
 type stage struct {
 	t       *testing.T
 	page    string
 	folder  string
 	port    string
 	env     []string
-	printed string // by the last block of commands
-	webhook string // the address that commands printed last, "" before one did
+	printed string // output of the last block of commands
+	webhook string // the address that commands printed last, "" before that
 	server  *exec.Cmd
 	log     process.Output // of the server
 }
@@ -114,15 +114,15 @@ func tryPage(t *testing.T, page string, all []block) {
 	}
 }
 
-// sample is the address that pages show for a webhook: the one that commands of the page
-// printed last, or else that of the sample blueprint.
+// sample is the address of a webhook in a page: the one that commands of the page printed
+// last, or that of the sample blueprint.
 var sample = regexp.MustCompile(`http://127\.0\.0\.1:\d+/webhooks/blueprint/[0-9a-f-]*\.\.\.`)
 
 func (s *stage) try(b block, behindCommands bool) {
 	s.t.Helper()
 	at := fmt.Sprintf("%s:%d", s.page, b.line)
 	text := strings.ReplaceAll(b.text, "127.0.0.1:8787", "127.0.0.1:"+s.port)
-	text = strings.ReplaceAll(text, "go run . ", "blueprintd ") // the README's, in a checkout
+	text = strings.ReplaceAll(text, "go run . ", "blueprintd ") // as in the README, in a checkout
 	env := s.env
 	if b.lang == "sh" && s.server != nil {
 		if sample.MatchString(text) {
@@ -175,7 +175,7 @@ func (s *stage) try(b block, behindCommands bool) {
 // shownCommand is a call of the program in commands that are not run.
 var shownCommand = regexp.MustCompile(`(?m)^(?:[A-Z_]+=\S+ )?blueprintd ((?:[a-z-]+ ?)+)([^#\n]*)`)
 
-// checkFlags holds commands that are not run against the help of the program.
+// checkFlags compares commands that are not run with the help of the program.
 func (s *stage) checkFlags(at, text string) {
 	s.t.Helper()
 	for _, call := range shownCommand.FindAllStringSubmatch(strings.ReplaceAll(text, "\\\n", ""), -1) {
@@ -196,7 +196,7 @@ func (s *stage) checkFlags(at, text string) {
 	}
 }
 
-// wellFormed reads a fragment of a language.
+// wellFormed parses a fragment of a language.
 func wellFormed(lang, text string) error {
 	switch lang {
 	case "json":
@@ -214,8 +214,8 @@ func wellFormed(lang, text string) error {
 	return fmt.Errorf("a block of %q is neither run nor marked: name a file, or write %q", lang, lang+" shown")
 }
 
-// matches reports whether a text is what a pattern says, in which ... stands for
-// anything. Blanks at the ends of lines do not count.
+// matches reports whether a text matches a pattern, in which ... matches anything. Trailing
+// blanks are ignored.
 func matches(pattern, text string) bool {
 	tidy := regexp.MustCompile(`[ \t]+\n`)
 	pattern, text = strings.TrimSpace(tidy.ReplaceAllString(pattern, "\n")), strings.TrimSpace(tidy.ReplaceAllString(text, "\n"))
@@ -223,8 +223,8 @@ func matches(pattern, text string) bool {
 	return regexp.MustCompile("^" + quoted + "$").MatchString(text)
 }
 
-// serve starts a server in a process group of its own and waits until it is ready. A
-// page that starts another one has stopped the first.
+// serve starts a server in its own process group and waits until it is ready. If the page
+// starts another one, the first is stopped.
 func (s *stage) serve(at, text string) {
 	s.stop()
 	s.server = exec.Command("bash", "-euo", "pipefail", "-c", text)
@@ -247,13 +247,13 @@ func (s *stage) serve(at, text string) {
 	}
 }
 
-// What a server prints at its first start.
+// The output of a server at its first start.
 var (
 	sampleWebhook = regexp.MustCompile(`http://127\.0\.0\.1:\d+/webhooks/blueprint/[0-9a-f-]{36}`)
 	firstKey      = regexp.MustCompile(`bpd_[A-Za-z0-9]+`)
 )
 
-// printedBy waits until the server has printed what a pattern describes.
+// printedBy waits until the server has printed text that matches a pattern.
 func (s *stage) printedBy(at string, pattern *regexp.Regexp) string {
 	s.t.Helper()
 	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); {

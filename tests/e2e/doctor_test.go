@@ -15,8 +15,8 @@ import (
 	"blueprintd/tests/process"
 )
 
-// examined runs doctor on a database and gives its findings by name, the worst
-// of each, and its exit code.
+// examined runs doctor on a database and returns the worst finding of each name, and the
+// exit code.
 func examined(t *testing.T, args ...string) (map[string]store.Finding, int) {
 	t.Helper()
 	doctor := process.Run(t, append([]string{"doctor", "--json"}, args...)...)
@@ -37,7 +37,7 @@ func examined(t *testing.T, args ...string) (map[string]store.Finding, int) {
 	return found, doctor.Code
 }
 
-// everything tells all that is in a folder, to the byte.
+// everything returns the content of a folder, byte for byte.
 func everything(t *testing.T, folder string) map[string]string {
 	t.Helper()
 	entries, err := os.ReadDir(folder)
@@ -55,8 +55,8 @@ func everything(t *testing.T, folder string) map[string]string {
 	return found
 }
 
-// TestDoctor looks at databases in every state. It must find what is wrong with
-// each and change nothing.
+// TestDoctor runs doctor on databases in every state. It must find what is wrong with each
+// and change nothing.
 func TestDoctor(t *testing.T) {
 	t.Parallel()
 	good := usedDatabase(t)
@@ -143,7 +143,7 @@ func TestDoctorBesideAServer(t *testing.T) {
 		t.Errorf("exit code %d: %+v", code, found)
 	}
 	after := everything(t, folder)
-	delete(before, "my.db-shm") // the marks of readers are in it
+	delete(before, "my.db-shm") // it contains the marks of readers
 	delete(after, "my.db-shm")
 	if fmt.Sprint(after) != fmt.Sprint(before) {
 		t.Errorf("the files were changed: %v, want %v", fmt.Sprint(after), fmt.Sprint(before))
@@ -154,7 +154,7 @@ func TestDoctorBesideAServer(t *testing.T) {
 	s.Stop()
 }
 
-// TestServerWithoutRoom runs a server on a disk that never has enough room.
+// TestServerWithoutRoom runs a server on a disk that is always low on space.
 func TestServerWithoutRoom(t *testing.T) {
 	t.Parallel()
 	database := filepath.Join(t.TempDir(), "my.db")

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// TestUnmetAtTheEnd: a server whose expectations are not met ends with code 1.
+// TestUnmetAtTheEnd: a server with unmet expectations exits with code 1.
 func TestUnmetAtTheEnd(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "expect.yaml")

@@ -47,8 +47,8 @@ const (
 // formFiles are the files of a form that are stored compressed.
 var formFiles = []string{"server.db", "server.db-wal", "server.backup"}
 
-// TestForms upgrades databases of every form that the program ever had. Runs in every
-// state go on, secrets open, deliveries that were stored arrive.
+// TestForms upgrades databases of every released schema version. Runs in every state
+// continue, secrets open, stored deliveries are delivered.
 func TestForms(t *testing.T) {
 	if *writeForm != "" {
 		folder := filepath.Join(process.File(t, "testdata"), "forms", *writeForm)
@@ -179,7 +179,7 @@ func useForm(t *testing.T, f form, database string, flags ...string) {
 		t.Errorf("firings of the order trigger are %v, want %v", got, f.Firings)
 	}
 
-	// What was paused goes on with an answer, queued runs follow, a wait ends with its time.
+	// Paused runs continue with an answer, queued runs follow, a wait ends at its time.
 	s.Mutate("execution.resume", object{"executionId": f.Runs["asked"], "input": object{"city": "Berlin"}})
 	s.Until(f.Runs["asked"], "completed")
 	s.Mutate("execution.resume", object{"executionId": f.Runs["interrupted"], "input": object{"action": "mark-done"}})
@@ -195,7 +195,8 @@ func useForm(t *testing.T, f form, database string, flags ...string) {
 		t.Errorf("%d deliveries to the event trigger, want the %d of the outbox at least", got, f.Events)
 	}
 
-	// Secrets open: a signature is checked, and each sealed value gets another key.
+	// Secrets open: a signature is verified, and each sealed value is encrypted with
+	// another key.
 	body := `{"name":"Ada"}`
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.Host+"/webhooks/blueprint/"+f.Signed, strings.NewReader(body))
 	if err != nil {
@@ -229,7 +230,7 @@ func advance(s *process.Server, by string) {
 	}
 }
 
-// makeForm writes a form: a server in use that was killed.
+// makeForm writes a form: the database of a killed server.
 func makeForm(t *testing.T, folder string) {
 	work := t.TempDir()
 	database, seed := filepath.Join(work, "server.db"), filepath.Join(work, "s.yaml")
@@ -251,7 +252,7 @@ func makeForm(t *testing.T, folder string) {
 		}
 	}
 
-	// Accounts and what belongs to them, besides what the seed makes.
+	// Accounts and their objects, besides those of the seed.
 	greet := s.Create("Greet", node("hi", "template", object{"text": "Hello, {{inputData.name ?? \"you\"}}!"}))
 	s.Mutate("blueprint.update", object{"id": greet, "title": "Greeting", "environment_variables": []any{object{"name": "token", "secret": true, "default": "t0ken"}}})
 	s.Mutate("blueprint.rate", object{"id": greet, "rating": 4.5})
@@ -295,13 +296,13 @@ func makeForm(t *testing.T, folder string) {
 	<-silent.called
 	process.Command(t, "backup", filepath.Join(work, "server.backup"), "--db", database)
 
-	// Kills follow each other until one leaves events that were not delivered.
-	f.Statuses["interrupted"] = "paused" // once a server has found it
+	// Kill the server until it leaves undelivered events.
+	f.Statuses["interrupted"] = "paused" // after the next start
 	f.Now = at(s.Query("server.getInfo", object{}), "now").(string)
 	args = append(args, "--clock", "virtual="+f.Now)
 	s.Kill()
 	s = process.Serve(t, args...)
-	s.Stop() // which empties the write-ahead log
+	s.Stop() // this empties the write-ahead log
 	s = process.Serve(t, args...)
 	for f.Events == 0 {
 		done := make(chan struct{})
@@ -341,7 +342,7 @@ func makeForm(t *testing.T, folder string) {
 	}
 }
 
-// outbox counts the events in a copy of a database, which stays as it is.
+// outbox counts the events in a copy of a database.
 func outbox(t *testing.T, database string) (count int) {
 	t.Helper()
 	copied := filepath.Join(t.TempDir(), "copy.db")
@@ -387,7 +388,7 @@ func packFile(t *testing.T, from, to string) {
 	}
 }
 
-// silent is a service that accepts calls and never answers.
+// silent is a service that accepts connections and never responds.
 type silent struct {
 	address string
 	called  chan struct{}

@@ -9,7 +9,7 @@ import (
 	"blueprintd/tests/process"
 )
 
-// TestNormalBuildHasNoMutants reads the program as a release is built.
+// TestNormalBuildHasNoMutants searches a release build for mutants.
 func TestNormalBuildHasNoMutants(t *testing.T) {
 	t.Parallel()
 	path := process.Path(t)

@@ -24,8 +24,8 @@ func elf(kind uint32) string {
 	return string(data)
 }
 
-// The folder of the image is filled only when all that it needs is there, and only
-// a folder of its own is emptied.
+// The folder of the image is filled only if all inputs exist, and only the script's own
+// folder is emptied.
 func TestImageFolder(t *testing.T) {
 	dir := t.TempDir()
 	put := func(name, text string) {
@@ -45,7 +45,7 @@ func TestImageFolder(t *testing.T) {
 	put("taken", "")
 	for _, step := range []struct {
 		folder, program string
-		want            string // of what it says; "" = it is done
+		want            string // part of the output; "" = success
 	}{
 		{"mine", "static", "mine holds other things"},
 		{"/", "static", "/ holds other things"},

@@ -39,8 +39,8 @@ func configOf(b object, node int) object {
 	return at(at(b, "blueprint_map.nodes").([]any)[node], "config").(object)
 }
 
-// TestSyncNamesFitSeveralServers syncs one folder with two servers on which
-// connections and blueprints have other ids.
+// TestSyncNamesFitSeveralServers syncs one folder with two servers on which the connections
+// and blueprints have different ids.
 func TestSyncNamesFitSeveralServers(t *testing.T) {
 	t.Parallel()
 	dir := referringFolder(t)
@@ -52,7 +52,7 @@ func TestSyncNamesFitSeveralServers(t *testing.T) {
 			return at(p.Mutate("connection.create", object{"name": name, "type": "http", "config": object{"auth": object{"type": "none"}, "hosts": []any{"api.example.com"}}}), "id").(string)
 		}
 		crm := connect("crm")
-		p.Mutate("connection.create", object{"name": "crm", "type": "slack", "config": object{"botToken": "xoxb"}}) // of no use here
+		p.Mutate("connection.create", object{"name": "crm", "type": "slack", "config": object{"botToken": "xoxb"}}) // the wrong type
 		wantSync(t, args, 0, "2 created")
 		wantSync(t, args, 0, "nothing to do")
 		stored := func(path string) object {
@@ -71,7 +71,7 @@ func TestSyncNamesFitSeveralServers(t *testing.T) {
 			t.Errorf("the trigger is for %v, want %s", got, child["id"])
 		}
 
-		// A name that two connections have is refused; another connection is reported by name.
+		// An ambiguous name is refused; another connection is reported by name.
 		second := connect("crm")
 		wantSync(t, args, 1, "there are 2 connections with the name", second, "rename all but one")
 		p.Mutate("connection.update", object{"id": crm, "name": "old"})

@@ -58,8 +58,7 @@ func TestSeededServer(t *testing.T) {
 	}
 }
 
-// TestSeedKilled kills servers while they store their seed, and looks what the one
-// after them has.
+// TestSeedKilled kills servers while they store their seed, and checks the next start.
 func TestSeedKilled(t *testing.T) {
 	path := process.Path(t)
 	folder := t.TempDir()
@@ -81,7 +80,7 @@ func TestSeedKilled(t *testing.T) {
 		_ = c.Wait()
 		if _, err := os.Stat(ready); err == nil {
 			t.Logf("ready after %d beats", beats)
-			break // it was done
+			break // it was stored
 		}
 	}
 	os.Remove(ready)

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// seededLetter is a mail of two forms with a file.
+// seededLetter is a mail with text, HTML and a file.
 const seededLetter = `Message-ID: <SUBJECT@example.org>
 From: =?utf-8?q?Ada_L=C3=B6we?= <Ada@Example.org>
 To: "Flows, all" <x@flows.example.org>, ben@example.org
@@ -36,7 +36,7 @@ PHNjcmlwdD4=
 --b--
 `
 
-// playInABox makes the same calls as ever to a server whose outside is made up.
+// playInABox makes the same calls each time to a server with a sandbox.
 func (r *recorded) playInABox(smtpAddr string) {
 	connect := func(kind string, config object) string {
 		return at(r.tell("connection.create", object{"name": kind, "type": kind, "config": config}), "id").(string)
@@ -78,8 +78,8 @@ func (r *recorded) playInABox(smtpAddr string) {
 	}
 }
 
-// TestSeededBox: what goes to made-up services, what they answer, and mail that
-// comes, is the same from one server to the next, byte for byte.
+// TestSeededBox: requests to fake services, their responses, and received mail are the same
+// on each server, byte for byte.
 func TestSeededBox(t *testing.T) {
 	first := sameEachTime(t, 90, func(t *testing.T, settings []string) []string {
 		free, err := net.Listen("tcp", "127.0.0.1:0")

@@ -50,14 +50,14 @@ func (f *flaky) answer(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintf(w, `{"path": %q, "times": %d, "sent": %q, "type": %q}`, r.URL.Path, n, body, r.Header.Get("Content-Type"))
 }
 
-// recorded calls a server and keeps all that it answers.
+// recorded calls a server and keeps all responses.
 type recorded struct {
 	*process.Server
-	aliases []string // addresses that differ from play to play, and what stands for each
+	aliases []string // addresses that differ between servers, and their replacements
 	out     []string
 }
 
-// call keeps the answer to one request, and gives what is in it.
+// call records the response to one request, and returns its payload.
 func (r *recorded) call(method, path, body string, headers ...string) any {
 	r.T.Helper()
 	request, err := http.NewRequest(method, r.Host+path, strings.NewReader(body))
@@ -87,7 +87,7 @@ func (r *recorded) call(method, path, body string, headers ...string) any {
 	return value
 }
 
-// encoded returns an input as it goes over the wire.
+// encoded returns an input as sent in a URL.
 func (r *recorded) encoded(input any) string {
 	r.T.Helper()
 	data, err := json.Marshal(object{"json": input})
@@ -127,7 +127,7 @@ func (r *recorded) trigger(blueprintID, kind string, config object) string {
 
 func edge(from, to string) object { return object{"id": from + "-" + to, "source": from, "target": to} }
 
-// play makes the same calls as ever.
+// play makes the same calls each time.
 func (r *recorded) play(outside string) {
 	forked := r.make("forked", object{
 		"nodes": []any{
@@ -213,7 +213,7 @@ func (r *recorded) runs() []any {
 	return runs
 }
 
-// answer answers the question of a run that waits, if there is one.
+// answer answers the question of a waiting run, if there is one.
 func (r *recorded) answer() {
 	for _, run := range r.runs() {
 		if at(run, "status") != "paused" {
@@ -224,7 +224,7 @@ func (r *recorded) answer() {
 	}
 }
 
-// look reads all that there is to read.
+// look calls every query.
 func (r *recorded) look(triggers []string) {
 	for i, run := range r.runs() {
 		if i < 30 {
@@ -242,8 +242,8 @@ func (r *recorded) look(triggers []string) {
 	r.call(http.MethodGet, "/clock", "")
 }
 
-// TestSeededAnswers makes the same calls to fresh servers with the same seed:
-// every answer is the same, byte for byte, however many processors there are.
+// TestSeededAnswers makes the same calls to new servers with the same seed: every response
+// is the same, byte for byte, on any number of processors.
 func TestSeededAnswers(t *testing.T) {
 	t.Parallel()
 	sameEachTime(t, 300, func(t *testing.T, settings []string) []string {
@@ -256,9 +256,8 @@ func TestSeededAnswers(t *testing.T) {
 	})
 }
 
-// sameEachTime plays a script against several servers at once, each with another
-// number of processors, and returns the answers, at least as many as least, of the
-// first.
+// sameEachTime runs a script against several servers concurrently, each with another number
+// of processors, and returns the responses of the first, at least least of them.
 func sameEachTime(t *testing.T, least int, play func(t *testing.T, settings []string) []string) []string {
 	t.Helper()
 	plays := make([][]string, 2)
@@ -283,7 +282,7 @@ func sameEachTime(t *testing.T, least int, play func(t *testing.T, settings []st
 	return plays[0]
 }
 
-// sameAnswers compares what a server answered with what the first one did.
+// sameAnswers compares the responses of a server with those of the first one.
 func sameAnswers(t *testing.T, time int, first, answers []string) {
 	t.Helper()
 	for i := range min(len(first), len(answers)) {
@@ -296,7 +295,7 @@ func sameAnswers(t *testing.T, time int, first, answers []string) {
 	}
 }
 
-// difference returns the place where two texts differ.
+// difference returns the first place where two texts differ.
 func difference(a, b string) string {
 	from := 0
 	for from < min(len(a), len(b)) && a[from] == b[from] {

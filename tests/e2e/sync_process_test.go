@@ -39,7 +39,7 @@ func flowFile(t *testing.T, dir, name, title, text string) {
 	}
 }
 
-// syncCommand runs blueprintd sync and gives its exit code and what it printed.
+// syncCommand runs blueprintd sync and returns its exit code and output.
 func syncCommand(t *testing.T, args ...string) (int, string) {
 	t.Helper()
 	path := process.Path(t)
@@ -51,7 +51,7 @@ func syncCommand(t *testing.T, args ...string) (int, string) {
 	return cmd.ProcessState.ExitCode(), string(out)
 }
 
-// wantSync runs sync and expects a code and parts of what it prints.
+// wantSync runs sync and expects an exit code and parts of the output.
 func wantSync(t *testing.T, args []string, code int, parts ...string) {
 	t.Helper()
 	got, out := syncCommand(t, args...)
@@ -111,7 +111,7 @@ func TestSyncOverTheNetwork(t *testing.T) {
 	wantSync(t, append(args, "--exit-code"), 1, "it was changed on the server", "1 conflict")
 	wantSync(t, append(applied, "--force"), 0, `title: "theirs" -> "A"`)
 
-	// What is gone is deleted when that is asked for, and nothing else ever.
+	// Removed files are deleted on request, and nothing else is.
 	if err := os.Remove(filepath.Join(dir, "a.blueprint.yaml")); err != nil {
 		t.Fatal(err)
 	}
@@ -127,7 +127,7 @@ func TestSyncOverTheNetwork(t *testing.T) {
 	wantSync(t, []string{dir, "--url", p.Host + "/dash", "--api-key", process.Key}, 1, "/dash is not a blueprintd server")
 }
 
-// TestSyncOfAnOrganization has two organizations with the same folder.
+// TestSyncOfAnOrganization syncs two organizations with the same folder.
 func TestSyncOfAnOrganization(t *testing.T) {
 	t.Parallel()
 	p := process.Serve(t, "--ephemeral")
@@ -169,7 +169,7 @@ func TestSyncTriggersEdited(t *testing.T) {
 	}
 }
 
-// TestSyncStopsHalfWay has a server that refuses the second blueprint.
+// TestSyncStopsHalfWay syncs with a server that refuses the second blueprint.
 func TestSyncStopsHalfWay(t *testing.T) {
 	t.Parallel()
 	p := process.Serve(t, "--ephemeral", "--max-blueprints", "1")
@@ -181,8 +181,8 @@ func TestSyncStopsHalfWay(t *testing.T) {
 		`"summary": "1 created"`, `"applied": true`, `"complete": false`, `"error": "b.blueprint.yaml: `, "1 change made before it")
 }
 
-// TestSyncKilled ends sync --apply as a power cut would at each of its changes,
-// before the server has it and after; what is left is done by the next one.
+// TestSyncKilled kills sync --apply before and after each of its changes reaches the
+// server; the next run makes the remaining ones.
 func TestSyncKilled(t *testing.T) {
 	t.Parallel()
 	p := process.Serve(t, "--ephemeral")
@@ -239,8 +239,8 @@ func TestSyncKilled(t *testing.T) {
 	}
 }
 
-// TestSyncKilledBesideTheDatabase is the same without a server: sync dies as soon
-// as it says that something is done.
+// TestSyncKilledBesideTheDatabase does the same without a server: sync is killed as soon as
+// it prints a change.
 func TestSyncKilledBesideTheDatabase(t *testing.T) {
 	t.Parallel()
 	path := process.Path(t)

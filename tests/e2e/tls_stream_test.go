@@ -18,8 +18,8 @@ import (
 	"blueprintd/tests/process"
 )
 
-// A run that is followed over HTTP/2 streams its progress, and the stream ends cleanly
-// when the server stops.
+// A subscription over HTTP/2 streams the progress of a run, and ends cleanly when the
+// server stops.
 func TestStreamByHTTP2EndsWithTheServer(t *testing.T) {
 	t.Parallel()
 	cert, key, client := trustedPair(t)

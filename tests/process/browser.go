@@ -8,14 +8,14 @@ import (
 	"testing"
 )
 
-// Browser follows addresses as a browser does, and calls the procedures of the
-// dashboard with the cookies that it was given.
+// Browser follows addresses as a browser does, and calls the procedures of the dashboard
+// with its cookies.
 type Browser struct {
 	*http.Client
 	Root string // http://host:port
 }
 
-// Get opens an address and returns the status, the path that it led to and the page.
+// Get opens an address and returns the status, the final path and the page.
 func (b Browser) Get(t testing.TB, address string) (status int, path, body string) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, nil)
@@ -35,14 +35,14 @@ func (b Browser) Get(t testing.TB, address string) (status int, path, body strin
 	return response.StatusCode, response.Request.URL.Path, string(data)
 }
 
-// Query calls a procedure that reads; input is JSON.
+// Query calls a query; input is JSON.
 func (b Browser) Query(t testing.TB, name, input string) (int, string) {
 	t.Helper()
 	status, _, body := b.Get(t, b.Root+"/app/trpc/"+name+"?input="+url.QueryEscape(`{"json":`+input+`}`))
 	return status, body
 }
 
-// Mutate calls a procedure that changes something; input is JSON.
+// Mutate calls a mutation; input is JSON.
 func (b Browser) Mutate(t testing.TB, name, input string) (int, string) {
 	t.Helper()
 	response, err := b.Post(b.Root+"/app/trpc/"+name, "application/json", strings.NewReader(`{"json":`+input+`}`))

@@ -31,31 +31,31 @@ func NewClient(address, key string, client *http.Client) *Client {
 	return c
 }
 
-// Open says where the server is from now on; "" = it is down.
+// Open sets the address of the server; "" = it is down.
 func (c *Client) Open(address string) { c.address.Store(&address) }
 
-// Address is where the server is just now; "" = it is down.
+// Address returns the address of the server; "" = it is down.
 func (c *Client) Address() string { return *c.address.Load() }
 
 // ErrDown is the error of a call while the server is known to be down.
 var ErrDown = errors.New("the server is down")
 
-// Answer is what a server said. Without one, Err tells why, and what the server
-// did is unknown.
+// Answer is the response of a server. If there is none, Err is the reason, and the effect
+// is unknown.
 type Answer struct {
 	Status int
 	Header http.Header // of a procedure, nil
-	Body   []byte      // of a procedure that went well, its payload
+	Body   []byte      // of a successful procedure, its payload
 	Value  any         // Body as JSON
 	Err    error
 
-	RetryAfter time.Duration // how long the server asks to wait; 0 = it does not
+	RetryAfter time.Duration // the requested delay; 0 = none
 }
 
-// OK reports whether the server did what was asked.
+// OK reports whether the request succeeded.
 func (a Answer) OK() bool { return a.Err == nil && a.Status >= 200 && a.Status < 300 }
 
-// Text returns a string of the answer by its path.
+// Text returns a string in the response by its path.
 func (a Answer) Text(path ...string) string {
 	text, _ := At(a.Value, path...).(string)
 	return text
@@ -68,8 +68,8 @@ func (a Answer) String() string {
 	return fmt.Sprintf("%d %.300s", a.Status, strings.TrimSpace(string(a.Body)))
 }
 
-// At follows keys into a JSON value, each of which may be several with dots
-// between them. It returns nil for what is not there.
+// At follows keys into a JSON value; a key may be several joined by dots. It returns nil
+// for a missing one.
 func At(value any, path ...string) any {
 	for _, keys := range path {
 		for key := range strings.SplitSeq(keys, ".") {
@@ -80,8 +80,8 @@ func At(value any, path ...string) any {
 	return value
 }
 
-// Do makes a request. A body that is not nil is sent as JSON; headers are names
-// and values in turn.
+// Do makes a request. A non-nil body is sent as JSON; headers are alternating names and
+// values.
 func (c *Client) Do(ctx context.Context, method, path string, body any, headers ...string) Answer {
 	address := c.Address()
 	if address == "" {
@@ -118,17 +118,17 @@ func (c *Client) Do(ctx context.Context, method, path string, body any, headers 
 	return a
 }
 
-// Mutate calls a procedure that changes something.
+// Mutate calls a mutation.
 func (c *Client) Mutate(ctx context.Context, procedure string, input map[string]any) Answer {
 	return c.call(ctx, (*blueprintd.Client).Mutate, procedure, input)
 }
 
-// Query calls a procedure that changes nothing.
+// Query calls a query.
 func (c *Client) Query(ctx context.Context, procedure string, input map[string]any) Answer {
 	return c.call(ctx, (*blueprintd.Client).Query, procedure, input)
 }
 
-// call turns the outcome of a call into an Answer: a refusal is one like any other.
+// call converts the outcome of a call to an Answer, also for a refusal.
 func (c *Client) call(ctx context.Context, call func(*blueprintd.Client, context.Context, string, any, any) error, procedure string, input map[string]any) Answer {
 	address := c.Address()
 	if address == "" {
@@ -150,7 +150,7 @@ func (c *Client) call(ctx context.Context, call func(*blueprintd.Client, context
 	return a
 }
 
-// Create calls a procedure that makes something, and gives the id of that.
+// Create calls a procedure that creates something, and returns its id.
 func (c *Client) Create(ctx context.Context, procedure string, input map[string]any) (id string, err error) {
 	a := c.Mutate(ctx, procedure, input)
 	if id = a.Text("id"); !a.OK() || id == "" {

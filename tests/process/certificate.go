@@ -23,7 +23,7 @@ type KeyPair struct {
 }
 
 // NewKeyPair writes a certificate that is valid until a time to cert.pem and its key to
-// key.pem in folder, over what is there.
+// key.pem in folder, and overwrites existing files.
 func NewKeyPair(t testing.TB, folder string, until time.Time, names ...string) KeyPair {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

@@ -1,8 +1,7 @@
-// Package process is what the tests of the real program share: they run it as a
-// process, call its procedures, read from /proc what it costs. Serve, Run and
-// their companions are for tests, package e2e above all; Program, Client and
-// Memory for the tools beside it, crash, faults, overload and bench, which judge
-// what they see themselves.
+// Package process holds what the tests of the real program share: they run it as a process,
+// call its procedures, and read its cost from /proc. Serve, Run and the like are for tests,
+// mainly package e2e; Program, Client and Memory are for the tools crash, faults, overload
+// and bench, which handle failures themselves.
 package process
 
 import (
@@ -56,7 +55,7 @@ type Result struct {
 	Out, Err string
 }
 
-// Said returns all that the command printed, the standard output first.
+// Said returns the whole output of the command, standard output first.
 func (r Result) Said() string { return r.Out + r.Err }
 
 // Run runs a command of the program to its end, without any input.
@@ -252,7 +251,7 @@ func Node(id, kind string, config Object, more ...any) Object {
 	return n
 }
 
-// Output collects what several goroutines write.
+// Output collects the writes of several goroutines.
 type Output struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -272,7 +271,7 @@ func (o *Output) String() string {
 	return o.text.String()
 }
 
-// File returns the path of a file of the repository, whatever package is tested.
+// File returns the path of a file of the repository, for any working directory below it.
 func File(t testing.TB, path string) string {
 	t.Helper()
 	folder, err := os.Getwd()
@@ -321,7 +320,7 @@ func HexHMAC(secret, body string) string {
 	return hex.EncodeToString(made.Sum(nil))
 }
 
-// Pause waits, or gives up when ctx ends and says false.
+// Pause waits; it returns false if ctx ends first.
 func Pause(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -333,8 +332,8 @@ func Pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// Program returns the absolute path of the program to try: the one that was given,
-// or else one that it builds.
+// Program returns the absolute path of the program under test: the given one, or one that
+// it builds.
 func Program(ctx context.Context, given, folder string, flags ...string) (string, error) {
 	if given != "" {
 		return filepath.Abs(given)
@@ -360,8 +359,8 @@ func BuildIn(ctx context.Context, folder, path string, args ...string) error {
 	return nil
 }
 
-// Memory returns two sizes of a process in bytes: what is resident, and the most
-// that was since it started or since ForgetPeak.
+// Memory returns the resident memory of a process in bytes, and its peak since the start or
+// since ForgetPeak.
 func Memory(pid int) (resident, peak int64, err error) {
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
@@ -385,8 +384,8 @@ func Memory(pid int) (resident, peak int64, err error) {
 	return resident, peak, nil
 }
 
-// ForgetPeak makes the kernel forget the most memory that a process ever had.
-// Where it refuses, peaks are those since the start.
+// ForgetPeak resets the peak memory of a process. If the kernel refuses, peaks are those
+// since the start.
 func ForgetPeak(pid int) {
 	_ = os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", pid), []byte("5"), 0)
 }

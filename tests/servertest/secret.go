@@ -11,7 +11,7 @@ import (
 	"blueprintd/blueprint"
 )
 
-// Forms returns the ways in which text may be written, by their names.
+// Forms returns encodings of a text, by name.
 func Forms(text string) map[string]string {
 	quoted, _ := json.Marshal(text)
 	plain, _ := blueprint.Encode(text)
@@ -21,7 +21,8 @@ func Forms(text string) map[string]string {
 		"query": url.QueryEscape(text), "path": url.PathEscape(text), "component": strings.ReplaceAll(url.QueryEscape(text), "+", "%20"),
 		"lower query": lowerEscapes(url.QueryEscape(text)), "lower path": lowerEscapes(url.PathEscape(text)),
 	}
-	// Of base64 inside a longer text, the middle that does not depend on what stands beside it.
+	// Of base64 inside a longer text, the middle part, which does not depend on the
+	// surrounding bytes.
 	for lead := range 3 {
 		form := base64.StdEncoding.EncodeToString([]byte(strings.Repeat("x", lead) + text))
 		middle := form[min(4, len(form)):max(4, len(form)-5)]
@@ -41,7 +42,7 @@ func lowerEscapes(text string) string {
 	return string(out)
 }
 
-// Found returns in which forms text contains secret.
+// Found returns the encodings in which text contains secret.
 func Found(text, secret string) (in []string) {
 	for name, form := range Forms(secret) {
 		if strings.Contains(text, form) {

@@ -41,7 +41,7 @@ type Server struct {
 }
 
 // New runs a server until the test ends, ephemeral and on real time unless change says
-// otherwise. Whatever the test does, the server must log no error and stop cleanly.
+// otherwise. The test fails if the server logs an error or does not stop cleanly.
 func New(t testing.TB, change ...func(*server.Options)) *Server {
 	t.Helper()
 	logs := &process.Output{}
@@ -90,12 +90,12 @@ func New(t testing.TB, change ...func(*server.Options)) *Server {
 	return s
 }
 
-// OnFile keeps the database in a file.
+// OnFile stores the database in a file.
 func OnFile(path string) func(*server.Options) {
 	return func(o *server.Options) { o.Ephemeral, o.DB = false, path }
 }
 
-// AtNoon sets a virtual clock that stands at Noon.
+// AtNoon sets a virtual clock at Noon.
 func AtNoon(o *server.Options) { o.Clock = clock.NewVirtual(Noon) }
 
 // Noon is noon on the first of May 2030, UTC.
@@ -122,13 +122,13 @@ func (s *Server) NewUser(t testing.TB, name string) Caller {
 	return Caller{Server: s, User: account, Authorization: "Bearer " + key}
 }
 
-// Reply is an HTTP response. Of a subscription, Status and Value are those of its last
+// Reply is an HTTP response. For a subscription, Status and Value are those of its last
 // event.
 type Reply struct {
 	Status int
 	Header http.Header
 	Text   string
-	Value  any // decoded, numbers with their digits; nil when it is no JSON
+	Value  any // decoded, numbers with their digits; nil if it is not JSON
 }
 
 // Payload returns the output of a procedure, nil after an error.
@@ -146,8 +146,8 @@ func (r Reply) Message() string {
 	return message
 }
 
-// Call calls a procedure as tRPC clients do and returns its response, whatever that is.
-// A nil input is not sent.
+// Call calls a procedure as tRPC clients do and returns its response, also an error. A nil
+// input is not sent.
 func (c Caller) Call(t testing.TB, name string, input any) Reply {
 	t.Helper()
 	kind, known := c.Kinds[name]
@@ -172,7 +172,7 @@ func (c Caller) Call(t testing.TB, name string, input any) Reply {
 	return answer
 }
 
-// EndOfStream makes the last event of a subscription the outcome of r.
+// EndOfStream sets r to the outcome in the last event of a subscription.
 func (r *Reply) EndOfStream(t testing.TB) {
 	t.Helper()
 	events := Events(t, strings.NewReader(r.Text))
@@ -221,7 +221,7 @@ func Events(t testing.TB, stream io.Reader) (list []Event) {
 	return list
 }
 
-// Send makes one request. A body is sent as JSON; headers are names and values in turn.
+// Send makes one request. A body is sent as JSON; headers are alternating names and values.
 func (c Caller) Send(t testing.TB, method, path, body string, headers ...string) Reply {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), method, c.Host+path, bytes.NewReader([]byte(body)))
@@ -285,8 +285,8 @@ func (c Caller) Refused(t testing.TB, code blueprint.Code, name string, input an
 	return answer.Message()
 }
 
-// Advance moves the virtual clock, drains all work (also for "0s") and
-// returns how many firings were started.
+// Advance advances the virtual clock, drains all work (also for "0s") and returns the
+// number of started firings.
 func (s *Server) Advance(t testing.TB, by string) int {
 	t.Helper()
 	answer := s.Root.Send(t, http.MethodPost, "/clock/advance", Encoded(t, process.Object{"by": by}))

@@ -12,7 +12,7 @@ import (
 	"blueprintd/tests/process"
 )
 
-// shapes are the forms that a string of a wanted value may stand for.
+// shapes are the forms that a string in an expected value may require.
 var shapes = map[string]*regexp.Regexp{
 	"<uuid>":      regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$`),
 	"<ulid>":      regexp.MustCompile(`^[0-9A-HJKMNP-TV-Z]{26}$`),
@@ -21,9 +21,9 @@ var shapes = map[string]*regexp.Regexp{
 	"<text>":      regexp.MustCompile(`.`),
 }
 
-// Shape checks that an answer is the JSON want: the same keys, and the same values of
-// the same types. A string of shapes stands for any string of that form, "<count>" for
-// a whole number of 0 or more, "<any>" for anything.
+// Shape checks that a response matches the JSON want: the same keys, and the same values of
+// the same types. A string of shapes matches any string of that form, "<count>" a whole
+// number of 0 or more, "<any>" anything.
 func Shape(t testing.TB, what string, got any, want string) {
 	t.Helper()
 	if problem := unlike(got, Decoded(t, want), ""); problem != "" {
@@ -31,7 +31,7 @@ func Shape(t testing.TB, what string, got any, want string) {
 	}
 }
 
-// unlike returns where a value differs from the wanted one, "" if it does not.
+// unlike returns where a value differs from the expected one, "" if it does not.
 func unlike(got, want any, path string) string {
 	switch want := want.(type) {
 	case process.Object:

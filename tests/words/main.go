@@ -37,7 +37,7 @@ func main() {
 	}
 }
 
-// skipped are folders whose texts are not ours.
+// skipped are folders with generated or foreign texts.
 var skipped = map[string]bool{".git": true, "node_modules": true, "testdata": true, "dist": true, "words": true}
 
 // check reads every file below a folder, or one file, and returns its findings.
