@@ -2,6 +2,7 @@ package blueprint
 
 import (
 	"fmt"
+	"strconv"
 )
 
 // Delivery is the request or mail of a firing as it was received. It is stored in the
@@ -29,6 +30,37 @@ type Delivery struct {
 
 // IsComplete reports whether the whole body is stored.
 func (d *Delivery) IsComplete() bool { return int64(len(d.Body)) == d.Size }
+
+// AppendHead appends the delivery without its body as JSON, as json.Marshal would
+// encode it.
+func (d *Delivery) AppendHead(to []byte) ([]byte, error) {
+	to = append(to, '{')
+	if d.From != "" {
+		to = append(AppendJSONString(append(to, `"from":`...), d.From), ',')
+	}
+	for _, member := range []struct {
+		name    string
+		value   any
+		present bool
+	}{{"header", d.Header, len(d.Header) > 0}, {"proof", d.Proof, len(d.Proof) > 0}, {"hidden", d.Hidden, len(d.Hidden) > 0}} {
+		if !member.present {
+			continue
+		}
+		var err error
+		if to, err = AppendJSON(append(AppendJSONString(to, member.name), ':'), member.value); err != nil {
+			return nil, err
+		}
+		to = append(to, ',')
+	}
+	to = strconv.AppendInt(append(to, `"size":`...), d.Size, 10)
+	if len(d.Facts) > 0 {
+		var err error
+		if to, err = AppendJSON(append(to, `,"facts":`...), d.Facts); err != nil {
+			return nil, err
+		}
+	}
+	return append(to, '}'), nil
+}
 
 // AddFact sets a fact.
 func (d *Delivery) AddFact(name string, value any) {

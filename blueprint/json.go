@@ -5,9 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"maps"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // MaxDepth is the maximum nesting of JSON from outside.
@@ -72,13 +75,191 @@ func EncodeIndented(value any) ([]byte, error) {
 // Encode returns compact JSON without HTML escaping and newline. Keys are sorted, so
 // equal values have equal encodings.
 func Encode(value any) ([]byte, error) {
+	return AppendJSON(nil, value)
+}
+
+// AppendJSON appends what Encode returns. Plain values, as Decode returns them, and
+// headers are encoded without reflection.
+func AppendJSON(to []byte, value any) ([]byte, error) {
+	return appendJSON(to, value, 0)
+}
+
+// deepest is the nesting from which on encoding/json takes over, which recognizes cycles.
+const deepest = 1000
+
+func appendJSON(to []byte, value any, depth int) ([]byte, error) {
+	switch v := value.(type) {
+	case nil:
+		return append(to, "null"...), nil
+	case bool:
+		return strconv.AppendBool(to, v), nil
+	case string:
+		return AppendJSONString(to, v), nil
+	case json.Number:
+		if isNumber(string(v)) {
+			return append(to, v...), nil
+		}
+	case []any:
+		if depth < deepest {
+			return appendArray(to, v, depth+1)
+		}
+	case map[string]any:
+		if depth < deepest {
+			return appendObject(to, v, depth+1)
+		}
+	case []string:
+		if v != nil {
+			return appendStrings(to, v), nil
+		}
+	case map[string][]string: // headers
+		if v != nil {
+			to = append(to, '{')
+			for i, name := range slices.Sorted(maps.Keys(v)) {
+				if i > 0 {
+					to = append(to, ',')
+				}
+				to = append(AppendJSONString(to, name), ':')
+				if v[name] == nil {
+					to = append(to, "null"...)
+					continue
+				}
+				to = appendStrings(to, v[name])
+			}
+			return append(to, '}'), nil
+		}
+	}
 	var buffer bytes.Buffer
 	encoder := json.NewEncoder(&buffer)
 	encoder.SetEscapeHTML(false)
 	if err := encoder.Encode(value); err != nil {
 		return nil, err
 	}
-	return rawSeparators(bytes.TrimSuffix(buffer.Bytes(), []byte("\n"))), nil
+	return append(to, rawSeparators(bytes.TrimSuffix(buffer.Bytes(), []byte("\n")))...), nil
+}
+
+// isNumber reports whether a text is a number of RFC 8259, section 6.
+func isNumber(text string) bool {
+	digits := func() bool {
+		rest := strings.TrimLeft(text, "0123456789")
+		some := len(rest) < len(text)
+		text = rest
+		return some
+	}
+	text = strings.TrimPrefix(text, "-")
+	if zero, found := strings.CutPrefix(text, "0"); found {
+		text = zero
+	} else if !digits() {
+		return false
+	}
+	if fraction, found := strings.CutPrefix(text, "."); found {
+		if text = fraction; !digits() {
+			return false
+		}
+	}
+	if text != "" && (text[0] == 'e' || text[0] == 'E') {
+		text = text[1:]
+		if text != "" && (text[0] == '+' || text[0] == '-') {
+			text = text[1:]
+		}
+		if !digits() {
+			return false
+		}
+	}
+	return text == ""
+}
+
+func appendStrings(to []byte, list []string) []byte {
+	to = append(to, '[')
+	for i, text := range list {
+		if i > 0 {
+			to = append(to, ',')
+		}
+		to = AppendJSONString(to, text)
+	}
+	return append(to, ']')
+}
+
+func appendArray(to []byte, list []any, depth int) ([]byte, error) {
+	if list == nil {
+		return append(to, "null"...), nil
+	}
+	to = append(to, '[')
+	for i, element := range list {
+		if i > 0 {
+			to = append(to, ',')
+		}
+		var err error
+		if to, err = appendJSON(to, element, depth); err != nil {
+			return nil, err
+		}
+	}
+	return append(to, ']'), nil
+}
+
+func appendObject(to []byte, object map[string]any, depth int) ([]byte, error) {
+	if object == nil {
+		return append(to, "null"...), nil
+	}
+	var few [8]string // on the stack
+	keys := few[:0]
+	for key := range object {
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
+	to = append(to, '{')
+	for i, key := range keys {
+		if i > 0 {
+			to = append(to, ',')
+		}
+		to = append(AppendJSONString(to, key), ':')
+		var err error
+		if to, err = appendJSON(to, object[key], depth); err != nil {
+			return nil, err
+		}
+	}
+	return append(to, '}'), nil
+}
+
+// AppendJSONString appends a JSON string. Bytes that are not UTF-8 become U+FFFD.
+func AppendJSONString(to []byte, text string) []byte {
+	const digits = "0123456789abcdef"
+	to = append(to, '"')
+	done := 0 // bytes of text that have been appended
+	for i := 0; i < len(text); {
+		c := text[i]
+		if c >= utf8.RuneSelf {
+			r, size := utf8.DecodeRuneInString(text[i:])
+			if r == utf8.RuneError && size == 1 {
+				to = append(append(to, text[done:i]...), `\ufffd`...)
+				done = i + 1
+			}
+			i += size
+			continue
+		}
+		i++
+		if c >= ' ' && c != '"' && c != '\\' {
+			continue
+		}
+		to = append(to, text[done:i-1]...)
+		done = i
+		switch c {
+		case '"', '\\':
+			to = append(to, '\\', c)
+		case '\b':
+			to = append(to, `\b`...)
+		case '\f':
+			to = append(to, `\f`...)
+		case '\n':
+			to = append(to, `\n`...)
+		case '\r':
+			to = append(to, `\r`...)
+		case '\t':
+			to = append(to, `\t`...)
+		default:
+			to = append(to, '\\', 'u', '0', '0', digits[c>>4], digits[c&0xf])
+		}
+	}
+	return append(append(to, text[done:]...), '"')
 }
 
 // rawSeparators unescapes U+2028 and U+2029, which encoding/json escapes and other

@@ -1,6 +1,9 @@
 package blueprint_test
 
 import (
+	"bytes"
+	"encoding/json"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -44,6 +47,78 @@ func TestDecode(t *testing.T) {
 			}
 		})
 	}
+}
+
+// standard is Encode by encoding/json alone.
+func standard(value any) (string, error) {
+	var buffer bytes.Buffer
+	encoder := json.NewEncoder(&buffer)
+	encoder.SetEscapeHTML(false)
+	err := encoder.Encode(value)
+	text := strings.TrimSuffix(buffer.String(), "\n")
+	if !strings.Contains(text, `\\u`) {
+		text = strings.NewReplacer(`\u2028`, "\u2028", `\u2029`, "\u2029").Replace(text)
+	}
+	return text, err
+}
+
+func TestEncode(t *testing.T) {
+	cycle := map[string]any{}
+	cycle["again"] = []any{cycle}
+	deep := any("end")
+	for range 5000 {
+		deep = []any{deep}
+	}
+	for name, value := range map[string]any{
+		"nothing":            nil,
+		"nil array":          []any(nil),
+		"nil object":         map[string]any(nil),
+		"array":              []any{true, false, nil, "x", json.Number("1"), []any{}, map[string]any{}},
+		"object":             map[string]any{"b": 1, "a": map[string]any{"": "empty", "c": []string{"x"}}, "ä": 2.5, "<": uint8(3)},
+		"many keys":          map[string]any{"j": 1, "i": 2, "h": 3, "g": 4, "f": 5, "e": 6, "d": 7, "c": 8, "b": 9, "a": 10},
+		"control characters": "\x00\x01\b\t\n\v\f\r\x1f \x7f",
+		"escapes":            "\"\\/<>&'",
+		"separators":         "a\u2028b\u2029c",
+		"strings":            []any{[]string(nil), []string{}, []string{"a", "\n"}},
+		"headers":            []any{map[string][]string(nil), map[string][]string{}, map[string][]string{"b": {"1", "2"}, "a": {}, "c": nil}},
+		"not UTF-8":          "a\xffb\xc3(\xed\xa0\x80é\xe2\x80",
+		"empty number":       json.Number(""),
+		"deep":               deep,
+		"cycle":              cycle,
+		"function":           []any{func() {}},
+		"struct":             map[string]any{"at": blueprint.TimeOf(time.Unix(1, 0)), "s": struct{ A, B any }{"<", nil}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			want, refused := standard(value)
+			got, err := blueprint.Encode(value)
+			if string(got) != want || (err != nil) != (refused != nil) {
+				t.Errorf("got %q, %v, want %q, %v", got, err, want, refused)
+			}
+		})
+	}
+	for _, number := range []string{"0", "-0", "00", "01", "1", "10", "-", "--1", "1.", ".5", "1.5", "-0.0", "1e5", "1E+5", "1e-07", "1e", "1e+", "1.e5", "0e0", "0x1", "1_0", "NaN", "+1", " 1", "1 "} {
+		t.Run("number "+number, func(t *testing.T) {
+			want, refused := standard(json.Number(number))
+			got, err := blueprint.Encode(json.Number(number))
+			if string(got) != want || (err != nil) != (refused != nil) {
+				t.Errorf("got %q, %v, want %q, %v", got, err, want, refused)
+			}
+		})
+	}
+}
+
+func FuzzEncodeString(f *testing.F) {
+	f.Add("plain", "\xff\u2028\n")
+	f.Fuzz(func(t *testing.T, key, text string) {
+		if strings.Contains(key+text, `\u202`) {
+			return // standard cannot tell it from an escape
+		}
+		value := []any{map[string]any{key: text}}
+		want, _ := standard(value)
+		if got, err := blueprint.Encode(value); err != nil || string(got) != want {
+			t.Errorf("got %q, %v, want %q", got, err, want)
+		}
+	})
 }
 
 func TestPlainAndEqual(t *testing.T) {
@@ -111,6 +186,27 @@ func TestTime(t *testing.T) {
 	for _, bad := range []string{`1`, `"tomorrow"`, `"2024-13-01T00:00:00Z"`} {
 		if err := new(blueprint.Time).UnmarshalJSON([]byte(bad)); blueprint.CodeOf(err) != blueprint.CodeBadRequest {
 			t.Errorf("%s: %v, want %v", bad, err, blueprint.CodeBadRequest)
+		}
+	}
+}
+
+func TestDeliveryHead(t *testing.T) {
+	full := &blueprint.Delivery{
+		From: "::1", Header: map[string][]string{"b": {"x", "y"}, "a": {"<"}}, Proof: map[string][]string{"p": {"q"}}, Hidden: []string{"h"},
+		Size: 12, Facts: map[string]any{"f": true}, Body: []byte("body"), Sealed: []byte("sealed"),
+	}
+	for i := range reflect.TypeOf(*full).NumField() {
+		if reflect.ValueOf(*full).Field(i).IsZero() {
+			t.Errorf("the test does not set %s", reflect.TypeOf(*full).Field(i).Name)
+		}
+	}
+	for _, d := range []*blueprint.Delivery{full, {}, {Size: 1}, {Facts: map[string]any{"f": "x"}}, {Hidden: []string{"a"}}} {
+		want, err := standard(d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := d.AppendHead([]byte("before")); err != nil || string(got) != "before"+want {
+			t.Errorf("got %s, %v, want before%s", got, err, want)
 		}
 	}
 }

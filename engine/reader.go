@@ -2,6 +2,7 @@ package engine
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 
@@ -138,7 +139,7 @@ func (d *Reader) summary(ctx context.Context, execution *blueprint.StoredExecuti
 	x := &blueprint.Execution{Failure: s.failure(row.Status)}
 	x.Status = row.Status
 	if summary := s.telemetry(x).ErrorSummary; summary != "" {
-		return &summary, nil, (&begin{UserID: b.Begin.UserID, CanManage: b.Begin.CanManage, DataOf: b.Begin.DataOf}).privateTo()
+		return &summary, nil, (&begin{UserID: cmp.Or(b.Begin.UserID, row.UserID), CanManage: b.Begin.CanManage, DataOf: b.Begin.DataOf}).privateTo()
 	}
 	return nil, nil, ""
 }
@@ -159,10 +160,15 @@ func (d *Reader) decodeRecord(execution *blueprint.StoredExecution, truth bool) 
 	if err != nil {
 		return nil, fmt.Errorf("engine: record of %s: %w", execution.Row.ID, err)
 	}
-	s := &runRecord{room: d.limits.Record}
-	if err := decode(plain, s); err != nil {
+	stored := &storedRecord{}
+	if err := decode(plain, stored); err != nil {
 		return nil, fmt.Errorf("engine: record of %s: %w", execution.Row.ID, err)
 	}
+	s, err := stored.record(&execution.Row)
+	if err != nil {
+		return nil, fmt.Errorf("engine: record of %s: %w", execution.Row.ID, err)
+	}
+	s.room = d.limits.Record
 	return s, nil
 }
 

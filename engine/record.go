@@ -31,7 +31,7 @@ type runRecord struct {
 	room      int                                 // bytes of inputs and outputs to show
 }
 
-const recordVersion = 1
+const recordVersion = 2
 
 // step is one node in a record.
 type step struct {
@@ -204,7 +204,9 @@ func (r *run) finish() (*blueprint.JournalCommit, error) {
 		account.Status = blueprint.StatusFailed
 	}
 	r.masked, r.unmasked = account.mask(r.masker.Load()), account
-	record, err := blueprint.Encode(r.masked)
+	row := r.row
+	row.Status = account.Status
+	record, err := r.masked.encode(&row)
 	if err != nil {
 		return nil, err
 	}
@@ -215,7 +217,7 @@ func (r *run) finish() (*blueprint.JournalCommit, error) {
 	commit.Cancelled = r.canceled != nil
 	if r.masked != account || r.begin.Record {
 		account.Exchanges = maskedExchanges(r.masker.Load(), r.exchanges)
-		truth, err := blueprint.Encode(account)
+		truth, err := account.encode(&row)
 		if err != nil {
 			return nil, err
 		}

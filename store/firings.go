@@ -294,7 +294,7 @@ func (s *Store) sealDelivery(f *blueprint.Firing) error {
 	if d == nil {
 		return nil
 	}
-	plain, err := blueprint.Encode(d)
+	plain, err := d.AppendHead(make([]byte, 0, 512+len(d.Body)))
 	if err != nil {
 		return err
 	}
