@@ -425,7 +425,7 @@ CREATE INDEX sign_ins_expiry ON sign_ins (expires_at);
 CREATE TABLE executions (
   seq                 INTEGER PRIMARY KEY,
   id                  TEXT NOT NULL UNIQUE CHECK (id <> ''),
-  log_id              TEXT NOT NULL CHECK (log_id <> ''),
+  log_id              TEXT CHECK (log_id <> ''), -- NULL = the ULID at the end of the id, in upper case
   blueprint_seq       INTEGER NOT NULL, -- the insert finds these four; see the store
   blueprint_version   TEXT NOT NULL,
   organization_seq    INTEGER NOT NULL,

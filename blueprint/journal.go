@@ -1,5 +1,7 @@
 package blueprint
 
+import "strings"
+
 // StartRequest starts a run.
 type StartRequest struct {
 	Definition *Definition
@@ -40,6 +42,11 @@ type TriggerContext struct {
 	Depth int `json:"depth,omitempty"`
 	// Root is the key of the first of these events; "" = none.
 	Root string `json:"root,omitempty"`
+}
+
+// LogID returns the log id of a new run: the ULID that its id ends with, in upper case.
+func LogID(executionID string) string {
+	return strings.ToUpper(executionID[max(0, len(executionID)-26):])
 }
 
 // ExecutionRow is a run without its journal and record.

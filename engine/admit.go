@@ -131,10 +131,9 @@ func (e *Engine) launch(wait context.Context, id string, p *program, b *begin, l
 // start fills in the row and the first entry of a new run and returns its handle.
 func (r *run) start(l ledger) *Handle {
 	e, definition := r.engine, r.program.definition
-	now := e.Clock.Now()
-	at := blueprint.TimeOf(now)
+	at := blueprint.TimeOf(e.Clock.Now())
 	r.row = blueprint.ExecutionRow{
-		ID: r.id, LogID: e.IDs.Stream("log", r.id).ULID(now), BlueprintID: definition.BlueprintID, BlueprintVersion: definition.Version,
+		ID: r.id, LogID: blueprint.LogID(r.id), BlueprintID: definition.BlueprintID, BlueprintVersion: definition.Version,
 		OrganizationID: definition.OrganizationID, UserID: r.begin.UserID, ParentExecutionID: r.begin.Parent,
 		Status: blueprint.StatusRunning, CreatedAt: at, UpdatedAt: at, StartTime: at,
 	}

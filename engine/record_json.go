@@ -40,7 +40,7 @@ func (s *storedRecord) record(row *blueprint.ExecutionRow) (*runRecord, error) {
 	out := &s.runRecord
 	out.Steps = make([]step, len(s.Steps))
 	if s.Version > 2 {
-		return nil, fmt.Errorf("version %d of a record is newer than this program", s.Version)
+		return nil, fmt.Errorf("unsupported record version %d: it was written by a newer version of blueprintd", s.Version)
 	}
 	if s.Version == 2 {
 		if out.Status == "" {

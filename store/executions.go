@@ -95,7 +95,11 @@ func (s *Store) concluded(c *blueprint.JournalCommit, step func(*transaction, *b
 
 func beginExecution(t *transaction, c *blueprint.JournalCommit) (seq int64, err error) {
 	r := &c.Row
-	seq, err = t.insert(insertExecution, r.ID, r.LogID, r.BlueprintID, r.BlueprintVersion, r.OrganizationID, r.UserID,
+	logID := r.LogID
+	if logID == blueprint.LogID(r.ID) {
+		logID = ""
+	}
+	seq, err = t.insert(insertExecution, r.ID, textOrNull(logID), r.BlueprintID, r.BlueprintVersion, r.OrganizationID, r.UserID,
 		textOrNull(r.TriggerID), textOrNull(r.FiringID), textOrNull(r.ParentExecutionID), string(r.Status),
 		int64(r.CreatedAt), int64(r.UpdatedAt), int64(r.StartTime), timeOrNull(r.EndTime), withChecksum(c.Record, recordPlace(r.ID)), withChecksum(c.State, statePlace(r.ID)))
 	switch {
@@ -223,7 +227,7 @@ func unfinished(q *session, trigger *blueprint.Trigger) (list []blueprint.Unfini
 }
 
 // executionColumns selects the row of execution e.
-const executionColumns = `e.id, e.log_id, (SELECT id FROM blueprints WHERE seq = e.blueprint_seq), e.blueprint_version,
+const executionColumns = `e.id, coalesce(e.log_id, upper(substr(e.id, -26))), (SELECT id FROM blueprints WHERE seq = e.blueprint_seq), e.blueprint_version,
 	(SELECT id FROM organizations WHERE seq = e.organization_seq), (SELECT id FROM users WHERE seq = e.user_seq),
 	coalesce((SELECT id FROM triggers WHERE seq = e.trigger_seq), ''), coalesce(e.firing_id, ''), coalesce(e.parent_execution_id, ''), e.status, e.created_at, e.updated_at, e.start_time, coalesce(e.end_time, 0)`
 

@@ -58,7 +58,7 @@ ALTER TABLE executions RENAME TO executions_8;
 CREATE TABLE executions (
   seq                 INTEGER PRIMARY KEY,
   id                  TEXT NOT NULL UNIQUE CHECK (id <> ''),
-  log_id              TEXT NOT NULL CHECK (log_id <> ''),
+  log_id              TEXT CHECK (log_id <> ''),
   blueprint_seq       INTEGER NOT NULL,
   blueprint_version   TEXT NOT NULL,
   organization_seq    INTEGER NOT NULL,

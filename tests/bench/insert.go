@@ -164,7 +164,7 @@ func newInserter(ctx context.Context, db *sql.DB, bare bool, execution, firing s
 		for column, value := range map[string]any{"seq": nil, "id": id, "execution_id": run, "received_at": at} {
 			firing.values[firing.at(column)] = value
 		}
-		for column, value := range map[string]any{"seq": nil, "id": run, "firing_id": id, "log_id": id, "created_at": at, "updated_at": at, "start_time": at, "end_time": at} {
+		for column, value := range map[string]any{"seq": nil, "id": run, "firing_id": id, "created_at": at, "updated_at": at, "start_time": at, "end_time": at} {
 			execution.values[execution.at(column)] = value
 		}
 		if _, err := insertFiring.Exec(firing.values...); err != nil {
