@@ -17,15 +17,15 @@ import (
 	"testing"
 )
 
-// layers is the program from the ground up: what each package may import of ours. A
-// name that ends in /* stands for all packages below it. Packages of one floor do not
-// import each other unless their line says so, and none imports a higher floor. The
-// standard library and the modules of go.mod are free for all but blueprint, which has
-// the standard library and one module.
+// layers is the table of allowed imports, lowest layer first. A name that ends in /*
+// matches all packages below it. Packages of one layer do not import each other unless
+// their row says so, and none imports a higher layer. The standard library and the modules
+// of go.mod are allowed everywhere except in blueprint, which may import the standard
+// library and one module.
 var layers = []struct {
 	floor   int
 	name    string
-	imports string // of ours, separated by spaces
+	imports string // the module's packages, separated by spaces
 }{
 	{1, "blueprint", ""},
 	{1, "blueprint/document", "blueprint"},
@@ -82,7 +82,7 @@ var layers = []struct {
 
 	{7, "", "command engine/script"},
 
-	// What other programs use, and what looks at this one from outside.
+	// Clients for other programs, and programs that use the server from outside.
 	{0, "clients", ""},
 	{0, "clients/go", ""},
 	{0, "clients/go/program", ""},
@@ -141,7 +141,7 @@ var listPackages = sync.OnceValues(func() (all []listed, err error) {
 	return all, nil
 })
 
-// TestLayers holds every import against the table.
+// TestLayers checks every import against the table.
 func TestLayers(t *testing.T) {
 	floors, may := map[string]int{}, map[string][]string{}
 	var twice []string
@@ -185,7 +185,7 @@ func TestLayers(t *testing.T) {
 	}
 }
 
-// TestTree keeps the folders few and the packages readable.
+// TestTree limits the number of folders and the size of packages.
 func TestTree(t *testing.T) {
 	folders := strings.Fields("blueprint clients command connections docs engine foundation packaging project rpc server store testdata tests triggers web")
 	entries, err := os.ReadDir(".")
@@ -213,7 +213,7 @@ func TestTree(t *testing.T) {
 	}
 }
 
-// TestFlagsAreReadInCommand keeps the command line out of what it calls.
+// TestFlagsAreReadInCommand checks that only command depends on the command-line library.
 func TestFlagsAreReadInCommand(t *testing.T) {
 	sources(t, func(path string, data []byte) {
 		if !strings.HasPrefix(path, "command/") && path != "layering_test.go" && strings.Contains(string(data), `"github.com/urfave/cli`) {
@@ -222,8 +222,8 @@ func TestFlagsAreReadInCommand(t *testing.T) {
 	})
 }
 
-// TestNothingIsHalfBuilt: what has a constructor is made by it alone, so that no method
-// finds a part missing.
+// TestNothingIsHalfBuilt checks that a type with a constructor is only created by it, so
+// that no method finds a missing part.
 func TestNothingIsHalfBuilt(t *testing.T) {
 	for _, made := range []struct{ room, name string }{{"server", "Server"}, {"rpc", "Service"}, {"engine", "Engine"}, {"store", "Store"}, {"triggers", "Service"}} {
 		t.Run(made.room+"."+made.name, func(t *testing.T) {
@@ -245,9 +245,8 @@ func TestNothingIsHalfBuilt(t *testing.T) {
 	}
 }
 
-// TestChildren: a package whose tests run code of blueprints must be able to be the
-// process that the code runs in; without script.Child its test binary would start
-// itself over and over.
+// TestChildren checks that the tests of each package that runs code of blueprints call
+// script.Child: otherwise the test binary would start itself recursively.
 func TestChildren(t *testing.T) {
 	needs, has := map[string]string{}, map[string]bool{}
 	sources(t, func(path string, data []byte) {
@@ -277,7 +276,7 @@ func TestEveryPackageSaysWhatItIs(t *testing.T) {
 	}
 }
 
-// sources visits every Go file of ours.
+// sources visits every Go file of the module.
 func sources(t *testing.T, visit func(path string, data []byte)) {
 	t.Helper()
 	err := filepath.WalkDir(".", func(path string, entry fs.DirEntry, err error) error {
@@ -327,8 +326,8 @@ func TestSQLIsOnlyInTheStore(t *testing.T) {
 	})
 }
 
-// TestTimeHasOneSource keeps packages from asking the machine for the time behind
-// the clock's back. Real time-outs are named here, with their reason.
+// TestTimeHasOneSource checks that packages read the time only from the clock. Exceptions
+// are listed here with their reason.
 func TestTimeHasOneSource(t *testing.T) {
 	real := map[string]string{
 		"clients/go/program/process.go": "says when a process started and ended",
@@ -349,10 +348,10 @@ func TestTimeHasOneSource(t *testing.T) {
 	})
 }
 
-// TestFailuresAreSpecific holds the tests and what is in tests/ to two rules. A
-// condition has at most four operands joined by ||, for a longer one does not say
-// which of them failed. And a table of cases runs each as a subtest, which a failure
-// names and -run selects.
+// TestFailuresAreSpecific checks tests, and the code in tests/, for two rules. A condition
+// has at most four operands joined by ||, because a failure of a longer one does not say
+// which of them failed. And each case of a table is a subtest, which a failure names and
+// -run selects.
 func TestFailuresAreSpecific(t *testing.T) {
 	sources(t, func(path string, data []byte) {
 		if !strings.HasPrefix(path, "tests/") && !strings.HasSuffix(path, "_test.go") {
@@ -375,7 +374,7 @@ func TestFailuresAreSpecific(t *testing.T) {
 	})
 }
 
-// operands counts what || joins.
+// operands returns the number of operands joined by ||.
 func operands(e ast.Expr) int {
 	switch e := e.(type) {
 	case *ast.ParenExpr:
@@ -388,11 +387,11 @@ func operands(e ast.Expr) int {
 	return 1
 }
 
-// tablesWithoutRun returns the loops over a table in the tests of a file that check
-// each case without t.Run. A table is a map that is not empty or a list of a struct
-// type declared in the file, written as a literal and ranged over directly or by its
-// name. A list of single values is none; nor are steps, each of which depends on
-// those before it; nor is what runs in a bubble of synctest, where t.Run panics.
+// tablesWithoutRun returns the loops over a table in the tests of a file that check each
+// case without t.Run. A table is a non-empty map, or a list of a struct type declared in
+// the file, written as a literal and ranged over directly or by its name. Exempt are lists
+// of single values, steps that depend on the previous ones, and tests in a bubble of
+// synctest, where t.Run panics.
 func tablesWithoutRun(f *ast.File) (found []*ast.RangeStmt) {
 	structs := map[string]bool{}
 	ast.Inspect(f, func(n ast.Node) bool {
@@ -433,7 +432,7 @@ func tablesWithoutRun(f *ast.File) (found []*ast.RangeStmt) {
 	return found
 }
 
-// literals returns the composite literals that variables start with, by their names.
+// literals returns the composite literals assigned to variables, by their names.
 func literals(n ast.Node) map[string]*ast.CompositeLit {
 	found := map[string]*ast.CompositeLit{}
 	ast.Inspect(n, func(n ast.Node) bool {
@@ -482,8 +481,8 @@ func isTable(literal *ast.CompositeLit, structs map[string]bool) bool {
 	return ok
 }
 
-// calls reports whether n calls one of the methods of t, other than in functions that
-// run elsewhere, as in a goroutine.
+// calls reports whether n calls one of the methods of t, except in functions that run
+// elsewhere, as in a goroutine.
 func calls(n ast.Node, methods ...string) (found bool) {
 	ast.Inspect(n, func(n ast.Node) bool {
 		switch n := n.(type) {
@@ -498,7 +497,7 @@ func calls(n ast.Node, methods ...string) (found bool) {
 	return found
 }
 
-// method returns the names in a call x.name(...), or none.
+// method returns the names in a call x.name(...), or "".
 func method(call *ast.CallExpr) (on, name string) {
 	if selector, ok := call.Fun.(*ast.SelectorExpr); ok {
 		if x, ok := selector.X.(*ast.Ident); ok {

@@ -11,11 +11,11 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	// Scripts call blueprintd as people do; it is this very program.
+	// The command blueprintd in scripts is this test binary.
 	testscript.Main(m, map[string]func(){"blueprintd": main})
 }
 
-// TestScripts runs the command line as people type it; see testdata/script.
+// TestScripts runs the scripts of the command line in testdata/script.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script", RequireUniqueNames: true, ContinueOnError: true,
@@ -23,7 +23,7 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// exits runs a command that must end with an exit code: exits CODE COMMAND...
+// exits runs a command and checks its exit code: exits CODE COMMAND...
 func exits(script *testscript.TestScript, negated bool, args []string) {
 	if negated || len(args) < 2 {
 		script.Fatalf("usage: exits CODE COMMAND...")
@@ -40,8 +40,7 @@ func exits(script *testscript.TestScript, negated bool, args []string) {
 	}
 }
 
-// triggerIDs sets $trigger_TYPE to the id of each trigger of a database:
-// triggers FILE.
+// triggerIDs sets $trigger_TYPE to the id of each trigger in a database: triggers FILE.
 func triggerIDs(script *testscript.TestScript, negated bool, args []string) {
 	if negated || len(args) != 1 {
 		script.Fatalf("usage: triggers FILE")

@@ -447,8 +447,8 @@ func TestInvalidTickets(t *testing.T) {
 		"not a query":  "%zz",
 	} {
 		t.Run(name, func(t *testing.T) {
-			if status, text, _ := newPerson("node").visit(t, w.web.URL+"/oauth/start?"+query); status != 400 || !strings.Contains(text, "no longer valid") {
-				t.Errorf("%d %s, want 400 and \"no longer valid\" in it", status, text)
+			if status, text, _ := newPerson("node").visit(t, w.web.URL+"/oauth/start?"+query); status != 400 || !strings.Contains(text, "Invalid or expired link") {
+				t.Errorf("%d %s, want 400 and \"Invalid or expired link\" in it", status, text)
 			}
 		})
 	}

@@ -364,7 +364,7 @@ const once = "To sign in, start again from the link of the run or from the page 
 
 // Pages for sign-ins that did not complete.
 var (
-	pageNoTicket = page{status: http.StatusBadRequest, title: "This link is no longer valid", lines: []string{
+	pageNoTicket = page{status: http.StatusBadRequest, title: "Invalid or expired link", lines: []string{
 		"It was already used, has expired or is incomplete. Nothing was changed.", once + " Resuming a run creates a new link."}}
 	pageNoState = page{status: http.StatusBadRequest, title: "Unknown sign-in", lines: []string{
 		"It was already completed, took longer than ten minutes or was not started here. Nothing was changed.", once}}

@@ -91,7 +91,7 @@ func (q *Question) answer() (*Answer, phrase) {
 	if off := q.Story.Deactivated; off != nil {
 		w.Trigger.InactiveSince, w.Trigger.InactiveAction, w.Trigger.InactiveBy = off.At, off.Action, cmp.Or(off.ActorName, off.ActorID)
 	}
-	w.say("It is %s trigger of the blueprint %q (%s), made %s.", blueprint.WithArticle(string(trigger.Type)), q.Story.BlueprintTitle, trigger.BlueprintID, words.time(q.Story.CreatedAt))
+	w.say("It is %s trigger of the blueprint %q (%s), created %s.", blueprint.WithArticle(string(trigger.Type)), q.Story.BlueprintTitle, trigger.BlueprintID, words.time(q.Story.CreatedAt))
 	return w, words
 }
 
@@ -238,7 +238,7 @@ func (q *Question) tick(w *Answer, words phrase, at blueprint.Time) {
 		w.list(words, about)
 		w.Next = q.cure(at)
 	case minute < story.CreatedAt:
-		w.say("The trigger was made later, so it was never due.")
+		w.say("The trigger was created later, so it was never due.")
 	case minute.Time().After(now):
 	case minute > story.Cursor && !story.Trigger.IsActive:
 		w.say("It is not decided and will not be: the trigger is switched off, and ticks before it is switched on again are not due.")

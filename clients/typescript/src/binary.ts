@@ -12,7 +12,7 @@ export function findBinary(option?: string): string {
   for (const folder of (process.env['PATH'] ?? '').split(delimiter)) {
     if (folder && isProgram(join(folder, name))) return join(folder, name)
   }
-  throw new Error(`There is no blueprintd: neither the option binary nor BLUEPRINTD_BINARY names one, and none is on the PATH.\n${hint}`)
+  throw new Error(`blueprintd not found: neither the option binary nor BLUEPRINTD_BINARY names one, and none is on the PATH.\n${hint}`)
 }
 
 function named(path: string, by: string): string {

@@ -46,7 +46,7 @@ test('the link of the first start lets in, once', async () => {
   const { page: second, allow } = await browser.person();
   allow('session.get');
   await second.goto(link);
-  await heading(second, 'This link is no longer valid');
+  await heading(second, 'Invalid or expired link');
   await second.getByText('blueprintd user link').waitFor();
   await second.getByRole('link', { name: 'Go to sign-in' }).click();
   await heading(second, 'Sign in');

@@ -62,7 +62,7 @@ export const setupFormText = {
 export const setupPageText = {
   thisPageNeedsALink: 'This page needs a link',
   openTheCompleteLinkThat: 'Open the complete link that blueprintd printed. It ends with a long token.',
-  thisLinkIsNoLongerValid: 'This link is no longer valid',
+  thisLinkIsNoLongerValid: 'Invalid or expired link',
   eachLinkWorksOnceWithin24:
     'Each link works once, within 24 hours. A newer link replaces it. If you already set your password, sign in.',
   setYourPassword: 'Set your password',
