@@ -10,7 +10,7 @@ import { Shell } from './shell/shell'
 
 const { preload, aroundNav } = navigationAmong(routes)
 
-/** The whole dashboard: the open pages, and behind the gate those of the signed-in user. */
+/** The whole dashboard: the public pages, and inside the gate those of the signed-in user. */
 export function App() {
   return (
     <Router aroundNav={aroundNav}>

@@ -10,9 +10,9 @@ import { ConfirmHost } from './parts/confirm'
 import { ErrorBoundary } from './shell/error-boundary'
 import { cssVariables, theme } from './theme'
 
-// The server writes the nonce of each answer into the page; style tags without it would be refused.
+// The page contains the nonce of its response; style tags without it would be blocked.
 const nonce = document.querySelector('meta[property="csp-nonce"]')?.getAttribute('content') ?? ''
-// The library that keeps a page behind a dialog from scrolling looks for the nonce under this name.
+// The library that prevents scrolling behind a dialog reads the nonce from this name.
 Object.assign(globalThis, { __webpack_nonce__: nonce })
 
 const scheme = localStorageColorSchemeManager({ key: 'blueprintd-color-scheme' })

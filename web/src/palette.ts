@@ -1,7 +1,7 @@
 /**
- * The colours. All chromatic palettes have the same lightness at the same step, so that what is readable in one is
- * readable in all: white on steps 6 and darker; steps 7 and darker on steps 0 and 1; steps 3 and lighter on the dark
- * grounds. palette.test.ts measures it.
+ * The colours. All chromatic palettes have the same lightness at the same step, so that text readable in one is
+ * readable in all: white on steps 6 and darker; steps 7 and darker on steps 0 and 1; steps 3 and lighter on dark
+ * backgrounds. palette.test.ts checks it.
  */
 export type Shades = readonly [string, string, string, string, string, string, string, string, string, string]
 
@@ -39,7 +39,7 @@ export const palettes = {
   dark: ['#e1e5e7', '#c7cbcc', '#a7b2b4', '#798285', '#4d5658', '#3a4345', '#2c3437', '#20282a', '#171e20', '#0f1618'],
 } as const satisfies Record<string, Shades>
 
-/** Mantine's other colour names, each drawn with one of ours, so that none of them can be unreadable. */
+/** Mantine's other colour names, mapped to our palettes, so that none of them is unreadable. */
 export const aliases = {
   orange: 'amber',
   yellow: 'amber',
@@ -51,13 +51,13 @@ export const aliases = {
   pink: 'red',
 } as const satisfies Record<string, keyof typeof palettes>
 
-/** The contrast ratio of two colours written #rrggbb, as WCAG 2 counts it: 1 to 21. */
+/** The WCAG 2 contrast ratio of two colours in the form #rrggbb: 1 to 21. */
 export function contrast(one: string, other: string): number {
   const [high, low] = [luminance(one), luminance(other)].sort((a, b) => b - a) as [number, number]
   return (high + 0.05) / (low + 0.05)
 }
 
-/** One colour laid over another: `share` from 0 (nothing of it) to 1. */
+/** Blends a colour over another: `share` from 0 (transparent) to 1. */
 export function over(top: string, ground: string, share: number): string {
   const [a, b] = [channels(top), channels(ground)]
   return `#${a

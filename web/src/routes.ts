@@ -3,14 +3,14 @@ import { type ComponentType, lazy, type LazyExoticComponent } from 'react'
 type Page = { default: ComponentType }
 type Loader = () => Promise<Page>
 
-/** A page: its path (as wouter writes patterns), and how its code is fetched. */
+/** A page: its path (a wouter pattern), and how its code is loaded. */
 export type Route = { path: string; load: Loader; page: LazyExoticComponent<ComponentType> }
 
 function route(path: string, load: Loader): Route {
   return { path, load, page: lazy(load) }
 }
 
-/** The pages that need no sign-in. */
+/** The pages without a sign-in. */
 export const openRoutes: Route[] = [
   route('/signin', () => import('./pages/sign-in/sign-in-page')),
   route('/setup', () => import('./pages/sign-in/setup-page')),

@@ -1,5 +1,5 @@
-// Mantine's styles come in a cascade layer, so that our own always win, whichever chunk brings them when. Only what is
-// used is here; a page that needs another component imports its .layer.css itself.
+// Mantine's styles are in a cascade layer, so that our own always take precedence, in any load order. Only those used
+// everywhere are imported here; a page that needs another component imports its .layer.css itself.
 import '@mantine/core/styles/default-css-variables.layer.css'
 import '@mantine/core/styles/baseline.layer.css'
 import '@mantine/core/styles/global.layer.css'

@@ -11,10 +11,10 @@ const colors = Object.fromEntries([
   ...Object.entries(aliases).map(([name, of]) => [name, palettes[of]]),
 ]) as Record<string, MantineColorsTuple>
 
-// The page behind a dialog does not scroll; its bar stays, or the page would move by its width.
+// The page behind a dialog does not scroll; its scroll bar stays, because the page would move otherwise.
 const keepBar = { removeScrollBar: false }
 
-/** The look of the dashboard: calm and dense, petrol on cool greys, the system's fonts. */
+/** The theme of the dashboard: dense, petrol on cool greys, system fonts. */
 export const theme = createTheme({
   colors,
   primaryColor: 'petrol',
@@ -47,11 +47,11 @@ export const theme = createTheme({
     Button: { defaultProps: { fw: 550 } },
     Card: { defaultProps: { withBorder: true, padding: 'md', radius: 'md' } },
     CloseButton: { defaultProps: { size: 'md', 'aria-label': commonText.close } },
-    // Their heads are <header> elements, which outside of an article would be banners of the page.
+    // Their headers are <header> elements, which outside of an article would be banner landmarks.
     DrawerHeader: { defaultProps: { component: 'div' } },
     ModalHeader: { defaultProps: { component: 'div' } },
     Drawer: { defaultProps: { closeButtonProps: { 'aria-label': commonText.close }, removeScrollProps: keepBar } },
-    // Its placeholder would be a child that no menu may have; without it the first item gets the focus.
+    // Its placeholder would be an invalid child of a menu; without it the first item gets the focus.
     Menu: { defaultProps: { shadow: 'md', withinPortal: true, withInitialFocusPlaceholder: false } },
     Modal: {
       defaultProps: {
@@ -68,7 +68,7 @@ export const theme = createTheme({
   },
 })
 
-/** The variables of both schemes that Mantine would choose too pale for WCAG AA (palette.test.ts measures them). */
+/** The variables of both schemes whose Mantine defaults lack the contrast of WCAG AA (palette.test.ts checks them). */
 export const cssVariables: CSSVariablesResolver = () => {
   const { gray, dark } = palettes
   const light: Record<string, string> = {
@@ -113,7 +113,7 @@ export const cssVariables: CSSVariablesResolver = () => {
       night[variable(part)] = dusk
     }
     const quiet = (share: number) => over(shades[5]!, dark[8], share)
-    const step = name === 'gray' ? 7 : 6 // grey is darkened less by its lack of colour
+    const step = name === 'gray' ? 7 : 6 // grey needs less darkening
     set('filled', shades[7]!, shades[step]!)
     set('filled-hover', shades[8]!, shades[step + 1]!)
     set('light', shades[1]!, quiet(0.2))

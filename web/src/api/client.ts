@@ -6,21 +6,21 @@ import { markAnswered, markAway } from './reach'
 import type { AppRouter } from './router.gen'
 import { EventStream } from './stream'
 
-/** What each procedure takes: `Inputs['blueprint']['list']`. */
+/** The input of each procedure: `Inputs['blueprint']['list']`. */
 export type Inputs = inferRouterInputs<AppRouter>
-/** What each procedure answers: `Outputs['blueprint']['list']`. */
+/** The output of each procedure: `Outputs['blueprint']['list']`. */
 export type Outputs = inferRouterOutputs<AppRouter>
 
 const url = '/app/trpc'
 
-// The server takes superjson's envelope; plain JSON needs no more of it than this.
+// The server expects superjson's envelope; plain JSON needs no more of it than this.
 function envelope(read: (value: unknown) => unknown) {
   const serialize = (value: unknown) => (value === undefined ? undefined : { json: value })
   const deserialize = (value: { json?: unknown } | undefined) => read(value?.json)
   return { input: { serialize, deserialize }, output: { serialize, deserialize } }
 }
 
-// Reads answers with parseJson, so that numbers keep their digits, and notes whether the server answers at all.
+// Parses responses with parseJson, so that numbers keep their digits, and records whether the server responds at all.
 async function call(input: RequestInfo | URL, init?: RequestInit) {
   let answer: Response
   try {
@@ -39,15 +39,15 @@ async function read(answer: Response): Promise<unknown> {
     markAnswered()
     return value
   } catch (failure) {
-    if (answer.status >= 500) markAway() // a proxy that does not find the server
+    if (answer.status >= 500) markAway() // a proxy that does not reach the server
     throw failure
   }
 }
 
 /**
  * The server's procedures: `api.blueprint.list.query({ page: 1 })`, `api.blueprint.delete.mutate({ id })`,
- * `api.execution.subscribe.subscribe({ executionId }, { onData, onError, onComplete })`. Calls made in the same moment
- * travel together. Errors are TRPCClientError; describeError takes them apart.
+ * `api.execution.subscribe.subscribe({ executionId }, { onData, onError, onComplete })`. Concurrent calls are batched.
+ * Errors are TRPCClientError; describeError parses them.
  */
 export const api = createTRPCClient<AppRouter>({
   links: [

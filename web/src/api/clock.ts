@@ -15,17 +15,17 @@ export function noteClock({ at, here, virtual }: { at: number; here: number; vir
   if (still !== before) for (const listener of listeners) listener()
 }
 
-/** Now, for what is counted from now: the server's time where its clock is virtual, else that of this computer. */
+/** The current time: the server's if its clock is virtual, otherwise that of this computer. */
 export function now(): number {
   return still ?? Date.now()
 }
 
-/** The server's time as closely as it is known, for what the server compares with its own. */
+/** The best estimate of the server's time, for values that the server compares with its own. */
 export function serverNow(): number {
   return still ?? Date.now() + ahead
 }
 
-/** Calls when a virtual clock was found or moved; gives the way to stop that. */
+/** Calls the listener when a virtual clock is found or advanced; returns a function that removes it. */
 export function onClock(listener: () => void): () => void {
   listeners.add(listener)
   return () => listeners.delete(listener)

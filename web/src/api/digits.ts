@@ -7,13 +7,13 @@ import { isRaw, parseJson } from './json'
  */
 const mark = `digits ${Math.random().toString(36).slice(2)}`
 
-/** The same JSON text with numbers that JSON.parse would spoil written as marked objects. */
+/** The same JSON text, with numbers that JSON.parse would change written as marked objects. */
 export function carry(text: string): string {
   if (!/\d[\d.]{15}|\d[eE]/.test(text)) return text
   return JSON.stringify(parseJson(text), (_key, value: unknown) => (isRaw(value) ? { [mark]: value.rawJSON } : value))
 }
 
-/** Turns marked objects back into numbers, in place; answers the value. */
+/** Turns marked objects back into numbers, in place; returns the value. */
 export function revive(value: unknown): unknown {
   if (typeof value !== 'object' || value === null || isRaw(value)) return value
   const object = value as Record<string, unknown>

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { AWAY, describeError, isAborted, isSignedOut, issueFor, showPath } from './errors'
 
-// What the client throws, as far as we look at it.
+// The parts of a client error that are used.
 function thrown(message: string, data?: object, meta?: object): Error {
   return Object.assign(new Error(message), {
     name: 'TRPCClientError',

@@ -1,29 +1,29 @@
 import { errorsText } from '../text/api'
 
-/** What an error of a call says, in a form that pages can show. No React here. */
+/** Describes errors of calls in a form that pages can show. No React here. */
 
-/** One offending field of an input. */
+/** One invalid field of an input. */
 export type Issue = { path: (string | number)[]; message: string }
 
-/** An error, taken apart for people. */
+/** A parsed error, for display. */
 export type Described = {
-  /** What is wrong, one or two sentences, as the server says it. */
+  /** What is wrong, in one or two sentences by the server. */
   message: string
-  /** The tRPC code name (`NOT_FOUND`), or `AWAY` when no answer came, or `UNKNOWN`. */
+  /** The tRPC code name (`NOT_FOUND`), `AWAY` without a response, or `UNKNOWN`. */
   code: string
-  /** HTTP status, when there was an answer. */
+  /** The HTTP status, if there was a response. */
   status?: number
-  /** The offending fields, perhaps none. */
+  /** The invalid fields, possibly none. */
   issues: Issue[]
-  /** What one can do about it. */
+  /** What the user can do about it. */
   hint?: string
-  /** Seconds after which the server wants to be asked again. */
+  /** Seconds after which the server accepts a retry. */
   retryAfter?: number
-  /** Whether asking again without a change can help. */
+  /** Whether a retry without a change can succeed. */
   retryable: boolean
 }
 
-/** The code of an error where the server gave no answer. */
+/** The code of an error without a response. */
 export const AWAY = 'AWAY'
 
 const hints: Record<string, string> = {
@@ -39,7 +39,7 @@ const hints: Record<string, string> = {
   INTERNAL_SERVER_ERROR: errorsText.tryAgainIfItHappensAgain,
 }
 
-/** Takes any thrown value apart. Never throws. */
+/** Parses any thrown value. Never throws. */
 export function describeError(error: unknown): Described {
   const shape = field(error, 'shape')
   const data = field(error, 'data') ?? field(shape, 'data')
@@ -63,7 +63,7 @@ export function isSignedOut(error: unknown): boolean {
   return describeError(error).code === 'UNAUTHORIZED'
 }
 
-/** Whether the caller gave up the call itself (a page left, a newer search). Such errors are not shown. */
+/** Reports whether the caller aborted the call itself (a page left, a newer search). Such errors are not shown. */
 export function isAborted(error: unknown): boolean {
   return field(error, 'name') === 'AbortError' || field(field(error, 'cause'), 'name') === 'AbortError'
 }
@@ -73,13 +73,12 @@ export function showPath(path: (string | number)[]): string {
   return path.map((part, index) => (typeof part === 'number' ? `[${part}]` : index === 0 ? part : `.${part}`)).join('')
 }
 
-/** The message of the issue of one field (its path written as showPath does), for the error line of an input. */
+/** The message of the issue of one field (its path as in showPath), for the error line of an input. */
 export function issueFor(error: unknown, path: string): string | undefined {
   return describeError(error).issues.find((issue) => showPath(issue.path) === path)?.message
 }
 
-// An error of the client without the server's own data: the network failed, or something between us and the server
-// (a proxy) answered with what is not JSON.
+// An error without data from the server: the network failed, or a proxy responded with something other than JSON.
 function away(error: unknown): Described {
   const status = number(field(field(field(error, 'meta'), 'response'), 'status'))
   const message =
@@ -113,7 +112,7 @@ function isCall(error: unknown): boolean {
   )
 }
 
-// The server writes its messages in small letters, for logs and lists; a word that is a name (a field, a number) stays.
+// Capitalizes a message of the server, unless it starts with a name such as a field or a number.
 function sentence(message: string): string {
   return /^[a-z]+[ ,;]/.test(message) ? message[0]!.toUpperCase() + message.slice(1) : message
 }
@@ -128,7 +127,7 @@ function issuesOf(data: unknown): Issue[] {
   })
 }
 
-// The client keeps the answer's headers in the error's meta.
+// The client stores the response's headers in the error's meta.
 function retryAfterOf(error: unknown): number | undefined {
   const headers = field(field(field(error, 'meta'), 'response'), 'headers') as
     { get?: (name: string) => string | null } | undefined

@@ -4,7 +4,7 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { jsonOver, parseJson, share, show } from './json'
 
-// Node 20 has JSON.rawJSON behind a flag that counts for contexts made after it was set; newer ones have it anyway.
+// Node 20 has JSON.rawJSON behind a flag that applies to contexts created later; newer versions always have it.
 setFlagsFromString('--harmony-json-parse-with-source')
 const exact = jsonOver(runInNewContext('JSON'))
 const plain = jsonOver({

@@ -1,7 +1,7 @@
 /**
- * JSON that keeps its digits. The server takes numbers of any length; a JavaScript number does not. Where the engine
- * can do it, a number that would lose digits is read as a JSON.rawJSON object, and JSON.stringify writes it back as it
- * came. Elsewhere such a number is read as the nearest one, as JSON.parse does.
+ * JSON that keeps the digits of numbers. The server accepts numbers of any length; a JavaScript number cannot hold
+ * them. Where the browser supports it, a number that would lose digits is parsed as a JSON.rawJSON object, and
+ * JSON.stringify writes it back unchanged. Otherwise it is parsed as the nearest number, like JSON.parse does.
  */
 
 /** A number whose digits a JavaScript number cannot hold. It is frozen; `rawJSON` is its text. */
@@ -15,7 +15,7 @@ type Engine = {
   isRawJSON?: (value: unknown) => boolean
 }
 
-/** The functions of this file over a given JSON object; tests hand in engines that can more or less. */
+/** The functions of this file for a given JSON object; tests pass engines with more or less support. */
 export function jsonOver(engine: Engine) {
   const { rawJSON, isRawJSON } = engine
   const keeps = typeof rawJSON === 'function' && typeof isRawJSON === 'function'
@@ -24,27 +24,27 @@ export function jsonOver(engine: Engine) {
       ? rawJSON?.(context.source)
       : value
   return {
-    /** Reads JSON text; throws SyntaxError like JSON.parse. */
+    /** Parses JSON text; throws SyntaxError like JSON.parse. */
     parse: (text: string): unknown => (keeps && mayLoseDigits(text) ? engine.parse(text, reviver) : engine.parse(text)),
-    /** Whether a value is a number kept as text. */
+    /** Reports whether a value is a number kept as text. */
     isRaw: (value: unknown): value is RawNumber =>
       keeps && typeof value === 'object' && value !== null && isRawJSON!(value),
-    /** The JSON text of a value for people, two spaces deep unless told; `undefined` for what JSON does not have. */
+    /** The JSON text of a value for display, indented by two spaces by default; `undefined` for values without JSON. */
     show: (value: unknown, space = 2): string => engine.stringify(value, null, space) ?? 'undefined',
   }
 }
 
 const own = jsonOver(JSON as unknown as Engine)
 
-/** Reads JSON text and keeps every number's digits; throws SyntaxError. */
+/** Parses JSON text and keeps every number's digits; throws SyntaxError. */
 export const parseJson = own.parse
-/** Whether a value is a number kept as text ({@link RawNumber}). */
+/** Reports whether a value is a number kept as text ({@link RawNumber}). */
 export const isRaw = own.isRaw
-/** The JSON text of a value for people. */
+/** The JSON text of a value for display. */
 export const show = own.show
 
-// A number can lose digits only with many of them, with an exponent, or as minus zero. Most answers hold none such
-// and are spared the slower reading.
+// A number can lose digits only if it has many of them or an exponent, or is minus zero. Most responses have none, and
+// are parsed the faster way.
 function mayLoseDigits(text: string): boolean {
   return /\d[\d.]{15}|\d[eE]|-0/.test(text)
 }
@@ -53,7 +53,7 @@ function losesDigits(value: number, source: string): boolean {
   return normal(String(value)) !== normal(source)
 }
 
-// The one spelling of a decimal number: sign, digits without zeros at either end, exponent.
+// The canonical form of a decimal number: sign, digits without zeros at either end, exponent.
 function normal(text: string): string {
   const parts = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(text)
   if (!parts) return text
@@ -65,8 +65,8 @@ function normal(text: string): string {
 }
 
 /**
- * Like react-query's structural sharing: the new value, with the parts of the old one where nothing changed. Numbers
- * kept as text are compared, never copied (a copy would lose what makes them numbers).
+ * Like react-query's structural sharing: the new value, with unchanged parts of the old one. Numbers kept as text are
+ * compared and not copied, because a copy would no longer be a number.
  */
 export function share(before: unknown, after: unknown): unknown {
   if (Object.is(before, after)) return before

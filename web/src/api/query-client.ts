@@ -3,12 +3,12 @@ import { AWAY, describeError, isSignedOut } from './errors'
 import { share } from './json'
 import { onReturn } from './reach'
 
-/** The key of the query that says who is signed in. */
+/** The key of the query for the session. */
 export const sessionKey = ['session'] as const
 
 /**
- * The one query client. A query is retried, at most three times, only without a response or when the server asked to
- * wait (429, 503). A 401 anywhere refetches the session, which shows the sign-in page.
+ * The query client. A query is retried, at most three times, only without a response or when the server requests it
+ * (429, 503). A 401 anywhere refetches the session, which shows the sign-in page.
  */
 export const queryClient: QueryClient = new QueryClient({
   queryCache: new QueryCache({
@@ -28,9 +28,9 @@ export const queryClient: QueryClient = new QueryClient({
         Math.max((describeError(error).retryAfter ?? 0) * 1000, Math.min(500 * 2 ** failures, 8000)),
       staleTime: 5000,
       gcTime: 5 * 60_000,
-      refetchOnWindowFocus: true, // only what is older than staleTime, so that changing windows makes no storm
+      refetchOnWindowFocus: true, // only older data than staleTime, so that switching windows does not cause many requests
       refetchOnReconnect: true,
-      networkMode: 'always', // the server may be on this very computer
+      networkMode: 'always', // the server may be on this computer
       structuralSharing: share,
     },
     mutations: { retry: false, networkMode: 'always' },

@@ -1,16 +1,16 @@
 import { useSyncExternalStore } from 'react'
 
 /**
- * Whether the server answers. A call that got no answer marks it away; from then on it is asked every few seconds, and
- * the first answer marks it back.
+ * Tracks whether the server responds. A call without a response marks it as away; it is then polled every few seconds,
+ * and the first response marks it as back.
  */
 let away = false
 let timer: ReturnType<typeof setTimeout> | undefined
-let wait = 1000 // grows while no call succeeds, even if the server says that it is alive
+let wait = 1000 // increases while no call succeeds, even if the server reports that it is alive
 const listeners = new Set<() => void>()
 const returns = new Set<() => void>()
 
-/** Notes that a call got no answer. */
+/** Records that a call had no response. */
 export function markAway(): void {
   if (away) return
   away = true
@@ -18,7 +18,7 @@ export function markAway(): void {
   timer = setTimeout(ask, wait)
 }
 
-/** Notes that an answer to a call came. */
+/** Records a response to a call. */
 export function markAnswered(): void {
   wait = 1000
   back()
@@ -32,30 +32,30 @@ function back(): void {
   for (const returned of returns) returned()
 }
 
-/** Asks at once whether the server is back. */
+/** Checks at once whether the server is back. */
 export function askNow(): void {
   clearTimeout(timer)
   void ask()
 }
 
-/** Asks whether the server answers; if not, marks it away. */
+/** Checks whether the server responds; if not, marks it as away. */
 export async function isThere(): Promise<boolean> {
   try {
     if ((await fetch('/healthz', { cache: 'no-store' })).ok) return true
   } catch {
-    // No answer: it is away.
+    // No response: it is away.
   }
   markAway()
   return false
 }
 
-/** Calls back whenever the server is back; answers a function that ends it. */
+/** Calls `returned` whenever the server is back; returns a function that stops this. */
 export function onReturn(returned: () => void): () => void {
   returns.add(returned)
   return () => returns.delete(returned)
 }
 
-/** Whether the server is away, as React state. */
+/** Returns whether the server is away, as React state. */
 export function useAway(): boolean {
   return useSyncExternalStore(listen, () => away)
 }

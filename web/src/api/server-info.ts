@@ -3,7 +3,7 @@ import { api, type Outputs } from './client'
 import { noteClock, onClock } from './clock'
 import { queryClient } from './query-client'
 
-/** What the server says of itself. */
+/** The server's description of itself. */
 export type ServerInfo = Outputs['server']['getInfo']
 
 /** The query for it. */
@@ -23,7 +23,7 @@ export function useServerInfo() {
   return useQuery({ ...serverInfo, refetchInterval: ({ state }) => (state.data?.clock === 'virtual' ? 3000 : false) })
 }
 
-// What was asked of another time is asked again.
+// Data fetched at another time of the clock is fetched again.
 onClock(
   () =>
     void queryClient.invalidateQueries({

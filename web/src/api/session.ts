@@ -4,17 +4,17 @@ import { api, type Inputs, type Outputs } from './client'
 import { isSignedOut } from './errors'
 import { queryClient, sessionKey } from './query-client'
 
-/** Who is signed in, and the organizations that they belong to. */
+/** The signed-in user and their organizations. */
 export type Session = Outputs['session']['get']
 /** An organization of the signed-in user. */
 export type Organization = Session['organizations'][number]
 
-/** The session, as a query: `null` when signed out; an error only when the server could not answer. */
+/** The session, as a query: `null` when signed out; an error only if the server could not respond. */
 export function useSession() {
   return useQuery({ queryKey: sessionKey, queryFn: ask, staleTime: 60_000 })
 }
 
-/** The session of the pages inside the gate: the last one, also while a page is hidden because it ended. */
+/** The session of the pages inside the gate: the last one, even while a page is hidden because the session ended. */
 export const SignedIn = createContext<Session | null>(null)
 
 /** The session of a page inside the shell, where the user is always signed in. */
@@ -33,7 +33,7 @@ export function useSignIn() {
   })
 }
 
-/** The mutation that takes a setup link: {token, email, name, password}; it signs in. */
+/** The mutation that uses a setup link: {token, email, name, password}; it signs in. */
 export function useSetup() {
   return useMutation({
     mutationKey: sessionKey,

@@ -1,6 +1,6 @@
 import { carry } from './digits'
 
-/** An EventSource whose messages carry the digits of their numbers past the client (see digits.ts). */
+/** An EventSource whose messages keep the digits of numbers in the client (see digits.ts). */
 export class EventStream extends EventSource {
   override addEventListener(type: string, listener: unknown, options?: boolean | AddEventListenerOptions): void {
     const call = listener as (event: Event) => void

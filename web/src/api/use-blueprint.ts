@@ -3,9 +3,9 @@ import { api, type Inputs, type Outputs } from './client'
 import { queryClient } from './query-client'
 import { useSignedIn } from './session'
 
-/** A blueprint with what the caller may do with it. */
+/** A blueprint with the caller's rights to it. */
 export type Blueprint = Outputs['blueprint']['get']
-/** A row of the list of blueprints. */
+/** A row of the blueprint list. */
 export type Summary = Outputs['blueprint']['listSummaries']['data'][number]
 
 /** The blueprint, as a query shared by all its pages. */
@@ -20,7 +20,7 @@ export function noteChange(id: string, change: Partial<Blueprint>): void {
   void queryClient.invalidateQueries({ queryKey: ['blueprints'] })
 }
 
-/** The mutation blueprint.update of one blueprint; its answer is noted. */
+/** The mutation blueprint.update for one blueprint; its result updates the cache. */
 export function useUpdate(id: string) {
   return useMutation({
     mutationFn: (change: Omit<Inputs['blueprint']['update'], 'id'>) => api.blueprint.update.mutate({ id, ...change }),
@@ -29,7 +29,7 @@ export function useUpdate(id: string) {
   })
 }
 
-/** Whether the signed-in user administers the organization that owns a blueprint. */
+/** Reports whether the signed-in user is an admin of the organization that owns a blueprint. */
 export function useAdministers(organizationId: string): boolean {
   const role = useSignedIn().organizations.find(({ id }) => id === organizationId)?.role
   return role === 'admin' || role === 'owner'

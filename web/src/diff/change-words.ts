@@ -4,7 +4,7 @@ import { isEmpty } from './diff'
 import { changeWordsText } from '../text/diff'
 import { commonText } from '../text/common'
 
-/** What changed between two versions, a short sentence for each kind of thing. */
+/** The changes between two versions, a short sentence for each kind. */
 export function changeWords(diff: VersionDiff): string[] {
   const words = [...items('node', diff.nodes), ...items('variable', diff.variables)]
   if (diff.wiring === 'to edges') words.push(changeWordsText.connectedTheNodesWithEdges)
@@ -25,12 +25,12 @@ export function changeWords(diff: VersionDiff): string[] {
   return words
 }
 
-/** What differs in one node or variable, for the head of its list: `url, method`. */
+/** The changed fields of a node or variable, for the head of its list: `url, method`. */
 export function fieldWords(change: ItemChange): string {
   return list([...new Set(change.fields.map(({ path }) => showField(path)))], 3)
 }
 
-/** A field as people say it: `config.url` is `url`. */
+/** A field for display: `config.url` is `url`. */
 export function showField(path: (string | number)[]): string {
   return showPath(path[0] === 'config' && path.length > 1 ? path.slice(1) : path)
 }

@@ -13,27 +13,27 @@ import {
   type MapEdge,
 } from '../graph/map'
 
-/** A value that differs; undefined where there was none. The path starts at the node, variable or map. */
+/** A changed value; undefined where there is none. The path starts at the node, variable or map. */
 export type FieldChange = { path: (string | number)[]; before: unknown; after: unknown }
-/** A node, edge or variable that differs. An added or removed one lists all its fields. */
+/** A changed node, edge or variable. An added or removed one lists all its fields. */
 export type ItemChange = { id: string; kind: Change; title: string; type?: string; fields: FieldChange[] }
 
-/** What two versions differ in. */
+/** The differences between two versions. */
 export type VersionDiff = {
   nodes: ItemChange[]
   edges: ItemChange[]
   variables: ItemChange[]
   /** Other members of the map. */
   other: FieldChange[]
-  /** Nodes that only stand elsewhere on the canvas. */
+  /** Nodes that only moved on the canvas. */
   moved: string[]
-  /** The nodes run one after the other in both, but in another order. */
+  /** Both versions run the nodes in sequence, in a different order. */
   reordered: boolean
-  /** From "one after the other" to edges, or back. */
+  /** A change from a sequence to edges, or back. */
   wiring?: 'to edges' | 'to order'
 }
 
-/** What is compared of a version. */
+/** The compared parts of a version. */
 export type Content = { blueprint_map: unknown; environment_variables: unknown[] }
 
 /** Compares two versions: nodes by id, edges by their ends and handle, variables by name. */
@@ -87,12 +87,12 @@ export function diffVersions(before: Content, after: Content): VersionDiff {
   }
 }
 
-/** Whether two versions run the same; nodes may stand elsewhere. */
+/** Reports whether two versions run the same; node positions may differ. */
 export function isEmpty(diff: VersionDiff): boolean {
   return diff.nodes.length + diff.edges.length + diff.variables.length + diff.other.length === 0 && !diff.reordered
 }
 
-/** The values that differ between two, deepest first where both are objects, or lists of the same length. */
+/** The changed values, recursively where both are objects, or lists of the same length. */
 export function fieldChanges(before: unknown, after: unknown, path: (string | number)[] = []): FieldChange[] {
   if (Object.is(before, after)) return []
   if (isRaw(before) || isRaw(after))
@@ -108,9 +108,9 @@ export function fieldChanges(before: unknown, after: unknown, path: (string | nu
 }
 
 /**
- * Of versions, newest first, those whose nodes, edges or variables differ from the version before: publishing, a new
- * title or a moved node makes a version number, but nothing that runs otherwise. `until` is the newest version with the
- * same content.
+ * The versions, newest first, whose nodes, edges or variables differ from the previous version: publishing, a new title
+ * or a moved node creates a version number without changing what runs. `until` is the newest version with the same
+ * content.
  */
 export function contentVersions<V extends Content & { version: string }>(
   versions: readonly V[],
@@ -127,7 +127,7 @@ export function contentVersions<V extends Content & { version: string }>(
   return found
 }
 
-/** The newer map with what was removed put back, and what GraphView marks on it. */
+/** The newer map with removed parts added back, and the marks that GraphView shows on it. */
 export function graphDiff(before: unknown, after: unknown, diff: VersionDiff): { map: BlueprintMap; marks: GraphDiff } {
   const [old, fresh] = [readMap(before), readMap(after)]
   const gone = new Set(diff.nodes.filter(({ kind }) => kind === 'removed').map(({ id }) => id))
@@ -146,7 +146,7 @@ export function graphDiff(before: unknown, after: unknown, diff: VersionDiff): {
 
 type Keyed<Item> = Map<string, Item>
 
-// Of things with the same key (no map that the server keeps has such nodes) the later ones get a number behind it.
+// Of items with the same key (a stored map has no such nodes) the later ones get a numeric suffix.
 function keyed<Item>(items: Item[], keyOf: (item: Item) => string): Keyed<Item> {
   const map: Keyed<Item> = new Map()
   for (const item of items) {
@@ -194,7 +194,7 @@ function otherOrder(old: BlueprintMap, fresh: BlueprintMap): boolean {
   return ids(old, fresh) !== ids(fresh, old)
 }
 
-// A key may be named __proto__ or constructor: only what the object itself holds counts.
+// A key may be named __proto__ or constructor: only the object's own members count.
 function own(object: JsonObject, key: string): unknown {
   return Object.hasOwn(object, key) ? object[key] : undefined
 }

@@ -9,9 +9,9 @@ import { fieldDiffText } from '../text/diff'
 
 type Props = {
   change: FieldChange
-  /** What the two sides are called. */
+  /** The names of the two sides. */
   names: [string, string]
-  /** The whole thing was added or removed: one side is enough. */
+  /** The whole item was added or removed: one side is enough. */
   only?: 'added' | 'removed'
 }
 
@@ -95,7 +95,7 @@ function Line({ sign, text: line }: { sign: string; text: string }) {
   )
 }
 
-// Texts stand as they are, all else as JSON.
+// Strings are shown as they are, all other values as JSON.
 function text(value: unknown): string {
   return typeof value === 'string' ? value : show(value)
 }

@@ -1,9 +1,9 @@
 /** A row of two texts side by side. `same` has both; a missing side is undefined. */
 export type LineRow = { kind: 'same' | 'changed' | 'added' | 'removed'; left?: string; right?: string }
-/** Rows, with long stretches that are the same folded to their number. */
+/** Rows, with long unchanged stretches folded to their number. */
 export type FoldedRow = LineRow | { kind: 'folded'; count: number }
 
-const largest = 1_500 // lines on each side that are compared one by one
+const largest = 1_500 // maximum lines on each side that are compared one by one
 
 /** Compares two texts line by line. In longer texts, everything between the common beginning and end counts as replaced. */
 export function lineDiff(before: string, after: string): LineRow[] {
@@ -25,7 +25,7 @@ export function lineDiff(before: string, after: string): LineRow[] {
   ]
 }
 
-/** Folds what is the same but for some lines around each change. */
+/** Folds unchanged lines, except for some around each change. */
 export function fold(rows: LineRow[], around = 2): FoldedRow[] {
   const near = new Set<number>()
   rows.forEach((row, index) => {
@@ -67,7 +67,7 @@ function middle(left: string[], right: string[]): LineRow[] {
   return rows
 }
 
-// The lengths of the longest common subsequences of the rests from i and j on.
+// The lengths of the longest common subsequences of the remaining lines from i and j on.
 function common(left: string[], right: string[]): Uint16Array[] {
   const lengths = Array.from({ length: left.length + 1 }, () => new Uint16Array(right.length + 1))
   for (let i = left.length - 1; i >= 0; i--) {
@@ -79,7 +79,7 @@ function common(left: string[], right: string[]): Uint16Array[] {
   return lengths
 }
 
-// Lines that went and lines that came in their place, beside each other.
+// Removed lines and the added lines in their place, side by side.
 function pair(gone: string[], come: string[]): LineRow[] {
   return Array.from({ length: Math.max(gone.length, come.length) }, (_, at): LineRow => {
     const [left, right] = [gone[at], come[at]]

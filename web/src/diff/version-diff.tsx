@@ -11,7 +11,7 @@ type Props = {
   before: Content
   after: Content
   diff: VersionDiff
-  /** What the two are called. */ names: [string, string]
+  /** The names of the two versions. */ names: [string, string]
 }
 
 /** Two versions compared: on the graph, and field by field. */

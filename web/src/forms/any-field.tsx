@@ -16,13 +16,13 @@ import { isNumber, oneLine, readNumber, same } from './values'
 import { anyFieldText } from '../text/forms'
 import { commonText } from '../text/common'
 
-/** A value of any kind: one chooses what it is. */
+/** A value of any kind, which the user chooses. */
 export function AnyField(props: ControlProps) {
   const { field, id, label, value, onChange, issues, required, actions } = props
   const { complete, readOnly } = useFormState()
   const [chosen, setChosen] = useState<AnyKind>()
   const kind = chosen === 'json' && value !== undefined ? 'json' : anyKindOf(value)
-  const unnamed = props.hideLabel === true // in a row of keys and values, where the key is the name
+  const unnamed = props.hideLabel === true // in a row of key and value, where the key is the name
   const shown = kind === 'none' && (unnamed || required) ? 'text' : kind
   const kinds = required ? anyKinds.filter((one) => one.value !== 'none') : anyKinds
   const select = readOnly ? null : (
@@ -146,7 +146,10 @@ function NumberBox({ path, value, onChange, ...props }: BoxProps) {
   )
 }
 
-/** A JSON value as text. Invalid JSON is marked as not applied and not handed on; undefined is handed on for an empty text when that may be. */
+/**
+ * A JSON value as text. Invalid JSON is marked as not applied and not passed to onChange; an empty text becomes
+ * undefined if that is allowed.
+ */
 export function JsonBox({
   path,
   value,
@@ -162,7 +165,7 @@ export function JsonBox({
   const fault = empty ? undefined : checkJson(draft)
   const means = fault || empty ? undefined : parseJson(draft)
   const [kept, setKept] = useState(value)
-  // Changed from elsewhere: show that.
+  // Changed elsewhere: show the new value.
   if (!same(kept, value)) {
     setKept(value)
     if (!same(means, value)) setDraft(value === undefined ? '' : show(value))

@@ -16,7 +16,7 @@ export const anyKinds: { value: AnyKind; label: string }[] = [
   { value: 'null', label: anyKindText.null },
 ]
 
-/** The control that shows a value best. */
+/** The control that best shows a value. */
 export function anyKindOf(value: unknown): AnyKind {
   if (value === undefined) return 'none'
   if (value === null) return 'null'
@@ -25,7 +25,7 @@ export function anyKindOf(value: unknown): AnyKind {
   return typeof value === 'boolean' ? 'boolean' : 'json'
 }
 
-/** The value as one of another kind, as much of it as can be kept. */
+/** The value converted to another kind, as far as possible. */
 export function turn(value: unknown, to: AnyKind): unknown {
   switch (to) {
     case 'none':
@@ -40,7 +40,7 @@ export function turn(value: unknown, to: AnyKind): unknown {
       return value === true || value === 'true'
     case 'json': {
       if (typeof value === 'object' && value !== null) return value
-      // A text that is itself an object or a list was likely meant so.
+      // Text that is itself an object or a list was probably meant as JSON.
       if (typeof value === 'string' && /^\s*[[{]/.test(value) && !checkJson(value)) return parseJson(value)
       return value === undefined || value === '' || value === null ? {} : value
     }

@@ -8,7 +8,7 @@ import { about, Frame } from './frame'
 import { TemplateField } from './template-field'
 import { blueprintFieldText } from '../text/forms'
 
-/** Another blueprint, found by its title among all that one can see. */
+/** Another blueprint, chosen by title from those the user can see. */
 export function BlueprintField(props: ControlProps) {
   const { field, id, label, value, onChange, issues, required, actions } = props
   const { readOnly, complete, context } = useFormState()

@@ -6,7 +6,7 @@ import { checkValueText } from '../text/forms'
 /**
  * Returns the obvious faults of a value before it is sent: missing, too long, too small, of the wrong type. The server
  * checks the whole schema; this only saves a round trip. Patterns are left to the server: the author of the schema is
- * not trusted, and a bad pattern can hang the engine of the browser.
+ * not trusted, and a bad pattern can hang the browser.
  */
 export function checkValue(
   schema: Schema,

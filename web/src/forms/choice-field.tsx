@@ -5,7 +5,7 @@ import { oneLine, same } from './values'
 import { choiceFieldText } from '../text/forms'
 import { commonText } from '../text/common'
 
-/** One of some values. */
+/** One of several values. */
 export function ChoiceField({ field, id, label, value, onChange, issues, required, actions }: ControlProps) {
   const { readOnly } = useFormState()
   const choices = field.choices ?? []
@@ -45,10 +45,10 @@ export function ChoiceField({ field, id, label, value, onChange, issues, require
   )
 }
 
-/** Yes or no; an optional one may also be left to its default. */
+/** Yes or no; an optional one can also keep its default. */
 export function BooleanField({ field, id, label, value, onChange, issues, required, actions }: ControlProps) {
   const { readOnly } = useFormState()
-  // "Not set" is an answer of its own where nothing says what it stands for.
+  // "Not set" is a separate choice if there is no default.
   if (!required && !field.hasDefault) {
     const choices = [
       { value: true, label: commonText.yes },

@@ -10,11 +10,11 @@ type Props = {
   onChange: (text: string) => void
   readOnly?: boolean
   rows?: number
-  /** A line that something is wrong with, from 1. */
+  /** A line with an error, from 1. */
   errorLine?: number
-  /** What is wrong with the text itself. */
+  /** An error in the text itself. */
   message?: string
-  /** Shows a button that tidies the text. */
+  /** Shows a button that formats the text. */
   onFormat?: () => void
   placeholder?: string
   'aria-describedby'?: string
@@ -23,8 +23,8 @@ type Props = {
 }
 
 /**
- * A text of a program: monospace, with line numbers. Tab sets lines in; after Escape the next Tab leaves the box, so
- * that the keyboard is never caught.
+ * Source code: monospace, with line numbers. Tab indents lines; after Escape the next Tab leaves the box, so that the
+ * keyboard is never trapped.
  */
 export function CodeBox({
   id,
@@ -55,7 +55,7 @@ export function CodeBox({
   const onKeyDown = (event: KeyboardEvent) => {
     const plain = !event.ctrlKey && !event.metaKey && !event.altKey && !event.nativeEvent.isComposing
     if (event.key === 'Escape') {
-      if (!leaving.current) event.stopPropagation() // the first one frees Tab, the second closes what is around
+      if (!leaving.current) event.stopPropagation() // the first Escape frees Tab, the second closes the surrounding dialog
       leaving.current = !leaving.current
       return
     }

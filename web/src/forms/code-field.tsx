@@ -3,7 +3,7 @@ import { type ControlProps, useFormState } from './form-state'
 import { about, Frame } from './frame'
 import { codeFieldText } from '../text/forms'
 
-/** The text of a program. The error of the last run stands at its line. */
+/** Source code. An error of the last run is shown at its line. */
 export function CodeField({ field, id, name, label, value, onChange, issues, required, actions }: ControlProps) {
   const { readOnly, context } = useFormState()
   const failed = context.codeErrors?.[name]

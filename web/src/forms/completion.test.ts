@@ -20,7 +20,7 @@ const names: Names = {
   now: { schema: { type: 'string' } },
 }
 
-// The caret stands at "|".
+// "|" marks the caret.
 function at(marked: string, language: Language = 'template') {
   const caret = marked.indexOf('|')
   const text = marked.replace('|', '')

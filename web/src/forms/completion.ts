@@ -3,43 +3,43 @@ import { memberOf, membersOf, type Names, type Place, sampleOf, typeOf } from '.
 import { nameLength, readPath, type Step, writePath, writeStep } from './path'
 import { expressionLength, scan } from './scan'
 
-/** What a field holds: text with placeholders, or an expression. */
+/** The content of a field: text with placeholders, or an expression. */
 export type Language = 'template' | 'expression'
 
-/** The place in a text where a name is being written. */
+/** The position in a text where a name is being typed. */
 export type Spot = {
   language: 'path' | 'expression'
-  /** The path before the step that is being written; none at the start of a path. */
+  /** The path before the step that is being typed; empty at the start of a path. */
   base: Step[]
-  /** What is written of the step so far. */
+  /** The typed part of the step. */
   query: string
-  /** What a suggestion replaces. */
+  /** The start of the text that a suggestion replaces. */
   from: number
   to: number
-  /** The placeholder has no }} yet. */
+  /** The placeholder is not closed yet. */
   open: boolean
-  /** Nothing is begun yet: suggestions are shown only when asked for. */
+  /** Nothing is typed yet: suggestions are shown only on request. */
   quiet: boolean
 }
 
-/** Something that can stand at a spot. */
+/** A suggestion for a spot. */
 export type Suggestion = {
-  /** What it is called in the list: the path from the spot on, or a function. */
+  /** Its label in the list: the path from the spot on, or a function. */
   label: string
-  /** What is inserted. */
+  /** The inserted text. */
   insert: string
   kind: 'name' | 'function' | 'operator'
   type: string
   sample: string
   note: string
-  /** There is more behind it. */
+  /** It has members. */
   more: boolean
 }
 
-const shown = 50 // suggestions at most
-const looked = 2000 // places that one search looks at
+const shown = 50 // maximum number of suggestions
+const looked = 2000 // maximum number of places searched
 
-/** The spot at a caret, or undefined where no name can stand. */
+/** The spot at a caret, or undefined where no name is allowed. */
 export function spotAt(text: string, caret: number, language: Language): Spot | undefined {
   if (language === 'expression') return spotInExpression(text, 0, caret, false)
   for (let from = text.indexOf('{{'); from >= 0 && from + 2 <= caret;) {
@@ -61,7 +61,7 @@ export function spotAt(text: string, caret: number, language: Language): Spot | 
   return undefined
 }
 
-// Where the }} of a placeholder stands; a quoted key may hold the same.
+// The position of the }} of a placeholder; a quoted key may contain the same.
 function pathEnd(text: string, from: number): number {
   const rest = text.slice(from).trimStart()
   const blanks = text.length - from - rest.length
@@ -103,7 +103,7 @@ function spotInExpression(text: string, from: number, caret: number, open: boole
       itemBase(last.is, lists, text, from + last.from),
     )
   }
-  // A point or # that begins the item of a predicate.
+  // A point or # that starts the item of a predicate.
   const tail = /(^|[\s(,!=<>&|+\-*/?:])[.#]$/.exec(text.slice(from, caret))
   if (tail && lists.length > 0) {
     return {
@@ -128,7 +128,7 @@ function spotInExpression(text: string, from: number, caret: number, open: boole
   }
 }
 
-// The path that the item of a predicate stands for, and how much of the text it is.
+// The path of the item of a predicate, and its length in the text.
 function itemBase(
   is: string,
   lists: Step[][],
@@ -165,7 +165,7 @@ function spotInChain(
   if (written === '') return spot([], '', caret, wordEnd)
   const read = readPath(written)
   if (!read.error) {
-    if (read.length < written.length) return undefined // something else follows already, such as ??
+    if (read.length < written.length) return undefined // followed by something else, such as ??
     const last = read.steps.at(-1)!
     const length = read.steps.length === 1 ? String(last).length : writeStep(last).length
     if (typeof last === 'number' || written.endsWith(']')) return undefined
@@ -183,7 +183,7 @@ function spotInChain(
   return undefined
 }
 
-/** What can stand at a spot, the best first. */
+/** The suggestions for a spot, best first. */
 export function suggest(spot: Spot, names: Names): Suggestion[] {
   const base = placeAt(names, spot.base)
   const query = spot.query.toLowerCase()
@@ -248,13 +248,13 @@ export function suggest(spot: Spot, names: Names): Suggestion[] {
     .map((one) => one.suggestion)
 }
 
-/** The text with a suggestion in its place, and where the caret then stands. */
+/** The text with a suggestion inserted, and the new position of the caret. */
 export function accept(text: string, spot: Spot, suggestion: Suggestion): { text: string; caret: number } {
   const before = text.slice(0, spot.from)
   const rest = text.slice(spot.to)
   let caret = spot.from + suggestion.insert.length
   let after = rest
-  // A placeholder that is not closed yet is closed; the caret goes behind it when the path is at its end.
+  // An open placeholder is closed; the caret moves after it if the path is complete.
   if (spot.open && suggestion.kind === 'name') after = `}}${rest}`
   if (spot.language === 'path' && !suggestion.more) {
     const close = /^\s*}}/.exec(after)
@@ -263,19 +263,19 @@ export function accept(text: string, spot: Spot, suggestion: Suggestion): { text
   return { text: before + suggestion.insert + after, caret }
 }
 
-/** The place that a path leads to, or undefined when nothing is known of it. */
+/** The place of a path, or undefined if it is unknown. */
 export function placeAt(names: Names, path: readonly Step[]): Place | undefined {
   let place: Place | undefined = { members: names }
   for (const step of path) {
     if (!place) return undefined
     const next: Place | undefined = memberOf(place, step)
-    // What one item holds is likely what the others hold.
+    // The items of a list are probably alike.
     place = next ?? (typeof step === 'number' ? memberOf(place, 0) : undefined)
   }
   return place
 }
 
-// The places below one, the nearest first. A place that holds one member and never another is skipped for that.
+// The places below one, nearest first. A place with a single, closed member is skipped in favour of that member.
 function* walk(base: Place, depth: number): Generator<{ steps: Step[]; place: Place }> {
   let level: { steps: Step[]; place: Place }[] = [{ steps: [], place: base }]
   let left = looked

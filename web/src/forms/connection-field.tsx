@@ -8,7 +8,7 @@ import { TemplateField } from './template-field'
 import type { FormIssue } from './types'
 import { connectionFieldText } from '../text/forms'
 
-/** A connection, picked by its name. */
+/** A connection, chosen by name. */
 export function ConnectionField(props: ControlProps) {
   const { field, id, label, value, onChange, issues, required, actions } = props
   const { readOnly, complete } = useFormState()
@@ -86,7 +86,8 @@ function useConnections(wanted: string[]) {
   const key = wanted.join(' ')
   const { context } = useFormState()
   const of = context.organizationId
-  // All that one may use, also where the blueprint belongs to an organization: a run has its starter's as well.
+  // All connections that the user may use, even if the blueprint belongs to an organization: a run can use those of its
+  // starter too.
   const list = useQuery({
     queryKey: ['connection', 'list'],
     queryFn: () => api.connection.list.query(),
@@ -124,7 +125,7 @@ function useConnections(wanted: string[]) {
   }, [list.data, list.isError, key, of])
 }
 
-// A value that is not in the list is shown as it is.
+// A value that is not in the list is shown unchanged.
 function withOwn(data: Option[], value: string): Option[] {
   return value === '' || data.some((one) => one.value === value) ? data : [...data, { value, label: value }]
 }

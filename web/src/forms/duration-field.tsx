@@ -8,7 +8,7 @@ import { useKeptText, useNotApplied } from './unapplied'
 import { oneLine } from './values'
 import { durationFieldText } from '../text/forms'
 
-/** A length of time in a unit that one chooses; the value is in milliseconds. */
+/** A duration in a unit that the user chooses; the value is in milliseconds. */
 export function DurationField({ field, id, label, path, value, onChange, issues, required, actions }: ControlProps) {
   const { readOnly } = useFormState()
   const [chosen, setUnit] = useState<Unit>()
@@ -63,7 +63,7 @@ export function DurationField({ field, id, label, path, value, onChange, issues,
           onChange={(event) => {
             const next = event.currentTarget.value as Unit
             setUnit(next)
-            // The number stays as it is typed; its meaning changes, as one sees.
+            // The number stays as typed; its meaning changes visibly.
             if (shown.trim() !== '') {
               setDraft(shown)
               onChange(msOf(shown, next))

@@ -11,18 +11,18 @@ export const units = [
 
 export type Unit = (typeof units)[number]['name']
 
-/** The largest unit in which a length is a whole number; seconds for 0 and for a value of another type. */
+/** The largest unit in which a duration is a whole number; seconds for 0 and for a value of another type. */
 export function unitOf(ms: unknown): Unit {
   if (typeof ms !== 'number' || ms === 0) return isRaw(ms) ? 'milliseconds' : 'seconds'
   return units.findLast((unit) => ms % unit.ms === 0)?.name ?? 'milliseconds'
 }
 
-/** How many of a unit a length is, without needless digits. */
+/** A duration in a unit, without unnecessary digits. */
 export function inUnit(ms: number, unit: Unit): string {
   return String(Number((ms / length(unit)).toPrecision(12)))
 }
 
-/** The milliseconds of a number of units, whole ones; undefined when the text is no such number. */
+/** The milliseconds of a number of units, rounded; undefined if the text is not such a number. */
 export function msOf(text: string, unit: Unit): number | undefined {
   const plain = text.trim().replace(',', '.')
   if (!/^(\d+\.?\d*|\.\d+)$/.test(plain)) return undefined
@@ -30,7 +30,7 @@ export function msOf(text: string, unit: Unit): number | undefined {
   return Number.isSafeInteger(ms) ? ms : undefined
 }
 
-/** A length in words: `1 hour`, `90 seconds`. */
+/** A duration in words: `1 hour`, `90 seconds`. */
 export function inWords(ms: number): string {
   const unit = unitOf(ms)
   const amount = inUnit(ms, unit)

@@ -33,8 +33,8 @@ export function FieldView(props: FieldProps) {
   const field = useMemo(() => fieldOf(schema, root, name), [schema, root, name])
   const label = props.label ?? titleOfField(field, name)
   const written = complete !== undefined && typeof value === 'string' && value.includes('{{')
-  const [chosen, setChosen] = useState(false) // a template was asked for, but none is written yet
-  // Where a text stands anyway a template needs no switch.
+  const [chosen, setChosen] = useState(false) // the user switched to a template, which is still empty
+  // A text field accepts templates anyway and needs no switch.
   const switchable = complete !== undefined && field.template && !text.has(field.kind) && field.kind !== 'any'
   const template = switchable && (written || (chosen && (value === undefined || typeof value === 'string')))
   const toggle = () => {
@@ -102,7 +102,7 @@ export function FieldView(props: FieldProps) {
 function Control(props: ControlProps) {
   const { field, value } = props
   const { complete } = useFormState()
-  // A value that the control could not show is edited as what it is.
+  // A value that does not fit the control is edited as a value of any kind.
   if (!fits(field, value)) return <AnyField {...props} />
   switch (field.kind) {
     case 'text':

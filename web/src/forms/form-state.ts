@@ -4,14 +4,14 @@ import type { Step } from './path'
 import type { Field } from './schema'
 import type { FormContext, FormIssue, Schema } from './types'
 
-/** What all fields of one form share. */
+/** State shared by all fields of one form. */
 export type FormState = {
-  /** The whole schema, in which references are looked up. */
+  /** The whole schema, for resolving references. */
   root: Schema
   complete?: Names
   readOnly: boolean
   context: FormContext
-  /** The field for a value of any schema. Lists, maps and objects get it from here, since it shows them in turn. */
+  /** The field for a value of any schema. Lists, maps and objects get it from here, because it renders them in turn. */
   FieldView: ComponentType<FieldProps>
   onLeave?: (path: readonly Step[]) => void
 }
@@ -25,21 +25,21 @@ export function useFormState(): FormState {
   return state
 }
 
-/** Whether the name of the field around is for readers alone. */
+/** Whether the name of the surrounding field is visible only to screen readers. */
 export const HideLabelContext = createContext(false)
 
-/** What every field is given. */
+/** The props of every field. */
 export type FieldProps = {
   schema: Schema
-  /** The key or position that the value stands at, for its name. */
+  /** The key or position of the value, for its name. */
   name: string
-  /** In place of the name that schema and key give. */
+  /** Replaces the name derived from schema and key. */
   label?: string
-  /** The name is for readers alone: what stands around says it. */
+  /** The name is visible only to screen readers, because the surroundings show it. */
   hideLabel?: boolean
-  /** Small buttons beside the name, of the list or map that the value stands in. */
+  /** Small buttons beside the name, of the list or map that contains the value. */
   tools?: ReactNode
-  /** Where the value stands, from that of the form. */
+  /** The path of the value in the form. */
   path: readonly Step[]
   required: boolean
   value: unknown
@@ -48,5 +48,5 @@ export type FieldProps = {
   issues: readonly FormIssue[]
 }
 
-/** What a control for one kind of value is given. */
+/** The props of a control for one kind of value. */
 export type ControlProps = FieldProps & { field: Field; id: string; label: string; actions: ReactNode }

@@ -15,16 +15,16 @@ type Props = {
   issues?: readonly FormIssue[]
   /** Small buttons beside the label. */
   actions?: ReactNode
-  /** The field is a group of controls and not one. */
+  /** The field is a group of controls. */
   group?: boolean
   children: ReactNode
 }
 
-/** A control with its name above and what there is to say about it below. */
+/** A control with its name above and its description and issues below. */
 export function Frame({ id, label, required, description, issues = [], actions, group, children }: Props) {
   const hideLabel = useContext(HideLabelContext)
   const bad = issues.some((issue) => !isWarning(issue))
-  // Mantine's inputs take what describes them, and whether they are wrong, from a wrapper of their own and drop what they are given.
+  // Mantine's inputs take aria-describedby and aria-invalid from their own wrapper and drop the props.
   useLayoutEffect(() => {
     const control = group ? null : document.getElementById(id)
     if (!control) return
@@ -105,7 +105,7 @@ export function Issues({ issues }: { issues: readonly FormIssue[] }) {
   )
 }
 
-/** What a control says about itself to readers. */
+/** The ARIA attributes of a control. */
 export function about(id: string, issues: readonly FormIssue[], required = false) {
   const bad = issues.some((issue) => !isWarning(issue))
   return {
@@ -116,7 +116,7 @@ export function about(id: string, issues: readonly FormIssue[], required = false
   }
 }
 
-// A sentence of the server begins small; one that begins with a key or a quote stays as it is.
+// Capitalizes a sentence of the server, unless it starts with a key or a quote.
 function upper(text: string): string {
   return /^[a-z]+ /.test(text) ? text[0]!.toUpperCase() + text.slice(1) : text
 }

@@ -1,6 +1,6 @@
 import { callText, functionsText } from '../text/forms'
 
-/** A function of the expression language, as it is offered. */
+/** A function of the expression language, as suggested. */
 export type Offered = { name: string; takes: string; about: string }
 
 const calls = `
@@ -80,7 +80,7 @@ export const functions: Offered[] = calls
     return { name, takes: call.slice(name.length), about: callText[name as keyof typeof callText] }
   })
 
-/** The operators that are written as words. */
+/** The operators written as words. */
 export const operators: Offered[] = [
   { name: 'and', takes: '', about: functionsText.bothAreTrueAlso },
   { name: 'or', takes: '', about: functionsText.atLeastOneIsTrueAlso },

@@ -4,7 +4,7 @@ import { anyKindOf, turn } from './any-kind'
 import { dayTime, momentOf } from './moment'
 import { type Edited, indent, newLine, outdent } from './indent'
 
-// "<" and ">" stand around the selection, "|" at a caret.
+// "<" and ">" mark the selection, "|" a caret.
 function on(marked: string, change: (edited: Edited) => Edited): string {
   const plain = marked.replace(/[<>|]/g, '')
   const from = marked.search(/[<|]/)

@@ -1,21 +1,21 @@
-/** A text with a selection in it. */
+/** A text with a selection. */
 export type Edited = { text: string; from: number; to: number }
 
 const step = '  '
 
-/** Sets the lines of a selection in by one step; without a selection puts the step at the caret. */
+/** Indents the lines of a selection by one step; without a selection inserts the step at the caret. */
 export function indent({ text, from, to }: Edited): Edited {
   if (from === to)
     return { text: text.slice(0, from) + step + text.slice(to), from: from + step.length, to: from + step.length }
   return overLines({ text, from, to }, (line) => (line === '' ? line : step + line))
 }
 
-/** Sets the lines of a selection out by one step. */
+/** Unindents the lines of a selection by one step. */
 export function outdent(edited: Edited): Edited {
   return overLines(edited, (line) => line.replace(/^( {1,2}|\t)/, ''))
 }
 
-/** A new line, set in like the one before, and one step more behind an open bracket. */
+/** A new line with the indentation of the previous one, and one more step after an open bracket. */
 export function newLine({ text, from, to }: Edited): Edited {
   const start = text.lastIndexOf('\n', from - 1) + 1
   const line = text.slice(start, from)
@@ -29,7 +29,7 @@ export function newLine({ text, from, to }: Edited): Edited {
 
 function overLines({ text, from, to }: Edited, change: (line: string) => string): Edited {
   const start = text.lastIndexOf('\n', from - 1) + 1
-  // A selection that ends at the start of a line does not take that line in.
+  // A selection that ends at the start of a line does not include that line.
   const last = to > from && text[to - 1] === '\n' ? to - 1 : to
   const end = text.indexOf('\n', last) < 0 ? text.length : text.indexOf('\n', last)
   const lines = text.slice(start, end).split('\n')

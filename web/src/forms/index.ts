@@ -1,4 +1,4 @@
-/** Forms made from JSON Schemas, and the fields that they are made of. */
+/** Forms generated from JSON Schemas, and their fields. */
 export type { FormContext, FormIssue, Schema, SchemaFormProps } from './types'
 export type { Names, Place } from './names'
 export type { Language } from './completion'

@@ -1,15 +1,15 @@
 import { showPath } from '../api/errors'
 import type { FormIssue } from './types'
 
-/** The issues of one place of a value. */
+/** The issues of one place in a value. */
 export type Here = {
-  /** Those of the value itself. */
+  /** Issues of the value itself. */
   own: FormIssue[]
-  /** Those of something within it; the paths go on from here. */
+  /** Issues of its members, with paths relative to it. */
   within: FormIssue[]
 }
 
-/** Splits the issues of a value, whose paths start at it, into its own and those within. */
+/** Splits the issues of a value, whose paths start at it, into its own and those of its members. */
 export function split(issues: readonly FormIssue[]): Here {
   return {
     own: issues.filter((issue) => issue.path.length === 0),
@@ -26,27 +26,27 @@ export function below(issues: readonly FormIssue[], key: string | number): FormI
 
 const none: FormIssue[] = []
 
-/** Issues whose path starts with a prefix, with the prefix taken off. */
+/** Issues whose path starts with a prefix, without the prefix. */
 export function under(issues: readonly FormIssue[], prefix: readonly (string | number)[]): FormIssue[] {
   return issues
     .filter((issue) => prefix.every((part, index) => issue.path[index] === part))
     .map((issue) => ({ ...issue, path: issue.path.slice(prefix.length) }))
 }
 
-/** What an issue says where its path, if it has one left, has no field of its own. */
+/** The message of an issue, with its remaining path if that has no field of its own. */
 export function sentence(issue: FormIssue): string {
   const path = showPath(issue.path as (string | number)[])
   return path === '' ? issue.message : `${path}: ${issue.message}`
 }
 
-/** Errors first, the same message once. */
+/** Errors first, without duplicates. */
 export function ordered(issues: readonly FormIssue[]): FormIssue[] {
   const seen = new Set<string>()
   const fresh = issues.filter((issue) => !seen.has(sentence(issue)) && seen.add(sentence(issue)))
   return [...fresh.filter((issue) => !isWarning(issue)), ...fresh.filter(isWarning)]
 }
 
-/** Whether an issue is only doubtful. */
+/** Reports whether an issue is only a warning. */
 export function isWarning(issue: FormIssue): boolean {
   return issue.severity === 'warning'
 }

@@ -23,7 +23,7 @@ export function labelOf(key: string): string {
     .split(/[\s_-]+/)
     .filter((part) => part !== '')
   const last = parts.at(-1)
-  // The unit and "the id of" are said by the control.
+  // The control shows the unit and "ID".
   if (parts.length > 1 && (last === 'Ms' || last === 'Id')) parts.pop()
   if (parts.length > 1 && last === 'Ids') parts.splice(-2, 2, `${parts.at(-2)!}s`)
   const text = parts.map((part) => words[part.toLowerCase()] ?? part.toLowerCase()).join(' ')

@@ -13,7 +13,7 @@ import { moved } from './values'
 import { listFieldText } from '../text/forms'
 import { commonText } from '../text/common'
 
-/** A list: its items with buttons to move and remove them, and one that adds another. */
+/** A list: its items with buttons to move and remove them, and a button to add one. */
 export function ListField({ field, id, name, label, path, value, onChange, issues, required, actions }: ControlProps) {
   const { FieldView, readOnly, root } = useFormState()
   const list = Array.isArray(value) ? (value as unknown[]) : []
@@ -82,7 +82,7 @@ export function ListField({ field, id, name, label, path, value, onChange, issue
                 path={[...path, index]}
                 required
                 value={item}
-                // An item is never away: what was cleared is null, or an empty text.
+                // An item is never undefined: a cleared one is null, or an empty text.
                 onChange={(next) =>
                   change(
                     list.map((old, at) =>
@@ -145,7 +145,7 @@ function Tool({
   )
 }
 
-// Items have no names; each is given one, so that a field keeps its state when items move.
+// Items have no names; each gets a key, so that a field keeps its state when items move.
 function useKeys(length: number) {
   const [known, setKnown] = useState<readonly number[]>([])
   const keys =

@@ -13,13 +13,13 @@ import { isObject, renamed, withMember } from './values'
 import { mapFieldText } from '../text/forms'
 import { commonText } from '../text/common'
 
-/** An object whose keys one chooses: headers, values, parameters. */
+/** An object with keys that the user chooses: headers, values, parameters. */
 export function MapField({ field, id, label, path, value, onChange, issues, required, actions }: ControlProps) {
   const { FieldView, readOnly, root } = useFormState()
   const object = isObject(value) ? value : {}
   const keys = Object.keys(object)
   const { rows, add, toNewest, toAdd } = useFocusAfter(keys.length)
-  const [fresh, setFresh] = useState(false) // a row whose key is not typed yet
+  const [fresh, setFresh] = useState(false) // a row without a key yet
   const items = field.items ?? true
   return (
     <Frame
@@ -34,7 +34,7 @@ export function MapField({ field, id, label, path, value, onChange, issues, requ
       {(keys.length > 0 || fresh) && (
         <div className={classes.inside} ref={rows}>
           {keys.map((key, index) => (
-            // The position is the row's name: the key itself changes as one types.
+            // The position identifies the row, because the key changes while typing.
             <div key={index} className={classes.pair}>
               <KeyInput
                 name={key}
@@ -137,7 +137,7 @@ type KeyProps = {
   readOnly?: boolean
 }
 
-// A key takes effect when one leaves it: half of one could be another's.
+// A key takes effect when the field loses the focus: a partial one could equal another key.
 function KeyInput({ name, path, label, taken, onRename, onLeaveEmpty, focus, readOnly }: KeyProps) {
   const [draft, setDraft] = useState(name)
   const [known, setKnown] = useState(name)

@@ -5,10 +5,13 @@ import { readPath, type Step, writePath } from './path'
 import { expressionLength, scan } from './scan'
 import { marksText } from '../text/forms'
 
-/** A part of a text that is more than text. */
+/** A highlighted part of a text. */
 export type Mark = { from: number; to: number; kind: 'template' | 'unknown' | 'bad'; message?: string }
 
-/** The placeholders of a text, with what is malformed or names nothing that is known. names undefined: no name is checked. */
+/**
+ * The placeholders of a text, with those that are malformed or contain unknown names. With names undefined, no name is
+ * checked.
+ */
 export function marksOf(text: string, language: Language, names?: Names): Mark[] {
   if (language === 'expression') return unknownIn(text, 0, names)
   const marks: Mark[] = []
@@ -65,14 +68,14 @@ function pathAt(text: string, from: number, names: Names | undefined): [number, 
   ]
 }
 
-// Where the JSON value ends that begins here: the first "}}" before which all is one.
+// The end of the JSON value that starts here: the first "}}" before which the text is valid.
 function literalEnd(text: string, from: number): number | undefined {
   for (let end = text.indexOf('}}', from), turn = 0; end >= 0 && turn < 20; end = text.indexOf('}}', end + 1), turn++) {
     try {
       JSON.parse(text.slice(from, end))
       return end
     } catch {
-      /* a longer one may do */
+      /** a longer one may be valid */
     }
   }
   return undefined
@@ -99,7 +102,7 @@ function unknown(steps: Step[], names: Names | undefined): string | undefined {
   return undefined
 }
 
-// A mark with other marks in it, cut into pieces that do not overlap.
+// A mark that contains other marks, split into parts that do not overlap.
 function layered(whole: Mark, inner: Mark[]): Mark[] {
   const pieces: Mark[] = []
   let at = whole.from

@@ -1,4 +1,6 @@
-/** What a datetime-local control shows for an instant: its time here, to the second; undefined when it is no instant. */
+/**
+ * The value of a datetime-local control for an instant: its local time, to the second; undefined for an invalid one.
+ */
 export function dayTime(text: string): string | undefined {
   if (text === '') return ''
   const at = new Date(text)
@@ -7,7 +9,7 @@ export function dayTime(text: string): string | undefined {
   return `${String(at.getFullYear()).padStart(4, '0')}-${two(at.getMonth() + 1)}-${two(at.getDate())}T${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}`
 }
 
-/** The instant of a time here, in UTC as the service writes it; undefined when it is none. */
+/** The instant of a local time, in UTC as the server writes it; undefined for an invalid one. */
 export function momentOf(local: string): string | undefined {
   const at = new Date(local)
   return Number.isNaN(at.getTime()) ? undefined : at.toISOString()

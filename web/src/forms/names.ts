@@ -2,21 +2,18 @@ import { isRaw } from '../api/json'
 import type { Schema } from './json-schema'
 import { namesText } from '../text/forms'
 
-/**
- * What a name stands for, as far as it is known before a run: a value that an earlier run had, the schema of what
- * comes, or both.
- */
+/** What is known about a name before a run: a value of an earlier run, a schema, or both. */
 export type Place = {
-  /** A value from an earlier run. `seen` tells that there is one, for it may be null. */
+  /** A value of an earlier run. `seen` is true if there is one, because it may be null. */
   value?: unknown
   seen?: boolean
-  /** What is promised; members that it names are offered too. */
+  /** The known schema; its members are suggested too. */
   schema?: Schema
   /** Members that are known by name. */
   members?: Names
-  /** One short phrase: what it is. */
+  /** A short description. */
   note?: string
-  /** Nothing else than the known members is ever there, so that any other name is a mistake. */
+  /** It has only the known members, so that any other name is a mistake. */
   closed?: boolean
 }
 
@@ -26,7 +23,7 @@ export type Names = { readonly [name: string]: Place }
 /** A member of a place: a key, or a position of a list. */
 export type Member = { key: string | number; place: Place }
 
-/** How many members of one place are looked at: data may be of any size. */
+/** The maximum number of members of a place that are examined: data may be of any size. */
 export const MEMBERS = 200
 
 /** The members of a place: those known by name, those of the value, those of the schema. */
@@ -38,7 +35,7 @@ export function membersOf(place: Place): Member[] {
   return [...found].map(([key, member]) => ({ key, place: member }))
 }
 
-/** The member of a place, or undefined when nothing is known of it. */
+/** The member of a place, or undefined if it is unknown. */
 export function memberOf(place: Place, key: string | number): Place | undefined {
   const own =
     typeof key === 'string' && place.members && Object.hasOwn(place.members, key) ? place.members[key] : undefined
@@ -57,12 +54,12 @@ export function memberOf(place: Place, key: string | number): Place | undefined 
   return found.get(key)
 }
 
-/** Whether a key cannot be there. */
+/** Reports whether a key cannot exist. */
 export function cannotHave(place: Place, key: string | number): boolean {
   return place.closed === true && memberOf(place, key) === undefined
 }
 
-/** The word for what a place holds: `text`, `number`, `object`..., or `` when it is not known. */
+/** The type of a place as a word: `text`, `number`, `object`..., or `` if it is unknown. */
 export function typeOf(place: Place): string {
   if (place.seen) return typeOfValue(place.value)
   if (place.members) return 'object'
@@ -100,7 +97,7 @@ export function typeOfValue(value: unknown): string {
   }
 }
 
-/** A value in at most `length` characters on one line, for a list of suggestions; `` when there is none. */
+/** A value in at most `length` characters on one line, for a list of suggestions; `` without a value. */
 export function sampleOf(place: Place, length = 60): string {
   if (!place.seen) return ''
   const { value } = place
@@ -119,7 +116,7 @@ function cut(text: string, length: number): string {
 
 function addValue(found: Map<string | number, Place>, value: unknown): void {
   if (Array.isArray(value)) {
-    // The first items show what one is like.
+    // The first items represent the others.
     value.slice(0, 3).forEach((item, index) => found.set(index, { value: item, seen: true }))
     return
   }
@@ -143,7 +140,7 @@ function addSchema(found: Map<string | number, Place>, schema: Schema | undefine
     found.set(0, placeOfSchema(schema.items as Schema))
 }
 
-/** The place of something that is only promised. */
+/** The place of a value that is known only by its schema. */
 export function placeOfSchema(schema: Schema): Place {
   const note =
     typeof schema === 'object' && typeof schema.description === 'string' ? cut(schema.description, 80) : undefined

@@ -6,11 +6,11 @@ import { useKeptText, useNotApplied } from './unapplied'
 import { isNumber, oneLine, readNumber, same } from './values'
 import { numberFieldText } from '../text/forms'
 
-/** A number, with as many digits as one types. */
+/** A number with any number of digits. */
 export function NumberField({ field, id, label, path, value, onChange, issues, required, actions }: ControlProps) {
   const { readOnly } = useFormState()
   const [draft, setDraft] = useState(useKeptText(path))
-  // What was typed stands while it means the value that the page holds; a text that is no number holds none.
+  // The typed text is kept while it equals the value of the page; a text that is not a number has no value.
   const shown =
     draft !== undefined && (same(readNumber(draft), value) || (value === undefined && readNumber(draft) === undefined))
       ? draft

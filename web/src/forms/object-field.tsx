@@ -21,10 +21,10 @@ type Members = {
   hide?: readonly string[]
 }
 
-/** The fields of an object's members, and below them what it holds that the schema does not name. */
+/** The fields of an object's members, and below them the members that the schema does not name. */
 export function MemberFields({ field, path, value, onChange, issues, hide = [] }: Members) {
   const { FieldView, root } = useFormState()
-  // A constant that is as it must be says nothing: it tells alternatives apart, and the chooser above does so.
+  // A constant with its value is not shown: it distinguishes alternatives, and the chooser above shows that.
   const said = (key: string, schema: Schema) => {
     const one = fieldOf(schema, root, key)
     return one.kind === 'constant' && same(value[key], one.schema.const)
@@ -85,7 +85,7 @@ function Others({ keys, path, value, onChange, issues }: { keys: string[] } & Om
   )
 }
 
-/** An object within a form: its members, or a button that begins one. */
+/** An object within a form: its members, or a button that creates it. */
 export function ObjectField({
   field,
   id,

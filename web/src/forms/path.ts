@@ -1,23 +1,23 @@
 import { pathText } from '../text/forms'
 
-/** The paths of templates: name(.key | [index] | ["key"])*, as the server reads them. */
+/** The paths of templates: name(.key | [index] | ["key"])*, as the server parses them. */
 
 /** One step of a path: a key, or a position. */
 export type Step = string | number
 
 const names = /^[\p{L}\p{Nd}_]+/u
 
-/** Whether a text can be a name, or a key after a point. */
+/** Reports whether a text can be a name, or a key after a point. */
 export function isName(text: string): boolean {
   return nameLength(text) === text.length && text !== ''
 }
 
-/** How much at the start of a text is letters, digits and "_". */
+/** The number of letters, digits and "_" at the start of a text. */
 export function nameLength(text: string): number {
   return names.exec(text)?.[0].length ?? 0
 }
 
-/** A step as it is written behind a path: `.key`, `["odd key"]` or `[0]`. */
+/** A step as written in a path: `.key`, `["odd key"]` or `[0]`. */
 export function writeStep(step: Step): string {
   if (typeof step === 'number') return `[${step}]`
   return isName(step) ? `.${step}` : `[${JSON.stringify(step)}]`
@@ -28,10 +28,10 @@ export function writePath(steps: readonly Step[]): string {
   return steps.map((step, index) => (index === 0 ? String(step) : writeStep(step))).join('')
 }
 
-/** What was read of a path: `length` characters of the text are a whole path; behind it stands something else. */
+/** The parsed start of a path: `length` characters of the text are a whole path, followed by something else. */
 export type ReadPath = { steps: Step[]; length: number; error?: string }
 
-/** Reads the path that a text starts with. With an error, `length` tells where it is. */
+/** Parses the path at the start of a text. With an error, `length` is its position. */
 export function readPath(text: string): ReadPath {
   let at = nameLength(text)
   if (at === 0) return { steps: [], length: 0, error: pathText.expectedAName }

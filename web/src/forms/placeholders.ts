@@ -4,7 +4,7 @@ import { expressionLength } from './scan'
 /** A placeholder of a text: its first name, or the source of its expression. */
 export type Placeholder = { expression: boolean; inside: string; name?: string }
 
-/** The placeholders of a text; malformed ones as far as they can be read. */
+/** The placeholders of a text; malformed ones as far as they can be parsed. */
 export function placeholders(text: string): Placeholder[] {
   const found: Placeholder[] = []
   for (let from = text.indexOf('{{'); from >= 0;) {

@@ -1,26 +1,28 @@
 import { nameLength, readPath, type Step } from './path'
 
-/** A name with what follows it by points and brackets, in an expression: `input.orders[0].id`. */
+/** A name with the points and brackets after it, in an expression: `input.orders[0].id`. */
 export type Chain = {
   from: number
   to: number
   steps: Step[]
-  /** A call: a function, or the key of an object literal, or a word of the language. None of them is a name of a scope. */
+  /**
+   * A call: a function, or the key of an object literal, or a word of the language. None of them is a name in scope.
+   */
   is: 'name' | 'call' | 'key' | 'word' | 'item'
 }
 
-/** What was read of an expression. */
+/** The result of scanning an expression. */
 export type Scanned = {
   chains: Chain[]
-  /** Where the end stands: in a text, a comment or a number nothing is a name. */
+  /** The context at the end: in a text, a comment or a number nothing is a name. */
   end: 'code' | 'text' | 'comment' | 'number'
-  /** The lists whose items the predicates around the end go over, the innermost last. */
+  /** The lists of the predicates around the end, innermost last. */
   lists: Step[][]
-  /** Names that the expression itself declares by let. */
+  /** Names declared by let in the expression. */
   declared: Set<string>
 }
 
-/** Words of the expression language that are no names. */
+/** Words of the expression language that are not names. */
 export const words = new Set([
   'true',
   'false',
@@ -39,13 +41,13 @@ export const words = new Set([
   'else',
 ])
 
-/** Reads an expression roughly: enough to know which names it holds and what stands at its end. Never fails. */
+/** Scans an expression: enough to know its names and the context at its end. Never fails. */
 export function scan(source: string): Scanned {
   const chains: Chain[] = []
   const declared = new Set<string>()
   const calls: { list?: Step[] }[] = []
   let end: Scanned['end'] = 'code'
-  let before = '' // the last character that is not blank
+  let before = '' // the last non-blank character
   for (let at = 0; at < source.length;) {
     const rest = source.slice(at, at + 2)
     const char = source[at]!
@@ -80,7 +82,7 @@ export function scan(source: string): Scanned {
       if (before !== 'let') chains.push(chain)
       const word = chain.steps.length === 1 && chain.is !== 'item' ? String(chain.steps[0]) : ''
       if (before === 'let') declared.add(word)
-      // The first argument of a call is what a predicate goes over.
+      // The first argument of a call is the list of a predicate.
       if (calls.length > 0 && before === '(' && chain.is === 'name') calls.at(-1)!.list = chain.steps
       at = chain.to
       before = word === 'let' ? 'let' : 'a'
@@ -94,7 +96,7 @@ export function scan(source: string): Scanned {
   return { chains, end, lists: calls.flatMap((call) => (call.list ? [call.list] : [])), declared }
 }
 
-// The item of a predicate is written # or left out: #.id, .id
+// The item of a predicate is written as # or omitted: #.id, .id
 function isItem(source: string, at: number, before: string): boolean {
   if (source[at] === '#') return true
   return source[at] === '.' && source[at + 1] !== '.' && !/[\w\])"'`.0a]/.test(before)
@@ -102,7 +104,7 @@ function isItem(source: string, at: number, before: string): boolean {
 
 function readChain(source: string, from: number, before: string, list: Step[] | undefined): Chain {
   const item = source[from] === '#' || source[from] === '.'
-  // Read as a path of which the item's own name is "_".
+  // Parsed as a path in which the item is named "_".
   const skipped = source[from] === '#' ? 1 + nameLength(source.slice(from + 1)) : 0
   const text = item ? `_${source.slice(from + skipped)}` : source.slice(from)
   const plain = text.replaceAll('?.', '.') // optional steps; they only make it shorter
@@ -120,14 +122,14 @@ function readChain(source: string, from: number, before: string, list: Step[] | 
   return { from, to, steps, is }
 }
 
-// How much of the text an amount of it without the question marks of "?." is.
+// The length in the original text of a prefix of the text without the question marks of "?.".
 function originalLength(text: string, length: number): number {
   let at = 0
   for (let left = length; left > 0 && at < text.length; at++) if (!(text[at] === '?' && text[at + 1] === '.')) left--
   return at
 }
 
-// The length of the text literal at a place, -1 when it does not end.
+// The length of the string literal at a position, -1 if it does not end.
 function textLength(source: string, from: number): number {
   const quote = source[from]
   for (let at = from + 1; at < source.length; at++) {
@@ -137,7 +139,10 @@ function textLength(source: string, from: number): number {
   return -1
 }
 
-/** How much of a text stands before the }} that ends an expression, or -1. Braces may be nested in it, and stand in its texts and comments. */
+/**
+ * The length of the text before the }} that ends an expression, or -1. Braces may be nested in it, and occur in its
+ * strings and comments.
+ */
 export function expressionLength(source: string): number {
   let braces = 0
   for (let at = 0; at < source.length; at++) {

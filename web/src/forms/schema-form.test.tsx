@@ -7,7 +7,7 @@ import { fieldOf, type Kind } from './schema'
 import { SchemaForm } from './schema-form'
 import type { FormIssue, Schema, SchemaFormProps } from './types'
 
-/** Shows a form that begins with a value; `value()` is what it has become. */
+/** Renders a form with a value; `value()` returns its current value. */
 function fill(schema: Schema, start: unknown, more: Partial<SchemaFormProps> = {}) {
   let current = start
   function Form() {
@@ -25,7 +25,7 @@ type User = ReturnType<typeof show>
 type Field = ReturnType<typeof within>
 type Example = {
   schema: Schema
-  /** What it holds before; absent means nothing. */
+  /** The initial value; absent means undefined. */
   start?: unknown
   edit: (user: User, field: Field) => Promise<void>
   becomes: unknown
@@ -50,7 +50,7 @@ const picking = (name: string) => async (user: User, field: Field) => {
   await user.click(await screen.findByRole('option', { name }))
 }
 
-/** An example of each kind of field; a kind without one does not compile. */
+/** An example of each kind of field; a missing kind does not compile. */
 const examples: Record<Kind, Example> = {
   text: { schema: { type: 'string' }, start: 'a', edit: typing('b'), becomes: 'ab' },
   number: { schema: { type: 'number' }, edit: typing('1.5'), becomes: 1.5 },

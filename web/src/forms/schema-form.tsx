@@ -13,8 +13,8 @@ import { schemaFormText } from '../text/forms'
 const noContext = {}
 
 /**
- * A form made from a JSON Schema. An object's members stand one below the other; any other value is one field. The
- * page keeps the value: the form tells each change, whole. What it does not show is kept.
+ * A form generated from a JSON Schema. An object's members are stacked; any other value is one field. The page holds
+ * the value: the form passes the whole value at each change, and keeps what it does not show.
  */
 export function SchemaForm({
   schema,

@@ -2,7 +2,7 @@ import { labelOf } from './label'
 import type { Choice, Schema } from './json-schema'
 import { list, record, text, unwrap } from './unwrap'
 
-/** What is used to edit a value. */
+/** The control for a value. */
 export type Kind =
   | 'text'
   | 'number'
@@ -25,24 +25,24 @@ export type Kind =
   | 'blueprint'
   | 'duration'
 
-/** A schema, taken apart into what a form needs to know. */
+/** A parsed schema, as a form needs it. */
 export type Field = {
   kind: Kind
-  /** The schema without what was unwrapped: references, the alternative of a template, null. */
+  /** The schema without references, the alternative of a template, and null. */
   schema: Record<string, unknown>
   title?: string
   description?: string
   /** The default, meaningful when hasDefault. */
   standard?: unknown
   hasDefault: boolean
-  /** Besides the value itself a text with a template may stand there. */
+  /** A text with a template is allowed instead of the value. */
   template: boolean
   nullable: boolean
   /** The value is a whole number. */
   whole?: boolean
-  /** Text of more than one line. */
+  /** Text of several lines. */
   lines?: boolean
-  /** Texts that are often meant; any other is as good. */
+  /** Common values; others are allowed. */
   suggestions?: string[]
   choices?: Choice[]
   properties?: { key: string; schema: Schema; required: boolean }[]
@@ -51,11 +51,11 @@ export type Field = {
   /** Keys besides the named ones are allowed. */
   open?: boolean
   variants?: { title: string; schema: Schema }[]
-  /** The types of connections that can be picked; none stands for all. */
+  /** The types of connections to choose from; empty means all. */
   connectionTypes?: string[]
 }
 
-/** Takes a schema apart. root is the whole document, in which references are looked up; key names the value. */
+/** Parses a schema. root is the whole document, for resolving references; key names the value. */
 export function fieldOf(schema: Schema, root: Schema = schema, key = ''): Field {
   const plain = unwrap(schema, root)
   const { kind, ...more } = kindOf(plain.schema, key, plain.choices, plain.variants)
@@ -113,7 +113,7 @@ function kindOf(schema: Record<string, unknown>, key: string, choices?: Choice[]
   return { kind: 'any' }
 }
 
-// Hints of the service, and what tells the same where a schema has none.
+// Hints of the server, and heuristics for schemas without them.
 function hinted(schema: Record<string, unknown>, key: string): Known | undefined {
   const hint = schema['x-kind'] ?? schema.format
   const types = list(schema['x-connection-types'])
@@ -158,7 +158,7 @@ function ofEnum(schema: Record<string, unknown>): Known {
   return { kind: 'choice', choices: values.map((value, index) => ({ value, label: labels[index] ?? String(value) })) }
 }
 
-// For schemas of people; the service's own say it by x-lines.
+// For schemas of users; the server's own use x-lines.
 const longTexts = new Set([
   'text',
   'message',
@@ -185,7 +185,7 @@ function ofText(schema: Record<string, unknown>): Known {
   return { kind: 'text', lines: schema['x-lines'] === true || (typeof longest === 'number' && longest > 200) }
 }
 
-/** Whether the text of a key is usually longer than a line, where the schema says nothing. */
+/** Reports whether the text of a key is usually longer than a line, if the schema does not say. */
 export function isLongText(field: Field, key: string): boolean {
   return field.lines === true || (field.schema['x-kind'] === undefined && longTexts.has(key))
 }
@@ -206,7 +206,8 @@ function ofObject(schema: Record<string, unknown>): Known {
     return { kind: 'map', items: record(schema.additionalProperties) ?? true, open }
   }
   const required = new Set(list(schema.required))
-  // The server does not keep the order of keys. Lists keep theirs, so what must be filled in comes first, as it is named.
+  // The server does not keep the order of keys. Lists keep theirs, so required members come first, in the order of the
+  // list.
   const order = [...new Set([...list(schema['x-order']), ...required])]
   const keys = [
     ...order.filter((key) => Object.hasOwn(members, key)),
@@ -219,7 +220,7 @@ function ofObject(schema: Record<string, unknown>): Known {
   }
 }
 
-/** What a field is called: the title of its schema, or its key in words. */
+/** The name of a field: the title of its schema, or its key in words. */
 export function titleOfField(field: Field, key: string): string {
   return field.title ?? labelOf(key)
 }

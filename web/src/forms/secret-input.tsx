@@ -5,7 +5,7 @@ type Props = {
   id: string
   value: string
   onChange: (text: string) => void
-  /** A value is stored already; what is typed takes its place. */
+  /** A value is stored already; typed text replaces it. */
   stored?: boolean
   readOnly?: boolean
   'aria-label'?: string
@@ -14,7 +14,7 @@ type Props = {
   'aria-required'?: boolean
 }
 
-/** A secret that is written but never read back. The attributes keep password managers from filling it in. */
+/** A secret that is written but never shown. The attributes keep password managers from filling it in. */
 export function SecretInput({ stored, value, onChange, ...rest }: Props) {
   return (
     <PasswordInput

@@ -1,7 +1,7 @@
 import { fieldOf } from './schema'
 import type { Schema } from './types'
 
-/** The value with which something new begins: the default, the constant, or the empty value of its type. */
+/** The initial value: the default, the constant, or the empty value of its type. */
 export function startOf(schema: Schema, root: Schema = schema, depth = 0): unknown {
   const field = fieldOf(schema, root)
   if (field.hasDefault) return field.standard

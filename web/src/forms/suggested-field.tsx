@@ -8,7 +8,7 @@ import { oneLine } from './values'
 import { suggestedFieldText } from '../text/forms'
 import { commonText } from '../text/common'
 
-/** A text that is mostly one of a few: one chooses, or writes another. */
+/** A text that is usually one of a few: the user chooses one, or types another. */
 export function SuggestedField(props: ControlProps) {
   const { field, id, label, value, onChange, issues, required, actions } = props
   const { complete, readOnly } = useFormState()
@@ -16,7 +16,7 @@ export function SuggestedField(props: ControlProps) {
   const suggestions = field.suggestions ?? []
   const text = typeof value === 'string' ? value : ''
   if (readOnly || other || (text !== '' && !suggestions.includes(text))) {
-    // Left empty, the list of choices comes back.
+    // If it is empty, the list of choices is shown again.
     return (
       <div
         onBlur={() => {

@@ -10,7 +10,7 @@ type Props = {
   onTake: (suggestion: Suggestion) => void
 }
 
-/** The list below a text in which names are completed. The focus stays in the text. */
+/** The suggestions below a text. The focus stays in the text. */
 export function Suggestions({ id, suggestions, active, onActive, onTake }: Props) {
   return (
     <>

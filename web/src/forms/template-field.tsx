@@ -31,7 +31,7 @@ export function TemplateField({
         {...about(id, found, required)}
         onWriting={setWriting}
         value={text}
-        // An optional text that was emptied is not there any more.
+        // An empty optional text is removed.
         onChange={(next) => onChange(next === '' && !required ? undefined : next)}
         names={complete}
         language={language}

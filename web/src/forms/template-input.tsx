@@ -11,13 +11,13 @@ type Props = {
   id: string
   value: string
   onChange: (text: string) => void
-  /** What can be named; without it nothing is offered. */
+  /** The names to suggest; without it there are no suggestions. */
   names?: Names
-  /** `template`: text in which placeholders stand; `expression`: the whole is an expression. */
+  /** `template`: text with placeholders; `expression`: the whole text is an expression. */
   language?: Language
-  /** Enter begins a new line. */
+  /** Enter inserts a line break. */
   lines?: boolean
-  /** Rows that the box has at least. */
+  /** The minimum number of rows. */
   rows?: number
   placeholder?: string
   readOnly?: boolean
@@ -31,8 +31,8 @@ type Props = {
 }
 
 /**
- * A text in which `{{` opens a list of what can be named there. The list follows what is typed; arrows choose, Enter
- * takes, Escape closes it, Ctrl+Space opens it again; Tab always leaves the field.
+ * A text in which `{{` opens a list of suggestions. The list follows the typed text; arrows choose, Enter accepts,
+ * Escape closes it, Ctrl+Space opens it again; Tab always leaves the field.
  */
 export function TemplateInput({
   id,
@@ -56,7 +56,7 @@ export function TemplateInput({
   const open = spot !== undefined && suggestions.length > 0
   const marks = useMemo(() => marksOf(value, language, names), [value, language, names])
 
-  // The caret is put where it belongs once the new text stands in the box.
+  // The caret is set once the new text is in the box.
   useLayoutEffect(() => {
     if (caret.current === undefined || !box.current) return
     box.current.setSelectionRange(caret.current, caret.current)
@@ -68,7 +68,7 @@ export function TemplateInput({
 
   const look = (text: string, at: number, asked = false, passing = false) => {
     const next = names && !readOnly ? spotAt(text, at, language) : undefined
-    // Who only passes by a finished name is not held up.
+    // Typing past a complete name is not interrupted.
     const calm = next && (next.quiet || (passing && !(next.language === 'path' && (next.open || next.query === ''))))
     setSpot(next && (asked || !calm) ? next : undefined)
     setActive(0)
@@ -79,7 +79,7 @@ export function TemplateInput({
     caret.current = done.caret
     onChange(done.text)
     box.current?.focus()
-    // What lies below a name is offered as soon as one goes on; what follows a function at once.
+    // Members of a name are suggested once the user types on; arguments of a function at once.
     setSpot(undefined)
     setActive(0)
   }
@@ -109,7 +109,7 @@ export function TemplateInput({
       }
       if (event.key === 'Escape') {
         event.preventDefault()
-        event.stopPropagation() // the dialog around stays open
+        event.stopPropagation() // keeps the surrounding dialog open
         setSpot(undefined)
         return
       }
@@ -199,6 +199,6 @@ function Picture({ text, marks }: { text: string; marks: ReturnType<typeof marks
     )
     at = mark.to
   }
-  parts.push(text.slice(at), '\u200b') // a last empty line has its height too
+  parts.push(text.slice(at), '\u200b') // a final empty line has a height too
   return <>{parts}</>
 }

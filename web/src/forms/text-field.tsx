@@ -10,7 +10,7 @@ import { textFieldText } from '../text/forms'
 
 const inputTypes: Record<string, string> = { email: 'email', uri: 'url', url: 'url' }
 
-/** Text that is only text. */
+/** Plain text. */
 export function TextField({ field, id, name, label, value, onChange, issues, required, actions }: ControlProps) {
   const { readOnly } = useFormState()
   const format = String(field.schema['x-kind'] === 'url' ? 'url' : field.schema.format)
@@ -22,7 +22,7 @@ export function TextField({ field, id, name, label, value, onChange, issues, req
     readOnly,
     placeholder: field.hasDefault ? oneLine(field.standard) : value === '' ? textFieldText.emptyText : undefined,
     error: issues.some((issue) => issue.severity !== 'warning'),
-    maxLength: undefined, // what is too long is said, not swallowed
+    maxLength: undefined, // longer text is reported, not truncated
   }
   return (
     <Frame id={id} label={label} required={required} description={field.description} issues={issues} actions={actions}>
@@ -35,13 +35,13 @@ export function TextField({ field, id, name, label, value, onChange, issues, req
   )
 }
 
-/** A day, or an instant in the time of this computer. */
+/** A date, or an instant in local time. */
 export function DateField({ field, id, label, value, onChange, issues, required, actions }: ControlProps) {
   const { readOnly } = useFormState()
   const day = field.kind === 'date'
   const text = typeof value === 'string' ? value : ''
   const local = day ? text : dayTime(text)
-  // A text that no such control can show is edited as text.
+  // A text that such a control cannot show is edited as text.
   if (text !== '' && (local === undefined || (day && !/^\d{4}-\d\d-\d\d$/.test(text))))
     return (
       <TextField
@@ -73,7 +73,7 @@ export function DateField({ field, id, label, value, onChange, issues, required,
   )
 }
 
-/** A value that is written and never shown again. null stands for one that is stored. */
+/** A value that is written and never shown. null represents a stored one. */
 export function SecretField({ field, id, label, value, onChange, issues, required, actions }: ControlProps) {
   const { readOnly } = useFormState()
   const [before] = useState(value === null ? null : undefined)

@@ -3,7 +3,7 @@ import type { Names } from './names'
 
 export type { Schema }
 
-/** What is wrong or doubtful somewhere in a value: as blueprint.validate and errors of calls tell it. */
+/** A problem in a value, as reported by blueprint.validate and by errors of calls. */
 export type FormIssue = {
   /** Keys and positions from the value of the form. */
   path: readonly unknown[]
@@ -12,30 +12,30 @@ export type FormIssue = {
   severity?: string
 }
 
-/** What pickers need to know of the place of the form. */
+/** Context of the form that pickers need. */
 export type FormContext = {
-  /** The organization whose connections can be picked besides one's own; all that one sees when absent. */
+  /** The organization whose connections are offered besides the user's own; without it all visible ones. */
   organizationId?: string
-  /** The blueprint that is edited; it is not offered as its own sub-blueprint. */
+  /** The edited blueprint, which is not offered as its own sub-blueprint. */
   blueprintId?: string
   /** The line and message of an error in a program, by the key of its field, from the last run. */
   codeErrors?: Record<string, { line: number; message: string }>
 }
 
 export type SchemaFormProps = {
-  /** The schema of the value; of an object the properties become fields. */
+  /** The schema of the value; the properties of an object become fields. */
   schema: Schema
-  /** The value; undefined when there is none yet. What the form does not show is kept. */
+  /** The value; undefined for none. Parts that the form does not show are kept. */
   value: unknown
-  /** Told the whole new value with every change; undefined when it was cleared. */
+  /** Called with the whole new value at every change; undefined when it is cleared. */
   onChange: (value: unknown) => void
-  /** What is wrong; each is shown at its field, or at the nearest field around it. Paths start at the value. */
+  /** The problems; each is shown at its field, or at the nearest one around it. Paths start at the value. */
   issues?: readonly FormIssue[]
-  /** What templates and expressions can name. With it text may hold templates; without it text is only text. */
+  /** The names for templates and expressions. With it text may contain templates; without it text is plain. */
   complete?: Names
   readOnly?: boolean
   context?: FormContext
-  /** Top-level keys that the form leaves out; their values are kept. */
+  /** Top-level keys that the form hides; their values are kept. */
   hide?: readonly string[]
   /** Called when the focus leaves a field, with its path. */
   onLeave?: (path: readonly (string | number)[]) => void

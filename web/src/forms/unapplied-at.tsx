@@ -2,7 +2,7 @@ import { type ReactNode, useContext, useMemo } from 'react'
 import type { Step } from './path'
 import { UnappliedContext } from './unapplied'
 
-/** Says that the paths of the fields within start at a path, and not at the place itself. */
+/** Sets the path at which the paths of the fields within start. */
 export function UnappliedAt({ path, children }: { path: readonly Step[]; children: ReactNode }) {
   const outer = useContext(UnappliedContext)
   const key = JSON.stringify(path)

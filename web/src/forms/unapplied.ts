@@ -1,10 +1,10 @@
 import { createContext, useContext, useEffect, useState, useSyncExternalStore } from 'react'
 import type { Step } from './path'
 
-/** A text that a field shows and that is no value yet, such as half-written JSON. */
+/** A text in a field that is not a value yet, such as incomplete JSON. */
 export type Unapplied<Place = unknown> = {
   place: Place
-  /** The field, from the place. */
+  /** The field, relative to the place. */
   path: readonly Step[]
   text: string
   /** Why it is not applied. */
@@ -12,8 +12,8 @@ export type Unapplied<Place = unknown> = {
 }
 
 /**
- * The texts of a page's fields that are not applied. They outlast their fields, so that nothing typed is lost when
- * another node is shown; a field that comes back takes its text from here.
+ * The unapplied texts of a page's fields. They outlast their fields, so that typed text is kept while another node is
+ * shown; a field that returns takes its text from here.
  */
 export class UnappliedTexts {
   private texts: ReadonlyMap<string, Unapplied> = new Map()
@@ -28,12 +28,12 @@ export class UnappliedTexts {
     return () => this.listeners.delete(listener)
   }
 
-  /** The text that a field showed last, if it was not applied. */
+  /** The last text of a field, if it was not applied. */
   at(place: unknown, path: readonly Step[]): string | undefined {
     return this.texts.get(keyOf(place, path))?.text
   }
 
-  /** Notes a text, or with undefined that the field holds a value. */
+  /** Stores a text, or removes it with undefined, when the field holds a value. */
   put(place: unknown, path: readonly Step[], entry: { text: string; message: string } | undefined): void {
     const key = keyOf(place, path)
     const known = this.texts.get(key)
@@ -44,7 +44,7 @@ export class UnappliedTexts {
     this.change(texts)
   }
 
-  /** Counts a field as shown until the function that it returns is called. */
+  /** Counts a field as shown until the returned function is called. */
   show(place: unknown, path: readonly Step[]): () => void {
     const key = keyOf(place, path)
     this.fields.set(key, (this.fields.get(key) ?? 0) + 1)
@@ -61,7 +61,7 @@ export class UnappliedTexts {
     this.keep((entry, key) => this.fields.has(key) || JSON.stringify(entry.place) !== own)
   }
 
-  /** Drops the texts that a predicate does not want. */
+  /** Drops the texts that do not satisfy a predicate. */
   keep(wanted: (entry: Unapplied, key: string) => boolean): void {
     const texts = new Map([...this.texts].filter(([key, entry]) => wanted(entry, key)))
     if (texts.size < this.texts.size) this.change(texts)
@@ -77,25 +77,25 @@ function keyOf(place: unknown, path: readonly Step[]): string {
   return JSON.stringify([place, path])
 }
 
-/** Where the fields below note texts that are not applied: a store, and the path of the form from its place. */
+/** Where the fields below store unapplied texts, and the path of the form from its place. */
 export type UnappliedScope = { texts: UnappliedTexts; place: unknown; path: readonly Step[] }
 
-/** The scope of the fields below; without one nothing is noted. */
+/** The scope of the fields below; without one nothing is stored. */
 export const UnappliedContext = createContext<UnappliedScope | undefined>(undefined)
 
-/** The texts of a store that are not applied, as they change. */
+/** The unapplied texts of a store, as they change. */
 export function useUnappliedTexts(texts: UnappliedTexts): ReadonlyMap<string, Unapplied> {
   return useSyncExternalStore(texts.subscribe, texts.snapshot)
 }
 
-/** The text that a field at a path showed when it was last seen and that was not applied. */
+/** The unapplied text that a field at a path had when it was last shown. */
 export function useKeptText(path: readonly Step[]): string | undefined {
   const scope = useContext(UnappliedContext)
   const [kept] = useState(() => scope?.texts.at(scope.place, [...scope.path, ...path]))
   return kept
 }
 
-/** Notes that a field shows a text that is not applied, and why; undefined when it shows its value. */
+/** Records that a field shows an unapplied text, and why; undefined if it shows its value. */
 export function useNotApplied(path: readonly Step[], text: string, message: string | undefined): void {
   const scope = useContext(UnappliedContext)
   const key = JSON.stringify(path)
@@ -111,7 +111,7 @@ export function useNotApplied(path: readonly Step[], text: string, message: stri
   )
 }
 
-/** To be called by what shows all fields of a place: forgets texts whose fields it no longer has. */
+/** Called by the component that shows all fields of a place: drops texts whose fields are gone. */
 export function usePruneUnapplied(): void {
   const scope = useContext(UnappliedContext)
   useEffect(() => scope?.texts.prune(scope.place))

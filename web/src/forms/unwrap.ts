@@ -2,9 +2,9 @@ import type { Choice, Schema } from './json-schema'
 import { unwrapText } from '../text/forms'
 import { commonText } from '../text/common'
 
-const depth = 16 // of references and alternatives; what is deeper is edited as JSON
+const depth = 16 // maximum depth of references and alternatives; deeper ones are edited as JSON
 
-/** A schema without what stands around it. */
+/** A schema without references, template alternative and null. */
 export type Plain = {
   schema: Record<string, unknown>
   template: boolean
@@ -13,7 +13,7 @@ export type Plain = {
   variants?: { title: string; schema: Schema }[]
 }
 
-/** Follows references and takes away the alternatives "a template" and "null". */
+/** Follows references and removes the alternatives "a template" and "null". */
 export function unwrap(schema: Schema, root: Schema, left = depth): Plain {
   if (typeof schema !== 'object' || schema === null || left === 0)
     return { schema: {}, template: false, nullable: false }
@@ -41,7 +41,7 @@ export function unwrap(schema: Schema, root: Schema, left = depth): Plain {
   if (consts.every((one) => one !== undefined)) return { schema: beside, template, nullable, choices: consts }
   const variants = alternatives.map((one, index) => ({
     title: titleOf(one, root, index),
-    // What stands beside the alternatives holds in each of them.
+    // Keywords beside the alternatives apply to each of them.
     schema:
       typeof one === 'object' && beside.properties
         ? joined({ allOf: [{ ...beside, title: undefined, description: undefined }, one] }, root)
@@ -60,7 +60,7 @@ function ofType(schema: Record<string, unknown>): Plain {
   }
 }
 
-// The alternative that the catalogue of node types gives to each value that a template may stand for.
+// The alternative in the catalogue of node types for values that allow a template.
 function isTemplate(schema: Schema): boolean {
   return (
     typeof schema === 'object' &&
@@ -134,7 +134,7 @@ function decode(part: string): string {
   }
 }
 
-// One schema for several that hold together, as far as members and annotations go.
+// One schema for several that apply together, as far as members and annotations are concerned.
 function joined(schema: Record<string, unknown>, root: Schema): Record<string, unknown> {
   const { allOf, ...beside } = schema
   let all: Record<string, unknown> = {}
@@ -150,7 +150,7 @@ function joined(schema: Record<string, unknown>, root: Schema): Record<string, u
   return all
 }
 
-/** The value when it is an object. */
+/** The value if it is an object. */
 export function record(value: unknown): Record<string, unknown> | undefined {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
     ? (value as Record<string, unknown>)
@@ -162,7 +162,7 @@ export function list(value: unknown): string[] {
   return Array.isArray(value) ? value.filter((item): item is string => typeof item === 'string') : []
 }
 
-/** The value when it is a text and not empty. */
+/** The value if it is a non-empty string. */
 export function text(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined
 }

@@ -1,8 +1,8 @@
 import { useEffect, useRef } from 'react'
 
 /**
- * Where the focus goes when rows come and go: into the newest row, or, when the row that had it was removed, to the
- * button that adds one. Without this it would fall back to the start of the page.
+ * Moves the focus when rows are added or removed: to the newest row, or, if the row with the focus was removed, to the
+ * button that adds one. Otherwise it would return to the start of the page.
  */
 export function useFocusAfter(count: number) {
   const rows = useRef<HTMLDivElement>(null)

@@ -1,11 +1,11 @@
 import { isRaw, parseJson, show } from '../api/json'
 
-/** An object of data: no list, no null, no number kept as text. */
+/** Reports whether a value is an object: not a list, null, or a number kept as text. */
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value) && !isRaw(value)
 }
 
-/** The object with one member set, in its place or at the end; undefined takes the member away. */
+/** The object with one member set, in its place or at the end; undefined removes the member. */
 export function withMember(object: Record<string, unknown>, key: string, value: unknown): Record<string, unknown> {
   const entries = Object.entries(object)
   if (value === undefined) return fromEntries(entries.filter(([name]) => name !== key))
@@ -15,7 +15,7 @@ export function withMember(object: Record<string, unknown>, key: string, value: 
   return fromEntries(entries)
 }
 
-/** The object with a member called otherwise, in its place. */
+/** The object with a member renamed, in its place. */
 export function renamed(object: Record<string, unknown>, from: string, to: string): Record<string, unknown> {
   return fromEntries(Object.entries(object).map(([key, value]) => [key === from ? to : key, value]))
 }
@@ -36,7 +36,7 @@ export function fromEntries(entries: readonly (readonly [string, unknown])[]): R
   return object
 }
 
-/** Whether two values are the same JSON, whatever the order of keys. */
+/** Reports whether two values are the same JSON, regardless of the order of keys. */
 export function same(a: unknown, b: unknown): boolean {
   if (Object.is(a, b)) return true
   if (isRaw(a) || isRaw(b)) return isRaw(a) && isRaw(b) && a.rawJSON === b.rawJSON
@@ -47,7 +47,10 @@ export function same(a: unknown, b: unknown): boolean {
   return keys.length === Object.keys(b).length && keys.every((key) => Object.hasOwn(b, key) && same(a[key], b[key]))
 }
 
-/** A number of a JSON document, digits kept, or undefined when the text is none. A comma may stand for the point. */
+/**
+ * A number of a JSON document with its digits, or undefined if the text is not a number. A comma may be the decimal
+ * separator.
+ */
 export function readNumber(text: string): unknown {
   const plain = text
     .trim()
@@ -63,7 +66,7 @@ export function oneLine(value: unknown): string {
   return typeof value === 'string' ? value : show(value, 0)
 }
 
-/** Whether a value is a number, kept as text or not. */
+/** Reports whether a value is a number, kept as text or not. */
 export function isNumber(value: unknown): boolean {
   return typeof value === 'number' || isRaw(value)
 }

@@ -2,7 +2,7 @@ import { fieldOf } from './schema'
 import type { Schema } from './types'
 import { isNumber, isObject, same } from './values'
 
-/** The alternatives that a value can be of, the likeliest first. */
+/** The alternatives for a value, most likely first. */
 export function variantOf(variants: readonly { schema: Schema }[], value: unknown, root: Schema): number[] {
   if (value === undefined) return []
   return variants
@@ -12,7 +12,7 @@ export function variantOf(variants: readonly { schema: Schema }[], value: unknow
     .map(({ index }) => index)
 }
 
-// 0 for a value that cannot be of the schema; more the better it fits.
+// 0 for a value that cannot match the schema; higher for a better fit.
 function likeness(schema: Schema, value: unknown, root: Schema): number {
   const field = fieldOf(schema, root)
   switch (field.kind) {
@@ -51,7 +51,7 @@ function ofMembers(
   for (const { key, schema, required } of members) {
     const inner = fieldOf(schema, root, key)
     if (inner.kind === 'constant') {
-      // The member that tells the alternatives apart.
+      // The member that distinguishes the alternatives.
       if (!same(value[key], inner.schema.const)) return Object.hasOwn(value, key) || required ? 0 : likely
       likely += 10
     } else if (Object.hasOwn(value, key)) likely += 1

@@ -11,7 +11,7 @@ import { isObject } from './values'
 import { variantOf } from './variant'
 import { commonText } from '../text/common'
 
-/** A value of one of several schemas: one chooses which, and its fields follow. */
+/** A value of one of several schemas: the user chooses one, and its fields follow. */
 export function VariantsField({
   field,
   id,
@@ -36,7 +36,7 @@ export function VariantsField({
     data.unshift({ value: '', label: required ? commonText.choose : commonText.notSet })
   const inner = useMemo(() => one && fieldOf(one.schema, root), [one, root])
   const members = inner?.kind === 'object' && isObject(value) ? inner : undefined
-  // An alternative without members of its own, such as "none", has nothing to show.
+  // An alternative without its own members, such as "none", has nothing to show.
   const bare = members?.properties?.every(({ key, schema }) => fieldOf(schema, root, key).kind === 'constant')
   return (
     <Frame

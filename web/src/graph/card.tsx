@@ -92,7 +92,7 @@ export const Card = memo(function Card({ data, selected }: NodeProps<CardNode>) 
   )
 })
 
-// What stands on the upper right corner: what is wrong, else how the step went, else what changed.
+// The upper right corner: problems, else the status of the step, else the change.
 function Corner({ status, change, problems }: Pick<CardData, 'status' | 'change' | 'problems'>) {
   if (problems && problems.errors + problems.warnings > 0) {
     const kind = problems.errors > 0 ? 'error' : 'warning'

@@ -1,19 +1,19 @@
 import type { Position } from './map'
 
-/** Where a card stands, and how large it is. */
+/** The position and size of a card. */
 export type Box = { x: number; y: number; width: number; height: number }
 
-/** The level stretch by which an edge goes round cards: at `y`, between two x. */
+/** The horizontal segment of an edge that avoids cards: at `y`, between two x. */
 export type Detour = { y: number; from: number; to: number }
 
-const gap = 18 // between a card and the edge that goes round it
-const step = 10 // between two edges that go round the same cards
-const turn = 28 // room before and behind the cards, for the bend
+const gap = 18 // between a card and the edge around it
+const step = 10 // between two edges around the same cards
+const turn = 28 // space before and after the cards, for the bend
 
 /**
- * How an edge goes round the cards that lie between its ends, above or below them, whichever is nearer; undefined when
- * none is in the way, or when the edge runs back. `boxes` are without the edge's own two cards; stretches that are
- * `taken` are not drawn over.
+ * The detour of an edge around the cards between its ends, above or below them, whichever is nearer; undefined if none
+ * is in the way, or if the edge runs backwards. `boxes` exclude the edge's own cards; `taken` segments are not drawn
+ * over.
  */
 export function detour(
   source: Position,
@@ -31,7 +31,7 @@ export function detour(
   return length(ways[1]!) < length(ways[0]!) ? ways[1] : ways[0]
 }
 
-// The nearest free stretch on one side; whatever it meets is gone round as well.
+// The nearest free segment on one side; it avoids every card that it meets.
 function lane(
   source: Position,
   target: Position,
@@ -61,7 +61,7 @@ function lane(
   }
 }
 
-// Whether the curve that is drawn between two points runs behind a card.
+// Reports whether the curve between two points runs behind a card.
 function crosses(source: Position, target: Position, box: Box): boolean {
   for (let index = 1; index < 32; index++) {
     const t = index / 32
@@ -72,7 +72,7 @@ function crosses(source: Position, target: Position, box: Box): boolean {
   return false
 }
 
-/** The path of an edge with a detour, as SVG has it. */
+/** The SVG path of an edge with a detour. */
 export function detourPath(source: Position, target: Position, { y, from, to }: Detour): string {
   const bend = (a: number, b: number) => (b - a) * 0.6
   return `M${source.x},${source.y} C${source.x + bend(source.x, from)},${source.y} ${from - bend(source.x, from)},${y} ${from},${y} L${to},${y} C${to + bend(to, target.x)},${y} ${target.x - bend(to, target.x)},${target.y} ${target.x},${target.y}`

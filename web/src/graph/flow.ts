@@ -6,46 +6,46 @@ import { chain, flowOrder } from './order'
 import { cardHeight, HEAD, handleTop, WIDTH } from './sizes'
 import { flowText } from '../text/graph'
 
-/** What happened to a node or an edge between two versions. */
+/** The change of a node or an edge between two versions. */
 export type Change = 'added' | 'removed' | 'changed'
 
-/** What two versions differ in: by node id, and by edgeKey. */
+/** The differences between two versions: by node id, and by edgeKey. */
 export type GraphDiff = { nodes: Record<string, Change>; edges?: Record<string, Change> }
 
-/** How many things are wrong and doubtful with a node. */
+/** The number of errors and warnings of a node. */
 export type Problems = { errors: number; warnings: number }
 
-/** What is shown on top of a map. */
+/** The state shown on a map. */
 export type Shown = {
   /** Statuses of steps, by node id. */
   statuses?: Readonly<Record<string, string>>
   diff?: GraphDiff
   problems?: ReadonlyMap<string, Problems>
-  /** Whether edges may be drawn from the cards' ways out. */
+  /** Whether edges can be drawn from the handles of cards. */
   editable?: boolean
 }
 
-/** What a card shows. */
+/** The content of a card. */
 export type CardData = {
   node: MapNode
   handles: Handle[]
-  /** Where the node stands in a map that runs in order, from 1. */
+  /** The position of the node in a sequence, from 1. */
   turn?: number
   status?: string
   change?: Change
   problems?: Problems
   editable?: boolean
 }
-/** A node as the canvas draws it. */
+/** A node of the canvas. */
 export type CardNode = Node<CardData, 'card'>
-/** An edge as the canvas draws it; `order` edges only say that the nodes run one after the other. */
+/** An edge of the canvas; `order` edges only show the sequence of the nodes. */
 export type WireData = { order?: boolean; label?: string; change?: Change; status?: string; detour?: Detour }
 /** See {@link WireData}. */
 export type WireEdge = Edge<WireData, 'wire'>
 
 /**
- * The cards of a map in the order of its flow, so that the tabulator walks them so. A card of which nothing changed is
- * the very object of `before`, which spares drawing it again.
+ * The cards of a map in the order of its flow, which is the tab order. An unchanged card is the same object as in
+ * `before`, so that it is not rendered again.
  */
 export function toCards(map: BlueprintMap, shown: Shown = {}, before: readonly CardNode[] = []): CardNode[] {
   const used = usedHandles(map)
@@ -85,7 +85,7 @@ export function toCards(map: BlueprintMap, shown: Shown = {}, before: readonly C
   })
 }
 
-/** The edges of a map, or of the order in which its nodes run. Edges of the same key get a number behind it. */
+/** The edges of a map, or of its sequence. Edges with the same key get a numeric suffix. */
 export function toWires(map: BlueprintMap, shown: Shown = {}, selected: ReadonlySet<string> = new Set()): WireEdge[] {
   const statusOf = (source: string, target: string) =>
     shown.statuses?.[source] &&
@@ -138,7 +138,7 @@ export function keyOfWire(id: string): string {
   return id.replace(/\] \d+$/, ']')
 }
 
-// Where the edges of a card begin and end, so that they can be drawn before the card is.
+// The positions of a card's edges, so that they can be drawn before the card is.
 function anchors(handles: Handle[]): CardNode['handles'] {
   const size = { width: 12, height: 12 }
   return [
@@ -154,8 +154,7 @@ function anchors(handles: Handle[]): CardNode['handles'] {
   ]
 }
 
-// How the edges of a map go round the cards in their way, in the order in which they are drawn. Found once a map: while
-// a run lights its nodes up nothing moves.
+// The detours of a map's edges in drawing order. Computed once for a map: statuses of a run move nothing.
 function detours(map: BlueprintMap): readonly (Detour | undefined)[] {
   const known = foundDetours.get(map)
   if (known) return known
@@ -190,10 +189,10 @@ function detours(map: BlueprintMap): readonly (Detour | undefined)[] {
 }
 
 const foundDetours = new WeakMap<BlueprintMap, readonly (Detour | undefined)[]>()
-// Edges times nodes; beyond, looking for cards in the way would be felt.
+// Edges times nodes; beyond this, finding cards in the way is noticeably slow.
 const mostPairs = 500_000
 
-// By which way out the order of an array is drawn: the first that the card shows.
+// The handle from which the order of an array is drawn: the first that the card shows.
 function lineHandle(node: MapNode): string {
   return handlesOf(node)[0]!.id
 }

@@ -18,10 +18,10 @@ import { graphCanvasText } from '../text/graph'
 export const nodeTypes = { card: Card }
 /** See {@link nodeTypes}. */
 export const edgeTypes = { wire: Wire }
-/** What all edges have. */
+/** Properties of all edges. */
 export const edgeOptions = { markerEnd: { type: MarkerType.ArrowClosed, width: 16, height: 16 } }
 
-/** The inside of GraphView; it comes with the code of React Flow, so fetch it lazily. */
+/** The implementation of GraphView; it includes React Flow, so load it lazily. */
 export default function GraphCanvas({ map: given, statuses, selected, onSelect, diff, label }: GraphViewProps) {
   const map = useMemo(() => placed(readMap(given)), [given])
   const resting = useCards(map, { statuses, diff })
@@ -85,7 +85,7 @@ export default function GraphCanvas({ map: given, statuses, selected, onSelect, 
   )
 }
 
-/** The view to begin with, once it is known how large the frame is. */
+/** The initial view, once the size of the frame is known. */
 export function useFirstView(frame: React.RefObject<HTMLDivElement | null>, map: BlueprintMap): Viewport | undefined {
   const [view, setView] = useState<Viewport>()
   const begin = useEffectEvent((width: number, height: number) =>
@@ -93,7 +93,7 @@ export function useFirstView(frame: React.RefObject<HTMLDivElement | null>, map:
   )
   useLayoutEffect(() => {
     if (!frame.current) return
-    // Told once all around it has found its size.
+    // Called after everything around has its size.
     const observer = new ResizeObserver(([entry]) => {
       begin(entry!.contentRect.width, entry!.contentRect.height)
       observer.disconnect()

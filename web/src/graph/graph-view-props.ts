@@ -1,19 +1,19 @@
 import type { GraphDiff } from './flow'
 
-/** What GraphView takes. */
+/** The props of GraphView. */
 export type GraphViewProps = {
-  /** The blueprint_map, as the server gives it. */
+  /** The blueprint_map of the server. */
   map: unknown
   /** Statuses of steps by node id: pending, running, completed, failed, skipped or paused. */
   statuses?: Readonly<Record<string, string>>
-  /** The id of the chosen node. */
+  /** The id of the selected node. */
   selected?: string
-  /** Told the node that was chosen, undefined for none. Without it nothing can be chosen. */
+  /** Called with the selected node, undefined for none. Without it nothing can be selected. */
   onSelect?: (id: string | undefined) => void
-  /** What differs from another version; what was removed must be in `map` to be seen. Edges by edgeKey. */
+  /** The differences from another version; removed parts must be in `map` to be shown. Edges by edgeKey. */
   diff?: GraphDiff
-  /** In pixels or as CSS has it; 360 unless told. */
+  /** In pixels or as CSS; 360 by default. */
   height?: number | string
-  /** What the graph shows, for who does not see it. */
+  /** A description of the graph for screen readers. */
   label?: string
 }

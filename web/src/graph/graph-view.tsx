@@ -6,7 +6,10 @@ import { graphViewText } from '../text/graph'
 
 const GraphCanvas = lazy(() => import('./graph-canvas'))
 
-/** A map as a graph that one looks at: it can be moved and zoomed, and its nodes chosen. Its code comes when it is first shown. */
+/**
+ * A map as a read-only graph that can be moved and zoomed, with selectable nodes. Its code is loaded when it is first
+ * shown.
+ */
 export function GraphView(props: GraphViewProps) {
   const height = props.height ?? 360
   return (

@@ -2,19 +2,18 @@ import { lookOf } from './looks'
 import { edgesOf, handleOf, isObject, MAIN, normalType, type BlueprintMap, type MapNode } from './map'
 import { handlesText } from '../text/graph'
 
-/** One way out of a node. */
+/** A handle of a node. */
 export type Handle = {
   id: string
-  /** What the canvas writes beside it. */
+  /** Its label on the canvas. */
   label: string
-  /** Why nothing ever leaves by it, when that is so. */
+  /** Why it is never taken, if so. */
   dead?: string
 }
 
 /**
- * The ways out of a node: those of its type, those of a switch's cases, `error` when failures branch off, and whatever
- * its edges name besides. A type with ways of its own has "main" too, which is always taken; it is shown once an
- * edge uses it.
+ * The handles of a node: those of its type, of a switch's cases, `error` if failures branch, and those that its edges
+ * name. A type with its own handles also has "main", which is always taken; it is shown once an edge uses it.
  */
 export function handlesOf(node: MapNode, used: Iterable<string> = []): Handle[] {
   const type = normalType(node.type)
@@ -33,18 +32,18 @@ export function handlesOf(node: MapNode, used: Iterable<string> = []): Handle[] 
     else if (id === 'error') add({ id, label: id, dead: handlesText.neverTakenTheNodeDoesNot })
     else add({ id, label: id, dead: handlesText.neverTakenTheNodeHasNo })
   }
-  // The one way out needs no name until there are others.
+  // A single handle needs no label.
   if (handles.length > 1 && handles[0]!.id === MAIN) handles[0] = { id: MAIN, label: MAIN }
   return handles
 }
 
-/** The ways out that one may connect from: what handlesOf shows, and "main" where it is hidden. */
+/** The handles that can be connected: those of handlesOf, and "main" where it is hidden. */
 export function connectable(node: MapNode, used: Iterable<string> = []): Handle[] {
   const handles = handlesOf(node, used).filter((handle) => !handle.dead)
   return handles.some((handle) => handle.id === MAIN) ? handles : [...handles, { id: MAIN, label: handlesText.always }]
 }
 
-/** The handles that the edges of each node leave by. */
+/** The handles used by the edges of each node. */
 export function usedHandles(map: BlueprintMap): Map<string, Set<string>> {
   const used = new Map<string, Set<string>>()
   for (const edge of edgesOf(map)) {

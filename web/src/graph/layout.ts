@@ -4,23 +4,23 @@ import { edgesOf, positionOf, type BlueprintMap, type MapEdge, type MapNode, typ
 import { chain, flowOrder } from './order'
 import { heightOf, WIDTH } from './sizes'
 
-// Between columns there is room for the names of ways; between rows for an eye to tell them apart.
+// Space for labels between columns, and to separate rows.
 const columnGap = 88
 const rowGap = 32
-// Beyond this dagre takes seconds; plain columns are drawn then.
+// With more nodes dagre takes seconds; plain columns are drawn then.
 const most = 1500
-// What every coordinate is rounded to, as dragging does.
+// The grid of coordinates, as when dragging.
 export const GRID = 8
 
-/** A map whose nodes all stand where a fresh drawing puts them: from left to right, each behind what leads to it. */
+/** A map with all nodes at the positions of a new layout: left to right, each after its predecessors. */
 export function layout(map: BlueprintMap): BlueprintMap {
   const places = placesOf(map)
   return { ...map, nodes: map.nodes.map((node) => ({ ...node, position: places.get(node.id) ?? { x: 0, y: 0 } })) }
 }
 
 /**
- * A map whose nodes all have a position: those that had one keep it. When none had one the map is laid out; else the
- * others are put behind what leads to them, where there is room. The map itself when nothing was missing.
+ * A map in which all nodes have a position: existing ones are kept. If none has one, the map is laid out; otherwise the
+ * others are placed after their predecessors, where there is space. Returns the same map if no position was missing.
  */
 export function placed(map: BlueprintMap): BlueprintMap {
   const missing = map.nodes.filter((node) => !positionOf(node))
@@ -43,23 +43,23 @@ export function placed(map: BlueprintMap): BlueprintMap {
   return { ...map, nodes: map.nodes.map((node) => nodes.get(node.id)!) }
 }
 
-/** The first free place at or below a wished one for a node that is put beside others. */
+/** The first free position at or below a wanted one for a node that is placed beside others. */
 export function freePlace(map: BlueprintMap, wish: Position, height: number): Position {
   return new Boxes(map.nodes).free({ x: snap(wish.x), y: snap(wish.y) }, height)
 }
 
-/** The place right of a node, where what follows it is put. */
+/** The position right of a node, for its successor. */
 export function behind(node: MapNode): Position {
   const at = positionOf(node) ?? { x: 0, y: 0 }
   return { x: at.x + WIDTH + columnGap, y: at.y }
 }
 
-/** A coordinate on the grid. */
+/** Rounds a coordinate to the grid. */
 export function snap(value: number): number {
   return Math.round(value / GRID) * GRID
 }
 
-// The edges that are drawn: those of the map, or the order of its array.
+// The drawn edges: those of the map, or of its sequence.
 function drawnEdges(map: BlueprintMap): MapEdge[] {
   const edges = edgesOf(map)
   return edges.length > 0 ? edges : chain(map.nodes.map((node) => node.id))
@@ -86,7 +86,7 @@ function byDagre(map: BlueprintMap, heights: Map<string, number>): Map<string, P
   )
 }
 
-// Each node one column right of the last that leads to it; in a column from the top down as the flow has them.
+// Each node one column right of its last predecessor; within a column in the order of the flow.
 function columns(map: BlueprintMap, heights: Map<string, number>): Map<string, Position> {
   const column = new Map<string, number>()
   const sources = new Map<string, string[]>()
@@ -103,7 +103,7 @@ function columns(map: BlueprintMap, heights: Map<string, number>): Map<string, P
   return places
 }
 
-// What stands where, to find a place that is free.
+// Occupied areas, for finding a free position.
 class Boxes {
   private boxes: { x: number; y: number; height: number }[] = []
   constructor(nodes: MapNode[]) {

@@ -26,16 +26,16 @@ import { show } from '../api/json'
 import { isObject, normalType, type JsonObject, type MapNode } from './map'
 import { looksText } from '../text/graph'
 
-/** How nodes of a type look on the canvas. */
+/** The appearance of a node type on the canvas. */
 type Look = {
   icon?: Icon
-  /** The ways out besides "main"; a config's own, such as the cases of a switch, are read from it. */
+  /** The handles besides "main"; those of a config, such as the cases of a switch, are read from it. */
   handles?: string[]
-  /** What a node does in one line, from its config; without it the first text of the config. */
+  /** A summary of a node from its config; by default the first text of the config. */
   summary?: (config: JsonObject) => string
 }
 
-// All that the dashboard itself knows of node types: the rest is in the server's catalogue. A type that is missing here
+// Everything that the dashboard itself knows about node types: the rest is in the server's catalogue. A missing type
 // has a plain icon.
 const looks: Record<string, Look> = {
   conditional: { icon: IconArrowsSplit, handles: ['true', 'false'], summary: (c) => text(c.condition) },
@@ -70,12 +70,12 @@ const looks: Record<string, Look> = {
   'emit-event': { icon: IconBroadcast, summary: (c) => text(c.event) },
 }
 
-/** How nodes of a type look. */
+/** The appearance of a node type. */
 export function lookOf(type: string): Look {
   return looks[normalType(type)] ?? {}
 }
 
-/** One line that says what a node does, made from its config. Empty when there is nothing to say yet. */
+/** A one-line summary of a node from its config; empty for none. */
 export function summaryOf({ type, config }: MapNode): string {
   return line((lookOf(type).summary ?? firstText)(config))
 }

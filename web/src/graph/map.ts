@@ -1,12 +1,12 @@
 /**
- * A blueprint_map as the dashboard handles it. Nothing here is ever changed in place: every function gives a new map
- * that shares what stayed the same, and keeps whatever else a map, a node or an edge holds.
+ * A blueprint_map in the dashboard. Maps are immutable: every function returns a new map that shares unchanged parts,
+ * and keeps unknown members of maps, nodes and edges.
  */
 
-/** An object of JSON. */
+/** A JSON object. */
 export type JsonObject = Record<string, unknown>
 
-/** Where a node stands on the canvas, in pixels from the canvas's own origin. */
+/** The position of a node on the canvas, in pixels from its origin. */
 export type Position = { x: number; y: number }
 
 /** A node of a map. Further members are kept as they are. */
@@ -27,17 +27,17 @@ export type MapEdge = { source: string; target: string; sourceHandle?: string | 
 /** A map. Without edges its nodes run in the order of the array. */
 export type BlueprintMap = { nodes: MapNode[]; edges?: MapEdge[] | null; [member: string]: unknown }
 
-/** The handle that an edge leaves by when it names none. */
+/** The handle of an edge that names none. */
 export const MAIN = 'main'
 
-/** Whether a value is an object of JSON: no array, not null. */
+/** Reports whether a value is a JSON object: not an array or null. */
 export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /**
- * Reads a stored map. The server keeps only maps of the right shape; what is not of it anyway (an answer without a
- * map, say) is left out rather than shown wrongly.
+ * Parses a stored map. The server stores only maps of the right shape; anything else (such as a response without a map)
+ * is ignored.
  */
 export function readMap(value: unknown): BlueprintMap {
   if (!isObject(value)) return { nodes: [] }
@@ -66,33 +66,33 @@ function readNode(value: JsonObject): MapNode {
   }
 }
 
-/** The edges of a map, none when its nodes run in order. */
+/** The edges of a map, none if its nodes run in sequence. */
 export function edgesOf(map: BlueprintMap): MapEdge[] {
   return map.edges ?? []
 }
 
-/** Whether the nodes of a map run one after the other in the order of the array. */
+/** Reports whether the nodes of a map run in the order of the array. */
 export function isSequential(map: BlueprintMap): boolean {
   return edgesOf(map).length === 0
 }
 
-/** The handle by which an edge leaves its source. */
+/** The source handle of an edge. */
 export function handleOf(edge: MapEdge): string {
   return edge.sourceHandle || MAIN
 }
 
-/** What tells an edge from the others of its map: two edges of the same key say the same. */
+/** Identifies an edge in its map: two edges with the same key are equal. */
 export function edgeKey(edge: MapEdge): string {
   return JSON.stringify([edge.source, handleOf(edge), edge.target])
 }
 
-/** A type as the server looks it up: `_` and `-` are the same, human-checkpoint is human. */
+/** A type as the server normalizes it: `_` and `-` are the same, human-checkpoint is human. */
 export function normalType(type: string): string {
   const name = type.replaceAll('_', '-')
   return name === 'human-checkpoint' ? 'human' : name
 }
 
-/** A node's position, when it has one that can be drawn. */
+/** The position of a node, if it has a valid one. */
 export function positionOf(node: MapNode): Position | undefined {
   const at = node.position
   return isObject(at) && Number.isFinite(at.x) && Number.isFinite(at.y)
@@ -100,7 +100,7 @@ export function positionOf(node: MapNode): Position | undefined {
     : undefined
 }
 
-/** An id that `taken` does not hold: the wanted one, or it with a number behind. */
+/** An id that is not in `taken`: the wanted one, or it with a numeric suffix. */
 export function freeId(wanted: string, taken: { has(id: string): boolean }): string {
   if (!taken.has(wanted)) return wanted
   const stem = wanted.replace(/_\d+$/, '') || wanted

@@ -1,10 +1,10 @@
 import type { Outputs } from '../api/client'
 import { normalType } from './map'
 
-/** A type of the server's catalogue. */
+/** A node type of the server's catalogue. */
 export type NodeType = Outputs['node']['types'][number]
 
-/** The entry of a node's type, whichever way its name is written; undefined when the catalogue lacks it. */
+/** The entry of a node's type, in any spelling; undefined if the catalogue lacks it. */
 export function typeIn<Type extends { type: string }>(
   types: readonly Type[] | undefined,
   name: string,

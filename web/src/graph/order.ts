@@ -1,8 +1,8 @@
 import { edgesOf, type BlueprintMap, type MapEdge } from './map'
 
 /**
- * The way from one node to another along edges, both ends included; undefined when there is none. It keeps its own
- * stack: a map may be ten thousand nodes deep.
+ * The path from one node to another along edges, including both; undefined for none. It uses an explicit stack, because
+ * a map may be ten thousand nodes deep.
  */
 export function route(edges: MapEdge[], from: string, to: string): string[] | undefined {
   const next = targets(edges)
@@ -20,22 +20,21 @@ export function route(edges: MapEdge[], from: string, to: string): string[] | un
 }
 
 /**
- * What a new edge would close a circle with: the nodes of the circle in order, the first again at the end. Undefined
- * when the edge may be made.
+ * The cycle that a new edge would create: its nodes in order, the first again at the end. Undefined if there is none.
  */
 export function circle(edges: MapEdge[], source: string, target: string): string[] | undefined {
   const way = route(edges, target, source)
   return way && [source, ...way]
 }
 
-/** The edges that join each node of a list to the next: the order of a map without edges, written out. */
+/** The edges that connect each node of a list to the next: a sequence as edges. */
 export function chain(ids: string[]): MapEdge[] {
   return ids.slice(1).map((target, index) => ({ source: ids[index]!, target }))
 }
 
 /**
- * The ids of a map's nodes, each behind all that lead to it and otherwise as the array has them. Nodes of a circle,
- * which no saved map has, come last.
+ * The ids of a map's nodes, each after its predecessors and otherwise in the order of the array. Nodes of a cycle,
+ * which no stored map has, come last.
  */
 export function flowOrder(map: BlueprintMap): string[] {
   const edges = edgesOf(map)
@@ -46,7 +45,7 @@ export function flowOrder(map: BlueprintMap): string[] {
   for (const edge of edges) open.set(edge.target, (open.get(edge.target) ?? 0) + 1)
   const next = targets(edges)
   const order: string[] = []
-  // A stack that is served in the array's order, so that one branch is walked to its end before the next begins.
+  // The stack keeps the order of the array, so that one branch is completed before the next begins.
   const stack = ids.filter((id) => open.get(id) === 0).reverse()
   for (let id = stack.pop(); id !== undefined; id = stack.pop()) {
     order.push(id)
@@ -66,7 +65,7 @@ export function flowOrder(map: BlueprintMap): string[] {
   return order
 }
 
-/** The ids of all nodes that lead to one, itself left out. In a map without edges: all before it. */
+/** The ids of all predecessors of a node, direct or not. In a map without edges: all before it. */
 export function upstream(map: BlueprintMap, id: string): Set<string> {
   const edges = edgesOf(map)
   if (edges.length === 0) {
@@ -87,7 +86,7 @@ export function upstream(map: BlueprintMap, id: string): Set<string> {
   return seen
 }
 
-/** The ids of all nodes that one leads to by edges, itself left out. */
+/** The ids of all successors of a node along edges, direct or not. */
 export function downstream(map: BlueprintMap, id: string): Set<string> {
   const next = targets(edgesOf(map))
   const seen = new Set<string>()

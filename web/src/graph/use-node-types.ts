@@ -3,12 +3,12 @@ import { api } from '../api/client'
 
 const catalogue = { queryKey: ['node', 'types'], queryFn: () => api.node.types.query(), staleTime: Infinity }
 
-/** The catalogue of node types; it stays the same while the server runs. */
+/** The catalogue of node types, which does not change while the server runs. */
 export function useNodeTypes() {
   return useQuery(catalogue)
 }
 
-/** The same for what is complete without it, such as colours: a request of its own, once the page has what it needs. */
+/** The same for components that render without it, such as colours: a separate request after those of the page. */
 export function useNodeTypesLater() {
   return useQuery({
     ...catalogue,

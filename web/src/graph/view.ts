@@ -1,7 +1,7 @@
 import { edgesOf, isSequential, positionOf, type BlueprintMap, type MapNode, type Position } from './map'
 import { heightOf, WIDTH } from './sizes'
 
-/** Where the canvas looks. */
+/** The position and zoom of the canvas. */
 export type View = { x: number; y: number; zoom: number }
 
 const margin = 32
@@ -11,8 +11,8 @@ const smallest = 0.55
 type Bounds = { left: number; top: number; right: number; bottom: number }
 
 /**
- * The view with which a canvas of a size begins: everything, if that stays readable, else the beginning of the flow
- * at a readable size, on a phone the first node and the next one. Never larger than life.
+ * The initial view of a canvas of a size: everything, if that stays readable, else the start of the flow at a readable
+ * size, on a phone the first node and the next one. Never larger than 100 %.
  */
 export function firstView(map: BlueprintMap, width: number, height: number): View {
   const box = boundsOf(map)
@@ -39,8 +39,8 @@ export function firstView(map: BlueprintMap, width: number, height: number): Vie
 }
 
 /**
- * The view in which a node is seen whole, by the shortest way from where the canvas looks. With `around`, as for a node
- * that was just added: everything if that stays readable, else the node with the one before it, if both fit.
+ * The view in which a node is fully visible, with the smallest movement. With `around`, as for a node that was just
+ * added: everything if that stays readable, else the node with the one before it, if both fit.
  */
 export function viewWith(
   map: BlueprintMap,
@@ -63,7 +63,7 @@ export function viewWith(
   return to([node])
 }
 
-// The shortest move after which a box lies within the room; what is too large begins at the room's beginning.
+// The smallest movement after which a box is inside the room; a larger box starts at the room's start.
 function shifted(box: Bounds, { x, y, zoom }: View, width: number, height: number, room: Room): View {
   const by = (from: number, to: number, low: number, high: number) =>
     from < low || to - from > high - low ? low - from : to > high ? high - to : 0
@@ -74,16 +74,16 @@ function shifted(box: Bounds, { x, y, zoom }: View, width: number, height: numbe
   }
 }
 
-// Another zoom about a point of the canvas.
+// Changes the zoom around a point of the canvas.
 function zoomed(view: View, zoom: number, x: number, y: number): View {
   const by = zoom / view.zoom
   return { zoom, x: x - (x - view.x) * by, y: y - (y - view.y) * by }
 }
 
-/** Pixels of a canvas that something stands on, on each side. */
+/** Pixels of the canvas that overlays cover, on each side. */
 export type Room = { top: number; bottom: number; side: number }
 
-/** How much smaller than life a map is when all of it shows beside what stands on the canvas; at most 1. */
+/** The zoom at which the whole map is visible between the overlays; at most 1. */
 export function zoomOfAll(map: BlueprintMap, width: number, height: number, room: Room): number {
   const box = boundsOf(map)
   if (!box) return 1
@@ -94,7 +94,7 @@ export function zoomOfAll(map: BlueprintMap, width: number, height: number, room
   )
 }
 
-/** Whether all of a map shows in a view, beside what stands on the canvas. */
+/** Reports whether the whole map is visible in a view, between the overlays. */
 export function showsAll(map: BlueprintMap, { x, y, zoom }: View, width: number, height: number, room: Room): boolean {
   const box = boundsOf(map)
   return (
@@ -123,7 +123,7 @@ function firstOf(map: BlueprintMap): MapNode {
   return map.nodes.reduce((first, node) => (placeOf(node).x < placeOf(first).x ? node : first))
 }
 
-// What a node leads to, or what runs after it in a map without edges.
+// The successor of a node, or the next node in a map without edges.
 function nextOf(map: BlueprintMap, node: MapNode): MapNode | undefined {
   if (isSequential(map)) return map.nodes[map.nodes.indexOf(node) + 1]
   const target = edgesOf(map).find((edge) => edge.source === node.id)?.target

@@ -4,7 +4,7 @@ import { detourPath } from './detour'
 import type { WireEdge } from './flow'
 import classes from './wire.module.css'
 
-/** An edge on the canvas. A dashed one is not stored in the map: it shows the order in which the nodes run. */
+/** An edge on the canvas. A dashed one is not stored in the map: it shows the sequence of the nodes. */
 export const Wire = memo(function Wire({
   sourceX,
   sourceY,
@@ -24,7 +24,7 @@ export const Wire = memo(function Wire({
     sourcePosition,
     targetPosition,
   })
-  // While a card is dragged its edges' detours are still those of where it stood.
+  // While a card is dragged, the detours of its edges are those of its old position.
   const around = data?.detour && sourceX < data.detour.from && targetX > data.detour.to ? data.detour : undefined
   const path = around ? detourPath({ x: sourceX, y: sourceY }, { x: targetX, y: targetY }, around) : bezier
   const [x, y] = around ? [(around.from + around.to) / 2, around.y] : [middleX, middleY]

@@ -4,7 +4,7 @@ import { Panel, useReactFlow } from '@xyflow/react'
 import classes from './canvas.module.css'
 import { zoomText } from '../text/graph'
 
-/** The buttons that zoom, in a corner of the canvas. `onFit` shows everything where more than the canvas has to be known. */
+/** The zoom buttons in a corner of the canvas. `onFit` replaces the default that shows everything. */
 export function Zoom({ onFit }: { onFit?: () => void }) {
   const flow = useReactFlow()
   const buttons = [

@@ -16,7 +16,7 @@ type Props = {
   issues: readonly FormIssue[]
   readOnly: boolean
   onChange: (node: MapNode) => void
-  /** Something within is asked for: each new object opens the section. */
+  /** Each new object opens the section. */
   open: object | undefined
 }
 
@@ -25,7 +25,7 @@ export function Behaviour({ node, type, issues, readOnly, onChange, open: wish }
   const id = useId()
   const mine = issues.filter((issue) => behaviourKeys.some((key) => key === issue.path[0]))
   const [open, setOpen] = useState(mine.length > 0)
-  const [opened, setOpened] = useState(open) // then its fields stay: a text that is not applied would be lost with them
+  const [opened, setOpened] = useState(open) // keeps the fields mounted, because unapplied texts would be lost with them
   if (open && !opened) setOpened(true)
   const [seen, setSeen] = useState<object>()
   if (wish !== seen) {

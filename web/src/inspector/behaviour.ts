@@ -5,7 +5,7 @@ import type { NodeTypeInfo } from './types'
 import { behaviourText } from '../text/inspector'
 import { commonText } from '../text/common'
 
-/** The members of a node that say how it runs. */
+/** The members of a node that define how it runs. */
 export const behaviourKeys = ['onError', 'retry', 'timeoutMs', 'effect', 'disabled'] as const
 
 const onErrorWords: Record<string, string> = {
@@ -26,7 +26,7 @@ const effectLabels: Record<string, string> = {
   once: behaviourText.once,
 }
 
-/** The schema of the members that say how a node runs, in words that fit the node. */
+/** The schema of the members that define how a node runs, with descriptions that fit the node. */
 export function behaviourSchema(node: MapNode, type: Pick<NodeTypeInfo, 'effect' | 'waits'> | undefined): Schema {
   const effect = type?.effect
   const chosen = typeof node.onError === 'string' ? node.onError : 'stop'
@@ -91,12 +91,12 @@ export function behaviourSchema(node: MapNode, type: Pick<NodeTypeInfo, 'effect'
       description: behaviourText.skipsTheNodeAndPassesIts,
     },
   }
-  // An attempt of a node that only waits takes no time, so a limit of it means nothing.
+  // An attempt of a node that only waits takes no time, so a time limit has no effect.
   if (type && type.waits !== 'none' && node.timeoutMs === undefined) delete properties.timeoutMs
   return { type: 'object', properties }
 }
 
-/** What a node does otherwise than usual, in a few words; empty when nothing. */
+/** The non-default behaviour of a node in a few words; empty for none. */
 export function behaviourSummary(node: MapNode): string {
   const parts: string[] = []
   if (node.disabled === true) parts.push('disabled')

@@ -7,12 +7,12 @@ import { lastRunTabText } from '../text/inspector'
 import { commonText } from '../text/common'
 
 type Props = {
-  /** The steps that the run made of the node: of one within a for-each one for each item. */
+  /** The steps of the node in the run; within a for-each, one for each item. */
   steps: readonly LastStep[]
   title: string
   /** Whether the blueprint has a run. */
   there: boolean
-  /** Whether that is still being loaded. */
+  /** Whether it is still being loaded. */
   loading?: boolean
 }
 

@@ -12,7 +12,7 @@ const idPath = ['id']
 
 type Props = { id: string; taken: readonly string[]; issues: readonly FormIssue[]; onRename?: (id: string) => void }
 
-/** The id of a node, by which edges and templates know it, and a way to change it. */
+/** The id of a node, used by edges and templates, and a button to change it. */
 export function NodeIdRow({ id, taken, issues, onRename }: Props) {
   const [draft, setDraft] = useState<string>()
   const field = useId()

@@ -15,7 +15,7 @@ const call = {
   position: { x: 10, y: 20 },
 }
 
-/** Opens the inspector of a node beside another one, "first"; `value()` is what the node has become. */
+/** Opens the inspector of a node beside another one, "first"; `value()` returns the current node. */
 function inspect(start: object, more: Partial<NodeInspectorProps> = {}) {
   let current = start as MapNode
   const first = { id: 'first', type: 'set', title: 'First', config: { values: { total: 1 } } }

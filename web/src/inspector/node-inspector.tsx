@@ -24,12 +24,12 @@ import type { NodeInspectorProps } from './types'
 import { nodeInspectorText } from '../text/inspector'
 import { commonText } from '../text/common'
 
-/** Everything about one node: its name, its config, how it runs, and what the last run made of it. */
+/** Everything about one node: its name, its config, how it runs, and the last run. */
 export function NodeInspector(props: NodeInspectorProps) {
   const { map, nodeId } = props
   const node = map.nodes.find((one) => one.id === nodeId)
   if (!node) return null
-  // Another node is another form: nothing half-typed goes over.
+  // Another node gets a new form, so that no incomplete input carries over.
   return <Inspector key={nodeId} {...props} node={node} />
 }
 
@@ -82,7 +82,7 @@ function Inspector({
     ({ path: [first] }) => first === undefined || !['title', 'config', 'id', ...behaviourKeys].includes(String(first)),
   )
   const loop = normalType(node.type) === 'for-each'
-  const [opened, setOpened] = useState<object>() // the wish that opened the section below
+  const [opened, setOpened] = useState<object>() // the request that opened the section below
   const [followed, setFollowed] = useState<object>()
   if (focus && focus !== followed) {
     setFollowed(focus)
@@ -92,7 +92,7 @@ function Inspector({
 
   useEffect(() => {
     if (!focus) return
-    const timer = setTimeout(() => root.current && focusField(root.current, focus.path), 60) // once the tab shows
+    const timer = setTimeout(() => root.current && focusField(root.current, focus.path), 60) // once the tab is visible
     return () => clearTimeout(timer)
   }, [focus])
 
@@ -229,7 +229,7 @@ function bodyWords(node: MapNode): string {
   return count === 0 ? nodeInspectorText.noNodeRunsForTheItems : nodeInspectorText.runsNodesForEachItem(count)
 }
 
-// The field of a path, or the nearest around it.
+// The field of a path, or the nearest one around it.
 function focusField(root: HTMLElement, path: readonly (string | number)[]): void {
   for (let length = path.length; length > 0; length--) {
     const [first, ...rest] = path.slice(0, length)

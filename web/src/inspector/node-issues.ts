@@ -1,7 +1,7 @@
 import type { FormIssue } from '../forms/types'
 import type { BlueprintMap } from '../graph/map'
 
-/** The issues of one node with paths from it, of those of its map or already its own. */
+/** The issues of one node with paths from it, out of those of its map or already its own. */
 export function issuesOfNode(issues: readonly FormIssue[], map: BlueprintMap, nodeId: string): FormIssue[] {
   const index = map.nodes.findIndex((node) => node.id === nodeId)
   return issues.flatMap((issue) => {
@@ -23,7 +23,7 @@ export function issuesOfVariables(issues: readonly FormIssue[]): FormIssue[] {
   })
 }
 
-/** Where an error of a code node stands in its source: the message of the run ends with it, "(line 3, column 7)". */
+/** The position of a code node's error in its source: the message of the run ends with "(line 3, column 7)". */
 export function codeErrorOf(message: string | undefined): { line: number; message: string } | undefined {
   const place = message && / \(line (\d+), column \d+\)$/.exec(message)
   return place ? { line: Number(place[1]), message: message.slice(0, place.index) } : undefined

@@ -11,7 +11,7 @@ import { nodeJsonTabText } from '../text/inspector'
 
 const whole: string[] = []
 
-/** The whole node as JSON. It is applied as one types, whenever it is a node. */
+/** The whole node as JSON. It is applied while typing, whenever it is a valid node. */
 export function NodeJsonTab({
   node,
   readOnly,
@@ -24,7 +24,7 @@ export function NodeJsonTab({
   const id = useId()
   const [draft, setDraft] = useState(useKeptText(whole))
   const read = draft === undefined ? undefined : readNodeText(draft, node.id)
-  // What is typed was applied, so another node comes from elsewhere (from undo, say): show that.
+  // The typed text was applied, so a different node comes from elsewhere, such as undo: show it.
   if (read && 'node' in read && !same(read.node, node)) setDraft(undefined)
   const text = draft ?? show(node)
   const fault = read && 'fault' in read ? read : undefined

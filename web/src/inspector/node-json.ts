@@ -3,10 +3,10 @@ import { isObject, type MapNode } from '../graph/map'
 import { checkJson } from '../parts/json-check'
 import { nodeJsonText } from '../text/inspector'
 
-/** A node read from its JSON, or what keeps the text from being one. */
+/** A node parsed from JSON, or the reason why the text is not one. */
 export type ReadNode = { node: MapNode } | { fault: string; line?: number }
 
-/** Reads the JSON of a whole node. Its id is not changed this way: edges and templates would lose it. */
+/** Parses the JSON of a whole node. Its id cannot be changed this way: edges and templates would lose it. */
 export function readNodeText(text: string, id: string): ReadNode {
   const bad = checkJson(text)
   if (bad) return { fault: nodeJsonText.invalidJsonLineColumn(bad.line, bad.column, bad.message), line: bad.line }

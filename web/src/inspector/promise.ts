@@ -2,12 +2,15 @@ import { type Place, placeOfSchema } from '../forms/names'
 import { isObject, type JsonObject, type MapNode } from '../graph/map'
 import type { NodeTypeInfo } from './types'
 
-/** Whether the output of a node is its input. */
+/** Reports whether the output of a node is its input. */
 export function passesOn(node: MapNode, type: NodeTypeInfo | undefined): boolean {
   return node.disabled === true || type?.passesInput === true
 }
 
-/** What is known of the output of a node before it ever ran, by its type and config. `inputs` are the outputs of its predecessors by id. */
+/**
+ * The output of a node as far as it is known before a run, by its type and config. `inputs` are the outputs of its
+ * predecessors by id.
+ */
 export function promised(node: MapNode, type: NodeTypeInfo | undefined, inputs: () => Record<string, Place>): Place {
   const { config } = node
   // The outputs of these depend on their configs; those of the others are in the catalogue.

@@ -39,7 +39,7 @@ test('input is what comes in: of one node, of several, of the run', () => {
     'status',
   ])
   assert.deepEqual(offered('{{input.', scopeOf(map, 'd', { types: nodeTypes, variables: [] })), ['b', 'c'])
-  // log passes on what http-request gives; merge makes an object of both.
+  // log passes its input on; merge combines both in an object.
   assert.deepEqual(offered('{{input.c.', scopeOf(map, 'e', { types: nodeTypes, variables: [] })), [
     'body',
     'headers',

@@ -8,7 +8,7 @@ import type { Around, LastRun, LastStep, NodeTypeInfo } from './types'
 import { readVariables } from './variables'
 import { scopeText } from '../text/inspector'
 
-/** What is known besides the map. */
+/** Context besides the map. */
 export type Facts = {
   /** The catalogue, node.types. */
   types: readonly NodeTypeInfo[]
@@ -16,14 +16,14 @@ export type Facts = {
   variables: readonly unknown[]
   lastRun?: LastRun
   inputSchema?: Schema
-  /** The maps around this one, the outermost first. */
+  /** The surrounding maps, outermost first. */
   around?: readonly Around[]
 }
 
 const text: Schema = { type: 'string' }
 const whole: Schema = { type: 'integer' }
 
-/** Everything that templates and expressions of a node can name, the nearest first. */
+/** Every name available to templates and expressions of a node, nearest first. */
 export function scopeOf(map: BlueprintMap, nodeId: string, facts: Facts): Names {
   const level = new Level(map, facts)
   const names: Record<string, Place> = { input: { ...level.inputOf(nodeId), note: scopeText.inputOfTheNode } }
@@ -48,7 +48,7 @@ export function scopeOf(map: BlueprintMap, nodeId: string, facts: Facts): Names 
         members: { output: { ...level.outputOf(node), note: node.title } },
         note: node.title,
       }
-    else delete nodes[node.id] // one of this map hides one around it
+    else delete nodes[node.id] // a node of this map hides one of a surrounding map with the same id
   }
   names.nodes = { closed: true, members: nodes, note: scopeText.outputsOfEarlierNodes }
   names.trigger = {
@@ -61,7 +61,7 @@ export function scopeOf(map: BlueprintMap, nodeId: string, facts: Facts): Names 
   return names
 }
 
-// set nodes make variables; one that does not lead here is known all the same, for the run may come by it.
+// set nodes define variables, including those that do not lead here.
 function writtenBy(map: BlueprintMap, before: Set<string>, level: Level, names: Record<string, Place>): void {
   for (const node of map.nodes) {
     if (normalType(node.type) !== 'set' || node.disabled || !isObject(node.config.values)) continue
@@ -90,7 +90,7 @@ function variablePlace(one: ReturnType<typeof readVariables>[number]): Place {
   return { schema: type, note }
 }
 
-/** One map with the steps that the last run made of it. */
+/** A map with its steps in the last run. */
 class Level {
   readonly way: string[]
   private readonly steps = new Map<string, LastStep>()
@@ -105,7 +105,7 @@ class Level {
     this.nodes = new Map(map.nodes.map((node) => [node.id, node]))
     for (const step of stepsAt(facts.lastRun, this.way)) {
       const id = idOf(step.nodeId)
-      // Of several items the first that has something to show.
+      // Of several items, the first with a value.
       const known = this.steps.get(id)
       if (!known || (!done(known) && done(step))) this.steps.set(id, step)
     }
@@ -117,7 +117,7 @@ class Level {
     }
   }
 
-  /** What the nodes of this map are given that none leads to. */
+  /** The input of the nodes of this map without predecessors. */
   first(): Place {
     return this.way.length > 0 ? this.item() : this.inputData()
   }
@@ -166,7 +166,7 @@ class Level {
   }
 }
 
-/** The steps that a run made of the nodes of one map; those of a for-each are addressed `loop[3]/inner`. */
+/** The steps of a run for the nodes of one map; those of a for-each have addresses such as `loop[3]/inner`. */
 export function stepsAt(run: LastRun | undefined, way: readonly string[]): LastStep[] {
   if (!run) return []
   return run.steps.filter((step) => {
@@ -175,7 +175,7 @@ export function stepsAt(run: LastRun | undefined, way: readonly string[]): LastS
   })
 }
 
-/** The id of the node that an address names. */
+/** The id of the node in an address. */
 export function idOf(address: string): string {
   return address.split(/\[\d+\]\//).at(-1)!
 }

@@ -9,7 +9,7 @@ const expressionsByDefault: Record<string, string[]> = {
   'for-each': ['items'],
 }
 
-/** The nodes that name each variable, by its name; nodes within a for-each count for themselves. */
+/** The nodes that use each variable, by its name; nodes within a for-each are listed individually. */
 export function usesOf(
   map: BlueprintMap,
   expressions: (type: string) => readonly string[] | undefined = () => undefined,
@@ -31,7 +31,7 @@ export function usesOf(
   return uses
 }
 
-// The names at the start of all paths of a node's config.
+// The first names of all paths in a node's config.
 function namesIn(node: MapNode, expressions: readonly string[]): Set<string> {
   const found = new Set<string>()
   const type = normalType(node.type)
@@ -63,7 +63,7 @@ function namesOfExpression(source: string): string[] {
     .filter((name) => !declared.has(name))
 }
 
-// A program finds them in the object "variables".
+// Code accesses them through the object "variables".
 function namesOfCode(source: string): string[] {
   const named = [
     ...source.matchAll(

@@ -17,7 +17,9 @@ type Props = {
   variable: Variable
   issues: readonly FormIssue[]
   readOnly: boolean
-  /** Told the new default; undefined for none, which of a secret removes what is stored (null would keep it). */
+  /**
+   * Called with the new default; undefined for none, which for a secret removes the stored value (null would keep it).
+   */
   onChange: (value: unknown) => void
 }
 
@@ -28,7 +30,7 @@ const schemas: Record<VariableType, Schema> = {
   json: { title: variableDefaultText.default, 'x-kind': 'json-schema' },
 }
 
-/** What a variable is when a run does not give it. A secret is only written. */
+/** The value of a variable that a run does not set. A secret can only be written. */
 export function VariableDefault({ id, element, variable, issues, readOnly, onChange }: Props) {
   if (variable.secret) return <SecretDefault {...{ id, element, variable, issues, readOnly, onChange }} />
   return (
@@ -43,12 +45,12 @@ export function VariableDefault({ id, element, variable, issues, readOnly, onCha
 }
 
 function SecretDefault({ id, element, variable, issues, readOnly, onChange }: Props) {
-  // What is typed here stands here as long as the row does; what was stored before never does.
+  // Typed text stays while the row exists; the stored value is never shown.
   const [typed, setTyped] = useState('')
   const [before] = useState(element.default)
   const set = secretIsSet(element)
   const fault = typed === '' ? undefined : faultOf(typed, variable.type)
-  useNotApplied(noPath, '', fault) // a secret is kept nowhere but here
+  useNotApplied(noPath, '', fault) // a secret is kept only here
   const found = fault ? [{ path: [], message: fault }] : issues
   const type = (text: string) => {
     setTyped(text)

@@ -26,7 +26,7 @@ import { commonText } from '../text/common'
 type Props = {
   /** Its position among the variables. */
   index: number
-  /** The variable as it is stored. */
+  /** The stored variable. */
   element: unknown
   variable: Variable
   /** The names of the other variables. */
@@ -45,7 +45,7 @@ type Props = {
   onShowNode?: (node: MapNode) => void
 }
 
-/** One variable: a line that says what it is, and below it, when opened, its fields. */
+/** One variable: a summary line, and its fields when expanded. */
 export function VariableRow({
   index,
   element,
@@ -64,7 +64,7 @@ export function VariableRow({
   onShowNode,
 }: Props) {
   const id = useId()
-  const [opened, setOpened] = useState(open) // then its fields stay: a text that is not applied would be lost with them
+  const [opened, setOpened] = useState(open) // keeps the fields mounted, because unapplied texts would be lost with them
   if (open && !opened) setOpened(true)
   const object = isObject(element) ? element : {}
   const set = (key: string, value: unknown) => onChange(withMember(object, key, value))
@@ -74,12 +74,12 @@ export function VariableRow({
   const unused = users?.length === 0
   const called = variable.name || variableRowText.unnamed
   const setType = (type: VariableType) => {
-    // A secret that is not told stays null, "keep what is stored"; the server says so when it does not fit the type.
+    // An unset secret stays null, "keep what is stored"; the server reports a value that does not fit the type.
     const kept = variable.secret && object.default === null ? null : defaultAs(object.default, type)
     const next = withMember(object, 'type', type)
     onChange(withMember(next, 'default', kept))
   }
-  // A value that was to be seen becomes a secret as it is; one that was secret is not shown for being none any more.
+  // A visible value that becomes secret is kept; a secret that becomes visible is not revealed.
   const setSecret = (secret: boolean) => {
     const next = withMember(object, 'secret', secret || undefined)
     onChange(secret ? next : withMember(next, 'default', undefined))

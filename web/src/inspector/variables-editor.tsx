@@ -17,10 +17,10 @@ import { freshName, readVariables } from './variables'
 import { variablesEditorText } from '../text/inspector'
 
 export type VariablesEditorProps = {
-  /** environment_variables. Whatever else an element holds is kept. */
+  /** environment_variables. Unknown members of an element are kept. */
   variables: readonly unknown[]
   onChange: (variables: unknown[]) => void
-  /** What is wrong: with paths from the list, or from the blueprint (`["environment_variables", 0, "name"]`). */
+  /** The problems: with paths from the list, or from the blueprint (`["environment_variables", 0, "name"]`). */
   issues?: readonly FormIssue[]
   readOnly?: boolean
   /** The blueprint's map, to find the nodes that use a variable. */
@@ -32,7 +32,7 @@ export type VariablesEditorProps = {
   focus?: { index: number }
 }
 
-/** The variables of a blueprint: what runs are given, and what stands in for what they are not given. */
+/** The variables of a blueprint, with the defaults for runs that do not set them. */
 export function VariablesEditor({
   variables,
   onChange,
@@ -88,7 +88,7 @@ export function VariablesEditor({
       <Issues issues={split(found).own} />
       {list.map((variable, index) => (
         <VariableRow
-          // The position is its name: the name itself changes as one types.
+          // The position identifies the row, because the name changes while typing.
           key={index}
           index={index}
           element={variables[index]}

@@ -5,7 +5,7 @@ import { commonText } from '../text/common'
 
 export type VariableType = 'string' | 'number' | 'boolean' | 'json'
 
-/** An environment variable as it is edited. Whatever else the object holds is kept in it. */
+/** An environment variable being edited. Unknown members of the object are kept. */
 export type Variable = {
   name: string
   type: VariableType
@@ -23,16 +23,16 @@ export const variableTypes: { value: VariableType; label: string }[] = [
   { value: 'json', label: commonText.json },
 ]
 
-/** The names that the server sets. */
+/** Names reserved by the server. */
 export const reserved = ['inputData', 'input', 'nodes', 'item', 'index', 'execution', 'blueprint', 'trigger', 'now']
 
-/** Reads environment_variables. An element that is not an object becomes a variable without a name. */
+/** Parses environment_variables. An element that is not an object becomes a variable without a name. */
 export function readVariables(list: readonly unknown[]): Variable[] {
   return list.map((element) => {
     const object = isObject(element) ? element : {}
     const type = variableTypes.find((one) => one.value === object.type)?.value ?? 'string'
     const secret = object.secret === true
-    // null is a default of its own only for JSON that is no secret; elsewhere it means "none", or a secret that is kept.
+    // null is a default only for JSON that is not secret; otherwise it means "none", or a stored secret.
     const hasDefault =
       Object.hasOwn(object, 'default') &&
       object.default !== undefined &&
@@ -49,7 +49,7 @@ export function readVariables(list: readonly unknown[]): Variable[] {
   })
 }
 
-/** What is wrong with a name among others; undefined for a good one. */
+/** The problem of a name among others; undefined for a valid one. */
 export function nameFault(name: string, others: readonly string[]): string | undefined {
   if (name === '') return variablesText.enterAName
   if (!/^[A-Za-z0-9_]+$/.test(name)) return variablesText.useOnlyLettersDigitsAnd
@@ -58,7 +58,7 @@ export function nameFault(name: string, others: readonly string[]): string | und
   return undefined
 }
 
-/** A name that no variable has yet. */
+/** An unused name. */
 export function freshName(taken: readonly string[]): string {
   for (let number = 1; ; number++) {
     const name = number === 1 ? 'variable' : `variable_${number}`
@@ -66,14 +66,14 @@ export function freshName(taken: readonly string[]): string {
   }
 }
 
-/** Whether a secret has a stored value: null stands for one that is not told, and an empty text removes it. */
+/** Reports whether a secret has a stored value: null represents one, and an empty text removes it. */
 export function secretIsSet(element: unknown): boolean {
   return (
     isObject(element) && Object.hasOwn(element, 'default') && element.default !== '' && element.default !== undefined
   )
 }
 
-/** A default as one of another type, undefined when it cannot be one. */
+/** A default converted to another type, undefined if that is impossible. */
 export function defaultAs(value: unknown, type: VariableType): unknown {
   switch (type) {
     case 'string':

@@ -10,11 +10,11 @@ export type Question = {
   title: string
   /** What will happen, and what cannot be undone. */
   text?: ReactNode
-  /** The word on the button that does it: `Delete`. */
+  /** The label of the confirming button: `Delete`. */
   action: string
   /** Makes that button red. */
   danger?: boolean
-  /** For what is dangerous: a name that one must type first. */
+  /** For dangerous actions: a name that the user must type first. */
   typed?: string
 }
 
@@ -23,7 +23,10 @@ type Asked = Question & { answer: (yes: boolean) => void }
 let asked: Asked | undefined
 const listeners = new Set<() => void>()
 
-/** Asks in a dialog; the promise says whether the person agreed. One question at a time: a second one refuses the first. */
+/**
+ * Asks in a dialog; the promise resolves to whether the user confirmed. One question at a time: a second one cancels
+ * the first.
+ */
 export function confirm(question: Question): Promise<boolean> {
   asked?.answer(false)
   const opener = openerOf(document.activeElement)
@@ -33,7 +36,7 @@ export function confirm(question: Question): Promise<boolean> {
   }).finally(() => giveBack(opener))
 }
 
-/** The dialog of {@link confirm}; it stands once, in main.tsx. */
+/** The dialog of {@link confirm}; rendered once, in main.tsx. */
 export function ConfirmHost() {
   const question = useSyncExternalStore(listen, () => asked)
   const [last, setLast] = useState(question) // shown while the dialog fades out
@@ -57,7 +60,7 @@ export function ConfirmHost() {
   )
 }
 
-/** The inside of such a dialog, for dialogs of one's own. */
+/** The content of such a dialog, for other dialogs. */
 export function Confirm({ question, onAnswer }: { question: Question; onAnswer: (yes: boolean) => void }) {
   const [typed, setTyped] = useState('')
   const allowed = question.typed === undefined || typed.trim() === question.typed.trim()

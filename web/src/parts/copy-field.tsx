@@ -7,17 +7,17 @@ import { commonText } from '../text/common'
 
 type Props = {
   value: string
-  /** What the value is, for readers and above the field: `Webhook address`. */
+  /** The label, shown above the field and read by screen readers: `Webhook address`. */
   label: string
-  /** Shows the label only to readers. */
+  /** Hides the label visually. */
   hideLabel?: boolean
-  /** Hides the value behind dots until it is revealed. Copying works either way. */
+  /** Masks the value with dots until it is revealed. Copying works either way. */
   secret?: boolean
-  /** What a hidden value looks like: dots unless told, as for a command that holds a secret. */
+  /** The masked value; dots by default. Useful for a command that contains a secret. */
   mask?: string
 }
 
-/** A value to take away: monospace, with a copy button. */
+/** A value to copy: monospace, with a copy button. */
 export function CopyField({ value, label, hideLabel = false, secret = false, mask = '•'.repeat(24) }: Props) {
   const [open, setOpen] = useState(!secret)
   const id = useId()
@@ -64,7 +64,7 @@ export function CopyField({ value, label, hideLabel = false, secret = false, mas
   )
 }
 
-// `API key` stays as it is within a sentence, `Webhook address` does not.
+// Lower-cases a label within a sentence: `Webhook address`, but not `API key`.
 function lower(label: string): string {
   return /^[A-Z][a-z]/.test(label) ? label[0]!.toLowerCase() + label.slice(1) : label
 }

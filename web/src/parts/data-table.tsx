@@ -7,36 +7,36 @@ import { commonText } from '../text/common'
 export type Column<Row> = {
   /** Unique among the columns. */
   key: string
-  /** The head; also the label of the value on a card. Empty: the head is only for readers, see `name`. */
+  /** The header; also the label of the value on a card. If empty, only screen readers get a header, see `name`. */
   title: string
-  /** The head for readers where the title is empty: `Actions`. */
+  /** The header for screen readers if the title is empty: `Actions`. */
   name?: string
   render: (row: Row) => ReactNode
   /** CSS width on wide screens: `120px`. */
   width?: string
   align?: 'start' | 'end'
-  /** The title of a card on narrow screens; the first column unless one says so. */
+  /** The title of a card on narrow screens; the first column by default. */
   primary?: boolean
-  /** Left out on narrow screens. */
+  /** Hidden on narrow screens. */
   wideOnly?: boolean
 }
 
 type Props<Row> = {
-  /** What the table holds, for readers: `Runs, newest first`. */
+  /** A caption for screen readers: `Runs, newest first`. */
   caption: string
   columns: Column<Row>[]
   /** undefined: still loading. */
   rows: Row[] | undefined
   rowKey: (row: Row) => string
-  /** Rows that stand there while loading; as many as will come, about. */
+  /** The number of placeholder rows while loading. */
   skeletonRows?: number
-  /** Dims the rows while newer ones come (`query.isPlaceholderData`). */
+  /** Dims the rows while newer ones load (`query.isPlaceholderData`). */
   stale?: boolean
-  /** Instead of the table when there are no rows: an EmptyState. */
+  /** Shown instead of the table without rows: an EmptyState. */
   empty?: ReactNode
 }
 
-/** A list: a table on wide screens, cards on narrow ones, rows of skeletons until it is there. */
+/** A list: a table on wide screens, cards on narrow ones, placeholder rows while loading. */
 export function DataTable<Row>({ caption, columns, rows, rowKey, skeletonRows = 8, stale = false, empty }: Props<Row>) {
   if (rows && rows.length === 0 && empty !== undefined) return <>{empty}</>
   const primary = columns.find((column) => column.primary)?.key ?? columns[0]?.key
@@ -50,7 +50,7 @@ export function DataTable<Row>({ caption, columns, rows, rowKey, skeletonRows = 
     ]
       .filter(Boolean)
       .join(' ')
-  // As cards the rows are no CSS table any more, and browsers would forget the roles: so they are written out.
+  // As cards the rows lose their CSS table layout, and browsers would drop the roles, so they are explicit.
   return (
     <div className={classes.frame} data-stale={stale || undefined}>
       <table className={classes.table} role="table" aria-busy={!rows || stale || undefined}>

@@ -2,7 +2,7 @@ import { Anchor } from '@mantine/core'
 import { IconExternalLink } from '@tabler/icons-react'
 import { docLinkText, safeLinkText } from '../text/parts'
 
-/** A link to a page of the documentation that the server serves, in a new tab: `to="nodes#wait"`. */
+/** A link to a page of the server's documentation, in a new tab: `to="nodes#wait"`. */
 export function DocLink({ to }: { to: string }) {
   return (
     <Anchor href={`/docs/${to}`} target="_blank" inherit style={{ textDecoration: 'underline', whiteSpace: 'nowrap' }}>

@@ -1,4 +1,4 @@
-/** Lets the browser save a text, or bytes, as a file. */
+/** Downloads a text, or bytes, as a file. */
 export function download(name: string, text: string | Uint8Array<ArrayBuffer>, type = 'application/json'): void {
   const address = URL.createObjectURL(new Blob([text], { type }))
   const link = document.createElement('a')

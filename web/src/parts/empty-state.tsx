@@ -4,16 +4,16 @@ import type { ReactNode } from 'react'
 import classes from './empty-state.module.css'
 
 type Props = {
-  /** An icon of @tabler/icons-react, sized by this part. */
+  /** An icon of @tabler/icons-react, sized by this component. */
   icon?: ReactNode
   title: string
-  /** What this is for, in a sentence or two. */
+  /** The purpose, in a sentence or two. */
   text?: ReactNode
-  /** The one button that begins. */
+  /** The button for the first step. */
   action?: ReactNode
 }
 
-/** What stands where a list is empty: it says what the list is for and how to begin. */
+/** Shown in place of an empty list: what the list is for and how to start. */
 export function EmptyState({ icon = <IconCircleDashed />, title, text, action }: Props) {
   return (
     <div className={classes.box}>

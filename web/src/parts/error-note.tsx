@@ -5,19 +5,19 @@ import { errorNoteText } from '../text/parts'
 import { commonText } from '../text/common'
 
 type Props = {
-  /** Any thrown value; with null or undefined nothing is shown. */
+  /** Any thrown value; null and undefined render nothing. */
   error: unknown
   /** What failed, as a heading: `The run was not started`. */
   title?: string
-  /** Shows a button that tries again. */
+  /** Shows a button that retries. */
   onRetry?: () => void
 }
 
-/** An error in the page: the server's own words, the offending fields, and what one can do. */
+/** An error in the page: the server's message, the invalid fields, and what the user can do. */
 export function ErrorNote({ error, title, onRetry }: Props) {
   if (error === null || error === undefined || isAborted(error)) return null
   const { message, code, issues, hint } = describeError(error)
-  // The message of the server names the fields already; the list is for more than one.
+  // The server's message already names the fields; the list is for more than one.
   const listed = issues.length > 1
   return (
     <Alert color="red" icon={<IconAlertTriangle size={20} aria-hidden />} title={title} role="alert">

@@ -1,4 +1,4 @@
-/** The name of a file for something with a title, without its ending: `daily-report`. */
+/** A file name for a title, without an extension: `daily-report`. */
 export function fileStem(title: string): string {
   const name = title
     .normalize('NFKD')

@@ -1,4 +1,4 @@
-/** The shared parts of all pages. */
+/** Components and functions shared by all pages. */
 export { Bytes, Duration, showBytes, showCount, showDuration } from './quantity'
 export { Confirm, confirm } from './confirm'
 export { CopyField } from './copy-field'

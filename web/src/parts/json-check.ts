@@ -1,11 +1,11 @@
 import { jsonCheckText } from '../text/parts'
 
-/** Where and why a text is not JSON; line and column count from 1. */
+/** Where and why a text is not JSON; line and column start at 1. */
 export type JsonFault = { line: number; column: number; message: string }
 
 /**
- * Finds the first fault of a JSON text; undefined for a good one. Browsers tell the place each in their own way or not
- * at all, so we look ourselves.
+ * Finds the first fault of a JSON text; undefined for a valid one. Browsers report the position in different ways or
+ * not at all, so it is searched here.
  */
 export function checkJson(text: string): JsonFault | undefined {
   const reader = new Reader(text)

@@ -7,7 +7,7 @@ import { jsonInputText } from '../text/parts'
 
 type Props = Omit<TextareaProps, 'value' | 'onChange' | 'error'> & {
   label: string
-  /** The text; the page keeps it, so that a half-written one survives. */
+  /** The text; the page holds it, so that an incomplete one is kept. */
   value: string
   onChange: (text: string) => void
   /** An error of the server, shown if the text itself is valid. */
@@ -16,9 +16,9 @@ type Props = Omit<TextareaProps, 'value' | 'onChange' | 'error'> & {
   optional?: boolean
 }
 
-/** A field for JSON that says where a fault is, and can tidy the text. Read the value with parseJson(text). */
+/** A field for JSON that shows where a fault is, and can format the text. Parse the value with parseJson(text). */
 export function JsonInput({ label, value, onChange, error, optional = false, description, ...rest }: Props) {
-  const [left, setLeft] = useState(false) // a fault is not shouted while the first letters are typed
+  const [left, setLeft] = useState(false) // a fault is not shown while the first letters are typed
   const empty = value.trim() === ''
   const fault = empty && optional ? undefined : checkJson(value)
   const shown = fault && (left || !empty) ? jsonInputText.lineColumn(fault.line, fault.column, fault.message) : error

@@ -16,7 +16,7 @@ type Props = {
   onToggle: (path: string) => void
 }
 
-/** One value of a JsonView with what is below it. */
+/** One value of a JsonView with its children. */
 export function JsonNode({ path, name, value, isOpen, onToggle }: Props) {
   const kind = kindOf(value)
   const size = sizeOf(value)
@@ -67,7 +67,7 @@ function Level({ path, value, size, isOpen, onToggle }: Omit<Props, 'name'> & { 
   )
 }
 
-// A text: a line's worth at first, 20 kB when asked for, then all of it.
+// A text: one line at first, 20 kB on request, then all of it.
 function Words({ text }: { text: string }) {
   const [limit, setLimit] = useState<number>(cuts.line)
   if (text.length <= limit) return <span data-kind="string">{show(text, 0)}</span>

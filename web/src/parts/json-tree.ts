@@ -1,11 +1,11 @@
 import { isRaw, show } from '../api/json'
 
-/** The reading of JSON values for JsonView, without React. */
+/** Helpers of JsonView, without React. */
 
-/** How many entries of a level are shown at once, and how much text of a string. */
+/** The number of entries of a level shown at once, and the length of shown strings. */
 export const cuts = { entries: 200, text: 20_000, line: 400 } as const
 
-/** What a value is. */
+/** The kind of a value. */
 export type Kind = 'object' | 'array' | 'string' | 'number' | 'boolean' | 'null' | 'absent'
 
 /** The kind of a value; a number kept as text is a number. */
@@ -18,7 +18,7 @@ export function kindOf(value: unknown): Kind {
   return type === 'object' || type === 'string' || type === 'number' || type === 'boolean' ? type : 'absent'
 }
 
-/** How many entries an object or array has; 0 for all else. */
+/** The number of entries of an object or array; 0 for others. */
 export function sizeOf(value: unknown): number {
   const kind = kindOf(value)
   return kind === 'array' ? (value as unknown[]).length : kind === 'object' ? Object.keys(value as object).length : 0
@@ -46,8 +46,8 @@ export function lineOf(value: unknown): string {
 }
 
 /**
- * The paths that are open at the beginning: level by level from the top, in each the smallest first, as long as all
- * that is open has at most `rows` rows. The top is always open.
+ * The initially expanded paths: level by level from the top, smallest first, while the expanded rows are at most
+ * `rows`. The top is always expanded.
  */
 export function openAtFirst(value: unknown, rows: number): Set<string> {
   const open = new Set<string>([''])
@@ -71,7 +71,7 @@ export function openAtFirst(value: unknown, rows: number): Set<string> {
   return open
 }
 
-/** The path of an entry below a path; unlike for unlike keys. */
+/** The path of an entry below a path; different keys have different paths. */
 export function pathOf(path: string, key: string | number): string {
   return `${path}/${typeof key === 'number' ? key : key.replace(/~/g, '~0').replace(/\//g, '~1')}`
 }

@@ -11,17 +11,19 @@ import { commonText } from '../text/common'
 
 type Props = {
   value: unknown
-  /** What the value is, for readers and the name of the saved file: `Output of step hello`. */
+  /** A label for screen readers, and the name of the saved file: `Output of step hello`. */
   label: string
-  /** Rows that are open at the beginning, about. */
+  /** The approximate number of initially visible rows. */
   rows?: number
-  /** Leaves out the buttons for copying and saving. */
+  /** Hides the buttons for copying and saving. */
   plain?: boolean
-  /** CSS height after which it scrolls: `320px`. */
+  /** The CSS height from which it scrolls: `320px`. */
   maxHeight?: string
 }
 
-/** A JSON value as a tree to open and close; long levels and texts are cut, and can be shown, copied and saved whole. */
+/**
+ * A JSON value as an expandable tree; long levels and texts are truncated, and can be shown, copied and saved whole.
+ */
 export function JsonView({ value, label, rows = 40, plain = false, maxHeight }: Props) {
   const first = useMemo(() => openAtFirst(value, rows), [value, rows])
   const [turned, setTurned] = useState<ReadonlySet<string>>(new Set())
@@ -61,7 +63,7 @@ export function JsonView({ value, label, rows = 40, plain = false, maxHeight }: 
   )
 }
 
-// The text of a large value is made only when it is asked for.
+// The text of a large value is only created on request.
 function CopyAll({ value }: { value: unknown }) {
   const [text, setText] = useState('')
   return (

@@ -5,7 +5,9 @@ import { commonText } from '../text/common'
 
 const close = { 'aria-label': commonText.close }
 
-/** Shows an error in the corner until it is closed. For what was done by a button far from any form; else ErrorNote. */
+/**
+ * Shows an error notification until it is closed. For actions of a button away from any form; otherwise use ErrorNote.
+ */
 export function notifyError(error: unknown, ..._rest: unknown[]): void {
   if (isAborted(error)) return
   const { message, hint, code } = describeError(error)
@@ -16,11 +18,11 @@ export function notifyError(error: unknown, ..._rest: unknown[]): void {
     closeButtonProps: close,
     icon: <IconAlertTriangle size={18} aria-hidden />,
     title: message,
-    message: code === 'UNKNOWN' ? undefined : hint, // an error of our own says itself what to do
+    message: code === 'UNKNOWN' ? undefined : hint, // an error of the dashboard itself already says what to do
   })
 }
 
-/** Says in the corner, for some seconds, that something was done: `notifyDone('Saved version 1.2.0')`. */
+/** Shows a notification for some seconds: `notifyDone('Saved version 1.2.0')`. */
 export function notifyDone(message: string): void {
   notifications.show({
     color: 'green',

@@ -1,13 +1,16 @@
 /**
- * The control that a dialog gives the focus back to: the one that has it now, and for an item of a menu, which will be
- * gone by then, the button of the menu.
+ * The control to which a dialog returns the focus: the focused one, or for a menu item, which will be unmounted by
+ * then, the button of the menu.
  */
 export function openerOf(element: Element | null): HTMLElement | null {
   const button = element?.closest('[role=menu]')?.getAttribute('aria-labelledby')
   return button ? document.getElementById(button) : (element as HTMLElement | null)
 }
 
-/** Gives the focus back to an opener when a dialog has closed (it may still be fading), unless it went elsewhere. */
+/**
+ * Returns the focus to an opener after a dialog has closed (it may still be fading), unless the focus has moved
+ * elsewhere.
+ */
 export function giveBack(opener: HTMLElement | null): void {
   setTimeout(() => {
     const now = document.activeElement

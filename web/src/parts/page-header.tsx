@@ -5,29 +5,29 @@ import { focusHeading } from './route-focus'
 import classes from './page-header.module.css'
 import { pageHeaderText } from '../text/parts'
 
-/** A step of the way to a page: its title and, but for the last, where it leads. */
+/** A breadcrumb: its title and, except for the last, its link. */
 export type Crumb = { title: string; href: string }
 
 type Props = {
   /** The h1, and the document's title unless `documentTitle` is given. */
   title: string
-  /** The title of the browser's tab where it should say more: `Hello, runs`. */
+  /** The document's title if it should say more: `Hello, runs`. */
   documentTitle?: string
   /** The pages above this one, outermost first. */
   breadcrumbs?: Crumb[]
   /** One or two sentences below the title. */
   text?: ReactNode
-  /** Stands in the place of the title, as a field that edits it; the h1 is then only for readers. */
+  /** Replaces the visible title, such as a field that edits it; the h1 is then only for screen readers. */
   instead?: ReactNode
-  /** Stands right of the title: a status. */
+  /** Shown right of the title: a status. */
   badge?: ReactNode
-  /** Buttons at the right; on a phone below. */
+  /** Buttons at the right; below on a phone. */
   actions?: ReactNode
-  /** All in one line, for pages that need the room; on a phone without the breadcrumbs. */
+  /** Everything in one line, for pages that need the space; without breadcrumbs on a phone. */
   compact?: boolean
 }
 
-/** The head of every page. It sets the document's title and takes the focus after a navigation. */
+/** The header of every page. It sets the document's title and gets the focus after a navigation. */
 export function PageHeader({ title, documentTitle, breadcrumbs, text, instead, badge, actions, compact }: Props) {
   const heading = useRef<HTMLHeadingElement>(null)
   useEffect(() => focusHeading(heading.current), [])

@@ -8,15 +8,15 @@ type Props = {
   page: number
   pages: number
   onPage: (page: number) => void
-  /** How many there are in all, with their noun: shown left. */
+  /** The total number, shown left with its noun. */
   total?: number
-  /** `run`; the plural is with an s. */
+  /** `run`; the plural adds an s. */
   noun?: string
-  /** What is paged, for readers: `Pages of runs`. */
+  /** A label for screen readers: `Pages of runs`. */
   label?: string
 }
 
-/** The way through the pages of a list. With one page only the total is shown. */
+/** Links to the pages of a list. With one page only the total is shown. */
 export function Pager({ page, pages, onPage, total, noun = 'entry', label = pagerText.pages }: Props) {
   const steps = [
     { name: pagerText.firstPage, icon: IconChevronsLeft, to: 1, off: page <= 1 },
@@ -25,7 +25,7 @@ export function Pager({ page, pages, onPage, total, noun = 'entry', label = page
     { name: pagerText.lastPage, icon: IconChevronsRight, to: pages, off: page >= pages },
   ]
   const button = ({ name, icon: Icon, to, off }: (typeof steps)[number]) => (
-    // Not `disabled`: a button that goes away under the finger loses the keyboard's place.
+    // Not `disabled`: a button that is disabled while focused loses the focus.
     <ActionIcon
       key={name}
       variant="default"

@@ -1,15 +1,15 @@
 import { useEffect, useRef } from 'react'
 import { useLocation } from 'wouter'
 
-/** Options that our own navigations use: keepFocus leaves focus and scroll where they are (tabs, filters). */
+/** Options of our navigations: keepFocus keeps focus and scroll position (tabs, filters). */
 export type NavigationState = { keepFocus?: boolean } | null
 
 let waiting = false
 
 /**
- * After a navigation the focus goes to the page's h1 and the view to the top, as a browser does with a new page. Tabs
- * and filters say {keepFocus: true} in the navigation's state and are left alone; so is going back, where the browser
- * restores the view itself.
+ * After a navigation, focuses the page's h1 and scrolls to the top, as a browser does with a new page. Navigations with
+ * {keepFocus: true} in their state (tabs and filters) are exempt, and so is going back, where the browser restores the
+ * view itself.
  */
 export function useRouteFocus(): void {
   const [path] = useLocation()
@@ -34,14 +34,14 @@ export function useRouteFocus(): void {
   }, [path])
 }
 
-/** Lets the next page that shows its heading give it the focus: after signing in, when the form that had it is gone. */
+/** Makes the next heading that appears get the focus: after signing in, when the focused form is unmounted. */
 export function expectHeading(): void {
   waiting = true
 }
 
-/** Gives the focus to a heading that has just appeared, if a navigation waits for one. PageHeader calls it. */
+/** Focuses a heading that has just appeared, if a navigation waits for one. PageHeader calls it. */
 export function focusHeading(heading: HTMLElement | null): void {
-  // While the next page comes, the old one may still be there, hidden.
+  // While the next page loads, the old one may still be mounted, but hidden.
   if (!waiting || !heading || heading.getClientRects().length === 0) return
   waiting = false
   heading.focus({ preventScroll: true })

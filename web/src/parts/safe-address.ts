@@ -1,4 +1,4 @@
-/** The address if it is whole and http, https or mailto; else undefined (javascript: and its kin, relative ones). */
+/** The address if it is absolute and http, https or mailto; otherwise undefined (javascript:, relative ones). */
 export function safeAddress(text: string): string | undefined {
   try {
     const { protocol, href } = new URL(text)

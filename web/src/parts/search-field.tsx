@@ -4,22 +4,22 @@ import { useEffect, useRef, useState } from 'react'
 import { searchFieldText } from '../text/parts'
 
 type Props = Omit<TextInputProps, 'value' | 'onChange' | 'label'> & {
-  /** What is searched: `Search blueprints`. */
+  /** The label: `Search blueprints`. */
   label: string
   value: string
-  /** Called a moment after the last key. */
+  /** Called a moment after the last keystroke. */
   onSearch: (text: string) => void
-  /** That moment, in milliseconds. */
+  /** The delay in milliseconds. */
   delay?: number
 }
 
-/** A field that searches while one types; the key / leads to it, Escape empties it. */
+/** A field that searches while the user types; the key / focuses it, Escape clears it. */
 export function SearchField({ label, value, onSearch, delay = 250, ...rest }: Props) {
   const [text, setText] = useState(value)
   const [known, setKnown] = useState(value)
   const field = useRef<HTMLInputElement>(null)
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined)
-  // The address changed (back, a link): what it says wins over what stood here.
+  // The address changed (back, a link): its value replaces the typed one.
   if (value !== known) {
     setKnown(value)
     setText(value)

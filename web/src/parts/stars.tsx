@@ -4,15 +4,15 @@ import { starsText } from '../text/parts'
 type Props = {
   /** 0 to 5. */
   value: number
-  /** How many rated; shown beside the stars. */
+  /** The number of ratings, shown beside the stars. */
   count?: number
-  /** Makes it an input; 0 takes the rating back (a click on the present one). */
+  /** Makes it an input; 0 removes the rating (a click on the current one). */
   onRate?: (value: number) => void
-  /** What is rated, for readers: `Your rating`. */
+  /** A label for screen readers: `Your rating`. */
   label?: string
 }
 
-/** A rating in stars: to look at, or to give. */
+/** A rating in stars, read-only or as an input. */
 export function Stars({ value, count, onRate, label = starsText.rating }: Props) {
   const words = count === 0 ? starsText.noRatingsYet : starsText.of5Stars(Number(value.toFixed(1)))
   if (!onRate) {

@@ -45,14 +45,14 @@ const looks: Record<string, Look> = {
 }
 
 type Props = {
-  /** A status of a blueprint, run, step, firing or trigger, as the server names it. */
+  /** A status of a blueprint, run, step, firing or trigger, as named by the server. */
   status: string
-  /** Another word for it. */
+  /** Replaces its word. */
   word?: string
   size?: 'sm' | 'md' | 'lg'
 }
 
-/** A status as an icon and a word; the colour only helps. An unknown one is shown by its name. */
+/** A status as an icon and a word; the colour is redundant. An unknown one is shown by its name. */
 export function StatusBadge({ status, word, size = 'md' }: Props) {
   const look = looks[status] ?? { color: 'gray', icon: IconCircleDashed, word: status }
   return (

@@ -1,6 +1,6 @@
 import { timeWordsText } from '../text/parts'
 
-/** Words for times and quantities, without React. */
+/** Formats times and quantities, without React. */
 
 const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto' })
 const steps: [Intl.RelativeTimeFormatUnit, number][] = [
@@ -18,7 +18,7 @@ export function showRelative(at: number, now: number): string {
   if (Math.abs(seconds) < 45) return seconds > 5 ? timeWordsText.inAMoment : timeWordsText.justNow
   for (const [unit, length] of steps) {
     const count = seconds / length
-    // Rounded, so that 59.6 minutes are an hour and not sixty minutes.
+    // Rounded, so that 59.6 minutes become an hour instead of sixty minutes.
     if (Math.abs(count) >= 0.95 || unit === 'minute')
       return relative.format(Math.round(count) || Math.sign(count), unit)
   }

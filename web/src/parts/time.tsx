@@ -4,17 +4,17 @@ import { None } from './quantity'
 import { showAbsolute, showRelative } from './time-words'
 
 type Props = {
-  /** RFC 3339, as the server sends it; null shows a dash. */
+  /** RFC 3339, as sent by the server; null shows a dash. */
   at: string | null | undefined
-  /** Shows the absolute time first and the relative one on hovering. */
+  /** Shows the absolute time, and the relative one on hover. */
   absolute?: boolean
-  /** It has happened: where the clock here is slow it reads `just now`, never a time to come. */
+  /** The time is in the past: if the local clock is slow, it shows `just now`, never a future time. */
   past?: boolean
-  /** What a missing time means, for readers: `never`. */
+  /** A word for a missing time, for screen readers: `never`. */
   none?: string
 }
 
-/** A time: relative to now, with the absolute one on hovering. It goes on by itself. */
+/** A relative time, with the absolute one on hover. It updates itself. */
 export function Time({ at, absolute = false, past = false, none = 'none' }: Props) {
   useNow()
   if (!at) return <None word={none} />

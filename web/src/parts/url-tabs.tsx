@@ -2,27 +2,27 @@ import { type ReactNode, useEffect, useRef } from 'react'
 import { Link, useLocation } from 'wouter'
 import classes from './url-tabs.module.css'
 
-/** A tab: where it leads, its word, and perhaps how many things are behind it. */
+/** A tab: its link, its label, and an optional count. */
 export type UrlTab = {
   href: string
   title: string
   icon?: ReactNode
   count?: number
-  /** Whether it is the chosen one; by the path unless told. */ current?: boolean
+  /** Whether it is the selected one; by default, if its path matches. */ current?: boolean
 }
 
 type Props = {
   tabs: UrlTab[]
   label: string
-  /** The tabs are pages of their own, each with its h1, which takes the focus. */
+  /** The tabs are separate pages, each with its own h1, which gets the focus. */
   pages?: boolean
 }
 
-/** Tabs whose choice is the path. They are links, so reload, back and a new browser tab work. */
+/** Tabs selected by the path. They are links, so reload, back and new browser tabs work. */
 export function UrlTabs({ tabs, label, pages = false }: Props) {
   const [path] = useLocation()
   const row = useRef<HTMLElement>(null)
-  // On a phone the row may be wider than the view: the present one is moved into it, and nothing else.
+  // On a phone the row may be wider than the view: only the selected tab is scrolled into view.
   useEffect(() => {
     const tab = row.current?.querySelector<HTMLElement>('[aria-current]')
     if (row.current && tab)

@@ -2,8 +2,8 @@ import { useCallback, useMemo } from 'react'
 import { useSearchParams } from 'wouter'
 
 /**
- * A text kept in the query of the address: `const [status, setStatus] = useUrlState('status')`. The fallback is not
- * written. Setting replaces the entry of the history unless {push: true}.
+ * A text stored in the query of the address: `const [status, setStatus] = useUrlState('status')`. The fallback is not
+ * written. Setting replaces the history entry unless {push: true}.
  */
 export function useUrlState(
   name: string,
@@ -25,7 +25,7 @@ export function useUrlStates<Names extends string>(
   fallbacks: Record<Names, string>,
 ): [Record<Names, string>, (change: Partial<Record<Names, string>>, options?: { push?: boolean }) => void] {
   const [params, setParams] = useSearchParams()
-  const written = JSON.stringify(fallbacks) // an object literal is a new one each time; its text is not
+  const written = JSON.stringify(fallbacks) // an object literal is new at each render; its text is not
   const values = useMemo(() => {
     const known = JSON.parse(written) as Record<Names, string>
     return Object.fromEntries(

@@ -5,7 +5,7 @@ import { useSignedIn, useSignOut } from '../api/session'
 import { notifyError } from '../parts/notify'
 import { accountMenuText } from '../text/shell'
 
-/** Who is signed in, with the ways to their settings and out. */
+/** The signed-in user, with links to the settings and a sign-out. */
 export function AccountMenu() {
   const { user } = useSignedIn()
   const signOut = useSignOut()

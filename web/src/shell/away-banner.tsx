@@ -4,7 +4,7 @@ import { askNow, useAway } from '../api/reach'
 import classes from './away-banner.module.css'
 import { awayBannerText } from '../text/shell'
 
-/** Says at the top that the server does not answer; nothing moves by it. */
+/** Says at the top that the server does not respond; it does not move the page. */
 export function AwayBanner() {
   const away = useAway()
   return (

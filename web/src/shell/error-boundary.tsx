@@ -4,7 +4,7 @@ import { MissingPart } from './missing-part'
 import { errorBoundaryText } from '../text/shell'
 import { commonText } from '../text/common'
 
-/** Shows what happened when a page breaks. `within`: one page inside the shell, so that the navigation still works. */
+/** Shows the error when a page crashes. `within`: one page inside the shell, so that the navigation still works. */
 export class ErrorBoundary extends Component<{ children: ReactNode; within?: boolean }, { failure?: unknown }> {
   override state: { failure?: unknown } = {}
 
@@ -43,7 +43,8 @@ function Broken({ failure }: { failure: unknown }) {
   )
 }
 
-// After an upgrade the files of the old version are gone, and without a server all are; browsers say so in different words.
+// After an upgrade the files of the old version are gone, and without a server all are; browsers report it with
+// different messages.
 function isMissingChunk(failure: unknown): boolean {
   return (
     failure instanceof Error && /dynamically imported module|module script failed|preload CSS/i.test(failure.message)

@@ -5,8 +5,9 @@ import { ErrorNote } from '../parts/error-note'
 import { commonText } from '../text/common'
 
 /**
- * Shows its children to who is signed in, else the sign-in page at the same address. When a session ends while a page
- * is open, the page is only hidden: who signs in again finds it as it was, with what was typed. Another user gets a new one.
+ * Shows its children to a signed-in user, otherwise the sign-in page at the same address. If a session ends while a
+ * page is open, the page is only hidden, and unchanged after the same user signs in again. Another user gets a new
+ * page.
  */
 export function Gate({
   signIn: SignIn,

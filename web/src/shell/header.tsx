@@ -8,7 +8,9 @@ import { ServerBadges } from './server-badges'
 import classes from './header.module.css'
 import { headerText } from '../text/shell'
 
-/** The bar at the top: the mark, the filter by organization, what is special of the server, the colour scheme, the account. */
+/**
+ * The bar at the top: the logo, the filter by organization, badges of a special server, the colour scheme, the account.
+ */
 export function Header() {
   return (
     <div className={classes.bar}>

@@ -1,11 +1,11 @@
-/** Guards that may keep the person on a page: an editor with unsaved changes. */
+/** Guards that can prevent leaving a page: an editor with unsaved changes. */
 type Guard = () => Promise<boolean> | boolean
 
 const guards = new Set<Guard>()
-let here = '' // the address that is guarded
+let here = '' // the guarded address
 let released = false // the user agreed to go back
 
-/** Consults a guard before every navigation within the dashboard, until the returned function is called. */
+/** Calls a guard before every navigation within the dashboard, until the returned function is called. */
 export function guardLeaving(guard: Guard): () => void {
   guards.add(guard)
   here = location.pathname + location.search

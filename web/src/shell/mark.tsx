@@ -1,4 +1,4 @@
-/** The mark of blueprintd: three nodes joined. */
+/** The logo of blueprintd: three connected nodes. */
 export function Mark({ size = 24 }: { size?: number }) {
   return (
     <svg width={size} height={size} viewBox="0 0 32 32" fill="none" aria-hidden="true" focusable="false">

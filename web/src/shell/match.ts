@@ -1,4 +1,4 @@
-/** Whether a path fits a pattern: segments of which `:name` is any one, `:name?` at the end also none. */
+/** Reports whether a path matches a pattern: `:name` matches any segment, `:name?` at the end also none. */
 export function matches(pattern: string, path: string): boolean {
   const wanted = pattern.split('/').filter(Boolean)
   const given = path.split('/').filter(Boolean)

@@ -5,8 +5,8 @@ import { missingPartText } from '../text/shell'
 import { commonText } from '../text/common'
 
 /**
- * Says why the code of a page could not be fetched: the server is away, or it has another version by now. What failed
- * once stays failed until a reload, which comes by itself when the server is back.
+ * Says why the code of a page could not be loaded: the server is away, or runs another version now. A failed load is
+ * permanent until a reload, which happens when the server is back.
  */
 export function MissingPart() {
   const [there, setThere] = useState<boolean>()

@@ -2,14 +2,14 @@ import { createContext } from 'react'
 import { mayLeave } from './leaving'
 import { matches } from './match'
 
-/** A page whose code can be fetched before it is shown. */
+/** A page whose code can be loaded before it is shown. */
 type Loadable = { path: string; load: () => Promise<unknown> }
 type Navigate = (to: string, options?: object) => void
 
-/** Fetches the code of the page at an address; undefined if it is already loaded or there is no such page. */
+/** Loads the code of the page at an address; undefined if it is already loaded or there is no such page. */
 export type Preload = (to: string) => Promise<unknown> | undefined
 
-/** The preload of the application's pages, for the links to them. */
+/** The preload function of the application's pages, for links to them. */
 export const PreloadContext = createContext<Preload>(() => undefined)
 
 const patience = 600 // milliseconds that the old page stays while the code of the next one loads
@@ -35,7 +35,7 @@ export function navigationAmong(pages: readonly Loadable[]): {
     if (!loading) return navigate(to, options)
     const late = new Promise<void>((done) => setTimeout(done, patience))
     void Promise.race([loading.catch(() => undefined), late]).then(() => {
-      if (turn === latest) navigate(to, options) // a newer click wins
+      if (turn === latest) navigate(to, options) // a newer click takes precedence
     })
   }
 

@@ -5,7 +5,7 @@ import { EmptyState } from '../parts/empty-state'
 import { PageHeader } from '../parts/page-header'
 import { notFoundText } from '../text/shell'
 
-/** The page of an address that leads nowhere. */
+/** The page for unknown addresses. */
 export function NotFound() {
   return (
     <>

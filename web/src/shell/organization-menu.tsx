@@ -4,7 +4,7 @@ import { useOrganizationFilter } from './organization'
 import classes from './header.module.css'
 import { organizationMenuText } from '../text/shell'
 
-/** Narrows listings to one organization. With a personal workspace alone there is nothing to choose. */
+/** Filters listings by organization. Hidden if there is only a personal workspace. */
 export function OrganizationMenu() {
   const { id, organizations, choose } = useOrganizationFilter()
   if (organizations.length < 2) return null

@@ -2,19 +2,19 @@ import { useLocalStorage } from '@mantine/hooks'
 import { createContext, type ReactNode, use, useMemo } from 'react'
 import { type Organization, useSignedIn } from '../api/session'
 
-/** The filter by organization that the header offers and listings may follow. */
+/** The filter by organization in the header, which listings may apply. */
 export type OrganizationFilter = {
-  /** The chosen organization's id; undefined: all. */
+  /** The selected organization's id; undefined: all. */
   id: string | undefined
-  /** Those to choose from, the personal workspace first. */
+  /** The choices, the personal workspace first. */
   organizations: Organization[]
-  /** Chooses; undefined: all. Kept in this browser. */
+  /** Selects one; undefined: all. Stored in this browser. */
   choose: (id: string | undefined) => void
 }
 
 const Context = createContext<OrganizationFilter | null>(null)
 
-/** Keeps the choice for all pages. */
+/** Provides the selection to all pages. */
 export function OrganizationProvider({ children }: { children: ReactNode }) {
   const { organizations } = useSignedIn()
   const [kept, keep] = useLocalStorage({

@@ -1,7 +1,7 @@
 import { Skeleton, Stack, VisuallyHidden } from '@mantine/core'
 import { commonText } from '../text/common'
 
-/** What stands where a page will be while its code comes. */
+/** A placeholder for a page while its code loads. */
 export function PageSkeleton() {
   return (
     <Stack gap="md" aria-busy="true">

@@ -8,7 +8,7 @@ const schemes = [
   { value: 'auto', title: schemeToggleText.system, icon: IconDeviceDesktop },
 ] as const
 
-/** Chooses light, dark, or what the system says; kept in this browser. */
+/** Chooses light, dark, or the system's scheme; stored in this browser. */
 export function SchemeToggle() {
   const { colorScheme, setColorScheme } = useMantineColorScheme()
   const current = schemes.find(({ value }) => value === colorScheme) ?? schemes[2]

@@ -6,7 +6,7 @@ import { sections } from './sections'
 import classes from './section-links.module.css'
 import { sectionLinksText } from '../text/shell'
 
-/** The navigation: a column beside the page, or a row at the bottom of a phone. */
+/** The navigation: a column beside the page, or a row at the bottom on a phone. */
 export function SectionLinks({ row = false }: { row?: boolean }) {
   const [path] = useLocation()
   const waiting = useWaitingCount()

@@ -3,7 +3,7 @@ import { useServerInfo } from '../api/server-info'
 
 const SpecialBadges = lazy(() => import('./special-badges'))
 
-/** Says in the header when the server is a sandbox, or its clock virtual. Of the usual one nothing is fetched for it. */
+/** Shows badges in the header for a sandbox or a virtual clock. For other servers no code is loaded. */
 export function ServerBadges() {
   const { data: info } = useServerInfo()
   return info && (info.sandbox || info.clock === 'virtual') ? (

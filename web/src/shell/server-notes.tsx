@@ -4,7 +4,7 @@ import { serverNotesText } from '../text/shell'
 
 const key = '$BLUEPRINTD_API_KEY'
 
-/** What a sandbox is, and how to see what its runs sent. */
+/** What a sandbox is, and how to see the calls of its runs. */
 export function SandboxNote({ host }: { host: string }) {
   return (
     <Stack gap="sm">
@@ -23,7 +23,7 @@ export function SandboxNote({ host }: { host: string }) {
   )
 }
 
-/** What a virtual clock is, and how to move it. */
+/** What a virtual clock is, and how to advance it. */
 export function ClockNote({ host, now }: { host: string; now: string }) {
   return (
     <Stack gap="sm">

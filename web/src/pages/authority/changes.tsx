@@ -13,7 +13,10 @@ import { changesText } from '../../text/authority'
 
 const nothing = { blueprint_map: { nodes: [] }, environment_variables: [] }
 
-/** What a version changes since the newest version that the user wrote or granted: a summary, and the full diff on request. */
+/**
+ * The changes of a version since the newest version that the user wrote or granted: a summary, and the full diff on
+ * request.
+ */
 export function Changes({
   blueprintId,
   version,

@@ -20,7 +20,7 @@ const resources: Record<string, string> = {
   'sign-in': failedGrantsText.yourSignInAt,
 }
 
-/** The grants that a failed run lacked, each once. */
+/** The grants that a failed run lacked, without duplicates. */
 export function grantsOf(run: Run): Request[] {
   const found = new Map<string, Request>()
   for (const { error } of run.steps) {

@@ -1,6 +1,6 @@
 /**
- * The version that one about to be granted is compared with: of versions, newest first, the one called `basis` if it is
- * older than `version`. Both are undefined while the versions cannot be read.
+ * The version to compare before a grant: of versions, newest first, the one called `basis` if it is older than
+ * `version`. Both are undefined while the versions cannot be read.
  */
 export function compared<V extends { version: string }>(
   versions: readonly V[] | undefined,

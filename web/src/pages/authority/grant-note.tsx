@@ -5,7 +5,7 @@ import { ErrorNote, notifyDone } from '../../parts'
 import { type Author, useGrant } from './use-authority'
 import { grantNoteText } from '../../text/authority'
 
-// The comparison of versions brings the graph with it.
+// The comparison of versions imports the graph.
 const Changes = lazy(async () => ({ default: (await import('./changes')).Changes }))
 
 type Props = {
@@ -15,14 +15,14 @@ type Props = {
   basis: string | null | undefined
   /** Why the grant is needed. */
   children: ReactNode
-  /** What the button does; "Grant version 1.2.0" when absent. */
+  /** The label of the button; "Grant version 1.2.0" by default. */
   action?: string
   busy?: boolean
-  /** Called once it is granted. */
+  /** Called after the grant. */
   onGranted?: () => void
 }
 
-/** Asks for the grant of a version by another user: its author, what it changes, and a button. */
+/** Asks for the grant of a version by another user: its author, its changes, and a button. */
 export function GrantNote({ blueprintId, version, author, basis, children, action, busy = false, onGranted }: Props) {
   const grant = useGrant()
   const agree = () =>
@@ -62,7 +62,7 @@ export function GrantNote({ blueprintId, version, author, basis, children, actio
   )
 }
 
-/** An author by name, with the email address if the server includes it. */
+/** The name of an author, with the email address if the server includes it. */
 export function showAuthor({ name, email }: Author): string {
   if (name && email) return `${name} (${email})`
   return name || email || grantNoteText.aFormerUser

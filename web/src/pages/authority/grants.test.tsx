@@ -15,7 +15,7 @@ const version = (number: string, text: string) => ({
   createdBy: 'bo',
 })
 
-/** A server on which Bo wrote the newest version of a blueprint, whose trigger acts for the given user. */
+/** A server where Bo wrote the newest version of a blueprint, whose trigger acts for the given user. */
 function server(principal: object, more: Parameters<typeof serve>[0] = {}) {
   let granted = false
   const calls = serve({

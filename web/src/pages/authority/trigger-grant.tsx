@@ -10,7 +10,7 @@ export function TriggerGrant({ blueprintId, triggerId }: { blueprintId: string; 
   const { user } = useSignedIn()
   const authority = useAuthority(blueprintId).data
   const own = authority?.triggers.find((each) => each.triggerId === triggerId)
-  // Of a trigger, mine says that its principal wrote the version.
+  // For a trigger, mine means that its principal wrote the version.
   if (!authority || !own || own.mine || own.granted) return null
   if (own.principal.id === user.id) {
     return (

@@ -3,7 +3,7 @@ import { api, type Inputs, type Outputs } from '../../api/client'
 
 /** The users that the triggers of a blueprint act for, and their grants for its current version. */
 export type Authority = Outputs['blueprint']['getAuthority']
-/** Who wrote a version. */
+/** The author of a version. */
 export type Author = Authority['author']
 
 /** The authority of a blueprint; without an id there is no request. */
@@ -16,7 +16,7 @@ export function useAuthority(blueprintId: string | undefined) {
   })
 }
 
-/** Grants a version for the signed-in user, then reloads what depends on grants. */
+/** Grants a version for the signed-in user, then reloads everything that depends on grants. */
 export function useGrant() {
   const client = useQueryClient()
   return useMutation({

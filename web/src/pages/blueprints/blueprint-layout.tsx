@@ -22,19 +22,19 @@ import { blueprintLayoutText } from '../../text/blueprints'
 import { commonText } from '../../text/common'
 
 type Props = {
-  /** The id of the blueprint; the one in the address unless told. */
+  /** The id of the blueprint; by default the one in the address. */
   id?: string
-  /** For the editor: no Run button, since its own saves first, and a head of one line. */
+  /** For the editor: without a Run button, because the editor's own saves first, and with a header of one line. */
   ownRun?: boolean
-  /** What stands where the page will be while the blueprint is read. */
+  /** Shown while the blueprint is loading. */
   waiting?: ReactNode
-  /** The word of the tab, for the document's title: `Versions`. */
+  /** The name of the tab, for the document's title: `Versions`. */
   tab?: string
-  /** The page of the tab; a function gets the blueprint once it is there. */
+  /** The page of the tab; a function receives the loaded blueprint. */
   children: ReactNode | ((blueprint: Blueprint) => ReactNode)
 }
 
-/** The head that all pages of a blueprint share, its tabs, and below the page of one tab. */
+/** The header and tabs of all pages of a blueprint, and below the page of one tab. */
 export function BlueprintLayout({ id: given, ownRun = false, waiting = <Skeleton h={320} />, tab, children }: Props) {
   const params = useParams<{ id?: string }>()
   const id = given ?? params.id ?? ''
@@ -118,7 +118,8 @@ export function BlueprintLayout({ id: given, ownRun = false, waiting = <Skeleton
 function BlueprintTabs({ blueprint }: { blueprint: Blueprint }) {
   const [path] = useLocation()
   const frame = useRef<HTMLDivElement>(null)
-  // From the editor to another tab the whole page is another one: the tab that was pressed is gone, its twin takes over.
+  // Between the editor and other tabs the whole page is replaced, so the focus moves to the new copy of the pressed
+  // tab.
   useEffect(() => {
     if (document.activeElement === document.body && (history.state as { keepFocus?: boolean } | null)?.keepFocus)
       frame.current?.querySelector<HTMLElement>('[aria-current]')?.focus({ preventScroll: true })

@@ -16,13 +16,13 @@ import { commonText } from '../../text/common'
 
 type Props = {
   blueprint: { id: string; title: string; status: string; can_manage: boolean }
-  /** Opens the dialog that starts a run; absent where a button beside the menu does. */
+  /** Opens the dialog that starts a run; absent if there is a separate button. */
   onRun?: () => void
-  /** Offers to open the blueprint: for menus of a list. */
+  /** Adds an item that opens the blueprint, for menus in a list. */
   open?: boolean
 }
 
-/** All that can be done with a blueprint. */
+/** All actions for a blueprint. */
 export function BlueprintMenu({ blueprint, onRun, open = false }: Props) {
   const actions = useBlueprintActions()
   const [, navigate] = useLocation()

@@ -18,7 +18,7 @@ const words: Record<string, string> = {
   share: blueprintPageText.share,
 }
 
-/** /blueprints/:id/:tab: everything about one blueprint but the editor, which is a page of its own. */
+/** /blueprints/:id/:tab: the pages of a blueprint except the editor. */
 export default function BlueprintPage() {
   const { id = '', tab } = useParams<{ id: string; tab?: string }>()
   if (!tab) return <Redirect to={`/blueprints/${id}/edit`} replace />

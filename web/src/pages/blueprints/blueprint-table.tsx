@@ -20,9 +20,9 @@ type Props = {
 }
 
 const mostTags = 4
-const longTitle = 120 // characters; longer ones are cut after three lines
+const longTitle = 120 // characters; longer ones are truncated after three lines
 
-/** The blueprints of a page of the list. */
+/** One page of the list of blueprints. */
 export function BlueprintTable({ rows, stale, empty, onTag }: Props) {
   const [running, setRunning] = useState<string>()
   const menu = (row: Summary) => <BlueprintMenu blueprint={row} open onRun={() => setRunning(row.id)} />

@@ -23,7 +23,7 @@ const scopes = [
 ] as const
 const perPage = 25
 
-/** /blueprints: the blueprints that one may see. */
+/** /blueprints: the blueprints visible to the user. */
 export default function BlueprintsPage() {
   const [{ scope: asked, ...filters }, set] = useUrlStates({ ...noFilters, scope: 'all' })
   const scope = scopes.find(([key]) => key === asked)?.[0] ?? 'all'
@@ -54,9 +54,9 @@ export default function BlueprintsPage() {
   const takeOff = () => {
     set(noFilters)
     organization.choose(undefined)
-    document.querySelector<HTMLInputElement>('#main input[type=search]')?.focus() // the button goes away
+    document.querySelector<HTMLInputElement>('#main input[type=search]')?.focus() // the button disappears
   }
-  const lost = !list.isPlaceholderData && list.data?.data.length === 0 && list.data.pagination.total > 0 // a page past the end
+  const lost = !list.isPlaceholderData && list.data?.data.length === 0 && list.data.pagination.total > 0 // a page after the last one
   return (
     <>
       <PageHeader

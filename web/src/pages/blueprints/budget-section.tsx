@@ -11,7 +11,7 @@ import { commonText } from '../../text/common'
 
 type Draft = { tokens: number | string; calls: number | string; onBreach: string }
 
-/** What one run may spend on AI models and tools. */
+/** The budget of one run for AI models and tools. */
 export function BudgetSection({ blueprint }: { blueprint: Blueprint }) {
   const update = useUpdate(blueprint.id)
   const stored = blueprint.budget

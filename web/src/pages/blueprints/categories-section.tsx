@@ -13,7 +13,7 @@ import { noteChange, type Blueprint } from '../../api/use-blueprint'
 import { categoriesSectionText } from '../../text/blueprints'
 import { commonText } from '../../text/common'
 
-/** Under which categories of its organization a blueprint is filed; members can make and delete categories here. */
+/** The categories of a blueprint; members of its organization can create and delete categories here. */
 export function CategoriesSection({ blueprint }: { blueprint: Blueprint }) {
   const { organizations } = useSignedIn()
   const owner = organizations.find(({ id }) => id === blueprint.organization_id)

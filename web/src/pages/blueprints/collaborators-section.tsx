@@ -20,7 +20,7 @@ const roles = [
   { value: 'admin', label: commonText.admin },
 ]
 
-/** The people who edit a blueprint besides its creator and the admins of its organization. */
+/** The collaborators of a blueprint, besides its creator and the admins of its organization. */
 export function CollaboratorsSection({ blueprint, allowed }: { blueprint: Blueprint; allowed: boolean }) {
   const { user } = useSignedIn()
   const [email, setEmail] = useState('')

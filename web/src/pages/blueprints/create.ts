@@ -7,17 +7,17 @@ import { createText } from '../../text/blueprints'
 type Create = Inputs['blueprint']['create']
 type TriggerType = Inputs['blueprintTriggers']['create']['triggerType']
 
-/** What became of a new blueprint. */
+/** The result of creating a blueprint. */
 export type Created = {
   id: string
   title: string
   triggers: number
-  /** Why some triggers were not made. */ left: string[]
+  /** Why some triggers were not created. */ left: string[]
 }
 
 /**
- * Makes a blueprint and its triggers, all switched off. A trigger that the server refuses does not undo the rest: `left`
- * says why. The promise fails only when the blueprint itself was refused.
+ * Creates a blueprint and its triggers, all inactive. A trigger that the server refuses does not undo the rest: `left`
+ * has the reason. The promise rejects only if the blueprint itself was refused.
  */
 export async function createWithTriggers(
   input: Create,

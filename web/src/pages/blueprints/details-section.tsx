@@ -11,7 +11,7 @@ import { useDraft } from './use-draft'
 import { detailsSectionText } from '../../text/blueprints'
 import { commonText } from '../../text/common'
 
-/** The description and the tags. */
+/** Description and tags. */
 export function DetailsSection({ blueprint }: { blueprint: Blueprint }) {
   const update = useUpdate(blueprint.id)
   const [{ description, tags }, set, changed] = useDraft({ description: blueprint.description, tags: blueprint.tags })

@@ -5,7 +5,7 @@ import { favoriteButtonText } from '../../text/blueprints'
 
 type Props = { id: string; title: string; on: boolean }
 
-/** A heart that makes a blueprint one's favourite. */
+/** A heart that adds a blueprint to the favourites. */
 export function FavoriteButton({ id, title, on }: Props) {
   const favorite = useFavorite()
   const Heart = on ? IconHeartFilled : IconHeart

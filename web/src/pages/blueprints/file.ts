@@ -4,9 +4,9 @@ import { fileStem } from '../../parts/file-stem'
 import { checkJson } from '../../parts/json-check'
 import { fileText } from '../../text/blueprints'
 
-/** A trigger as a blueprint file holds it. */
+/** A trigger in a blueprint file. */
 export type FileTrigger = { triggerType: string; config: JsonObject; isActive?: boolean }
-/** A blueprint as `blueprintd export --json` writes it, and `run`, `validate` and `import` read it. */
+/** A blueprint in the format of `blueprintd export --json`, which `run`, `validate` and `import` read. */
 export type BlueprintFile = {
   title: string
   description?: string
@@ -15,9 +15,9 @@ export type BlueprintFile = {
   blueprint_map: JsonObject
   triggers?: FileTrigger[]
 }
-/** What is wrong with a file, and where. */
+/** A fault of a file, with its place. */
 export type FileFault = { where: string; message: string }
-/** A file that was read: what it holds, or why it holds nothing. `notes` do not keep it from being imported. */
+/** A parsed file: its content, or why it has none. `notes` do not prevent an import. */
 export type ReadFile =
   | { file: BlueprintFile; faults: []; notes: FileFault[] }
   | { file?: undefined; faults: FileFault[]; notes: FileFault[] }
@@ -47,7 +47,7 @@ type Blueprint = {
 }
 type Trigger = { trigger_type: string; config: JsonObject; is_active: boolean }
 
-/** The text of a blueprint file. Secrets are null; an address of mail, which is this server's, is left out. */
+/** The text of a blueprint file. Secrets are null; a mail address, which belongs to this server, is omitted. */
 export function toFile(blueprint: Blueprint, triggers: Trigger[]): string {
   const file: JsonObject = { title: blueprint.title }
   if (blueprint.description) file.description = blueprint.description
@@ -65,12 +65,12 @@ export function toFile(blueprint: Blueprint, triggers: Trigger[]): string {
   return `${show(file)}\n`
 }
 
-/** The name under which a blueprint is saved: `daily-report.blueprint.json`. */
+/** The file name of a blueprint: `daily-report.blueprint.json`. */
 export function fileName(title: string): string {
   return `${fileStem(title)}.blueprint.json`
 }
 
-/** Reads the text of a file. Only its shape is looked at; nodes and configs are the server's to judge. */
+/** Parses the text of a file. Only its shape is checked; the server checks nodes and configs. */
 export function readFile(text: string, name = ''): ReadFile {
   const refused = (where: string, message: string): ReadFile => ({ faults: [{ where, message }], notes: [] })
   if (/\.ya?ml$/i.test(name)) return refused('', fileText.thisPageReadsJsonFilesFrom)
@@ -81,7 +81,7 @@ export function readFile(text: string, name = ''): ReadFile {
   if (fault) return refused(fileText.lineColumn(fault.line, fault.column), fault.message)
   const value = parseJson(json)
   if (!isObject(value)) return refused('', fileText.aBlueprintFileMustBeAn)
-  // What the editor copies is a map alone.
+  // The editor copies only a map.
   const object =
     Array.isArray(value.nodes) && value.blueprint_map === undefined
       ? { title: stem(name), blueprint_map: value }
@@ -114,7 +114,10 @@ export function readFile(text: string, name = ''): ReadFile {
   return { file, faults: [], notes }
 }
 
-/** The config to make a trigger with, where export left out secrets; undefined when the trigger cannot be made without one. */
+/**
+ * The config for creating a trigger whose secrets were omitted by export; undefined if it cannot be created without
+ * one.
+ */
 export function configToCreate(trigger: FileTrigger, secret = ''): JsonObject | undefined {
   const config = Object.fromEntries(
     Object.entries(trigger.config).filter(([key, value]) => value !== null && key !== 'address'),
@@ -124,7 +127,7 @@ export function configToCreate(trigger: FileTrigger, secret = ''): JsonObject | 
   return trigger.triggerType === 'slack' && !config.signingSecret ? undefined : config
 }
 
-/** Whether a trigger's own secret was left out of the file. */
+/** Reports whether a trigger's own secret is missing in the file. */
 export function lacksSecret({ triggerType, config }: FileTrigger): boolean {
   return triggerType === 'slack' ? !config.signingSecret : triggerType === 'webhook' && config.secret === null
 }

@@ -9,14 +9,14 @@ import { lacksSecret, type ReadFile } from './file'
 import { importCardText } from '../../text/blueprints'
 import { commonText } from '../../text/common'
 
-/** A file that was read, and what became of it. */
+/** A parsed file and the result of its import. */
 export type Entry = {
   key: number
   name: string
   read: ReadFile
-  /** What the server finds wrong with its map. */
+  /** The issues that the server found in its map. */
   issues: Outputs['blueprint']['validate']['issues']
-  /** Secrets for its triggers, by their place in the file. */
+  /** Secrets for its triggers, by their position in the file. */
   secrets: Record<number, string>
   error?: unknown
   done?: Created

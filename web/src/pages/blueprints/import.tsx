@@ -14,7 +14,7 @@ import { importText } from '../../text/blueprints'
 const mostFiles = 100
 let count = 0
 
-/** Reads blueprint files that are dropped, chosen or pasted, shows what is in them, and makes blueprints of them. */
+/** Reads blueprint files that are dropped, chosen or pasted, shows their content, and creates the blueprints. */
 export function Import() {
   const [, navigate] = useLocation()
   const [entries, setEntries] = useState<Entry[]>([])
@@ -35,7 +35,7 @@ export function Import() {
     setEntries((list) => [...list, { key, name, read, issues: [], secrets: {} }])
     if (!read.file) return
     const { blueprint_map, environment_variables } = read.file
-    // What the server would say of it: it imports blueprints that cannot run yet, so these are for information.
+    // Only for information: the server imports blueprints that cannot run yet.
     api.blueprint.validate.mutate({ blueprint_map, ...(environment_variables ? { environment_variables } : {}) }).then(
       ({ issues }) => change(key, { issues }),
       () => undefined,
@@ -66,7 +66,7 @@ export function Import() {
       }
     }
     setBusy(false)
-    list.current?.focus() // the button that was pressed is gone
+    list.current?.focus() // the pressed button disappears
     if (made.length > 0) notifyDone(importText.blueprintsImported(made.length))
     if (entries.length === 1 && made[0] && made[0].left.length === 0) navigate(`/blueprints/${made[0].id}/edit`)
   }
@@ -165,7 +165,7 @@ export function Import() {
   )
 }
 
-// Files may be dropped anywhere: beside the frame the browser would leave the page to show them.
+// Files can be dropped anywhere: outside of a drop zone the browser would leave the page to show them.
 function useWholePage(setOver: (over: boolean) => void, take: (files: FileList | null) => void): void {
   const latest = useRef(take)
   useEffect(() => {

@@ -7,14 +7,14 @@ import classes from './blueprints.module.css'
 import { listFiltersText } from '../../text/blueprints'
 import { commonText } from '../../text/common'
 
-/** The filters of the list, as the address keeps them; an empty text is none. */
+/** The filters of the list in the address; an empty text means no filter. */
 export const noFilters = { search: '', status: '', tag: '', category: '', sort: 'updated', page: '1' }
 /** See {@link noFilters}. */
 export type Filters = typeof noFilters
 
 type Props = { filters: Filters; onChange: (change: Partial<Filters>) => void }
 
-/** The row of filters above the list. Each change goes back to the first page. */
+/** The filters above the list. Each change returns to the first page. */
 export function ListFilters({ filters, onChange }: Props) {
   const tags = useQuery({
     queryKey: ['blueprints', 'tags'],

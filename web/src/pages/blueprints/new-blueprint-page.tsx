@@ -15,7 +15,7 @@ import { templates, type Template } from './templates'
 import { newBlueprintPageText } from '../../text/blueprints'
 import { commonText } from '../../text/common'
 
-/** /blueprints/new: a new blueprint from nothing, from a template, or from a file. */
+/** /blueprints/new: creates a blueprint from scratch, from a template, or from a file. */
 export default function NewBlueprintPage() {
   const [asked, setFrom] = useUrlState('from', 'empty')
   const from = asked === 'file' || templates.some(({ key }) => key === asked) ? asked : 'empty'
@@ -59,7 +59,7 @@ export default function NewBlueprintPage() {
 function CreateForm({ template }: { template: Template | undefined }) {
   const [, navigate] = useLocation()
   const first = useFirstOrganization()
-  // Until something is written, the words of the template stand there.
+  // The texts of the template are shown until the user edits them.
   const [{ title = template?.title ?? '', description = template?.text ?? '' }, write] = useState<{
     title?: string
     description?: string

@@ -5,7 +5,7 @@ import { commonText } from '../../text/common'
 
 type Props = { value: string; onChange: (id: string) => void }
 
-/** Where a new blueprint shall live; not shown when there is one place only. */
+/** The organization of a new blueprint; hidden if there is only one. */
 export function OrganizationSelect({ value, onChange }: Props) {
   const { organizations } = useOrganizationFilter()
   if (organizations.length < 2) return null
@@ -23,7 +23,7 @@ export function OrganizationSelect({ value, onChange }: Props) {
   )
 }
 
-/** The organization to begin with: the one that is filtered by, else the personal workspace. */
+/** The initial organization: that of the filter, else the personal workspace. */
 export function useFirstOrganization(): string {
   const { id, organizations } = useOrganizationFilter()
   return id ?? organizations.find(({ personal }) => personal)?.id ?? organizations[0]?.id ?? ''

@@ -6,7 +6,7 @@ import { Section } from './section'
 import { noteChange, type Blueprint } from '../../api/use-blueprint'
 import { ratingSectionText } from '../../text/blueprints'
 
-/** What people think of a blueprint, and one's own rating. */
+/** The ratings of a blueprint, and the user's own rating. */
 export function RatingSection({ blueprint }: { blueprint: Blueprint }) {
   const { id, average_rating, rating_count, user_rating = 0 } = blueprint
   const rate = useMutation({

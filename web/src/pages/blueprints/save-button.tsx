@@ -1,7 +1,7 @@
 import { Button, Group } from '@mantine/core'
 import { commonText } from '../../text/common'
 
-/** The button that ends a form. With nothing to save it is dim, but keeps the keyboard's place. */
+/** The submit button of a form. Without changes it looks disabled, but stays focusable. */
 export function SaveButton({ changed, saving }: { changed: boolean; saving: boolean }) {
   const off = !changed && !saving
   return (

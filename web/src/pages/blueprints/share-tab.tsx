@@ -19,7 +19,7 @@ import { VisibilitySection } from './visibility-section'
 import { shareTabText } from '../../text/blueprints'
 import { commonText } from '../../text/common'
 
-/** The Share page of a blueprint: who sees it, who edits it, what it is called and filed under, what a run may spend. */
+/** The Share page of a blueprint: visibility, collaborators, title, categories and budget. */
 export default function ShareTab({ blueprint }: { blueprint: Blueprint }) {
   const actions = useBlueprintActions()
   const administers = useAdministration(blueprint)
@@ -71,7 +71,7 @@ export default function ShareTab({ blueprint }: { blueprint: Blueprint }) {
   )
 }
 
-// Whether the caller is the creator, an admin of the organization, or a collaborator who is an admin.
+// Reports whether the caller is the creator, an admin of the organization, or a collaborator with the role admin.
 function useAdministration(blueprint: Blueprint): boolean {
   const { user } = useSignedIn()
   const ofOrganization = useAdministers(blueprint.organization_id)

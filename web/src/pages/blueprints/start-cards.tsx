@@ -9,7 +9,7 @@ type Props = {
   choices: { key: string; title: string; text: string; icon: ReactNode }[]
 }
 
-/** What to begin with: cards that are radio buttons. */
+/** Starting points as cards that are radio buttons. */
 export function StartCards({ value, onChange, choices }: Props) {
   return (
     <fieldset className={classes.set}>

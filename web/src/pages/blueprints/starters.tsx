@@ -4,7 +4,7 @@ import classes from './blueprints.module.css'
 import { templates } from './templates'
 import { startersText } from '../../text/blueprints'
 
-/** The templates as cards that lead to a new blueprint. */
+/** The templates as cards that link to a new blueprint. */
 export function Starters() {
   return (
     <section aria-labelledby="starters">

@@ -6,7 +6,7 @@ import type { Blueprint } from '../../api/use-blueprint'
 import { statusSectionText } from '../../text/blueprints'
 import { commonText } from '../../text/common'
 
-/** Whether a blueprint is a draft, what that means, and the button that changes it. */
+/** The status of a blueprint, its meaning, and the button that changes it. */
 export function StatusSection({ blueprint }: { blueprint: Blueprint }) {
   const actions = useBlueprintActions()
   const published = blueprint.status === 'published'

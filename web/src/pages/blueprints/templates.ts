@@ -1,18 +1,20 @@
 import type { BlueprintMap, JsonObject } from '../../graph/map'
 import { templatesText } from '../../text/blueprints'
 
-/** A small blueprint to begin with. */
+/** A small blueprint to start with. */
 export type Template = {
   key: string
   title: string
-  /** What it does, in one sentence. */
+  /** A description in one sentence. */
   text: string
   map: BlueprintMap
-  /** Triggers that are made with it, switched off. A webhook gets a new secret. */
+  /** Its triggers, created inactive. A webhook gets a new secret. */
   triggers: { triggerType: 'webhook' | 'scheduled'; config: JsonObject }[]
 }
 
-/** The blueprints to begin with. What only the person knows (a connection, a channel, an address) is left to fill in. */
+/**
+ * The blueprints to start with. Values that only the user knows (a connection, a channel, an address) are left empty.
+ */
 export const templates: Template[] = [
   {
     key: 'webhook',

@@ -6,7 +6,7 @@ import { type Blueprint, useUpdate } from '../../api/use-blueprint'
 import { titleEditorText } from '../../text/blueprints'
 import { commonText } from '../../text/common'
 
-/** The title of a blueprint as a field: Enter keeps it, Escape does not. */
+/** The title of a blueprint as a field: Enter saves it, Escape cancels. */
 export function TitleEditor({ blueprint, onDone }: { blueprint: Blueprint; onDone: () => void }) {
   const [title, setTitle] = useState(blueprint.title)
   const update = useUpdate(blueprint.id)

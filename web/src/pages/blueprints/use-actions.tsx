@@ -9,12 +9,12 @@ import { fileName, toFile } from './file'
 import { noteChange } from '../../api/use-blueprint'
 import { actionsText } from '../../text/blueprints'
 
-/** What the actions need to know of a blueprint. */
+/** The part of a blueprint that the actions need. */
 export type Target = { id: string; title: string; can_manage: boolean }
 
 const longestTyped = 60
 
-/** What can be done with a blueprint from its menu, in the list and on its pages. Errors are shown in the corner. */
+/** The actions of a blueprint's menu, in the list and on its pages. Errors are shown as notifications. */
 export function useBlueprintActions() {
   const [path, navigate] = useLocation()
   const { organizations } = useSignedIn()
@@ -40,7 +40,7 @@ export function useBlueprintActions() {
     onError: notifyError,
   })
   const save = useMutation({
-    // The server lists triggers for managers only; the file of anyone else has none.
+    // The server lists triggers only for managers; the files of other users contain none.
     mutationFn: async ({ id, can_manage }: Target) =>
       Promise.all([
         api.blueprint.get.query({ id }),
@@ -74,7 +74,7 @@ export function useBlueprintActions() {
     duplicate: duplicate.mutate,
     exportFile: save.mutate,
     setStatus: setStatus.mutate,
-    /** Asks first. */
+    /** Asks for confirmation first. */
     async remove(target: Target): Promise<void> {
       const { title } = target
       const agreed = await confirm({

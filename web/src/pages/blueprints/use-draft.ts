@@ -1,9 +1,7 @@
 import { useState } from 'react'
 import { show } from '../../api/json'
 
-/**
- * A value that is edited before it is saved. It follows changes of the stored value as long as it is not edited.
- */
+/** A value that is edited before it is saved. Until it is edited, it follows changes of the stored value. */
 export function useDraft<Value>(stored: Value): [value: Value, set: (value: Value) => void, changed: boolean] {
   const [draft, setDraft] = useState({ stored, value: stored })
   if (!same(draft.stored, stored)) setDraft({ stored, value: same(draft.value, draft.stored) ? stored : draft.value })

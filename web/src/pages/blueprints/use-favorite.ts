@@ -6,20 +6,20 @@ import type { Blueprint } from '../../api/use-blueprint'
 
 type List = Outputs['blueprint']['listSummaries']
 
-/** The mutation that makes a blueprint a favourite, or no more one. It shows at once, and is taken back when it fails. */
+/** The mutation that adds or removes a favourite. It is shown at once, and reverted if it fails. */
 export function useFavorite() {
   return useMutation({
     mutationFn: ({ id, on }: { id: string; on: boolean }) =>
       on ? api.blueprint.favorite.mutate({ id }) : api.blueprint.unfavorite.mutate({ id }),
     onMutate: async ({ id, on }) => {
-      await queryClient.cancelQueries({ queryKey: ['blueprints'] }) // an answer from before must not undo it
+      await queryClient.cancelQueries({ queryKey: ['blueprints'] }) // an older response must not undo it
       mark(id, on)
     },
     onError: (error, { id, on }) => {
       mark(id, !on)
       notifyError(error)
     },
-    // A row that is no longer a favourite stays in the list until the next visit, so that a slip can be undone.
+    // A removed favourite stays in the list until the next visit, so that a mistake can be undone.
     onSettled: () => queryClient.invalidateQueries({ queryKey: ['blueprints'], refetchType: 'none' }),
   })
 }

@@ -5,7 +5,10 @@ import type { Blueprint } from '../../api/use-blueprint'
 import { namesText } from '../../text/blueprints'
 import { commonText } from '../../text/common'
 
-/** Gives the names of the people around a blueprint: oneself, its organization's members and its collaborators; `unknown` for all others. */
+/**
+ * Returns the names of the users around a blueprint: the signed-in user, the members of its organization and its
+ * collaborators; `unknown` for all others.
+ */
 export function useNames(blueprint: Blueprint, unknown: string = namesText.formerUser): (userId: string) => string {
   const { user, organizations } = useSignedIn()
   const member = organizations.some(({ id, personal }) => id === blueprint.organization_id && !personal)

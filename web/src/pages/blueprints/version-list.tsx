@@ -19,10 +19,10 @@ type Props = {
 
 const atOnce = 30
 
-/** A version as the server keeps it. */
+/** A stored version. */
 export type Version = Outputs['blueprint']['versions'][number]
 
-/** Versions, newest first, each with what changed in it. */
+/** Versions, newest first, each with its changes. */
 export function VersionList({ blueprint, versions, chosen, onChoose }: Props) {
   const [shown, setShown] = useState(atOnce)
   const name = useNames(blueprint)

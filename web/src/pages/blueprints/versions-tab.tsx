@@ -14,7 +14,7 @@ import changes from '../../diff/diff.module.css'
 import classes from './versions.module.css'
 import { versionsTabText } from '../../text/blueprints'
 
-/** The Versions page of a blueprint: what changed when and by whom, any two compared, and going back to one. */
+/** The Versions page of a blueprint: the changes and their authors, a comparison of two versions, and restoring one. */
 export default function VersionsTab({ blueprint }: { blueprint: Blueprint }) {
   const versions = useQuery({
     queryKey: ['blueprint', blueprint.id, 'versions'],
@@ -45,7 +45,7 @@ function Versions({ blueprint, all }: { blueprint: Blueprint; all: Version[] }) 
   const versions = useMemo(() => contentVersions(all), [all])
   const [chosen, set] = useUrlStates({ from: '', to: '' })
   const narrow = useMediaQuery('(max-width: 61.99em)')
-  // An address may name a number that is not listed: it stands for the version with the same content.
+  // An address may name a version that is not listed: it means the version with the same content.
   const at = (wanted: string) => all.findIndex(({ version }) => version === wanted)
   const named = (wanted: string) =>
     at(wanted) < 0 ? undefined : versions.find(({ version }) => at(wanted) <= at(version))
@@ -164,7 +164,7 @@ function Comparison({ from, to }: { from: Version | undefined; to: Version }) {
   )
 }
 
-// A secret sent as null keeps the value that it has now; one that is no secret any more has none to keep.
+// A secret sent as null keeps its current value; a variable that is no longer secret has none to keep.
 function withStoredSecrets(version: Version, now: Version | undefined): unknown[] {
   const kept = new Set((now?.environment_variables ?? []).filter(isSecret).map(({ name }) => name))
   return version.environment_variables.map((variable) =>

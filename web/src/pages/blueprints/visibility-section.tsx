@@ -5,7 +5,7 @@ import { type Blueprint, useUpdate } from '../../api/use-blueprint'
 import { visibilitySectionText } from '../../text/blueprints'
 import { commonText } from '../../text/common'
 
-/** Who may see a blueprint. A change asks first and is saved at once. */
+/** The visibility of a blueprint. A change asks for confirmation and is saved at once. */
 export function VisibilitySection({ blueprint, allowed }: { blueprint: Blueprint; allowed: boolean }) {
   const update = useUpdate(blueprint.id)
   const choose = async (visibility: string) => {

@@ -3,7 +3,7 @@ import { useServerInfo } from '../../api/server-info'
 import { CopyField } from '../../parts'
 import { callbackText } from '../../text/connections'
 
-/** The address that has to be registered at a service where people sign in. */
+/** The address to register at a service where users sign in. */
 export function Callback() {
   const info = useServerInfo()
   if (info.isPending) return <Skeleton h={84} />

@@ -1,12 +1,12 @@
 import { isObject, same } from '../../forms/values'
 
-/** What an update sends of a config. No React here. */
+/** The part of a config that an update sends. No React here. */
 
 type Config = Record<string, unknown>
 
 /**
- * The keys of a config that differ, as connection.update wants them: null takes a key away, and "" a secret, for null
- * there keeps it. undefined when nothing differs. before is as the server shows it: a secret that it keeps is null.
+ * The changed keys of a config for connection.update: null removes a key, and "" a secret, for which null keeps it.
+ * undefined without changes. before is as returned by the server: a stored secret is null.
  */
 export function changeOf(before: Config, after: Config, secrets: readonly string[]): Config | undefined {
   const change: Config = {}
@@ -19,14 +19,14 @@ export function changeOf(before: Config, after: Config, secrets: readonly string
   return Object.keys(change).length === 0 ? undefined : change
 }
 
-/** The config without what stands for nothing: keys without a value, and texts that were emptied. */
+/** The config without keys that have no value or an empty text. */
 export function given(config: Config): Config {
   return Object.fromEntries(
     Object.entries(config).filter(([, value]) => value !== undefined && value !== null && value !== ''),
   )
 }
 
-/** The keys of a schema that hold secrets: those on top. */
+/** The top-level keys of a schema that hold secrets. */
 export function secretsOf(schema: Config): string[] {
   const properties = isObject(schema.properties) ? schema.properties : {}
   return Object.entries(properties)
@@ -34,7 +34,7 @@ export function secretsOf(schema: Config): string[] {
     .map(([key]) => key)
 }
 
-/** The config that a new connection begins with: the defaults of its schema. */
+/** The initial config of a new connection: the defaults of its schema. */
 export function beginning(schema: Config): Config {
   const properties = isObject(schema.properties) ? schema.properties : {}
   const config: Config = {}
@@ -43,7 +43,7 @@ export function beginning(schema: Config): Config {
   return config
 }
 
-/** Keys that mean nothing beside the others, so that the form leaves them out. */
+/** Keys that have no effect beside the others, so that the form hides them. */
 export function needless(type: string, config: Config): string[] {
   return type === 'oauth2' && config.flow === 'client_credentials' ? ['authorizationUrl'] : []
 }

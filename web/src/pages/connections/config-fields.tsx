@@ -10,13 +10,13 @@ type Props = {
   schema: Record<string, unknown>
   config: Record<string, unknown>
   onChange: (config: Record<string, unknown>) => void
-  /** Of the last call that was refused. */
+  /** The error of the last refused call. */
   error: unknown
   readOnly?: boolean
   organizationId?: string
 }
 
-/** The form of a config. What a call was refused for stands at its fields, and the first of them takes the focus. */
+/** The form of a config. Errors of a refused call are shown at their fields, and the first of them is focused. */
 export function ConfigFields({ type, schema, config, onChange, error, readOnly, organizationId }: Props) {
   const holder = useRef<HTMLDivElement>(null)
   const { flow } = config
@@ -45,7 +45,7 @@ export function ConfigFields({ type, schema, config, onChange, error, readOnly, 
   )
 }
 
-// Rewords a message of the server, which addresses programs, for the reader of a form.
+// Rewords a message of the server, which addresses programs, for the user of a form.
 function plainer(message: string): string {
   if (message === 'required') return configFieldsText.required
   const moved = /^must be given again.* because (it would be sent elsewhere after a change of .+)$/.exec(message)
@@ -53,7 +53,7 @@ function plainer(message: string): string {
   return /^(must|is|has)\b/.test(message) ? configFieldsText.it(message) : message
 }
 
-/** Whether all that a call was refused for stands at a field of the form, so that no note above it is needed. */
+/** Reports whether all errors of a call are shown at fields of the form, so that no note is needed. */
 export function allAtFields(error: unknown): boolean {
   const { issues } = describeError(error)
   return (

@@ -41,7 +41,7 @@ function open({ readOnly = false, refuse }: { readOnly?: boolean; refuse?: Refus
   }
 }
 
-/** A field by its name; a star after it says that it is required. */
+/** A field by its name; a star after it means required. */
 const field = (name: string) => screen.getByLabelText<HTMLInputElement>(new RegExp(`^${name}( \\*)?$`))
 const change = (name: string, value: string) => fireEvent.change(field(name), { target: { value } })
 

@@ -16,7 +16,7 @@ import { commonText } from '../../text/common'
 type Props = { of: Connection; type: ConnectionType; readOnly: boolean }
 
 /**
- * Changes a connection. If it was changed elsewhere in the meantime, the form keeps what is typed and shows a note; it
+ * Edits a connection. If it was changed elsewhere in the meantime, the form keeps the typed values and shows a note; it
  * sends only the changed fields.
  */
 export function ConnectionForm({ of, type, readOnly }: Props) {

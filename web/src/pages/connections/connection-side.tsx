@@ -18,7 +18,7 @@ import { useSignInTab } from './use-sign-in-tab'
 import { connectionSideText } from '../../text/connections'
 import { commonText } from '../../text/common'
 
-/** What can be done with a connection, and what there is to know of it. */
+/** The actions and details of a connection. */
 export function ConnectionSide({ of }: { of: Connection }) {
   const session = useSignedIn()
   const people = of.type === 'oauth2' && of.config.flow === 'authorization_code'
@@ -58,7 +58,7 @@ function Try({ of, people }: { of: Connection; people: boolean }) {
   const again = useCallback(() => mutate(), [mutate])
   const signIn = useSignInTab(of.id, again)
   const made = params.get('made') !== null
-  // Right after it was made: does it work?
+  // Test it right after it was created.
   useEffect(() => {
     if (!made) return
     setParams(

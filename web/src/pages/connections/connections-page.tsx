@@ -21,7 +21,7 @@ export default function ConnectionsPage() {
   const all = list.data
   const uses = useUses(all !== undefined && all.length > 0)
   const wanted = search.trim().toLowerCase()
-  // In one's personal workspace stand those that are one's own.
+  // The personal workspace lists the user's own connections.
   const personal = session.organizations.find((one) => one.id === organizationId)?.personal === true
   const rows = all
     ?.filter(

@@ -9,7 +9,7 @@ import { useUses } from './use-uses'
 import { deleteConnectionText } from '../../text/connections'
 import { commonText } from '../../text/common'
 
-/** Deletes a connection, after saying who uses it. */
+/** Deletes a connection, after showing where it is used. */
 export function DeleteConnection({ of }: { of: Connection }) {
   const client = useQueryClient()
   const [, navigate] = useLocation()

@@ -17,13 +17,13 @@ import { commonText } from '../../text/common'
 
 const crumbs = [{ title: commonText.connections, href: '/connections' }]
 
-/** Makes a connection: first its type, then the rest. */
+/** Creates a connection: first its type, then the rest. */
 export function NewConnection() {
   const [params] = useSearchParams()
   const wanted = params.get('type')
   const types = useTypes()
   const before = useRef(wanted)
-  // The path stays, so the focus would stay where the chosen link was.
+  // The path does not change, so the focus would stay on the chosen link.
   useEffect(() => {
     if (before.current === wanted) return
     before.current = wanted

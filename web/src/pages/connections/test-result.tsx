@@ -3,11 +3,11 @@ import { IconCircleCheck, IconCircleX, IconLock } from '@tabler/icons-react'
 import type { Outputs } from '../../api/client'
 import { testResultText } from '../../text/connections'
 
-/** How a test of a connection went, in the words of the server. */
+/** The result of a connection test, with the message of the server. */
 export function TestResult({ of }: { of: Outputs['connection']['test'] }) {
-  // The address in it is for who has no button to sign in.
+  // The address in the message is for clients without a sign-in button.
   const message = of.message.replace(/ Visit https?:\/\/\S+$/, '')
-  const missing = message !== of.message // a sign-in: nothing is wrong with the connection
+  const missing = message !== of.message // a sign-in is missing: the connection itself works
   const [color, Icon, title] = of.ok
     ? (['green', IconCircleCheck, testResultText.connectionWorks] as const)
     : missing

@@ -26,13 +26,13 @@ const looks: Record<string, { icon: Icon; title: string }> = {
   slack: { icon: IconBrandSlack, title: typesText.slack },
 }
 
-/** The sign of a type. */
+/** The icon of a type. */
 export function TypeIcon({ type, size = 18 }: { type: string; size?: number }) {
   const Look = looks[type]?.icon ?? IconPlugConnected
   return <Look size={size} stroke={1.7} aria-hidden style={{ flex: 'none' }} />
 }
 
-/** The word for a type. */
+/** The name of a type. */
 export function typeTitle(type: string): string {
   return looks[type]?.title ?? type
 }
@@ -47,7 +47,7 @@ const words: Record<string, string> = {
   none: typesText.noneNotEncrypted,
 }
 
-/** The schema of a config with words for the choices, and with what the others make needed. */
+/** The schema of a config with labels for the choices, and with the keys that the others require. */
 export function dressed(schema: Record<string, unknown>, config: Record<string, unknown>): Record<string, unknown> {
   const properties = Object.entries((schema.properties ?? {}) as Record<string, Record<string, unknown>>).map(
     ([key, one]) => {
@@ -67,7 +67,7 @@ export function dressed(schema: Record<string, unknown>, config: Record<string, 
   return { ...schema, properties: Object.fromEntries(properties), required }
 }
 
-/** The types that there are, with their forms; they do not change while the server runs. */
+/** All types with their forms, which do not change while the server runs. */
 export function useTypes() {
   return useQuery({
     queryKey: ['connection', 'types'],

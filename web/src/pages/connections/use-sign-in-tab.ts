@@ -4,8 +4,8 @@ import { api } from '../../api/client'
 import { safeAddress } from '../../parts/safe-address'
 
 /**
- * Signs in for an oauth2 connection, in a tab of its own. The tab is opened by the click, before the address is known:
- * browsers refuse one that opens later. onReturn is called when the person is back here.
+ * Signs in for an oauth2 connection in a new tab. The tab is opened by the click, before the address is known, because
+ * browsers block one that opens later. onReturn is called when the user returns to this tab.
  */
 export function useSignInTab(id: string, onReturn: () => void) {
   const [waiting, setWaiting] = useState(false)
@@ -40,6 +40,6 @@ export function useSignInTab(id: string, onReturn: () => void) {
       onError: () => tab?.close(),
     })
   }
-  /** refused: the address, when the browser opened no tab for it. */
+  /** refused: the address, if the browser did not open a tab. */
   return { begin, waiting, refused, error: ask.error, isPending: ask.isPending, done: () => setWaiting(false) }
 }

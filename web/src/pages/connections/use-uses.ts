@@ -3,9 +3,12 @@ import { api } from '../../api/client'
 import { usersOf } from './uses'
 
 const perPage = 50
-const most = 4 // pages of one's own blueprints, and of shared ones
+const most = 4 // pages of the user's own blueprints, and of shared ones
 
-/** Which blueprints, triggers and connections use a connection, by its id; `whole` unless there were too many to look at. It reads many, so ask only when there is a connection. */
+/**
+ * The blueprints, triggers and connections that use a connection, by its id; `whole` unless there were too many to
+ * read. It makes many requests, so enable it only if there is a connection.
+ */
 export function useUses(enabled = true) {
   return useQuery({ enabled, queryKey: ['connection', 'uses'], queryFn: look, staleTime: 60_000, retry: false })
 }

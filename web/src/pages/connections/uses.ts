@@ -1,8 +1,8 @@
 import { usesText } from '../../text/connections'
 
-/** Who uses a connection, found by its id in what is written. No React here. */
+/** Where a connection is used, found by its id. No React here. */
 
-/** Something that names a connection. */
+/** An object that refers to a connection. */
 export type User = { kind: 'blueprint' | 'trigger' | 'connection'; id: string; title: string }
 
 type Things = {
@@ -13,7 +13,7 @@ type Things = {
 
 const id = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/gi
 
-/** For each connection that is named somewhere, by whom. */
+/** The users of each connection that is referred to. */
 export function usersOf({ blueprints, triggers, connections }: Things): Map<string, User[]> {
   const known = new Set(connections.map((one) => one.id))
   const users = new Map<string, User[]>()
@@ -31,7 +31,7 @@ export function usersOf({ blueprints, triggers, connections }: Things): Map<stri
   return users
 }
 
-/** Where such a user is shown. */
+/** The page of such a user. */
 export function hrefOf({ kind, id: of }: User): string {
   return `/${kind}s/${of}`
 }

@@ -1,13 +1,13 @@
 import type { BlueprintMap } from '../../graph/map'
 import { type Level, mapAt } from './nested'
 
-/** What stands in the address for a place in the map: the ids on the way to it, the node last; '' for none. */
+/** The text for a place of the map in the address: the ids on the path to it, the node last; '' for none. */
 export function placeText(level: Level, nodeId: string | undefined): string {
   if (level.length === 0 && nodeId === undefined) return ''
   return [...level, nodeId ?? ''].map(encodeURIComponent).join('/')
 }
 
-/** The place that an address names, as far as the map has it. */
+/** The place of a text in the address, as far as it exists in the map. */
 export function findPlace(map: BlueprintMap, text: string): { level: Level; nodeId?: string } {
   const ids = text.split('/').map(decoded)
   const level = ids.slice(0, -1)

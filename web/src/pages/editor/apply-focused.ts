@@ -1,6 +1,6 @@
 import { flushSync } from 'react-dom'
 
-/** Lets a field that applies its text when it is left, such as the key of a row, apply it now. The focus stays. */
+/** Makes a field that applies its text on blur, such as the key of a row, apply it now. The focus stays. */
 export function applyFocused(): void {
   const field = document.activeElement
   if (!(field instanceof HTMLInputElement || field instanceof HTMLTextAreaElement) || !field.closest('#editor-panel'))

@@ -11,7 +11,7 @@ const arrows: Record<string, [number, number]> = {
   ArrowDown: [0, 8],
 }
 
-/** What the keys do while the canvas has the focus. */
+/** Keyboard commands while the canvas has the focus. */
 export function canvasKey(event: KeyboardEvent, editor: Editor, commands: Commands, onSettings: () => void): void {
   if (isElsewhere(event.target) || event.defaultPrevented) return
   const id = (event.target as HTMLElement).closest('.react-flow__node')?.getAttribute('data-id') ?? undefined
@@ -35,14 +35,14 @@ export function canvasKey(event: KeyboardEvent, editor: Editor, commands: Comman
   if (event.key === 'Tab' && id !== undefined) {
     const order = flowOrder(editor.shown)
     const next = order[order.indexOf(id) + (event.shiftKey ? -1 : 1)]
-    if (next === undefined) return // out of the canvas
+    if (next === undefined) return // leave the canvas
     return take(() => {
       if (nodes.size < 2) editor.select([next])
       commands.focus(next)
     })
   }
   if (arrow && nodes.size > 0) return take(() => commands.nudge(arrow[0] * by, arrow[1] * by))
-  // On a button of the canvas the keys that press it are its own.
+  // Enter and Space on a button of the canvas press the button.
   if ((event.key === 'Enter' || event.key === ' ') && id === undefined) return
   switch (event.key) {
     case 'Enter':

@@ -43,7 +43,7 @@ type Props = {
   problems: ReadonlyMap<string, Problems>
   statuses?: Readonly<Record<string, string>>
   wide: boolean
-  /** Where each level was looked at last. */
+  /** The last view of each level. */
   views: Map<string, Viewport>
   onKeyDown: (event: KeyboardEvent) => void
   onConnect: (source: string, handle: string, target: string) => void
@@ -56,11 +56,11 @@ type Props = {
   onReady: () => void
   onOpen: (id: string) => void
   onRefused: (why: string) => void
-  /** What stands above the canvas. */
+  /** Overlays of the canvas. */
   children?: ReactNode
 }
 
-/** The canvas on which a map is edited. */
+/** The canvas for editing a map. */
 export function Canvas({
   editor,
   problems,

@@ -7,7 +7,7 @@ import { findTypes } from './find-types'
 import type { NodeType } from '../../graph/node-types'
 import { catalogueText } from '../../text/editor'
 
-/** The kind of data that a dragged type travels as. */
+/** The MIME type of a dragged node type. */
 export const DRAGGED = 'application/x-blueprintd-type'
 
 const groups = {
@@ -20,26 +20,26 @@ const groups = {
 
 type Props = {
   types: NodeType[]
-  /** Told the type that was chosen by a click or by Enter. */
+  /** Called with the type chosen by a click or by Enter. */
   onAdd: (type: NodeType) => void
   search?: Ref<HTMLInputElement>
-  /** On touch screens nothing is dragged. */
+  /** Touch screens have no dragging. */
   draggable?: boolean
-  /** After which node a new one will stand, in words. */
+  /** The node after which a new one is placed, in words. */
   where: string
 }
 
-/** All node types by group, to be dragged onto the canvas or chosen. */
+/** All node types by group, for dragging onto the canvas or choosing. */
 export function Catalogue({ types, onAdd, search, draggable = true, where }: Props) {
   const [text, setText] = useState('')
   const searching = text.trim() !== ''
   const found = findTypes(types, text, (type) => groups[type.category] ?? '')
-  // What is found stands in one list, the best at its head, because that is what Enter adds.
+  // Search results are one list, best first, because Enter adds the first.
   const shown: [string, NodeType[]][] = searching
     ? [[catalogueText.results, found]]
     : Object.entries(groups).map(([key, title]) => [title, found.filter((type) => type.category === key)])
   const first = (event: KeyboardEvent) => {
-    // A type that is called so comes before those that only mention the words.
+    // A type with that name comes before those that only mention the words.
     const wanted = text.trim().toLowerCase()
     const best =
       found.find((type) => type.title.toLowerCase().startsWith(wanted) || type.type.startsWith(wanted)) ??

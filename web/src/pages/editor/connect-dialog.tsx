@@ -14,7 +14,7 @@ type Props = {
   onConnect: (source: string, handle: string, target: string) => void
 }
 
-/** Joins a node to another without a mouse. */
+/** Connects two nodes without a mouse. */
 export function ConnectDialog({ map, id, onClose, onConnect }: Props) {
   const node = map.nodes.find((each) => each.id === id)
   return (

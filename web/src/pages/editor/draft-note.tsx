@@ -4,7 +4,7 @@ import { Time } from '../../parts'
 import type { useDraft } from './use-draft'
 import { draftNoteText } from '../../text/editor'
 
-/** Offers changes that were made earlier and never saved. */
+/** Offers changes that were made earlier and not saved. */
 export function DraftNote({ draft, version }: { draft: ReturnType<typeof useDraft>; version: string }) {
   if (!draft.found) return null
   const { at, version: madeOn } = draft.found

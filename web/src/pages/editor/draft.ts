@@ -3,19 +3,19 @@ import { isObject, readMap } from '../../graph/map'
 import { same } from './same'
 import type { Doc } from './state'
 
-/** Changes that were not saved, as they lie in this browser. */
+/** Unsaved changes in the storage of this browser. */
 export type Draft = Doc & { version: string; /** When, in milliseconds. */ at: number }
 
 type Storage = Pick<globalThis.Storage, 'getItem' | 'setItem' | 'removeItem'>
 
 const largest = 2_000_000
 
-/** The name under which the draft of a blueprint lies; drafts of another user on the same computer are not touched. */
+/** The storage key of a blueprint's draft; each user of the computer has separate drafts. */
 export function draftKey(userId: string, blueprintId: string): string {
   return `blueprintd.draft.${userId}.${blueprintId}`
 }
 
-/** Keeps a draft; values of secrets are left out. A full or forbidden storage keeps none, which is no error. */
+/** Stores a draft without the values of secrets. A full or forbidden storage is not an error. */
 export function keepDraft(storage: Storage, key: string, draft: Draft): void {
   try {
     const text = JSON.stringify({ ...draft, variables: draft.variables.map(withoutSecret) })
@@ -30,11 +30,11 @@ export function dropDraft(storage: Storage, key: string): void {
   try {
     storage.removeItem(key)
   } catch {
-    // there is none then
+    // then there is none
   }
 }
 
-/** The draft of a blueprint, when one lies there that differs from what is saved. */
+/** The draft of a blueprint, if there is one that differs from the saved state. */
 export function readDraft(storage: Storage, key: string, saved: Doc): Draft | undefined {
   let value: unknown
   try {
@@ -54,7 +54,7 @@ export function readDraft(storage: Storage, key: string, saved: Doc): Draft | un
   return same(draft.map, saved.map) && same(draft.variables, saved.variables.map(withoutSecret)) ? undefined : draft
 }
 
-// null is how a variable says that its secret stays as it is.
+// null in a variable keeps its stored secret.
 function withoutSecret(variable: unknown): unknown {
   return isObject(variable) && variable.secret === true && variable.default !== undefined && variable.default !== ''
     ? { ...variable, default: null }

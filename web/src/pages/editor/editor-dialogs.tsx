@@ -11,7 +11,7 @@ import type { useSave } from './use-save'
 
 type Props = { editor: Editor; commands: Commands; saver: ReturnType<typeof useSave>; expressions: Expressions }
 
-/** What the commands ask before they act, and the conflict with what others saved. */
+/** The dialogs of commands, and of conflicts with changes by other users. */
 export function EditorDialogs({ editor, commands, saver, expressions }: Props) {
   const { dialog, close } = commands
   return (

@@ -3,7 +3,7 @@ import classes from './editor.module.css'
 import { useRestOfWindow } from './use-rest-of-window'
 import { editorSkeletonText } from '../../text/editor'
 
-/** What stands in the place of the editor, as large as it, until what it needs is there. */
+/** A placeholder of the editor's size until everything is loaded. */
 export function EditorSkeleton() {
   const frame = useRestOfWindow()
   return (

@@ -10,7 +10,7 @@ import type { Blueprint } from './use-save'
 const node = (id: string, type: string, config: object, x = 0) =>
   ({ id, type, title: `The ${id} node`, config, position: { x, y: 0 } }) as MapNode
 
-/** Opens the editor of a blueprint with these nodes, on a server that keeps what is saved. */
+/** Opens the editor of a blueprint with these nodes, on a server that stores saved changes. */
 function open(nodes: MapNode[], { edges, canManage = true }: { edges?: MapEdge[]; canManage?: boolean } = {}) {
   const stored = {
     id: 'b1',
@@ -46,7 +46,7 @@ function open(nodes: MapNode[], { edges, canManage = true }: { edges?: MapEdge[]
   return {
     user,
     saves,
-    /** The map that was saved last. */
+    /** The last saved map. */
     saved: async () => {
       await waitFor(() => expect(saves()).not.toHaveLength(0))
       return saves().at(-1)!.blueprint_map as { nodes: MapNode[]; edges?: MapEdge[] }

@@ -39,7 +39,7 @@ const RunDialog = lazy(() => import('../runs/run-dialog').then((module) => ({ de
 
 type Props = { blueprint: Blueprint; types: NodeType[] }
 
-/** The editor of one blueprint. What is saved by others while it is open does not change it. */
+/** The editor of one blueprint. Changes saved by other users while it is open do not change it. */
 export function Editor(props: Props) {
   return (
     <ReactFlowProvider>
@@ -112,7 +112,7 @@ function Inside({ blueprint, types }: Props) {
   const reveal = useEffectEvent(commands.reveal)
   useEffect(() => {
     if (chosenId !== undefined) reveal(chosenId, small)
-  }, [chosenId, small]) // only when another node is chosen
+  }, [chosenId, small]) // only when another node is selected
 
   const catalogue = (
     <Catalogue

@@ -3,8 +3,8 @@ import type { NodeType } from '../../graph/node-types'
 type Named = Pick<NodeType, 'type' | 'title' | 'description'>
 
 /**
- * The types that fit all words, best first: those that are called so, then those whose name has the words, then those
- * that only speak of them. `group` says what the group of a type is called. Without words all, as they come.
+ * The types that match all words, best first: by name, then by words in the name, then by words in the description.
+ * `group` returns the name of a type's group. Without words, all in their order.
  */
 export function findTypes<Type extends Named>(
   types: readonly Type[],

@@ -5,7 +5,7 @@ import { connect, connectInOrder } from './operations'
 import { firstEdgeDialogText } from '../../text/editor'
 import { commonText } from '../../text/common'
 
-/** An edge that waits for an answer. */
+/** An edge that waits for confirmation. */
 export type FirstEdge = { source: string; handle: string; target: string }
 
 type Props = {
@@ -16,7 +16,7 @@ type Props = {
   onAnswer: (edge: FirstEdge, map: BlueprintMap) => void
 }
 
-/** Says, before the first edge of a sequence is made, what it changes, and offers to keep the order as edges. */
+/** Explains what the first edge of a sequence changes, and offers to convert the order to edges. */
 export function FirstEdgeDialog({ map, inLoop, edge, onClose, onAnswer }: Props) {
   const kept = useMemo(
     () => edge && connectInOrder(map, edge.source, edge.handle, edge.target, inLoop),

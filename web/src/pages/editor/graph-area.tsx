@@ -24,9 +24,9 @@ type Props = {
   validation: Validation
   statuses?: Readonly<Record<string, string>>
   screen: ReturnType<typeof useScreen>
-  /** The blueprint's. */
+  /** The title of the blueprint. */
   title: string
-  /** The node that alone is selected. */
+  /** The node, if it alone is selected. */
   chosenId: string | undefined
   /** Called when the user moves the view away from the run. */
   onLook: () => void
@@ -34,7 +34,7 @@ type Props = {
   children: ReactNode
 }
 
-/** The canvas with what lies upon it. */
+/** The canvas with its overlays. */
 export function GraphArea({
   editor,
   commands,

@@ -4,7 +4,7 @@ import { helpDialogText } from '../../text/editor'
 import { commonText } from '../../text/common'
 
 const apple = /Mac|iPhone|iPad/.test(navigator.userAgent)
-/** How the key that commands are given with is called here. */
+/** The name of the command key on this platform. */
 export const command = apple ? '⌘' : helpDialogText.ctrl
 
 const shortcuts: [string, string[][]][] = [
@@ -43,7 +43,7 @@ const shortcuts: [string, string[][]][] = [
   [helpDialogText.keyboardShortcuts, [['?']]],
 ]
 
-/** The list of keys. */
+/** The list of shortcuts. */
 export function HelpDialog({ opened, onClose }: { opened: boolean; onClose: () => void }) {
   return (
     <Modal opened={opened} onClose={onClose} title={helpDialogText.keyboardShortcuts} size="md">

@@ -1,28 +1,28 @@
-/** Every state of what is edited, with the present one in the middle. Immutable. */
+/** The undo history of an edited value. Immutable. */
 export type History<T> = {
   readonly past: readonly Step<T>[]
   readonly present: T
   readonly future: readonly Step<T>[]
-  /** What the last change was, so that the next of the same kind can join it. */
+  /** The last change, so that a following one of the same kind can be merged. */
   readonly last?: { tag: string; at: number }
 }
 
 /** A state to undo or redo to, and the name of the change between it and its neighbour. */
 type Step<T> = { readonly state: T; readonly name: string }
 
-// The number of steps that are kept.
+// The maximum number of steps.
 const most = 200
-// Milliseconds within which continued typing counts as one step.
+// Milliseconds within which continued typing is one step.
 const pause = 1500
 
-/** A history that begins here. */
+/** A history that starts with a state. */
 export function begin<T>(present: T): History<T> {
   return { past: [], present, future: [] }
 }
 
 /**
- * Makes `next` the present. `name` says what was done ("delete 2 nodes"). Changes with the same `tag` that follow each
- * other soon are one step; `now` is in milliseconds. A state that is the present already changes nothing.
+ * Makes `next` the current state. `name` describes the change ("delete 2 nodes"). Changes with the same `tag` in quick
+ * succession are one step; `now` is in milliseconds. An equal state changes nothing.
  */
 export function change<T>(
   history: History<T>,
@@ -39,7 +39,7 @@ export function change<T>(
   return { past: [...history.past.slice(1 - most), { state: history.present, name }], present: next, future: [], last }
 }
 
-/** Goes one step back; the same history when there is none. */
+/** Undoes one step; returns the same history if there is none. */
 export function undo<T>(history: History<T>): History<T> {
   const step = history.past.at(-1)
   if (!step) return history
@@ -50,14 +50,14 @@ export function undo<T>(history: History<T>): History<T> {
   }
 }
 
-/** Goes one step forth again; the same history when there is none. */
+/** Redoes one step; returns the same history if there is none. */
 export function redo<T>(history: History<T>): History<T> {
   const [step, ...future] = history.future
   if (!step) return history
   return { past: [...history.past, { state: history.present, name: step.name }], present: step.state, future }
 }
 
-/** What undo would take back, and what redo would do again. */
+/** The names of the changes that undo and redo would apply. */
 export function names<T>(history: History<T>): { undo?: string; redo?: string } {
   return { undo: history.past.at(-1)?.name, redo: history.future[0]?.name }
 }

@@ -8,7 +8,7 @@ import type { Located, Validation } from './use-validation'
 import { issuesPanelText } from '../../text/editor'
 import { commonText } from '../../text/common'
 
-/** Everything that is wrong or doubtful; each leads to where it lies. */
+/** All errors and warnings; each links to its place. */
 export function IssuesPanel({ validation, onGo }: { validation: Validation; onGo: (issue: Located) => void }) {
   const { issues, checking, error } = validation
   if (error !== undefined && issues.length === 0) return <ErrorNote error={error} title={issuesPanelText.notChecked} />

@@ -4,7 +4,7 @@ import { mapAt } from './nested'
 import type { Editor } from './use-editor'
 import { levelsText } from '../../text/editor'
 
-/** Which for-each the canvas shows the inside of, and the way out. */
+/** The for-each whose body the canvas shows, with links to the levels above. */
 export function Levels({ title, editor }: { title: string; editor: Editor }) {
   const { level } = editor.state
   const nameOf = (index: number) =>

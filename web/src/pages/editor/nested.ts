@@ -1,17 +1,17 @@
 import { placed } from '../../graph/layout'
 import { isObject, normalType, readMap, type BlueprintMap, type MapNode } from '../../graph/map'
 
-/** The way to a map within another: the ids of the for-each nodes in whose bodies it stands, outermost first. */
+/** The path to a nested map: the ids of the for-each nodes that contain it, outermost first. */
 export type Level = readonly string[]
 
-/** Whether a node has a body of its own nodes that can be opened. */
+/** Reports whether a node has a body that can be opened. */
 export function hasBody(node: MapNode): boolean {
   return (
     normalType(node.type) === 'for-each' && (Array.isArray(node.config.nodes) || node.config.blueprintId === undefined)
   )
 }
 
-/** The map at a level; undefined when a node on the way is not there (any more). */
+/** The map at a level; undefined if a node on the path does not exist. */
 export function mapAt(map: BlueprintMap, level: Level): BlueprintMap | undefined {
   let at: BlueprintMap | undefined = map
   for (const id of level) {
@@ -22,7 +22,7 @@ export function mapAt(map: BlueprintMap, level: Level): BlueprintMap | undefined
   return at
 }
 
-/** The level of the map itself and of every body in it, outer ones first. */
+/** The levels of the map and of every body in it, outer ones first. */
 export function levelsOf(map: BlueprintMap): Level[] {
   const levels: Level[] = [[]]
   for (const level of levels) {
@@ -32,7 +32,7 @@ export function levelsOf(map: BlueprintMap): Level[] {
   return levels
 }
 
-/** The map with a place for every node that has none, those in bodies too. */
+/** The map with positions for all nodes, including those in bodies. */
 export function placedAll(map: BlueprintMap): BlueprintMap {
   let whole = map
   for (const level of levelsOf(map)) {
@@ -43,7 +43,7 @@ export function placedAll(map: BlueprintMap): BlueprintMap {
   return whole
 }
 
-/** The whole map with another one at a level. */
+/** The whole map with the map at a level replaced. */
 export function withMapAt(map: BlueprintMap, level: Level, inner: BlueprintMap): BlueprintMap {
   const [id, ...rest] = level
   if (id === undefined) return inner
@@ -57,8 +57,8 @@ export function withMapAt(map: BlueprintMap, level: Level, inner: BlueprintMap):
 }
 
 /**
- * Where an issue of the whole map lies: the level of the node it is about, the node, and the path within it. The path
- * is as the server gives it, below blueprint_map.
+ * The place of an issue of the whole map: the level of its node, the node, and the path within it. The path is that of
+ * the server, below blueprint_map.
  */
 export function locate(
   map: BlueprintMap,

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import type { BlueprintMap, MapNode } from '../../graph/map'
 import { orderAsEdges } from './order-as-edges'
 
-// That both forms run alike is tested with the real engine: testdata/e2e/order-as-edges.test.mjs.
+// testdata/e2e/order-as-edges.test.mjs tests with the real engine that both forms run alike.
 
 const node = (id: string, type = 'log', more: Partial<MapNode> = {}): MapNode => ({
   id,

@@ -13,8 +13,8 @@ import { heightOf } from '../../graph/sizes'
 import { orderAsEdgesText } from '../../text/editor'
 
 /**
- * What becomes of a sequence when its order is written as edges. `map` runs as the sequence did; `notes` say what was
- * changed for that besides plain edges. `problem` says why no such graph exists.
+ * The result of converting a sequence to edges. `map` runs like the sequence; `notes` list the changes besides plain
+ * edges. `problem` is the reason why there is no such graph.
  */
 export type Ordered = { map: BlueprintMap; notes: string[] } | { problem: string }
 
@@ -53,7 +53,7 @@ export function orderAsEdges(
       edges.push({ source: node.id, target: stop.id, sourceHandle: way.fails })
       notes.push(orderAsEdgesText.addsAStopNodeThatFails(name))
     }
-    // A failure that the run survives leads on too, which of the edges above only one named error does.
+    // A failure that the run survives continues too, but of the edges above only a named error does.
     if (node.onError !== 'continue' || target === undefined) return node
     edges.push({ source: node.id, target, sourceHandle: 'error' })
     notes.push(orderAsEdgesText.nowBranchesOnErrorsBothEdges(name))
@@ -63,19 +63,19 @@ export function orderAsEdges(
   return { map: { ...map, nodes: [...nodes, ...added], edges }, notes }
 }
 
-/** The edges of a list of nodes, and one more that is not among them yet. */
+/** The edges of a list, and one more unless it is among them. */
 export function withEdge(edges: MapEdge[], wanted: MapEdge): MapEdge[] {
   const key = edgeKey(wanted)
   return edges.some((each) => edgeKey(each) === key) ? edges : [...edges, wanted]
 }
 
-// The types that end a sequence: by which way out they lead on, and by which the run fails.
+// The types that can end a sequence: the handle at which they continue, and the one at which the run fails.
 const ways: Record<string, { on: string; fails?: string }> = {
   conditional: { on: 'true' },
   'approval-gate': { on: 'approved', fails: 'rejected' },
 }
 
-// Fails the run with the words that the sequence would have failed with.
+// Fails the run with the message of the sequence.
 function rejected(map: BlueprintMap, added: readonly MapNode[], gate: MapNode, taken: ReadonlySet<string>): MapNode {
   const all = { ...map, nodes: [...map.nodes, ...added] }
   const node: MapNode = {

@@ -6,7 +6,7 @@ import { commonText } from '../../text/common'
 
 type Props = { opened: boolean; onClose: () => void; onPaste: (text: string) => void }
 
-/** Takes nodes as text, where the browser does not let a button read the clipboard. */
+/** Accepts nodes as text if the browser does not let a button read the clipboard. */
 export function PasteDialog({ opened, onClose, onPaste }: Props) {
   const [text, setText] = useState('')
   const read = text.trim() === '' ? undefined : readClip(text)

@@ -19,16 +19,16 @@ import { rename } from './rename'
 import type { Expressions } from './references'
 import { pasteText } from '../../text/editor'
 
-/** Nodes on their way through the clipboard. `ordered`: they ran in the order of the list. */
+/** Copied nodes. `ordered`: they were a sequence, in the order of the list. */
 export type Clip = { nodes: MapNode[]; edges: MapEdge[]; ordered: boolean }
 
-/** A clip, or why a text is none. */
+/** A clip, or why a text is not one. */
 export type Read = { clip: Clip } | { problem: string }
 
 const largest = 5 * 1024 * 1024
 const mostNodes = 10_000
 
-/** The text that the clipboard takes of some nodes: JSON that also reads as a blueprint_map. */
+/** The clipboard text of some nodes: JSON that is also a valid blueprint_map. */
 export function copyText(map: BlueprintMap, ids: ReadonlySet<string>): string {
   const nodes = map.nodes.filter((node) => ids.has(node.id))
   const edges = edgesOf(map).filter((edge) => ids.has(edge.source) && ids.has(edge.target))
@@ -36,8 +36,8 @@ export function copyText(map: BlueprintMap, ids: ReadonlySet<string>): string {
 }
 
 /**
- * Reads a clipboard's text: a map, a blueprint file, a list of nodes, or one node. Everything that the server would
- * refuse is refused here, with the place.
+ * Parses the text of the clipboard: a map, a blueprint file, a list of nodes, or one node. Everything that the server
+ * would refuse is refused here, with the place.
  */
 export function readClip(text: string): Read {
   if (text.trim() === '') return { problem: pasteText.thereIsNoTextToPaste }
@@ -142,7 +142,7 @@ export function paste(
   return { map: whole, ids, renamed, ordered: isSequential(map) && map.nodes.length > 1 && joins }
 }
 
-/** The same nodes once more beside themselves, with the edges between them and those that lead into them. */
+/** Duplicates nodes beside themselves, with the edges between them and those that lead into them. */
 export function duplicate(map: BlueprintMap, ids: ReadonlySet<string>, expressions: Expressions): Pasted {
   const read = readClip(copyText(map, ids))
   if (!('clip' in read)) return { map, ids: [], renamed: new Map(), ordered: false }
@@ -177,7 +177,7 @@ function edgeProblem(value: unknown, ids: Set<string>): string | undefined {
   return handleOf(value as MapEdge) === '' ? pasteText.sourcehandleMustNotBeEmpty : undefined
 }
 
-// A shift by which none of the moved nodes comes to lie on one that stands there: the wished one, or further down.
+// A shift at which none of the moved nodes overlaps another: the wanted one, or further down.
 function clear(standing: MapNode[], moved: MapNode[], wish: Position): Position {
   const boxes = (nodes: MapNode[]) =>
     nodes.flatMap((node) => {

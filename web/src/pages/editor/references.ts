@@ -3,27 +3,27 @@ import { isObject, normalType, type BlueprintMap, type JsonObject, type MapNode 
 import { edgesOf } from '../../graph/map'
 
 /**
- * Where templates, expressions and code name a node: `nodes.<id>`, `nodes["<id>"]`, and `input.<id>` in a node that
- * several nodes feed. What stands in quotes is text, not a name.
+ * References to a node in templates, expressions and code: `nodes.<id>`, `nodes["<id>"]`, and `input.<id>` in a node
+ * with several predecessors. Quoted text is not a reference.
  */
 export type Reference = { nodeId: string; path: (string | number)[]; count: number }
 
-/** The config keys whose strings are expressions as a whole, by type. */
+/** The config keys whose strings are expressions, by type. */
 export type Expressions = (type: string) => readonly string[]
 
-/** Those that the catalogue names. */
+/** The keys in the catalogue. */
 export function expressionsOf(types: readonly NodeType[]): Expressions {
   return (type) => typeIn(types, type)?.expressions ?? []
 }
 
-/** Where the nodes of a map name a node of it, also within for-each bodies that do not hide its id. */
+/** The references to a node of a map, including those in for-each bodies that do not hide its id. */
 export function referencesTo(map: BlueprintMap, id: string, expressions: Expressions): Reference[] {
   const found: Reference[] = []
   replaceIn(map, id, id, expressions, (nodeId, path, count) => found.push({ nodeId, path, count }))
   return found
 }
 
-/** The map with every name of a node replaced by another id. Edges stay as they are. */
+/** The map with every reference to a node replaced. Edges stay unchanged. */
 export function replaceReferences(map: BlueprintMap, from: string, to: string, expressions: Expressions): BlueprintMap {
   return replaceIn(map, from, to, expressions, () => {})
 }
@@ -77,7 +77,7 @@ function configWith(
     )
     return entries.every(([name, item]) => item === value[name]) ? value : Object.fromEntries(entries)
   }
-  // A for-each's own nodes are a map of their own: one there with the same id hides ours.
+  // A for-each body is a separate map: a node there with the same id hides the outer one.
   const body = (list: unknown[], path: (string | number)[]): unknown => {
     const inner = list.filter(isObject) as MapNode[]
     if (inner.length !== list.length || inner.some((each) => each.id === from)) return list
@@ -97,7 +97,7 @@ function configWith(
 
 type Mode = 'template' | 'expression' | 'code'
 
-/** Replaces the id of a node in one text; `count` says how often it stood there. */
+/** Replaces the id of a node in a text; `count` is the number of replacements. */
 export function replaceText(
   text: string,
   mode: Mode,
@@ -121,7 +121,7 @@ export function replaceText(
   }
 }
 
-// Where the braces of a template end; quotes may hold braces.
+// The position of a template's closing braces; quotes may contain braces.
 function closing(text: string, from: number): number {
   for (let at = from; at < text.length; at++) {
     const sign = text[at]!
@@ -162,7 +162,7 @@ function replaceNames(text: string, isCode: boolean, names: string[], from: stri
 
 type Key = { id: string; end: number; optional: boolean }
 
-// The key that follows a name: `.key`, `?.key`, `["key"]`, `?.["key"]`.
+// The key after a name: `.key`, `?.key`, `["key"]`, `?.["key"]`.
 function keyBehind(text: string, at: number): Key | undefined {
   const rest = text.slice(at, at + 1200)
   const dotted = /^\s*(\?)?\.\s*([\w$]+)/.exec(rest)
@@ -204,7 +204,7 @@ function same<T>(before: readonly T[], after: T[]): readonly T[] {
   return after.every((item, index) => item === before[index]) ? before : after
 }
 
-// Numbers whose digits are kept are frozen objects with this one member.
+// Numbers kept as text are frozen objects with this one member.
 function isRawNumber(value: JsonObject): boolean {
   return Object.isFrozen(value) && 'rawJSON' in value
 }

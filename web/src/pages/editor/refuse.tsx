@@ -2,7 +2,7 @@ import { notifications } from '@mantine/notifications'
 import { IconHandStop } from '@tabler/icons-react'
 import { commonText } from '../../text/common'
 
-/** Says, in the corner, why something was not done. */
+/** Shows a notification with the reason why something was not done. */
 export function refuse(why: string): void {
   notifications.show({
     color: 'amber',

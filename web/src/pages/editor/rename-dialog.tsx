@@ -15,7 +15,7 @@ type Props = {
   onRename: (from: string, to: string, everywhere: boolean) => void
 }
 
-/** Asks for another id of a node, and whether what names it shall follow. */
+/** Asks for a new id of a node, and whether to update the references to it. */
 export function RenameDialog({ id, onClose, ...rest }: Props) {
   return (
     <Modal opened={id !== undefined} onClose={onClose} title={renameDialogText.renameTheIdOf(id ?? '')} size="md">

@@ -2,7 +2,7 @@ import { edgesOf, type BlueprintMap } from '../../graph/map'
 import { replaceReferences, type Expressions } from './references'
 import { renameText } from '../../text/editor'
 
-/** Why a node cannot have an id; undefined when it can. */
+/** Why a node cannot have an id; undefined if it can. */
 export function idProblem(map: BlueprintMap, from: string, to: string): string | undefined {
   if (to === '') return renameText.enterAnId
   if (to.length > 200) return renameText.useAtMost200Characters
@@ -11,7 +11,10 @@ export function idProblem(map: BlueprintMap, from: string, to: string): string |
   return undefined
 }
 
-/** Gives a node another id, in its edges too, and with `everywhere` in all templates, expressions and code that name it. */
+/**
+ * Changes the id of a node, in its edges too, and with `everywhere` in all templates, expressions and code that refer
+ * to it.
+ */
 export function rename(
   map: BlueprintMap,
   from: string,

@@ -5,7 +5,7 @@ import type { LiveRun } from '../runs/use-run'
 import { runStripText } from '../../text/editor'
 import { commonText } from '../../text/common'
 
-/** How the run that was started here goes on, with a way to its page. */
+/** The progress of the run that was started here, with a link to its page. */
 export function RunStrip({ live, executionId, onClose }: { live: LiveRun; executionId: string; onClose: () => void }) {
   const { run } = live
   const failed = run?.steps.find((step) => step.status === 'failed')

@@ -26,7 +26,7 @@ import { commonText } from '../../text/common'
 
 type Action = { label: string; icon: Icon; act: () => void; color?: string; off?: boolean }
 
-/** What can be done with what is chosen, above the canvas. */
+/** The actions for the selection, above the canvas. */
 export function SelectionBar({
   editor,
   commands,

@@ -15,7 +15,7 @@ import type { Located, Validation } from './use-validation'
 import { sidePanelText } from '../../text/editor'
 import { commonText } from '../../text/common'
 
-/** What the panel beside the canvas shows. */
+/** The content of the panel beside the canvas. */
 export type PanelTab = 'node' | 'variables' | 'issues'
 
 type Props = {
@@ -25,12 +25,12 @@ type Props = {
   validation: Validation
   tab: PanelTab
   onTab: (tab: PanelTab) => void
-  /** Puts the panel away; without it there is no button. */
+  /** Closes the panel; without it there is no button. */
   onClose?: () => void
   onGo: (issue: Located) => void
   lastRun?: LastRun
   lastRunLoading?: boolean
-  /** What its fields show and hold not. */
+  /** The unapplied texts of its fields. */
   unapplied: UnappliedTexts
   focus?: { path: readonly (string | number)[] }
   /** The variable to open. */
@@ -40,7 +40,7 @@ type Props = {
   blueprintId: string
 }
 
-/** The settings of the chosen node, the variables, and the issues. */
+/** The settings of the selected node, the variables, and the issues. */
 export function SidePanel({ tab, onTab, onClose, validation, ...props }: Props) {
   const count = validation.errors + validation.warnings
   return (
@@ -153,7 +153,7 @@ function Inside({
   )
 }
 
-// The paths that a node's form takes start at the node.
+// The paths of a node's form start at the node.
 function issuesOf(issues: Located[], level: readonly string[], id: string | undefined): FormIssue[] {
   return issues
     .filter(

@@ -3,25 +3,25 @@ import { begin, change, type History, redo, undo } from './history'
 import { type Level, mapAt, withMapAt } from './nested'
 import { stateText } from '../../text/editor'
 
-/** What is edited and saved together. */
+/** The content that is edited and saved together. */
 export type Doc = { map: BlueprintMap; variables: unknown[] }
 
-/** Everything that the editor knows; see reduce. */
+/** The state of the editor; see reduce. */
 export type EditorState = {
   history: History<Doc>
-  /** What the server has, or is about to have. */
+  /** The content on the server, or about to be saved. */
   saved: Doc
-  /** The version that it has. */
+  /** Its version. */
   version: string
   level: Level
-  /** Ids of chosen nodes of the level that is shown. */
+  /** Ids of selected nodes of the visible level. */
   nodes: ReadonlySet<string>
-  /** Keys of its chosen edges. */
+  /** Keys of its selected edges. */
   edges: ReadonlySet<string>
 }
 
 export type Action =
-  /** Changes the map of the level. `tag`: see history. `select` chooses other nodes with it. */
+  /** Changes the map of the level. `tag`: see history. `select` changes the selection. */
   | {
       do: 'map'
       name: string
@@ -35,14 +35,14 @@ export type Action =
   | { do: 'select'; nodes?: Iterable<string>; edges?: Iterable<string> }
   | { do: 'enter'; level: Level; select?: Iterable<string> }
   | { do: 'saved'; doc: Doc; version: string }
-  /** Puts another document in place of this one; it can be undone. */
+  /** Replaces the document; it can be undone. */
   | { do: 'replace'; name: string; doc: Doc; at: number }
-  /** Starts over with the version of the server. */
+  /** Starts over with the server's version. */
   | { do: 'reload'; doc: Doc; version: string }
 
 const none: ReadonlySet<string> = new Set()
 
-/** The state of an editor that has just been opened. */
+/** The state of a newly opened editor. */
 export function open(doc: Doc, version: string): EditorState {
   return { history: begin(doc), saved: doc, version, level: [], nodes: none, edges: none }
 }
@@ -93,24 +93,24 @@ export function reduce(state: EditorState, action: Action): EditorState {
   }
 }
 
-/** Whether there is something to save. */
+/** Reports whether there are unsaved changes. */
 export function isDirty(state: EditorState): boolean {
   return state.history.present !== state.saved
 }
 
-/** The map of the level that is shown. */
+/** The map of the visible level. */
 export function shownMap(map: BlueprintMap, level: Level): BlueprintMap {
   return mapAt(map, level) ?? map
 }
 
-// Restored nodes are selected, so that they are noticed.
+// Restored nodes are selected, so that the user notices them.
 function returned(before: EditorState, after: EditorState): EditorState {
   const known = new Set(mapAt(before.history.present.map, before.level)?.nodes.map((node) => node.id))
   const back = mapAt(after.history.present.map, after.level)?.nodes.filter((node) => !known.has(node.id)) ?? []
   return settle(back.length > 0 ? { ...after, nodes: new Set(back.map((node) => node.id)), edges: none } : after)
 }
 
-// After a change the level may be gone, and chosen nodes with it.
+// After a change the level and selected nodes may no longer exist.
 function settle(state: EditorState): EditorState {
   let level = state.level
   while (level.length > 0 && !mapAt(state.history.present.map, level)) level = level.slice(0, -1)

@@ -27,10 +27,10 @@ type Props = {
   commands: Commands
   validation: Validation
   narrow: boolean
-  /** The catalogue is not beside the canvas: a button brings it. */
+  /** The catalogue is hidden: a button shows it. */
   folded: boolean
   saving: boolean
-  /** Something shown is not saved. */
+  /** There are unsaved changes. */
   dirty: boolean
   onSave: () => void
   onRun?: () => void
@@ -38,7 +38,7 @@ type Props = {
   onVariables: () => void
 }
 
-/** The commands of the editor that are always there. */
+/** The commands of the editor that are always visible. */
 export function Toolbar({
   editor,
   commands,
@@ -210,7 +210,7 @@ function Tool({
   )
 }
 
-// The counts as a button: two of them would make a bar too wide for a phone.
+// The counts in one button: two would make the bar too wide for a phone.
 function Status({ validation, narrow, onClick }: { validation: Validation; narrow: boolean; onClick: () => void }) {
   const { errors, warnings, checking, error } = validation
   const unknown = checking || (error !== undefined && errors + warnings === 0)

@@ -2,10 +2,10 @@ import type { Unapplied } from '../../forms/unapplied'
 import { mapAt } from './nested'
 import type { Doc } from './state'
 
-/** Where a field stands: at a node of a level, or among the variables. */
+/** The place of a field: a node of a level, or the variables. */
 export type Place = { level: readonly string[]; nodeId: string } | 'variables'
 
-/** The texts that are not applied and whose place is still there. */
+/** The unapplied texts whose place still exists. */
 export function placedTexts(texts: Iterable<Unapplied>, doc: Doc): Unapplied<Place>[] {
   return [...(texts as Iterable<Unapplied<Place>>)].filter(({ place: at, path }) => {
     if (at === 'variables') return typeof path[0] !== 'number' || path[0] < doc.variables.length

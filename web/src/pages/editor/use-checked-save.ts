@@ -6,7 +6,7 @@ import { checkedSaveText } from '../../text/editor'
 
 type Props = {
   readOnly: boolean
-  /** How many fields hold a text that is not applied. */
+  /** The number of fields with an unapplied text. */
   pending: number
   validation: Validation
   save: () => Promise<boolean>
@@ -14,7 +14,7 @@ type Props = {
   onGo: (issue: Located) => void
 }
 
-/** Saves, unless the text of a field is not applied: then it shows that field. Reports whether everything is saved. */
+/** Saves, unless a field has an unapplied text: then it shows that field. Reports whether everything is saved. */
 export function useCheckedSave({ readOnly, pending, validation, save, onGo }: Props): () => Promise<boolean> {
   const latest = useRef({ pending, validation })
   useLayoutEffect(() => {

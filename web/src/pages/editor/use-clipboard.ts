@@ -1,13 +1,13 @@
 import { useEffect, useRef } from 'react'
 
 type Actions = {
-  /** The text of what is chosen; undefined when nothing is. */
+  /** The text of the selection; undefined for none. */
   copy: () => string | undefined
   cut: () => string | undefined
   paste: (text: string) => void
 }
 
-/** Copies and pastes by the browser's own commands, wherever on the page they are given except in a field or a dialog. */
+/** Handles the browser's copy and paste commands everywhere on the page except in a field or a dialog. */
 export function useClipboard(actions: Actions): void {
   const latest = useRef(actions)
   useEffect(() => {
@@ -34,7 +34,7 @@ export function useClipboard(actions: Actions): void {
   }, [])
 }
 
-/** Whether an event is meant for a field or a dialog, not for the canvas. */
+/** Reports whether an event belongs to a field or a dialog, not to the canvas. */
 export function isElsewhere(target: EventTarget | null): boolean {
   if (!(target instanceof HTMLElement)) return false
   return (

@@ -30,7 +30,7 @@ import type { Editor } from './use-editor'
 import { type NodeType, typeIn } from '../../graph/node-types'
 import { commandsText } from '../../text/editor'
 
-/** Which dialog is open, and about what. */
+/** The open dialog and its subject. */
 export type Dialog =
   | { kind: 'connect'; id: string }
   | { kind: 'rename'; id: string; to?: string }
@@ -38,12 +38,12 @@ export type Dialog =
   | { kind: 'help' | 'paste' }
   | undefined
 
-/** Everything that a button or a key can do to the map. */
+/** All commands of buttons and keys. */
 export type Commands = ReturnType<typeof useCommands>
 
 /**
- * The commands of the editor. `showCatalogue` brings the catalogue and gives it the focus; `isUnapplied` says whether a
- * field of a node shows a text that is not applied.
+ * The commands of the editor. `showCatalogue` shows the catalogue and focuses it; `isUnapplied` reports whether a field
+ * of a node has an unapplied text.
  */
 export function useCommands(
   editor: Editor,
@@ -54,13 +54,13 @@ export function useCommands(
 ) {
   const flow = useReactFlow()
   const [dialog, setDialog] = useState<Dialog>()
-  const kept = useRef<string>(undefined) // what was copied, where the browser's clipboard is closed to us
+  const kept = useRef<string>(undefined) // the copied text, if the browser's clipboard is not available
   const { shown: map, readOnly, edit, select } = editor
   const { nodes: chosen, edges: chosenEdges } = editor.state
   const inLoop = editor.state.level.length > 0
   const titled = (id: string) => map.nodes.find((node) => node.id === id)?.title || id
 
-  // Brings a node into view, if it is not there yet.
+  // Moves a node into view, unless it is visible.
   const reveal = (id: string, around = false) => {
     const box = document.querySelector('.react-flow')?.getBoundingClientRect()
     if (!box) return
@@ -68,14 +68,14 @@ export function useCommands(
     const to = viewWith(map, id, from, box.width, box.height, roomOf(box), around)
     if (to.x !== from.x || to.y !== from.y || to.zoom !== from.zoom) void flow.setViewport(to, motion())
   }
-  const added = useRef<{ id: string; around: boolean }>(undefined) // and not shown yet
+  const added = useRef<{ id: string; around: boolean }>(undefined) // not shown yet
   const fit = () => {
     const box = document.querySelector('.react-flow')?.getBoundingClientRect()
     if (!box) return
     const { top, bottom, side } = roomOf(box)
     void flow.fitView({ padding: { top: `${top}px`, bottom: `${bottom}px`, x: `${side}px` }, maxZoom: 1, ...motion() })
   }
-  /** Gives a node the focus and brings it into view. */
+  /** Focuses a node and moves it into view. */
   const focus = (id: string) => {
     reveal(id)
     let tries = 0
@@ -95,7 +95,7 @@ export function useCommands(
       select: [node.id],
       say: after === undefined ? commandsText.added(node.title) : commandsText.addedAfter(node.title, titled(after)),
     })
-    added.current = { id: node.id, around: !at } // shown once it is drawn, and with it the panel, which takes room
+    added.current = { id: node.id, around: !at } // shown once it is drawn together with the panel, which takes space
   }
   const tryConnect = (source: string, handle: string, target: string) => {
     const why = connectProblem(map, source, handle, target)
@@ -127,7 +127,7 @@ export function useCommands(
     edit('pasting', () => result.map, { select: result.ids, say })
     notifyDone(result.ordered ? commandsText.theOrderOfTheOtherNodes(say) : say)
   }
-  // Where the view looks, for nodes that come from elsewhere.
+  // The centre of the view, for pasted nodes.
   const middle = (): Position => {
     const box = document.querySelector('.react-flow')?.getBoundingClientRect()
     const at = box
@@ -136,7 +136,7 @@ export function useCommands(
     return { x: snap(at.x), y: snap(at.y) }
   }
   const textOf = () => (chosen.size > 0 ? (kept.current = copyText(map, chosen)) : undefined)
-  // Another id would be another node to the texts that are not applied.
+  // Unapplied texts would belong to another node after a new id.
   const keepsId = (id: string): boolean => {
     const keeps = isUnapplied(id)
     if (keeps) refuse(commandsText.aFieldOfIsNotApplied(titled(id)))
@@ -162,7 +162,7 @@ export function useCommands(
     close: () => setDialog(undefined),
     help: () => setDialog({ kind: 'help' }),
     focus,
-    /** Brings a node into view, with what is around it when it was just added; with `freshOnly` no others. */
+    /** Moves a node into view, with its surroundings if it was just added; with `freshOnly` only in that case. */
     reveal: (id: string, freshOnly = false) => {
       const fresh = added.current?.id === id ? added.current : undefined
       added.current = undefined
@@ -172,7 +172,7 @@ export function useCommands(
     addType: (type: NodeType, at?: Position) => put(newNode(map, type), at),
     connect: (id: string) => setDialog({ kind: 'connect', id }),
     tryConnect,
-    /** Moves the ends of an edge, or says why not. */
+    /** Moves the ends of an edge, or shows why not. */
     tryReconnect: (key: string, source: string, handle: string, target: string) => {
       const why = reconnectProblem(map, key, source, handle, target)
       if (why) return refuse(why)
@@ -184,7 +184,7 @@ export function useCommands(
     rename: (id: string) => {
       if (!readOnly && !keepsId(id)) setDialog({ kind: 'rename', id })
     },
-    /** Another id that was typed elsewhere: it asks only when something names the node. */
+    /** Changes an id that was typed elsewhere: it asks only if there are references. */
     renameTo: (id: string, to: string) => {
       if (readOnly || idProblem(map, id, to) || keepsId(id)) return
       if (referencesTo(map, id, expressions).length > 0) setDialog({ kind: 'rename', id, to })
@@ -268,7 +268,10 @@ export function useCommands(
       await navigator.clipboard?.writeText(text).catch(() => undefined)
       removeChosen()
     },
-    /** Pastes by a button: from the clipboard if the browser lets us, else what was copied here, else it asks. */
+    /**
+     * Pastes by a button: from the clipboard if the browser allows it, else the last copied text, else it asks for
+     * text.
+     */
     paste: async () => {
       const text = (await navigator.clipboard?.readText?.().catch(() => undefined)) ?? kept.current
       if (text !== undefined && 'clip' in readClip(text)) pasteText(text)
@@ -277,7 +280,7 @@ export function useCommands(
   }
 }
 
-// The edges of the canvas that the bar of what is chosen and the notes stand on.
+// The edges of the canvas that overlays cover.
 function roomOf(box: DOMRect): Room {
   const bar = document.querySelector('#editor-selection')?.getBoundingClientRect()
   const notes = document.querySelector('#editor-notes')?.getBoundingClientRect()
@@ -288,7 +291,7 @@ function roomOf(box: DOMRect): Room {
   }
 }
 
-// Whether the first edge of two nodes only says what their order said.
+// Reports whether the first edge between two nodes only repeats their order.
 function onlyOrders(map: BlueprintMap, kept: ReturnType<typeof connectInOrder>): boolean {
   if (map.nodes.length > 2) return false
   return kept === undefined || ('map' in kept && kept.notes.length === 0)

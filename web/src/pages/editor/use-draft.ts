@@ -3,7 +3,7 @@ import { now } from '../../api/clock'
 import { type Draft, dropDraft, keepDraft, readDraft } from './draft'
 import type { Editor } from './use-editor'
 
-/** Keeps what is not saved in this browser, and gives what an earlier visit left there. */
+/** Stores unsaved changes in this browser, and returns those of an earlier visit. */
 export function useDraft(editor: Editor, key: string) {
   const [found, setFound] = useState<Draft | undefined>(() =>
     editor.readOnly ? undefined : readDraft(localStorage, key, editor.state.saved),
@@ -18,7 +18,7 @@ export function useDraft(editor: Editor, key: string) {
     }
     const keep = () => keepDraft(localStorage, key, { ...doc, version, at: now() })
     const timer = setTimeout(keep, 800)
-    // A page that is closed or crashes gives no other sign that can be relied on.
+    // There is no other reliable event when a page is closed or crashes.
     const hide = () => {
       if (document.visibilityState === 'hidden') keep()
     }

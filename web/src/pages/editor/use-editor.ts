@@ -5,21 +5,21 @@ import type { Level } from './nested'
 import { type Doc, isDirty, open, reduce, shownMap } from './state'
 import { useEditorText } from '../../text/editor'
 
-/** What a change of the map may come with. */
+/** Options of a change of the map. */
 export type ChangeOptions = { tag?: string; select?: Iterable<string>; say?: string }
 
-/** The editor's state and all that can be done to it. */
+/** The editor's state and its operations. */
 export type Editor = ReturnType<typeof useEditor>
 
 /** The state of one editor; see state.ts. */
 export function useEditor(doc: Doc, version: string, readOnly: boolean) {
   const [state, dispatch] = useReducer(reduce, undefined, () => open(doc, version))
   const [said, setSaid] = useState('')
-  // The same message is announced again: a trailing blank makes it different.
+  // Announces the same message again: a trailing blank makes it different.
   const say = useCallback((words: string) => setSaid((before) => (before === words ? `${words}\u00a0` : words)), [])
   const act = useMemo(
     () => ({
-      /** Changes the map that is shown; `name` says what it is for undo. */
+      /** Changes the visible map; `name` describes the change for undo. */
       edit(name: string, change: (map: BlueprintMap) => BlueprintMap, options: ChangeOptions = {}) {
         if (readOnly) return
         dispatch({ do: 'map', name, change, tag: options.tag, select: options.select, at: Date.now() })

@@ -16,7 +16,7 @@ export function useFollow(
   const begin = useEffectEvent(() => {
     following.current = executionId !== undefined && !commands.fitReadably()
   })
-  useEffect(() => begin(), [executionId]) // once a run
+  useEffect(() => begin(), [executionId]) // once per run
   const active = statuses && activeOf(statuses)
   const show = useEffectEvent((id: string) => {
     if (following.current) commands.reveal(id)
@@ -31,7 +31,7 @@ export function useFollow(
   }
 }
 
-/** The node of a run that one wants to see: one that waits, else one that failed or is under way, else the last that was done. */
+/** The node of a run to show: one that waits, else one that failed or is running, else the last completed one. */
 export function activeOf(statuses: Readonly<Record<string, string>>): string | undefined {
   for (const wanted of telling) {
     const found = Object.keys(statuses).find((id) => statuses[id] === wanted)

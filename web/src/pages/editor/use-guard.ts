@@ -9,7 +9,7 @@ const question = {
   action: guardText.leave,
 }
 
-/** While `dirty`, asks before the page is left: by a link, by going back, or by closing the tab. */
+/** While `dirty`, asks before the page is left: by a link, the back button, or closing the tab. */
 export function useGuard(dirty: boolean): void {
   useEffect(() => {
     if (!dirty) return

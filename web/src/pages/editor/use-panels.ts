@@ -7,7 +7,7 @@ import type { Editor } from './use-editor'
 import type { useScreen } from './use-screen'
 import type { Located } from './use-validation'
 
-/** What stands beside the canvas: the catalogue and the panel, each a column or, where there is no room, a sheet. */
+/** The panels beside the canvas: the catalogue and the inspector, each a column or, without space, a sheet. */
 export function usePanels(editor: Editor, { folded, small }: ReturnType<typeof useScreen>) {
   const [tab, setTab] = useState<PanelTab>('node')
   const [sheet, setSheet] = useState<'catalogue' | 'panel'>()
@@ -34,7 +34,7 @@ export function usePanels(editor: Editor, { folded, small }: ReturnType<typeof u
     variable,
     search,
     open,
-    /** Puts the panel away. */
+    /** Closes the panel. */
     close() {
       setTab('node')
       editor.select([])
@@ -48,7 +48,7 @@ export function usePanels(editor: Editor, { folded, small }: ReturnType<typeof u
       setSheet(undefined)
       setTab('node')
     },
-    /** Shows the field that an issue is about. */
+    /** Shows the field of an issue. */
     go(issue: Located) {
       if (issue.variable !== undefined) {
         setVariable({ index: issue.variable })
@@ -60,7 +60,7 @@ export function usePanels(editor: Editor, { folded, small }: ReturnType<typeof u
       setTab('node')
       if (small) setSheet('panel')
     },
-    /** Shows a node of any level. The map tells nodes apart by what they are. */
+    /** Shows a node of any level. Nodes are identified by object identity. */
     showNode(node: MapNode) {
       const { map } = editor.doc
       const level = levelsOf(map).find((each) => mapAt(map, each)!.nodes.some((one) => one === node || same(one, node)))

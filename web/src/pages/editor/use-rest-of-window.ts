@@ -1,6 +1,6 @@
 import { useLayoutEffect, useRef } from 'react'
 
-/** The ref of a box that is to reach from where it stands to the end of the window. */
+/** The ref of a box that extends to the end of the window. */
 export function useRestOfWindow() {
   const frame = useRef<HTMLDivElement>(null)
   useLayoutEffect(() => {

@@ -11,10 +11,10 @@ import type { Editor } from './use-editor'
 import { nextMinor } from './version'
 import { saveText } from '../../text/editor'
 
-/** A blueprint as the server answers it. */
+/** A blueprint as returned by the server. */
 export type Blueprint = Outputs['blueprint']['get']
 
-/** What an editor edits of a blueprint. Nodes that never had a place get one. */
+/** The editable part of a blueprint. Nodes without a position get one. */
 export function docOf(blueprint: Pick<Blueprint, 'blueprint_map' | 'environment_variables'>): Doc {
   return { map: placedAll(readMap(blueprint.blueprint_map)), variables: blueprint.environment_variables }
 }
@@ -26,7 +26,7 @@ export function docOf(blueprint: Pick<Blueprint, 'blueprint_map' | 'environment_
 export function useSave(editor: Editor, blueprint: Blueprint) {
   const [saving, setSaving] = useState(false)
   const [conflict, setConflict] = useState<Blueprint>()
-  const live = useRef(editor) // the newest: a field may be applied just before it is saved
+  const live = useRef(editor) // the latest: a field may be applied just before saving
   useLayoutEffect(() => {
     live.current = editor
   })
@@ -88,9 +88,9 @@ export function useSave(editor: Editor, blueprint: Blueprint) {
     save: () => save(),
     saving,
     conflict,
-    /** Saves ours although theirs is newer; theirs stays among the versions. */
+    /** Saves our changes although the server's are newer; those stay among the versions. */
     overwrite: () => save(conflict?.version),
-    /** Gives up ours for theirs; undo cannot bring it back, a copy in the clipboard can. */
+    /** Discards our changes; undo cannot restore them, a copy in the clipboard can. */
     reload() {
       if (!conflict) return
       base.current = conflict

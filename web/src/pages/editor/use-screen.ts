@@ -2,7 +2,10 @@ import { useMediaQuery } from '@mantine/hooks'
 
 const now = { getInitialValueInEffect: false }
 
-/** What there is room for. `folded`: no column of node types; `small`: no panel beside the canvas; `tight`: no words on the toolbar; `narrow`: a phone. */
+/**
+ * The available space. `folded`: no column of node types; `small`: no panel beside the canvas; `tight`: no labels on
+ * the toolbar; `narrow`: a phone.
+ */
 export function useScreen() {
   const narrow = useMediaQuery('(max-width: 47.99em)', undefined, now) ?? false
   const tight = useMediaQuery('(max-width: 61.99em)', undefined, now) ?? false

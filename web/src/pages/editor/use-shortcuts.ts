@@ -3,7 +3,7 @@ import { isElsewhere } from './use-clipboard'
 
 type Shortcuts = { save: () => void; run?: () => void; undo: () => void; redo: () => void; help: () => void }
 
-/** The keys of the whole page; those of the canvas are in canvas-keys.ts. */
+/** The shortcuts of the whole page; those of the canvas are in canvas-keys.ts. */
 export function useShortcuts({ save, run, undo, redo, help }: Shortcuts): void {
   const press = useEffectEvent((event: KeyboardEvent) => {
     const key = event.key.toLowerCase()

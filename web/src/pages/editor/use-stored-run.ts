@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { api } from '../../api/client'
 
-/** The newest stored run of a blueprint that the caller may see; `run` is undefined when there is none. */
+/** The newest visible run of a blueprint; `run` is undefined if there is none. */
 export function useStoredRun(blueprintId: string) {
   const found = useQuery({
     queryKey: ['runs', blueprintId, 'last'],

@@ -8,10 +8,10 @@ import { type Level, locate } from './nested'
 import type { Doc } from './state'
 import type { Place } from './unapplied-places'
 
-/** One thing that is wrong or doubtful, as the server tells it. */
+/** An error or a warning, as reported by the server. */
 export type Issue = Outputs['blueprint']['validate']['issues'][number]
 
-/** An issue and where it lies. `unapplied`: the page found it, not the server; its field says so itself. */
+/** An issue with its place. `unapplied`: the page found it, not the server; its field shows it too. */
 export type Located = {
   message: string
   severity: 'error' | 'warning'
@@ -20,26 +20,26 @@ export type Located = {
   edge?: number
   field: (string | number)[]
   variable?: number
-  /** What that variable is called. */ variableName?: string
+  /** The name of that variable. */ variableName?: string
   path: readonly unknown[]
   unapplied?: boolean
 }
 
-/** What is known about the blueprint as it stands in the editor. */
+/** The result of validating the blueprint in the editor. */
 export type Validation = { issues: Located[]; errors: number; warnings: number; checking: boolean; error: unknown }
 
 const delay = 450
 
 /**
- * Asks the server, a moment after each change, what is wrong. While it is asked the last answer stays, but no problems
- * are only reported for the document as it is. Texts of fields that are not applied are errors too.
+ * Validates on the server, a moment after each change. Meanwhile the last result stays, but "no problems" is only
+ * reported for the current document. Unapplied texts of fields are errors too.
  */
 export function useValidation(doc: Doc, unapplied: readonly Unapplied<Place>[]): Validation {
   const [answer, setAnswer] = useState<{ issues: Issue[]; doc: Doc }>()
   const [error, setError] = useState<unknown>()
   const asked = useRef<Doc>(undefined)
   useEffect(() => {
-    // Where things stand changes nothing of what is right.
+    // Positions do not affect the validation.
     if (asked.current && sameButPlaces(asked.current, doc)) return
     const abort = new AbortController()
     const timer = setTimeout(
@@ -117,7 +117,7 @@ function place(issue: Issue, doc: Doc): Located {
   return { ...common, ...found, nodeId: found.nodeId ?? (found.edge === undefined ? undefined : issue.nodeId) }
 }
 
-/** What is wrong at each node of a level; what lies within a for-each counts for it too. */
+/** The problems at each node of a level; those within a for-each count for it too. */
 export function problemsAt(issues: Located[], level: Level): Map<string, Problems> {
   const found = new Map<string, Problems>()
   for (const issue of issues) {

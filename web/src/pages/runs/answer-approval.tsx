@@ -4,7 +4,7 @@ import { useState } from 'react'
 import type { AnswerProps } from './answer-props'
 import { answerApprovalText } from '../../text/runs'
 
-/** Yes or no, with a comment. */
+/** Approve or reject, with a comment. */
 export function ApprovalForm({ answering }: AnswerProps) {
   const [comment, setComment] = useState('')
   const [choice, setChoice] = useState<boolean | null>(null)

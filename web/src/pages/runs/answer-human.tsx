@@ -10,7 +10,7 @@ import { checkJson } from '../../parts/json-check'
 import type { AnswerProps } from './answer-props'
 import { answerHumanText } from '../../text/runs'
 
-/** The answer to a question: a form made from its schema, or text or JSON when it has none. */
+/** The answer to a question: a form generated from its schema, or text or JSON without one. */
 export default function HumanForm(props: AnswerProps) {
   const { schema } = props.asked
   const hasSchema = typeof schema === 'object' && schema !== null && Object.keys(schema).length > 0
@@ -38,7 +38,7 @@ function SchemaAnswer({ answering, schema }: AnswerProps & { schema: Schema }) {
   )
 }
 
-// The paths of the server begin with the input of resume; those of the form with the answer.
+// Paths of the server start at the input of resume; those of the form at the answer.
 function issuesOf(error: unknown): { path: (string | number)[]; message: string }[] {
   return describeError(error).issues.map(({ path, message }) => ({
     path: path[0] === 'input' ? path.slice(1) : path,

@@ -4,7 +4,7 @@ import { safeAddress } from '../../parts/safe-address'
 import type { AnswerProps } from './answer-props'
 import { answerSignInText } from '../../text/runs'
 
-/** A sign-in at another service, in a tab of its own. */
+/** A sign-in at another service, in a new tab. */
 export function SignInForm({ asked, answering }: AnswerProps) {
   const address = asked.url ? safeAddress(asked.url) : undefined
   return (

@@ -6,7 +6,7 @@ import { Answers } from './answers'
 import type { Awaiting, Run } from './types'
 import type { RunFacts } from './use-run-facts'
 
-/** Shows what a paused run asks; `answers()` is what was sent. */
+/** Renders the questions of a paused run; `answers()` returns the sent answers. */
 function ask(
   asked: Partial<Awaiting> & Pick<Awaiting, 'kind'>,
   { canManage = true, refuse }: { canManage?: boolean; refuse?: Refusal } = {},

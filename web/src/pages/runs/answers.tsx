@@ -18,7 +18,7 @@ import type { RunFacts } from './use-run-facts'
 import { useServerClock } from './use-server-clock'
 import { answersText } from '../../text/runs'
 
-// Forms made from schemas are much code, and most runs ask nothing.
+// Schema forms are a lot of code, and most runs ask nothing.
 const HumanForm = lazy(() => import('./answer-human'))
 
 type Props = { run: Run; facts: RunFacts; onRecord: (run: Run) => void; onStale: () => void }
@@ -136,7 +136,7 @@ function Answer({ run, asked, facts, onRecord, onStale }: Props & { asked: Await
   )
 }
 
-// About as high as the form that comes: a field takes 84 pixels, the button 52.
+// Approximately the height of the form: a field takes 84 pixels, the button 52.
 function heightOf({ schema }: Awaiting): number {
   const properties = (schema as { properties?: object } | null | undefined)?.properties
   return properties ? 52 + 84 * Math.min(Object.keys(properties).length, 12) : 96

@@ -6,7 +6,7 @@ import { api } from '../../api/client'
 import { blueprintFilterText } from '../../text/runs'
 import { commonText } from '../../text/common'
 
-/** Chooses one blueprint out of many, by searching. */
+/** Chooses one of many blueprints by searching. */
 export function BlueprintFilter({ value, onChange }: { value: string; onChange: (id: string) => void }) {
   const [text, setText] = useState('')
   const [search] = useDebouncedValue(text, 250)

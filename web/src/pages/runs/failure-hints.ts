@@ -1,6 +1,6 @@
 import { failureHintsText } from '../../text/runs'
 
-/** What to do about a step's failure, by the code of its error. */
+/** What to do about a step's failure, by its error code. */
 const hints: Record<string, string> = {
   bad_config: failureHintsText.fixTheConfigurationOfThisStep,
   unknown_name: failureHintsText.aTemplateOrExpressionUsesAn,
@@ -41,7 +41,7 @@ const hints: Record<string, string> = {
   internal: failureHintsText.thisIsABugInThe,
 }
 
-/** What to do about an error with this code, or a general word. */
+/** What to do about an error with this code, or a general hint. */
 export function hintFor(code: string | undefined): string {
   return (code && hints[code]) || failureHintsText.fixTheCauseThenRetryFrom
 }

@@ -4,7 +4,7 @@ import type { Start } from './run-dialog'
 
 const RunDialog = lazy(async () => ({ default: (await import('./run-dialog')).RunDialog }))
 
-/** The dialog that starts a run; open while a blueprint is given. Its code is fetched when it is first opened. */
+/** The dialog that starts a run; open while a blueprint is given. Its code is loaded when it is first opened. */
 export function LazyRunDialog({
   blueprintId,
   onClose,
@@ -14,9 +14,9 @@ export function LazyRunDialog({
   onClose: () => void
   start?: Start
 }) {
-  const [last, setLast] = useState(blueprintId) // it fades out with what it showed
+  const [last, setLast] = useState(blueprintId) // keeps its content while it fades out
   if (blueprintId !== undefined && blueprintId !== last) setLast(blueprintId)
-  // The dialog gives the focus back only when it was there, closed, before; the first time its code was not.
+  // The dialog returns the focus only if it was mounted before it opened; the first time its code was not loaded.
   useEffect(() => {
     if (blueprintId === undefined) return
     const opener = openerOf(document.activeElement)

@@ -19,7 +19,7 @@ export function whyNot(kind: Awaiting['kind'], { userId, principal, canManage }:
   }
 }
 
-/** How long until a question expires, in words; `null` when it does not. */
+/** The time until a question expires, in words; `null` if it does not. */
 export function expiry(
   expiresAt: string | undefined,
   now: number,

@@ -5,7 +5,7 @@ import type { LogRecord } from './use-run-facts'
 import { reachedText } from '../../text/runs'
 import { commonText } from '../../text/common'
 
-/** What a run reached outside: models, tools, hosts, and how it signed in there. */
+/** What a run called: models, tools, hosts, and its sign-ins there. */
 export function Reached({ record }: { record: LogRecord | null | undefined }) {
   return (
     <section className={classes.section} aria-labelledby="reached">

@@ -10,7 +10,7 @@ import type { Run } from './types'
 import { runActionFormsText } from '../../text/runs'
 import { commonText } from '../../text/common'
 
-/** Asks why, and cancels. */
+/** Asks for a reason, and cancels. */
 export function Cancel({ run, onRecord, onClose }: { run: Run; onRecord: (run: Run) => void; onClose: () => void }) {
   const [reason, setReason] = useState('')
   const cancel = useMutation({
@@ -58,7 +58,7 @@ export function Cancel({ run, onRecord, onClose }: { run: Run; onRecord: (run: R
 
 const most = 200
 
-/** Asks from where, and retries. */
+/** Asks where to continue, and retries. */
 export function Retry({ run, onClose }: { run: Run; onClose: () => void }) {
   const [, navigate] = useLocation()
   const [{ step: selected }] = useUrlStates({ step: '' })

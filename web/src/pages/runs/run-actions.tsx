@@ -12,7 +12,7 @@ const Retry = lazy(async () => ({ default: (await import('./run-more')).Retry })
 
 type Props = { run: Run; facts: RunFacts; onRecord: (run: Run) => void }
 
-/** What one can do with a run: cancel it while it goes on, retry it once it is over. */
+/** The actions for a run: cancel it while it runs, retry it after it ended. */
 export function RunActions({ run, facts, onRecord }: Props) {
   const [asked, setAsked] = useState<'cancel' | 'retry' | null>(null)
   const close = () => setAsked(null)

@@ -1,38 +1,38 @@
-/** The picture of runs over time: what the server counted by hours or days, as bars. */
+/** The chart of runs over time: the server's counts by hour or day, as bars. */
 import type { Outputs } from '../../api/client'
 import { runBarsText } from '../../text/runs'
 
-/** What the server answers. */
+/** The counts of the server. */
 export type Statistics = Outputs['execution']['getStatistics']
 
-/** The time ranges that one can look at. */
+/** The selectable time ranges. */
 export const ranges = ['24h', '7d', '30d'] as const
-/** One of them. */
+/** One of the ranges. */
 export type Range = (typeof ranges)[number]
 
 const hour = 3_600_000
 const day = 24 * hour
 
-/** How long a range is, what the server counts by, and how many of those make one bar. */
+/** The length of a range, the server's bucket, and the number of buckets in a bar. */
 const plans: Record<Range, { length: number; bucket: 'hour' | 'day'; each: number; unit: string }> = {
   '24h': { length: day, bucket: 'hour', each: 1, unit: 'hour' },
   '7d': { length: 7 * day, bucket: 'hour', each: 6, unit: runBarsText.n6Hours },
   '30d': { length: 30 * day, bucket: 'day', each: 1, unit: 'day' },
 }
 
-/** What a bar stands for, in words: `hour`. */
+/** The period of a bar, in words: `hour`. */
 export function unitOf(range: Range): string {
   return plans[range].unit
 }
 
-/** What to ask the server for a range that ends now. Whole hours, so that asking again soon is the same question. */
+/** The request for a range that ends now. Whole hours, so that repeated requests are equal. */
 export function questionOf(range: Range, now: number): { from: string; to: string; bucket: 'hour' | 'day' } {
   const { length, bucket } = plans[range]
   const to = Math.ceil((now + 1) / hour) * hour
   return { from: new Date(to - length).toISOString(), to: new Date(to).toISOString(), bucket }
 }
 
-/** One bar. `start` and `end` are milliseconds; the heights are shares of the picture, from 0 to 1. */
+/** One bar. `start` and `end` are milliseconds; heights are fractions of the chart, from 0 to 1. */
 export type Bar = {
   start: number
   end: number
@@ -91,7 +91,7 @@ export function failureRate(completed: number, failed: number): string | null {
   return percent < 0.1 ? '< 0.1 %' : `${percent.toFixed(1)} %`
 }
 
-// The mean over several buckets counts each by its runs.
+// The mean over several buckets, weighted by their runs.
 function meanOf(buckets: Statistics['buckets']): number | null {
   let runs = 0
   let total = 0

@@ -13,9 +13,9 @@ type Props = {
   blueprintId?: string
   range: Range
   onRange: (range: Range) => void
-  /** The start of the chosen bar, RFC 3339; empty: none. */
+  /** The start of the selected bar, RFC 3339; empty: none. */
   chosen: string
-  /** Told the time of a bar, or nothing when it is taken back. */
+  /** Called with the time of a bar, or null when it is deselected. */
   onChoose: (span: { from: string; to: string } | null) => void
 }
 
@@ -25,7 +25,7 @@ const words: Record<Range, string> = {
   '30d': runChartText.n30Days,
 }
 
-/** How runs ended over the last hours or days: a bar for each stretch of time, and the same as a table. */
+/** Results of runs over the last hours or days: a bar for each period, and the same as a table. */
 export function RunChart({ blueprintId, range, onRange, chosen, onChoose }: Props) {
   const organizationId = useOrganizationFilter().id
   const [table, setTable] = useState(false)
@@ -114,7 +114,7 @@ function Plot({
   onChoose,
 }: { bars: Bar[]; top: number; range: Range } & Pick<Props, 'chosen' | 'onChoose'>) {
   const group = useRef<HTMLDivElement>(null)
-  const [stop, setStop] = useState(-1) // the bar that the Tab key leads to
+  const [stop, setStop] = useState(-1) // the bar that Tab focuses
   const at = stop < 0 || stop >= bars.length ? bars.length - 1 : stop
   const walk = (event: KeyboardEvent) => {
     const to = { ArrowLeft: at - 1, ArrowRight: at + 1, Home: 0, End: bars.length - 1 }[event.key]

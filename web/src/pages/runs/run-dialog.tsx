@@ -20,12 +20,12 @@ type Props = {
   blueprintId: string
   opened: boolean
   onClose: () => void
-  /** Told the id of the run; without it the page of the run is shown. */
+  /** Called with the id of the run; without it the page of the run is shown. */
   onStarted?: (executionId: string) => void
-  /** What it begins with: that of an earlier run. */
+  /** Initial values: those of an earlier run. */
   start?: Start
 }
-/** What the dialog begins with. */
+/** The initial values of the dialog. */
 export type Start = { record: boolean; variables?: Record<string, unknown>; input?: string }
 
 /** Asks for variables and input, and starts a run of the stored blueprint. */

@@ -12,7 +12,7 @@ import { useServerClock } from './use-server-clock'
 import { runFactsListText } from '../../text/runs'
 import { commonText } from '../../text/common'
 
-/** Where a run came from and how it went, in pairs of name and value. */
+/** The origin and course of a run, as pairs of name and value. */
 export function RunFactsList({
   run,
   facts,

@@ -20,7 +20,7 @@ function record(status: Run['status'], progress = 0): Run {
   }
 }
 
-// A source whose network and clock the test plays.
+// A source whose network and clock the test controls.
 function stage(answers: (Run | Error)[] = []) {
   const seen = { subscriptions: 0, ended: 0, fetched: 0 }
   let to: Parameters<RunSource['subscribe']>[1] | null = null

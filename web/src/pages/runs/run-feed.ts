@@ -1,36 +1,36 @@
 /**
- * One run as it changes: a subscription while that works, else asking again and again, nothing more once the run is
- * over. Nothing here knows of React or of the network, so that the tests can play both.
+ * One run as it changes: by a subscription if that works, else by polling, until the run has ended. Independent of
+ * React and of the network, so that tests can replace both.
  */
 import { share } from '../../api/json'
 import { isOver, type Run } from './types'
 
-/** Where runs come from. */
+/** The source of runs. */
 export type RunSource = {
-  /** Calls back with each new record; the function it gives ends it. */
+  /** Calls onData with each new record; returns a function that stops it. */
   subscribe(id: string, to: { onData(run: Run): void; onError(error: unknown): void; onComplete(): void }): () => void
-  /** Asks once. */
+  /** Fetches once. */
   fetch(id: string): Promise<Run>
-  /** Calls back later; the function it gives takes that back. */
+  /** Calls back later; returns a function that cancels it. */
   after(milliseconds: number, call: () => void): () => void
-  /** Whether an error will be the same next time: not found, not allowed, not signed in. */
+  /** Reports whether an error is permanent: not found, not allowed, not signed in. */
   isFinal(error: unknown): boolean
 }
 
-/** What is known of a run. */
+/** The known state of a run. */
 export type RunState = {
   run: Run | null
-  /** What went wrong the last time it was asked for, until something comes again. */
+  /** The last error, until the next record. */
   error: unknown
-  /** `live`: changes come by themselves. `polling`: it is asked for. `over`: it ended. `missing`: nothing to be seen. */
+  /** `live`: subscribed. `polling`: fetched regularly. `over`: it ended. `missing`: not visible. */
   phase: 'connecting' | 'live' | 'polling' | 'over' | 'missing'
 }
 
-/** How long the first answer of a subscription may take before the run is asked for besides. */
+/** How long the first record of a subscription may take before polling starts too. */
 export const patience = 5000
-/** How often the run is asked for while no subscription works. */
+/** The polling interval without a subscription. */
 export const pollEvery = 3000
-/** When a subscription is tried again. */
+/** When a subscription is retried. */
 export const tryAgain = 20_000
 
 /** Follows one run. start and stop may be called any number of times. */
@@ -48,19 +48,19 @@ export class RunFeed {
     this.source = source
   }
 
-  /** Calls back whenever the state changed; the function it gives ends that. */
+  /** Calls the listener after each change of the state; returns a function that stops it. */
   listen(listener: () => void): () => void {
     this.listeners.add(listener)
     return () => this.listeners.delete(listener)
   }
 
-  /** Begins to follow, or goes on. */
+  /** Starts or continues to follow. */
   start(): void {
     if (this.ends || this.isDone()) return
     this.connect()
   }
 
-  /** Stops following; what is known stays. */
+  /** Stops following; the state is kept. */
   stop(): void {
     this.turn++
     for (const cancel of this.timers.values()) cancel()
@@ -69,14 +69,14 @@ export class RunFeed {
     this.ends = null
   }
 
-  /** Takes a record that came otherwise, as the answer to a resume or a cancel. What is known may be newer: it stays. */
+  /** Adds a record from elsewhere, such as the result of a resume or a cancel. A newer known record is kept. */
   put(run: Run): void {
     const known = this.state.run
     if (known && ((isOver(known.status) && !isOver(run.status)) || known.logs.length > run.logs.length)) return
     this.take(run, this.state.phase === 'polling' ? 'polling' : this.state.phase === 'live' ? 'live' : 'connecting')
   }
 
-  /** Asks once more after an error. */
+  /** Fetches again after an error. */
   again(): void {
     this.stop()
     this.set({ ...this.state, error: null, phase: 'connecting' })
@@ -113,7 +113,7 @@ export class RunFeed {
     this.plan('patience', patience, () => void this.poll())
   }
 
-  // The subscription ended, though the run did not.
+  // The subscription ended, but the run did not.
   private broke(error: unknown): void {
     this.drop('patience')
     if (error && this.source.isFinal(error)) {

@@ -1,13 +1,13 @@
-/** The filters of the list of runs, as the address holds them and as the server is asked. */
+/** The filters of the list of runs, in the address and as requests. */
 import type { Inputs } from '../../api/client'
 import { runFiltersText } from '../../text/runs'
 
-/** The filters, as texts of the address; empty: not filtered. */
+/** The filters as texts in the address; empty: no filter. */
 export type RunFilters = { status: string; blueprint: string; time: string; from: string; to: string; search: string }
-/** None of them. */
+/** No filters. */
 export const noFilters: RunFilters = { status: '', blueprint: '', time: '', from: '', to: '', search: '' }
 
-/** The states that one can filter by. */
+/** The statuses to filter by. */
 export const statuses = [
   { value: '', label: runFiltersText.anyStatus },
   { value: 'running', label: runFiltersText.running },
@@ -16,7 +16,7 @@ export const statuses = [
   { value: 'failed', label: runFiltersText.failed },
 ]
 
-/** The times that one can filter by; from and to are chosen on the picture. */
+/** The times to filter by; from and to are chosen in the chart. */
 export const times = [
   { value: '', label: runFiltersText.anyTime },
   { value: '1h', label: runFiltersText.lastHour },
@@ -32,7 +32,7 @@ const lengths: Record<string, number> = {
   '30d': 30 * 86_400_000,
 }
 
-/** What to ask the server. What of the address makes no sense is left out. */
+/** The request for filters. Invalid parts of the address are ignored. */
 export function questionFor(
   filters: RunFilters,
   within: { blueprintId?: string; organizationId?: string },
@@ -51,7 +51,7 @@ export function questionFor(
   return question
 }
 
-/** Whether anything is filtered. */
+/** Reports whether there is any filter. */
 export function isFiltered(filters: RunFilters): boolean {
   return Object.values(filters).some((value) => value !== '')
 }

@@ -1,15 +1,15 @@
 import { placeOf } from './step-tree'
 import type { Step, StepStatus } from './types'
 
-/** What is needed to draw a run on its blueprint's map. */
+/** The data for drawing a run on its blueprint's map. */
 export type RunGraph = {
   map: unknown
   statuses: Record<string, StepStatus>
-  /** The node to mark for a chosen step: its own, or the loop that it runs in. */
+  /** The node to select for a step: its own, or the loop that contains it. */
   selectedOf(address: string): string | undefined
 }
 
-/** The map with the statuses of a run's steps; `null` when there is no map, or the run was one of other nodes. */
+/** The map with the statuses of a run's steps; `null` without a map, or if the run used other nodes. */
 export function graphOf(map: unknown, steps: Step[]): RunGraph | null {
   const nodes =
     typeof map === 'object' && map !== null && Array.isArray((map as { nodes?: unknown }).nodes)

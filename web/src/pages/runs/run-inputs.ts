@@ -1,4 +1,4 @@
-/** What earlier runs of a blueprint were given, to be offered again. */
+/** Inputs of earlier runs of a blueprint, to be offered again. */
 import type { Outputs } from '../../api/client'
 import { show } from '../../api/json'
 import { ms } from './types'
@@ -8,7 +8,7 @@ type LogRecord = Outputs['execution']['getExecutionLogs']['logs'][number]
 /** An input of an earlier run. */
 export type EarlierInput = { executionId: string; at: string | null; text: string }
 
-/** The different inputs of some runs, newest first. The first step of a run has the run's input as its own. */
+/** The distinct inputs of some runs, newest first. The first step of a run has the run's input as its own. */
 export function earlierInputs(logs: LogRecord[], most = 5): EarlierInput[] {
   const found = new Map<string, EarlierInput>()
   for (const log of logs) {
@@ -26,7 +26,7 @@ export function earlierInputs(logs: LogRecord[], most = 5): EarlierInput[] {
   return [...found.values()].slice(0, most)
 }
 
-/** A JSON text in one short line. */
+/** A JSON text shortened to one line. */
 export function shortened(text: string, most = 60): string {
   const line = text.replace(/\s+/g, ' ')
   return line.length > most ? `${line.slice(0, most - 1)}…` : line

@@ -11,7 +11,7 @@ import { commonText } from '../../text/common'
 const levels = ['debug', 'info', 'warn', 'error']
 const some = 300
 
-/** The log of a run, from a level on. */
+/** The log of a run, from a minimum level. */
 export function RunLog({ run }: { run: Run }) {
   const [{ level }, set] = useUrlStates({ level: 'debug' })
   const least = Math.max(0, levels.indexOf(level))
@@ -40,7 +40,7 @@ export function RunLog({ run }: { run: Run }) {
   )
 }
 
-/** Some lines of a log. With `linked` the steps that wrote them can be chosen. */
+/** Some lines of a log. With `linked` their steps can be selected. */
 export function LogLines({
   lines,
   start,

@@ -15,7 +15,7 @@ import { runMenuText } from '../../text/runs'
 
 const SaveTest = lazy(async () => ({ default: (await import('./run-more')).SaveTest }))
 
-/** What one can take away of a run: a test of it, or all of it as a file. */
+/** Exports of a run: as a test, or whole as a file. */
 export function RunMenu({ run, facts }: { run: Run; facts: RunFacts }) {
   const [saving, setSaving] = useState(false)
   const opener = useRef<HTMLButtonElement>(null)

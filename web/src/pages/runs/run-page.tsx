@@ -21,7 +21,7 @@ import { commonText } from '../../text/common'
 
 const FailedGrants = lazy(async () => ({ default: (await import('../authority/failed-grants')).FailedGrants }))
 
-/** One run: how far it is, what it asks, what each step did. */
+/** One run: its progress, its questions, and its steps. */
 export default function RunPage() {
   const { id = '' } = useParams<{ id: string }>()
   return <RunView key={id} id={id} />
@@ -51,7 +51,7 @@ function RunView({ id }: { id: string }) {
       </>
     )
   }
-  // All of it at once, or the page would jump with each answer.
+  // Shown all at once, so that the page does not jump with each response.
   if (!run || facts.pending) {
     return (
       <>

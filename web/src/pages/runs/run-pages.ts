@@ -1,23 +1,26 @@
-/** The list of runs on the screen: its first page is looked up again and again, older pages are added below. */
+/** The visible list of runs: its first page is refetched regularly, older pages are added below. */
 import type { Outputs } from '../../api/client'
 
-/** A page as the server answers it. */
+/** A page as returned by the server. */
 export type RunPage = Outputs['execution']['listRuns']
 /** One run in the list. */
 export type ListedRun = RunPage['runs'][number]
 
-/** What is on the screen. */
+/** The visible list. */
 export type RunList = {
   runs: ListedRun[]
-  /** Where older ones begin; `null`: there are none. */
+  /** The cursor of older runs; `null`: there are none. */
   next: string | null
-  /** How far back the server has looked, where the page is not full for that reason. */
+  /** How far back the server has searched, if the page is not full for that reason. */
   searchedUntil: string | null
-  /** Newer runs that are held back so that nothing jumps under the reader's eyes. */
+  /** Newer runs that are withheld so that the list does not move while the user reads. */
   held: number
 }
 
-/** The list after its first page was fetched (again). With `hold`, because the user reads further down, new runs are held back. */
+/**
+ * The list after its first page was fetched again. With `hold`, because the user has scrolled down, new runs are
+ * withheld.
+ */
 export function withFirst(before: RunList | null, page: RunPage, hold: boolean): RunList {
   const fresh = { runs: page.runs, next: page.next, searchedUntil: page.searchedUntil, held: 0 }
   if (!before || before.runs.length === 0) return fresh
@@ -28,7 +31,7 @@ export function withFirst(before: RunList | null, page: RunPage, hold: boolean):
     return hold && last ? { ...before, held: page.runs.length } : fresh
   const inPage = new Set(page.runs.map((run) => run.executionId))
   const lastKnown = before.runs.findIndex((run) => run.executionId === last.executionId)
-  // What the page should hold and does not has left the filter; what lies behind the page stays.
+  // Runs missing from the page no longer match the filter; those after the page stay.
   const older =
     page.next === null
       ? []
@@ -41,7 +44,7 @@ export function withFirst(before: RunList | null, page: RunPage, hold: boolean):
   return { runs, next: end.next, searchedUntil: end.searchedUntil, held: hold ? firstKnown : 0 }
 }
 
-/** The list with an older page below. */
+/** The list with an older page added. */
 export function withOlder(before: RunList, page: RunPage): RunList {
   const known = new Set(before.runs.map((run) => run.executionId))
   return {

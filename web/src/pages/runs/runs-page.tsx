@@ -5,7 +5,7 @@ import { RunsView } from './runs-view'
 import { runsPageText } from '../../text/runs'
 import { commonText } from '../../text/common'
 
-/** All runs that one may see. */
+/** All visible runs. */
 export default function RunsPage() {
   return (
     <>

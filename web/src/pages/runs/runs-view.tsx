@@ -15,13 +15,13 @@ import { runsViewText } from '../../text/runs'
 import { commonText } from '../../text/common'
 
 type Props = {
-  /** Only the runs of this blueprint. */
+  /** Limits the list to the runs of this blueprint. */
   blueprintId?: string
-  /** What stands in the empty list, instead of the words on runs in general. */
+  /** Shown in an empty list instead of the general text. */
   begin?: React.ReactNode
 }
 
-/** Runs over time, those that wait, and the list with its filters; all choices are in the address. */
+/** The chart of runs, the waiting runs, and the list with its filters; all choices are in the address. */
 export function RunsView({ blueprintId, begin }: Props) {
   const [{ over, ...filters }, set] = useUrlStates({ ...noFilters, over: '24h' })
   const range = ranges.find((one) => one === over) ?? '24h'
@@ -30,7 +30,7 @@ export function RunsView({ blueprintId, begin }: Props) {
   const filtered = isFiltered(blueprintId ? { ...filters, blueprint: '' } : filters)
   const chosenTime =
     filters.from && filters.to ? { start: Date.parse(filters.from), end: Date.parse(filters.to) } : null
-  // What stands at the head is known at the same time as the rest; until then nothing is shown that it would push down.
+  // The waiting runs are loaded together with the rest; until then nothing is shown that they would push down.
   const heads = useWaitingRuns(blueprintId)
   return (
     <div style={heads.isPending ? { visibility: 'hidden' } : undefined} aria-busy={heads.isPending || undefined}>

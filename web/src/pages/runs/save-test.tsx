@@ -11,7 +11,7 @@ import { commonText } from '../../text/common'
 
 type File = Outputs['execution']['exportTest']['files'][number]
 
-/** A test of a run: its files, to look at and to save. */
+/** A test made from a run: its files, to view and save. */
 export function SaveTest({ id, onClose }: { id: string; onClose: () => void }) {
   const test = useQuery({
     queryKey: ['run', id, 'test'],
@@ -125,7 +125,7 @@ function save({ name, content }: File): void {
   download(name, content, name.endsWith('.json') ? 'application/json' : 'application/yaml')
 }
 
-// Browsers take several files only with a pause between them.
+// Browsers accept several downloads only with a pause between them.
 function saveAll(files: File[]): void {
   files.forEach((file, index) => setTimeout(() => save(file), index * 400))
 }

@@ -1,4 +1,4 @@
-/** How states look in the pictures of this area; StatusBadge of the parts says them in words. */
+/** Icons of statuses in the charts and timelines of this folder; StatusBadge shows them as text. */
 import {
   IconAlertTriangle,
   IconCheck,
@@ -19,7 +19,7 @@ const looks: Record<string, { icon: Icon; word: string }> = {
   pending: { icon: IconCircleDashed, word: statusLookText.notStarted },
 }
 
-/** The icon of a state and its word for a sentence. */
+/** The icon of a status and its word in a sentence. */
 export function lookOf(status: string): { icon: Icon; word: string } {
   return looks[status] ?? { icon: IconCircleDashed, word: status }
 }

@@ -20,12 +20,12 @@ type Props = {
   run: Run
   address: string
   whole: Span
-  /** Whose nodes the steps are, when they are those of a blueprint. */ blueprintId?: string
+  /** The blueprint of the steps, if they belong to one. */ blueprintId?: string
   onClose?: () => void
   onSelect: (address: string) => void
 }
 
-/** One step in full: what it got, gave, wrote and why it failed. Of an item of a loop, its steps. */
+/** One step in full: its input, output, log and error. For an item of a loop, its steps. */
 export function StepPanel({ run, address, whole, blueprintId, onClose, onSelect }: Props) {
   const step = run.steps.find((one) => one.nodeId === address)
   const within = useMemo(
@@ -169,7 +169,7 @@ function Inside({ run, step, whole }: { run: Run; step: Step; whole: Span }) {
   )
 }
 
-// The way to what the step sent, where that is known.
+// A link to the traffic of the step, if known.
 function TrafficOf({ run, address }: { run: Run; address: string }) {
   const count = useExchanges(run).data?.exchanges.filter((one) => isOf(one, address)).length ?? 0
   const [, set] = useUrlStates({ traffic: '', calls: '' })

@@ -1,9 +1,9 @@
-/** The rows of the timeline: what of the tree of steps is open. */
+/** The rows of the timeline: the expanded part of the tree of steps. */
 import { around, countItems, type ItemNode, placeOf, type StepNode } from './step-tree'
 import { ms, type Step, type StepStatus } from './types'
 import { stepRowsText } from '../../text/runs'
 
-/** One row. Times are milliseconds, NaN when there is none. */
+/** One row. Times are milliseconds, NaN for none. */
 export type Row = {
   /** The address of the step, or of the item (`loop[3]`). */
   address: string
@@ -15,24 +15,24 @@ export type Row = {
   end: number
   /** The step; absent on the row of an item of several steps. */
   step?: Step
-  /** How many items of a for-each node, or steps of an item, are within; 0 when there is nothing to open. */
+  /** The number of items of a for-each node, or of steps of an item; 0 if there is nothing to expand. */
   within: number
-  /** What of the items is in which status. */
+  /** The number of items in each status. */
   counts?: Partial<Record<StepStatus, number>>
   open: boolean
 }
 
-/** What is shown. */
+/** Which rows to show. */
 export type RowsAsked = {
-  /** The rows that the user opened (true) or closed (false), by address. */
+  /** The rows that the user expanded (true) or collapsed (false), by address. */
   toggled: ReadonlyMap<string, boolean>
-  /** The selected step, which is always in sight. */
+  /** The selected step, which is always visible. */
   selected?: string | null
-  /** Only what is in one of these states, with what stands around it. */
+  /** Only rows in one of these statuses, with their ancestors. */
   only?: ReadonlySet<StepStatus>
 }
 
-/** For-each nodes of more items than this are closed at first. */
+/** For-each nodes with more items than this are collapsed at first. */
 export const manyItems = 8
 
 /** The rows, top to bottom. */
@@ -84,12 +84,12 @@ export function rowsOf(tree: StepNode[], asked: RowsAsked): Row[] {
   return rows
 }
 
-/** The title of a step, or its id where it has none. */
+/** The title of a step, or its id without one. */
 export function nameOf(step: Step): string {
   return step.title || placeOf(step.nodeId)?.inner || step.nodeId
 }
 
-/** The row that the keyboard moves to: the next step in a direction, `null` at the end. Rows of items count too. */
+/** The next row for the keyboard: the next step in a direction, `null` at the end. Rows of items count too. */
 export function neighbour(rows: Row[], address: string | null, by: number): Row | null {
   const at = rows.findIndex((row) => row.address === address)
   if (at < 0) return rows[by > 0 ? 0 : rows.length - 1] ?? null
@@ -101,7 +101,7 @@ function wanted(node: StepNode, only?: ReadonlySet<StepStatus>): boolean {
   return node.items.some((item) => item.steps.some((inner) => wanted(inner, only)))
 }
 
-/** The rows of a list that are in sight, and some more at both ends so that scrolling shows no gaps. */
+/** The visible rows of a list, and some more at both ends so that scrolling shows no gaps. */
 export function inSight(
   scrolled: number,
   height: number,

@@ -1,12 +1,12 @@
 /**
- * The steps of a run as a tree: a for-each node holds its items, an item the steps that ran for it. Steps come as a
- * flat list whose addresses say where they stand: `loop[3]/inner` is the node `inner` for item 3 of `loop`.
+ * The steps of a run as a tree: a for-each node contains its items, an item its steps. The steps are a flat list with
+ * addresses: `loop[3]/inner` is the node `inner` in item 3 of `loop`.
  */
 import { ms, type Step, type StepStatus } from './types'
 
-/** A step, with the items when it is a for-each node. */
+/** A step, with the items of a for-each node. */
 export type StepNode = { step: Step; items: ItemNode[] }
-/** One item of a for-each node. Times are milliseconds, NaN when there is none. */
+/** One item of a for-each node. Times are milliseconds, NaN for none. */
 export type ItemNode = {
   address: string
   index: number
@@ -16,10 +16,10 @@ export type ItemNode = {
   end: number
 }
 
-/** Where an address of an item's step stands; `null` for a node of the run's own map. */
+/** The place of an item's step; `null` for a node of the run's own map. */
 export type Place = { loop: string; item: string; index: number; inner: string }
 
-/** Takes the address of an item's step apart, innermost item first. */
+/** Parses the address of an item's step, innermost item first. */
 export function placeOf(address: string): Place | null {
   const parts = /^(.*)\[(\d+)\]\/(.+)$/s.exec(address)
   if (!parts) return null
@@ -27,14 +27,14 @@ export function placeOf(address: string): Place | null {
   return { loop, item: `${loop}[${digits}]`, index: Number(digits), inner }
 }
 
-/** The for-each nodes and items around a step, outermost first: what must be open for it to be seen. */
+/** The for-each nodes and items around a step, outermost first, which must be expanded to show it. */
 export function around(address: string): string[] {
   const found: string[] = []
   for (let place = placeOf(address); place; place = placeOf(place.loop)) found.unshift(place.loop, place.item)
   return found
 }
 
-/** The node of a step as the editor's address names it: the ids of the loops around it and its own. */
+/** The node of a step in the editor's address: the ids of the loops around it and its own. */
 export function nodePathOf(address: string): string {
   return address
     .split(/\[\d+\]\//)
@@ -42,7 +42,7 @@ export function nodePathOf(address: string): string {
     .join('/')
 }
 
-/** The tree of a run's steps, in the order in which they came; items by their number. */
+/** The tree of a run's steps, in their order; items by their number. */
 export function treeOf(steps: Step[]): StepNode[] {
   const nodes = new Map<string, StepNode>(steps.map((step) => [step.nodeId, { step, items: [] }]))
   const items = new Map<string, ItemNode>()
@@ -51,7 +51,7 @@ export function treeOf(steps: Step[]): StepNode[] {
     const place = placeOf(node.step.nodeId)
     const loop = place && nodes.get(place.loop)
     if (!place || !loop) {
-      roots.push(node) // a node's id may look like an address; then no such loop is there
+      roots.push(node) // a node's id may look like an address without such a loop
       continue
     }
     let item = items.get(place.item)
@@ -74,14 +74,14 @@ export function treeOf(steps: Step[]): StepNode[] {
   return roots
 }
 
-/** How many items are in each status. */
+/** The number of items in each status. */
 export function countItems(items: ItemNode[]): Partial<Record<StepStatus, number>> {
   const counts: Partial<Record<StepStatus, number>> = {}
   for (const item of items) counts[item.status] = (counts[item.status] ?? 0) + 1
   return counts
 }
 
-// What matters most about an item comes first: one failed step makes it failed, one at work makes it running.
+// The most important status of an item: one failed step makes it failed, one running step running.
 const weight: StepStatus[] = ['failed', 'paused', 'running']
 
 function sumUp(item: ItemNode): void {

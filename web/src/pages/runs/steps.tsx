@@ -20,7 +20,7 @@ import { commonText } from '../../text/common'
 
 const failures: ReadonlySet<StepStatus> = new Set(['failed', 'paused', 'running'])
 
-/** The steps of a run: on the graph, over time, and the chosen one in full. The choice is in the address. */
+/** The steps of a run: on the graph, over time, and the selected one in full. The selection is in the address. */
 export function Steps({ run, facts }: { run: Run; facts: RunFacts }) {
   const [{ step: selected, only }, set] = useUrlStates({ step: '', only: '' })
   const [toggled, setToggled] = useState<ReadonlyMap<string, boolean>>(new Map())
@@ -44,7 +44,7 @@ export function Steps({ run, facts }: { run: Run; facts: RunFacts }) {
   const failed = run.steps.some((step) => step.status === 'failed')
   const toggle = (address: string, open: boolean) => {
     setToggled((before) => new Map(before).set(address, open))
-    // What is closed over the chosen step takes the choice along.
+    // Collapsing a row around the selected step moves the selection to it.
     if ((!open && selected.startsWith(`${address}[`)) || (!open && selected.startsWith(`${address}/`))) choose(address)
   }
   const panel = selected && (
@@ -137,7 +137,7 @@ export function Steps({ run, facts }: { run: Run; facts: RunFacts }) {
   )
 }
 
-// Zoomed out to the whole, the window goes along with a run that goes on.
+// While fully zoomed out, the window follows an active run.
 function next(window: Span, whole: Span): Span | null {
   return window.to - window.from >= whole.to - whole.from - 0.5 ? null : window
 }

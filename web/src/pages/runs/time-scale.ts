@@ -1,14 +1,14 @@
-/** Where bars stand on the time axis of a run, and what is written along it. Times are milliseconds. */
+/** The positions of bars on the time axis of a run, and its labels. Times are milliseconds. */
 import type { Row } from './step-rows'
 import { type Awaiting, type LogLine, ms, type Run } from './types'
 
-/** A stretch of time. */
+/** A time span. */
 export type Span = { from: number; to: number }
 
-/** One part of a bar: at work, or waiting for a time, a person or a decision. */
+/** One part of a bar: running, or waiting for a time, a user or a decision. */
 export type Part = Span & { waits: boolean }
 
-/** The whole time of a run: from its start to its end, or to now while it goes on; never empty. */
+/** The duration of a run: from its start to its end, or to now while it runs; never empty. */
 export function wholeOf(run: Pick<Run, 'startTime' | 'endTime'>, now: number): Span {
   const from = ms(run.startTime)
   if (!Number.isFinite(from)) return { from: now, to: now + 1 }
@@ -17,8 +17,8 @@ export function wholeOf(run: Pick<Run, 'startTime' | 'endTime'>, now: number): S
 }
 
 /**
- * The parts of a row's bar; none for what has not begun, or was taken over from the run that this one retries. `pauses`
- * are the stretches between two attempts; `onlyWaits` says that nodes of its type wait all the time.
+ * The parts of a row's bar; none for a step that has not started, or was taken over from the run that this one retries.
+ * `pauses` are the spans between attempts; `onlyWaits` means that nodes of its type always wait.
  */
 export function partsOf(row: Row, whole: Span, asked?: Awaiting, pauses: Span[] = [], onlyWaits = false): Part[] {
   if (!Number.isFinite(row.start) || isReused(row, whole)) return []
@@ -48,7 +48,7 @@ function alternate(from: number, to: number, pauses: Span[]): Part[] {
   return at < to ? [...parts, { from: at, to, waits: false }] : parts
 }
 
-/** The stretches between the attempts of each step, by its address: the log tells when the next one was due. */
+/** The spans between the attempts of each step, by its address, from the log. */
 export function pausesOf(logs: LogLine[]): Map<string, Span[]> {
   const pauses = new Map<string, Span[]>()
   for (const { nodeId, level, message, timestamp } of logs) {
@@ -65,7 +65,7 @@ export function pausesOf(logs: LogLine[]): Map<string, Span[]> {
 
 const units: Record<string, number> = { h: 3_600_000, m: 60_000, s: 1000, ms: 1, µs: 0.001, ns: 0.000001 }
 
-// A length as Go writes it: `1m2.5s`.
+// A duration in Go's format: `1m2.5s`.
 function goDuration(text: string): number {
   let total = 0
   for (const [, digits = '0', unit = ''] of text.matchAll(/([\d.]+)(ms|µs|ns|h|m|s)/g))
@@ -78,7 +78,7 @@ export function isReused(row: Pick<Row, 'end'>, whole: Span): boolean {
   return row.end < whole.from
 }
 
-/** Where a stretch stands in the window, in per cent of its width; `null` when it is outside. */
+/** The position of a span in the window, in percent of its width; `null` outside of it. */
 export function placed(span: Span, window: Span): { left: number; width: number } | null {
   const length = window.to - window.from
   if (span.to < window.from || span.from > window.to || length <= 0) return null
@@ -144,7 +144,7 @@ export function ticksOf(window: Span, start: number, most: number): { at: number
   return ticks
 }
 
-/** A length for the axis, as exact as the step between two marks: `250 ms`, `1.5 s`, `2 min 30 s`, `3 h`. */
+/** A duration for the axis, with the precision of the step between marks: `250 ms`, `1.5 s`, `2 min 30 s`, `3 h`. */
 export function lengthLabel(length: number, step: number): string {
   if (length === 0) return '0'
   if (length < second) return `${length} ms`
@@ -169,7 +169,7 @@ export function lengthLabel(length: number, step: number): string {
   return words.slice(0, 3).join(' ')
 }
 
-/** The shortest stretch that one can zoom to. */
+/** The minimum span of the zoom. */
 export const shortest = 2
 
 /** Makes the window `factor` times as long around a point, within the whole. */
@@ -180,13 +180,13 @@ export function zoomed(window: Span, whole: Span, factor: number, around = (wind
   return within({ from: around - length * share, to: around - length * share + length }, whole)
 }
 
-/** Moves the window by a share of its length, within the whole. */
+/** Moves the window by a fraction of its length, within the whole. */
 export function moved(window: Span, whole: Span, share: number): Span {
   const by = (window.to - window.from) * share
   return within({ from: window.from + by, to: window.to + by }, whole)
 }
 
-/** The window that shows one bar with some room at both sides. */
+/** The window that shows one bar with a margin on both sides. */
 export function around(span: Span, whole: Span): Span {
   const room = Math.max((span.to - span.from) * 0.25, shortest)
   return within({ from: span.from - room, to: span.to + room }, whole)

@@ -24,7 +24,7 @@ import { commonText } from '../../text/common'
 
 const rowHeight = 36
 
-/** What the timeline shows and tells. */
+/** The props of the timeline. */
 export type TimelineProps = {
   rows: Row[]
   whole: Span
@@ -37,7 +37,7 @@ export type TimelineProps = {
   onWindow: (window: Span) => void
 }
 
-/** The steps of a run over time. Only rows in sight are in the page, so that ten thousand steps cost no more than fifty. */
+/** The steps of a run over time. Only visible rows are rendered, so that ten thousand steps cost no more than fifty. */
 export function Timeline({
   rows,
   whole,
@@ -56,7 +56,7 @@ export function Timeline({
   const [hover, setHover] = useState<{ row: Row; x: number; y: number } | null>(null)
   const { from, to } = inSight(sight.top, sight.height, rowHeight, rows.length)
   const width = useWidth(frame)
-  const room = (sight.width || width) - (width < 600 ? 148 : 260) - 10 // for the bars
+  const room = (sight.width || width) - (width < 600 ? 148 : 260) - 10 // of the bars
   const ticks = useMemo(
     () => ticksOf(window, whole.from, width < 600 ? 2 : width < 900 ? 4 : 7),
     [window, whole.from, width],
@@ -73,7 +73,7 @@ export function Timeline({
     return () => observer.disconnect()
   }, [])
 
-  // The selected row comes into sight when the choice changes, not with every change of the run.
+  // The selected row is scrolled into view when the selection changes, not with every change of the run.
   const show = useEffectEvent(() => {
     const element = scroller.current
     if (!element || selectedAt < 0) return
@@ -243,7 +243,7 @@ function TimelineRow({
   const bar = first && last && placed({ from: first.from, to: last.to }, window)
   const attempts = row.step?.attempt ?? 0
   return (
-    // Keys are handled by the tree, which keeps the focus.
+    // The tree keeps the focus and handles keys.
     <div
       id={`step-row-${at}`}
       role="treeitem"
@@ -309,8 +309,8 @@ function TimelineRow({
   )
 }
 
-// Behind the bar where there is room, else before it, else on it.
-const label = 84 // pixels that a length may take
+// After the bar if there is space, else before it, else on it.
+const label = 84 // maximum width of a label in pixels
 
 function LengthLabel({
   row,
@@ -355,8 +355,8 @@ function useWidth(ref: { current: HTMLElement | null }): number {
   return width
 }
 
-// The wheel zooms with Ctrl or Cmd (a pinch on a touchpad is that too) and moves along when turned sideways. React's
-// own listener could not keep the page from zooming.
+// The wheel zooms with Ctrl or Cmd (also a pinch on a touchpad) and pans when scrolled sideways. React's own listener
+// could not keep the page from zooming.
 function useWheel(
   ref: { current: HTMLElement | null },
   window: Span,

@@ -16,7 +16,7 @@ import { commonText } from '../../text/common'
 type Props = { run: Run; facts: RunFacts }
 const some = 100
 
-/** The exchanges of a run, or how to have them next time. */
+/** The exchanges of a run, or how to record them next time. */
 export function TrafficList({ run, facts }: Props) {
   const exchanges = useExchanges(run)
   const [{ traffic: step, calls }, set] = useUrlStates({ traffic: '', calls: '', step: '' })

@@ -11,12 +11,12 @@ import { commonText } from '../../text/common'
 
 type Props = {
   exchange: Exchange
-  /** When the run began, in milliseconds. */ start: number
+  /** The start of the run, in milliseconds. */ start: number
   /** The name of the step. */ name: string
   onStep: (address: string) => void
 }
 
-/** One exchange on a line, to be opened. */
+/** One exchange as an expandable line. */
 export function ExchangeRow({ exchange, start, name, onStep }: Props) {
   const [open, setOpen] = useState(false)
   const id = useId()
@@ -128,8 +128,8 @@ type SideProps = {
   cut?: boolean
   label: string
   error?: string
-  /** Says nothing of a body that is not there. */ brief?: boolean
-  /** The level of its heading; 3 when absent. */ level?: 3 | 4
+  /** Omits the note about a missing body. */ brief?: boolean
+  /** The level of its heading; 3 by default. */ level?: 3 | 4
 }
 
 /** One side of an exchange: headers and body. */

@@ -1,34 +1,34 @@
-/** Readings of the exchanges of a run, without React. */
+/** Descriptions of the exchanges of a run, without React. */
 import type { Outputs } from '../../api/client'
 import { show } from '../../api/json'
 import { trafficWordsText } from '../../text/runs'
 
 /** A request to another service and its response. */
 export type Exchange = Outputs['execution']['getExchanges']['exchanges'][number]
-/** A body, as it is shown. */
+/** A body for display. */
 export type Body =
   | { kind: 'none' }
   | { kind: 'text'; text: string }
   | { kind: 'bytes'; base64: string; size: number }
   | { kind: 'value'; value: unknown }
 
-/** Whether it is a mail and no HTTP request. */
+/** Reports whether it is a mail, not an HTTP request. */
 export function isMail(exchange: Exchange): boolean {
   return exchange.request.method === 'MAIL'
 }
 
-/** Where it went, on one line: host and path, or who a mail was for. */
+/** The target on one line: host and path, or the recipients of a mail. */
 export function targetOf(exchange: Exchange): string {
   const { url, headers } = exchange.request
   if (isMail(exchange)) {
     const to = [headers?.to, headers?.cc, headers?.bcc].filter(Boolean).join(', ')
     return [to ? trafficWordsText.to(to) : trafficWordsText.noRecipient, headers?.subject].filter(Boolean).join(': ')
   }
-  // Not by URL: it would write templates and what is masked in another way.
+  // Without URL, which would re-encode templates and masked parts.
   return url.replace(/^[a-z][a-z0-9+.-]*:\/\//i, '')
 }
 
-/** How it ended, in a word or two, and whether that is a failure. */
+/** The outcome in a word or two, and whether it is a failure. */
 export function outcomeOf({ response, error }: Exchange): { text: string; failed: boolean } {
   if (response) return { text: String(response.status), failed: response.status >= 400 || error !== undefined }
   return {
@@ -37,7 +37,7 @@ export function outcomeOf({ response, error }: Exchange): { text: string; failed
   }
 }
 
-/** A body as the server keeps it: JSON, text, or bytes in an object of one key. */
+/** A stored body: JSON, text, or bytes in an object with one key. */
 export function bodyOf(body: unknown): Body {
   if (body === undefined || body === null) return { kind: 'none' }
   if (typeof body === 'string') return body === '' ? { kind: 'none' } : { kind: 'text', text: body }
@@ -49,16 +49,16 @@ export function bodyOf(body: unknown): Body {
   return { kind: 'value', value: body }
 }
 
-/** Whether a step, or what is within it, sent it. */
+/** Reports whether a step, or one within it, sent it. */
 export function isOf(exchange: Exchange, address: string): boolean {
   const node = exchange.nodeId ?? ''
   return node === address || node.startsWith(`${address}/`) || node.startsWith(`${address}[`)
 }
 
-// What curl makes itself, or what belongs to the connection and not to the request.
+// Headers that curl creates itself, or that belong to the connection.
 const own = new Set(['host', 'content-length', 'accept-encoding', 'connection', 'transfer-encoding'])
 
-/** The request as a command for a POSIX shell; undefined for a mail. What is masked has to be filled in by hand. */
+/** The request as a command for a POSIX shell; undefined for a mail. Masked parts must be filled in by hand. */
 export function curlOf(exchange: Exchange): string | undefined {
   if (isMail(exchange)) return undefined
   const { method, url, headers = {}, body } = exchange.request

@@ -11,7 +11,7 @@ const words: Record<string, string> = {
   api: triggerWordsText.apiTrigger,
 }
 
-/** What started a run, in a word or two. */
+/** The origin of a run, in a word or two. */
 export function triggerWord(type: string | null): string {
   return type === null
     ? triggerWordsText.startedDirectly

@@ -6,7 +6,7 @@ import { notifyDone } from '../../parts'
 import type { Awaiting, Run } from './types'
 import { answerText } from '../../text/runs'
 
-/** Sends an answer to a paused run. `onStale` is called when the question is not open any more. */
+/** Sends an answer to a paused run. `onStale` is called if the question is no longer open. */
 export function useAnswer(run: Run, asked: Awaiting, onRecord: (run: Run) => void, onStale: () => void) {
   return useMutation({
     mutationFn: (input: unknown) =>
@@ -26,5 +26,5 @@ export function useAnswer(run: Run, asked: Awaiting, onRecord: (run: Run) => voi
   })
 }
 
-/** What useAnswer gives. */
+/** The result of useAnswer. */
 export type Answering = ReturnType<typeof useAnswer>

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { api } from '../../api/client'
 import { isOver, type Run } from './types'
 
-/** What a run exchanged with other services, while `wanted`. Of a run that goes on it is asked again and again. */
+/** The exchanges of a run with other services, while `wanted`. Those of an active run are polled. */
 export function useExchanges(run: Run, wanted = true) {
   const over = isOver(run.status)
   return useQuery({

@@ -3,21 +3,21 @@ import { api, type Outputs } from '../../api/client'
 import type { ListedRun } from './run-pages'
 import { isOver, type Run } from './types'
 
-/** The log record of a run: what it reached, and where it came from. */
+/** The log record of a run: its calls and its origin. */
 export type LogRecord = Outputs['execution']['getRecord']
 
-/** What is known of a run besides its status record. Each is undefined while unknown, null when it cannot be had. */
+/** Facts about a run besides its status record. Each is undefined while unknown, null if it is not available. */
 export type RunFacts = {
   listed: ListedRun | null | undefined
   record: LogRecord | null | undefined
   blueprint: Outputs['blueprint']['get'] | null | undefined
   /** The map of the run's version. */
   map: unknown
-  /** The first answers are still to come. */
+  /** The first responses are pending. */
   pending: boolean
 }
 
-/** Looks up which blueprint and version a run is of, and its log record. */
+/** Fetches the blueprint and version of a run, and its log record. */
 export function useRunFacts(id: string, status: Run['status'] | undefined): RunFacts {
   const over = status !== undefined && isOver(status)
   const listed = useQuery({
@@ -62,7 +62,7 @@ export function useRunFacts(id: string, status: Run['status'] | undefined): RunF
 
 const around = 60_000
 
-// The id of a run holds the instant at which it was made, so that the server need not look far.
+// The id of a run contains its creation time, so that the server need not search far.
 async function find(id: string): Promise<ListedRun | null> {
   const at = Number(/^exec_(\d+)_/.exec(id)?.[1])
   const near = Number.isFinite(at)
@@ -72,7 +72,7 @@ async function find(id: string): Promise<ListedRun | null> {
   return runs.find((run) => run.executionId === id) ?? null
 }
 
-/** The runs that a run started itself, newest first. */
+/** The runs started by a run, newest first. */
 export function useChildren(id: string, run: Run | null): ListedRun[] {
   const starts =
     run?.steps.some(

@@ -10,8 +10,8 @@ const first = 25
 const most = 100
 
 /**
- * The runs that fit the filters. The newest are looked up every few seconds; while the reader is further down than the
- * head of the list (`isReading`), new ones are only counted (`list.held`) until `showNew`.
+ * The runs that match the filters. The newest are polled every few seconds; while the user has scrolled down
+ * (`isReading`), new ones are only counted (`list.held`) until `showNew`.
  */
 export function useRunList(filters: RunFilters, blueprintId: string | undefined, isReading: () => boolean) {
   const organizationId = useOrganizationFilter().id

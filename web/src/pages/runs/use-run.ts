@@ -5,11 +5,11 @@ import { queryClient, sessionKey } from '../../api/query-client'
 import { RunFeed, type RunSource, type RunState } from './run-feed'
 import type { Run } from './types'
 
-/** What useRun gives: the run as far as it is known, and ways to hand it news. */
+/** The result of useRun: the run as far as it is known, and functions to update it. */
 export type LiveRun = RunState & {
-  /** Takes the record that a resume or a cancel answered. */
+  /** Adds the record returned by a resume or a cancel. */
   put(run: Run): void
-  /** Asks once more after an error. */
+  /** Fetches again after an error. */
   again(): void
 }
 

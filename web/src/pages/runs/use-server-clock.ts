@@ -2,7 +2,7 @@ import { useEffect, useReducer } from 'react'
 import { serverNow } from '../../api/clock'
 import { useServerInfo } from '../../api/server-info'
 
-/** The server's time in milliseconds. While `ticking` it goes on by itself, every second; a virtual clock stands still. */
+/** The server's time in milliseconds. While `ticking` it is updated every second; a virtual clock stands still. */
 export function useServerClock(ticking: boolean): number {
   useServerInfo()
   const [, tick] = useReducer((count: number) => count + 1, 0)

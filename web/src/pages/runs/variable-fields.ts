@@ -1,24 +1,24 @@
-/** The fields with which a run's variables are asked for, and what of them is sent. */
+/** The form fields for a run's variables, and the values to send. */
 import { parseJson, show } from '../../api/json'
 import { variableFieldsText } from '../../text/runs'
 
-/** A variable as a blueprint declares it. */
+/** A declared variable of a blueprint. */
 export type Variable = {
   name: string
   type: 'string' | 'number' | 'boolean' | 'json'
   description: string
   required: boolean
   secret: boolean
-  /** Absent when none is declared. `null` for a secret that the caller may not read. */
+  /** Absent without a default. `null` for a secret that the caller may not read. */
   preset?: unknown
 }
 
-/** What stands in a field: text, and for secrets whether the stored value is used instead. */
+/** The content of a field: text, and for secrets whether the stored value is used instead. */
 export type Field = { text: string; stored: boolean }
 /** The fields by the variables' names. */
 export type Fields = Record<string, Field>
 
-/** Reads what a blueprint declares; what is not of the right shape is left out. */
+/** Parses declared variables; invalid ones are ignored. */
 export function readVariables(declared: unknown): Variable[] {
   if (!Array.isArray(declared)) return []
   return declared.flatMap((one: unknown) => {
@@ -37,12 +37,12 @@ export function readVariables(declared: unknown): Variable[] {
   })
 }
 
-/** Whether a variable has a value of its own, so that a run can do without another. */
+/** Reports whether a variable has its own value, so that a run need not set it. */
 export function hasPreset(variable: Variable): boolean {
   return variable.preset !== undefined && (variable.secret || variable.preset !== null)
 }
 
-/** The fields as they stand at first: what the blueprint presets, or the values of an earlier run. A secret is never shown. */
+/** The initial fields: the defaults of the blueprint, or the values of an earlier run. A secret is never shown. */
 export function firstFields(variables: Variable[], earlier: Record<string, unknown> = {}): Fields {
   const fields: Fields = {}
   for (const variable of variables) {
@@ -54,7 +54,7 @@ export function firstFields(variables: Variable[], earlier: Record<string, unkno
   return fields
 }
 
-/** What to send, and what is wrong, by the variables' names. Values that are the preset ones are left out. */
+/** The values to send and the faults, by the variables' names. Values equal to the default are omitted. */
 export function readFields(
   variables: Variable[],
   fields: Fields,
@@ -66,7 +66,7 @@ export function readFields(
     if (!field || (variable.secret && field.stored)) continue
     if (!variable.secret && hasPreset(variable) && field.text === textOf(variable, variable.preset)) continue
     const cleared = field.text === '' || (variable.type !== 'string' && field.text.trim() === '')
-    // An emptied text is an empty text where something was preset; elsewhere it is no value at all.
+    // A cleared text is an empty text if there is a default; otherwise it is no value.
     if (cleared && !(variable.type === 'string' && hasPreset(variable))) {
       if (variable.required && !hasPreset(variable)) faults[variable.name] = variableFieldsText.requiredToStartTheRun
       else if (hasPreset(variable)) faults[variable.name] = variableFieldsText.enterAValueOrRestoreThe
@@ -106,7 +106,7 @@ function valueOf(variable: Variable, text: string): unknown {
   }
 }
 
-/** The fault that the server found with one variable. */
+/** The server's error for a variable. */
 export function serverFault(
   issues: { path: (string | number)[]; message: string }[],
   name: string,

@@ -75,7 +75,7 @@ export function AddMember({ of }: { of: Organization }) {
   )
 }
 
-// What a shell takes as one word.
+// Quotes a text for a shell.
 function shell(text: string): string {
   return /^[\w.+@%-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`
 }

@@ -20,7 +20,7 @@ const systems: [RegExp, string][] = [
   [/\bLinux\b|\bX11\b/, 'Linux'],
 ]
 
-/** `Firefox on Linux`: what a browser says of itself (its User-Agent), in words; the beginning of it when it is none that we know. */
+/** A User-Agent in words, such as `Firefox on Linux`; the start of an unknown one. */
 export function showAgent(agent: string): string {
   const browser = browsers.find(([mark]) => mark.test(agent))?.[1]
   const system = systems.find(([mark]) => mark.test(agent))?.[1]

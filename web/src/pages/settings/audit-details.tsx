@@ -9,7 +9,7 @@ import { auditDetailsText } from '../../text/settings'
 
 type Entry = Outputs['auditLog']['list']['entries'][number]
 
-/** The button that shows and hides what else there is to know of an entry. */
+/** The button that shows and hides the details of an entry. */
 export function DetailsToggle({
   open,
   what,
@@ -35,7 +35,7 @@ export function DetailsToggle({
   )
 }
 
-/** All of an entry: its exact time, the procedure, and what the server noted with it. */
+/** All details of an entry: its exact time, the procedure, and the data recorded by the server. */
 export function AuditDetails({ of, id }: { of: Entry; id: string }) {
   const pairs: [string, ReactNode][] = [
     [auditDetailsText.when, <Time key="at" at={of.at} absolute />],

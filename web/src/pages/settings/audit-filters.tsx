@@ -6,10 +6,10 @@ import { manages } from './roles'
 import { auditFiltersText } from '../../text/settings'
 import { commonText } from '../../text/common'
 
-/** What the page shows of the log. */
+/** The filters of the log. */
 export type Filters = { organization: string; area: string; via: string; who: string }
 
-/** Whose log is shown, and what of the page. */
+/** Chooses the log and filters the page. */
 export function AuditFilters({
   filters,
   onChange,

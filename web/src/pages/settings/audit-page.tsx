@@ -18,7 +18,7 @@ type Row = Outputs['auditLog']['list']['entries'][number]
 
 const perPage = 50
 
-/** Who changed what: one's own doing, or that of an organization that one administers. */
+/** The audit log: the user's own actions, or those in an organization that the user administers. */
 export default function AuditPage() {
   const { user } = useSignedIn()
   const [{ page, ...filters }, set] = useUrlStates({ page: '1', organization: '', area: '', via: '', who: '' })

@@ -1,12 +1,12 @@
 import { auditWordsText } from '../../text/settings'
 import { commonText } from '../../text/common'
 
-/** What a line of the audit log says, in words. No React here. */
+/** Descriptions of audit log entries. No React here. */
 
-/** What the words need of an entry. */
+/** The part of an entry that the descriptions need. */
 export type Entry = { action: string; targetType: string; targetId: string; detail: Record<string, unknown> }
 
-// What was done to a thing that the line may name, and else the whole phrase.
+// The verb and the kind of target, or a whole phrase for actions without a target.
 const words: Record<string, string | [verb: string, kind: string]> = {
   'apiKey.create': [auditWordsText.created, auditWordsText.apiKey],
   'apiKey.revoke': [auditWordsText.revoked, auditWordsText.apiKey],
@@ -57,7 +57,7 @@ const words: Record<string, string | [verb: string, kind: string]> = {
   'session.changePassword': auditWordsText.changedThePassword,
 }
 
-/** `changed the blueprint "Hello"`: what was done; the procedure's own name when we have no words for it. */
+/** `changed the blueprint "Hello"`: the description of an action; the procedure's name for unknown ones. */
 export function actionWords({ action, detail }: Entry): string {
   const name = nameOf(detail)
   if (action === 'session.create' && detail.outcome === 'failed') return auditWordsText.failedToSignIn
@@ -97,7 +97,7 @@ function nameOf(detail: Record<string, unknown>): string | undefined {
   return undefined
 }
 
-/** Where the target of an entry can be looked at; undefined when it is gone or has no page. */
+/** The page of an entry's target; undefined if it was deleted or has no page. */
 export function targetHref({ action, targetType, targetId, detail }: Entry): string | undefined {
   if (!/^[\w-]+$/.test(targetId)) return undefined
   const gone = action.endsWith('.delete')
@@ -123,7 +123,7 @@ export function targetHref({ action, targetType, targetId, detail }: Entry): str
   return undefined
 }
 
-/** The word for the kind of a target. */
+/** The word for a kind of target. */
 export function targetWord(targetType: string): string {
   const known: Record<string, string> = {
     execution: auditWordsText.run,
@@ -134,7 +134,7 @@ export function targetWord(targetType: string): string {
   return known[targetType] ?? targetType
 }
 
-/** The way by which something was done, in words. */
+/** The channel of an action, in words. */
 export function viaWord(via: string): string {
   const known: Record<string, string> = {
     api: auditWordsText.api,
@@ -144,7 +144,7 @@ export function viaWord(via: string): string {
   return known[via] ?? via
 }
 
-/** What `action` is about, for the filter: `blueprint.update` is of the area Blueprints. */
+/** The area of an action, for the filter: `blueprint.update` belongs to Blueprints. */
 export function areaOf(action: string): string {
   const areas: Record<string, string> = {
     blueprint: commonText.blueprints,

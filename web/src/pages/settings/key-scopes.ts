@@ -2,10 +2,10 @@ import type { Inputs, Outputs } from '../../api/client'
 import { keyScopesText } from '../../text/settings'
 import { commonText } from '../../text/common'
 
-/** What a key may do. */
+/** A scope of a key. */
 export type Scope = Outputs['apiKey']['list'][number]['scopes'][number]
 
-/** The choices of a new key; without scopes it may do everything. */
+/** The choices for a new key; without scopes it may do everything. */
 export const accesses: { value: string; label: string; text: string; scopes?: Scope[] }[] = [
   { value: 'all', label: keyScopesText.fullAccess, text: keyScopesText.everythingYouCanDoIncluding },
   {
@@ -34,7 +34,7 @@ export const accesses: { value: string; label: string; text: string; scopes?: Sc
   },
 ]
 
-/** Scopes in words, as in the list of choices. */
+/** Scopes in words, as in the choices. */
 export function showScopes(scopes: readonly Scope[]): string {
   const has = (scope: Scope) => scopes.includes(scope)
   if (has('admin')) return keyScopesText.fullAccess
@@ -42,7 +42,7 @@ export function showScopes(scopes: readonly Scope[]): string {
   return accesses.find(({ value }) => value === wanted)!.label
 }
 
-/** When a new key ends: days from now, or a chosen time. */
+/** The expiry of a new key: in a number of days, or at a chosen time. */
 export const expiries = [
   { value: '', label: commonText.never },
   { value: '7', label: keyScopesText.in7Days },
@@ -55,8 +55,8 @@ export const expiries = [
 const day = 86_400_000
 
 /**
- * The input of apiKey.create. `expiry` is one of expiries, `at` the chosen time as a datetime-local control holds it;
- * undefined when that is no time to come.
+ * The input of apiKey.create. `expiry` is one of expiries, `at` the chosen time as the value of a datetime-local
+ * control; undefined if that is not in the future.
  */
 export function keyInput(
   name: string,

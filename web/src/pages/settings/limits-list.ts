@@ -3,7 +3,7 @@ import { showBytes, showCount, showDuration } from '../../parts/time-words'
 import { limitsListText } from '../../text/settings'
 import { commonText } from '../../text/common'
 
-/** The facts about the server. */
+/** The description of the server. */
 export type Info = Outputs['server']['getInfo']
 
 /** One limit: its value, and how the operator changes it. */
@@ -16,7 +16,7 @@ export type Limit = {
   used?: { now: number; most: number }
 }
 
-/** All limits, by groups. */
+/** All limits, by group. */
 export function limitsOf({ limits: of, ephemeral }: Info): { title: string; limits: Limit[] }[] {
   const free = (count: number, words: string) => (count > 0 ? words : commonText.noLimit)
   return [

@@ -9,7 +9,7 @@ import { SettingsFrame } from './settings-frame'
 import { limitsPageText } from '../../text/settings'
 import { commonText } from '../../text/common'
 
-/** What this server allows, and which flag of it changes that. */
+/** The limits of this server, and the flags that change them. */
 export default function LimitsPage() {
   const info = useQuery({ ...serverInfo, staleTime: 5000 })
   return (

@@ -15,7 +15,7 @@ type Row = Outputs['organization']['members'][number]
 
 const perPage = 50
 
-/** The members of an organization, with what the signed-in one may change. */
+/** The members of an organization, with the changes that the signed-in user may make. */
 export function MembersTable({ of }: { of: Organization }) {
   const { user } = useSignedIn()
   const client = useQueryClient()

@@ -9,7 +9,7 @@ type Props = {
   onClose: () => void
   title: string
   action: string
-  /** The name that stands there at first. */
+  /** The initial name. */
   name?: string
   description?: string
   pending: boolean

@@ -9,7 +9,7 @@ import { ErrorNote, notifyDone } from '../../parts'
 import { nameFormText } from '../../text/settings'
 import { commonText } from '../../text/common'
 
-/** One's name, and the email that signs in. */
+/** The user's name, and the email for signing in. */
 export function NameForm() {
   const { user } = useSignedIn()
   const [name, setName] = useState(user.name)

@@ -18,7 +18,7 @@ import { commonText } from '../../text/common'
 
 const crumbs = [{ title: organizationPageText.organizations, href: '/settings/organizations' }]
 
-/** One organization: its members, and what each may do. */
+/** One organization: its members and their roles. */
 export default function OrganizationPage() {
   const { id } = useParams<{ id: string }>()
   const list = useOrganizations()

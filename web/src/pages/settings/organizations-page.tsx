@@ -30,7 +30,7 @@ const columns: Column<Organization>[] = [
   { key: 'role', title: organizationsPageText.yourRole, render: (row) => roleTitle(row.role) },
 ]
 
-/** The organizations that one belongs to. */
+/** The user's organizations. */
 export default function OrganizationsPage() {
   const [creating, setCreating] = useState(false)
   const [, navigate] = useLocation()

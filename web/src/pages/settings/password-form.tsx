@@ -11,7 +11,7 @@ import { SignInError } from '../sign-in/sign-in-error'
 import { useCountdown } from '../sign-in/use-countdown'
 import { passwordFormText } from '../../text/settings'
 
-/** Changes one's password; all other sessions end. */
+/** Changes the user's password; all other sessions end. */
 export function PasswordForm() {
   const { user } = useSignedIn()
   const client = useQueryClient()

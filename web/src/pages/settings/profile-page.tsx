@@ -8,7 +8,7 @@ import { SessionsTable } from './sessions-table'
 import { SettingsFrame } from './settings-frame'
 import { profilePageText } from '../../text/settings'
 
-/** Who one is, one's password, and where one is signed in. */
+/** The user's name, password and sessions. */
 export default function ProfilePage() {
   const { user } = useSignedIn()
   const signOut = useSignOut()

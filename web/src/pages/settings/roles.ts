@@ -1,11 +1,11 @@
 import { rolesText } from '../../text/settings'
 import { commonText } from '../../text/common'
 
-/** What people may do in an organization, as the server decides it. No React here. */
+/** The rights of roles in an organization, as the server enforces them. No React here. */
 
 export type Role = 'member' | 'admin' | 'owner'
 
-/** The roles, the least first, in words. */
+/** The roles, least powerful first, in words. */
 export const roles: { role: Role; title: string; text: string }[] = [
   {
     role: 'member',
@@ -35,7 +35,7 @@ export function mayTouch(own: string, other: string): boolean {
   return own === 'owner' || (own === 'admin' && other === 'member')
 }
 
-/** Whether of these members one alone is an owner, and so cannot leave or become less. */
+/** Reports whether only one of these members is an owner, who can then not leave or change role. */
 export function isLastOwner(members: { userId: string; role: string }[], userId: string): boolean {
   const owners = members.filter(({ role }) => role === 'owner')
   return owners.length === 1 && owners[0]!.userId === userId

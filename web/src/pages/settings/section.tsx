@@ -6,12 +6,12 @@ type Props = {
   title: string
   text?: ReactNode
   actions?: ReactNode
-  /** Puts what is in it into a box: for forms; lists have their own frame. */
+  /** Wraps the content in a box: for forms; lists have their own frame. */
   boxed?: boolean
   children: ReactNode
 }
 
-/** A part of a page: an h2, what it is about, and the thing itself. */
+/** A section of a page: an h2, a description, and the content. */
 export function Section({ title, text, actions, boxed = false, children }: Props) {
   const id = useId()
   return (

@@ -9,7 +9,7 @@ import { commonText } from '../../text/common'
 
 type Row = Outputs['session']['list'][number]
 
-/** Where one is signed in, with a button to end each. */
+/** The user's sessions, with a button to end each. */
 export function SessionsTable() {
   const client = useQueryClient()
   const list = useQuery({ queryKey: ['sessions'], queryFn: () => api.session.list.query() })

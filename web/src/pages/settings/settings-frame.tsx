@@ -25,7 +25,7 @@ type Props = {
   children: ReactNode
 }
 
-/** The frame of every page of the settings: the way to the others, and the page's head. */
+/** The frame of every settings page: the navigation between them, and the page header. */
 export function SettingsFrame({ children, ...head }: Props) {
   const [path] = useLocation()
   const marked = tabs.map((tab) => ({ ...tab, current: path === tab.href || path.startsWith(`${tab.href}/`) }))

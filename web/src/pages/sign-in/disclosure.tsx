@@ -2,7 +2,7 @@ import { Button, Collapse } from '@mantine/core'
 import { IconChevronRight } from '@tabler/icons-react'
 import { type ReactNode, useId, useState } from 'react'
 
-/** A button that opens and closes what is below it. */
+/** A button that expands and collapses its content. */
 export function Disclosure({ label, children }: { label: string; children: ReactNode }) {
   const [open, setOpen] = useState(false)
   const id = useId()

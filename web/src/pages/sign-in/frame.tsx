@@ -5,7 +5,7 @@ import { SchemeToggle } from '../../shell/scheme-toggle'
 import classes from './sign-in.module.css'
 import { frameText } from '../../text/sign-in'
 
-/** The frame of the pages that need no session: the mark, a card, and perhaps help below it. */
+/** The frame of pages without a session: the logo, a card, and optional help below it. */
 export function Frame({ children, below }: { children: ReactNode; below?: ReactNode }) {
   return (
     <main className={classes.ground}>

@@ -2,9 +2,9 @@ import { Stack, Text } from '@mantine/core'
 import { CopyField } from '../../parts'
 import { linkHelpText } from '../../text/sign-in'
 
-/** How to come by a link with which a password is set. */
+/** How to get a link for setting a password. */
 export function LinkHelp({ email }: { email?: string }) {
-  const whose = email && /^[\w.+@-]+$/.test(email) ? email : 'you@example.org' // anything else would need quotes in a shell
+  const whose = email && /^[\w.+@-]+$/.test(email) ? email : 'you@example.org' // other characters would need quotes in a shell
   return (
     <Stack gap="xs">
       <Text size="sm" c="dimmed">

@@ -7,16 +7,16 @@ import { newPasswordText } from '../../text/sign-in'
 type Props = {
   value: string
   onChange: (value: string) => void
-  /** Texts that a password should not be made of: the email, the name. */
+  /** Texts that a password should not contain: the email, the name. */
   known?: string[]
   label?: string
-  /** What the server says about it. */
+  /** The server's error about it. */
   error?: string
   size?: 'sm' | 'md'
   autoFocus?: boolean
 }
 
-/** A field for a new password: it says how good the password is, and can show it. */
+/** A field for a new password: it rates the password, and can show it. */
 export function NewPassword({
   value,
   onChange,

@@ -1,10 +1,10 @@
 import { passwordStrengthText } from '../../text/sign-in'
 
-/** How hard a password is to guess, estimated without a dictionary file: enough to warn of the plainly weak. */
+/** Estimates how hard a password is to guess, without a dictionary file: enough to warn of weak ones. */
 
-/** Fewer characters are refused by the server. */
+/** The server refuses fewer characters. */
 export const shortest = 10
-/** More bytes are refused by the server. */
+/** The server refuses more bytes. */
 export const longest = 1000
 
 /** 0: not accepted. 1 weak, 2 fair, 3 good, 4 strong. */
@@ -52,7 +52,7 @@ const rows = [
   'yxcvbnm',
 ]
 
-/** Judges a password; known are texts that others would try first: the email, the name. */
+/** Rates a password; known are texts that attackers would try first: the email, the name. */
 export function strengthOf(password: string, known: string[] = []): Strength {
   const characters = [...password]
   if (characters.length === 0)
@@ -85,7 +85,7 @@ export function strengthOf(password: string, known: string[] = []): Strength {
   return { level: 4, word: passwordStrengthText.strong, advice: passwordStrengthText.veryHardToGuess }
 }
 
-// The bits of a search that knows common words, what is known of the person, rows of keys and repeats.
+// The bits of a search that knows common words, the user's data, rows of keys and repetitions.
 function bitsOf(password: string, known: string[]): number {
   let text = password.toLowerCase()
   let bits = 0
@@ -96,7 +96,7 @@ function bitsOf(password: string, known: string[]): number {
   for (const word of words) {
     while (text.includes(word)) {
       text = text.replace(word, '\u0000')
-      bits += 6 // one of some dozens
+      bits += 6 // one of a few dozen
     }
   }
   const letters = [...text].filter((letter) => letter !== '\u0000')
@@ -107,7 +107,7 @@ function bitsOf(password: string, known: string[]): number {
   return bits
 }
 
-// A character that follows from those before it: a repeat, or the next of a row of keys.
+// A character that follows from the previous ones: a repetition, or the next of a row of keys.
 function cheap(letters: string[], index: number): boolean {
   if (index === 0) return false
   const [before, letter] = [letters[index - 1]!, letters[index]!]
@@ -123,7 +123,7 @@ function cheap(letters: string[], index: number): boolean {
   return false
 }
 
-// Letters of words follow each other more predictably than signs and digits do.
+// Letters of words are more predictable than other characters.
 function plainness(letter: string): number {
   return /\p{L}/u.test(letter) ? 0.62 : 0.85
 }

@@ -14,7 +14,7 @@ import { commonText } from '../../text/common'
 
 type Props = { token: string; link: Outputs['session']['getSetup'] }
 
-/** Sets the password that a link is for, and with the link of the server's owner name and email too. */
+/** Sets the password for a link, and with the link of the server's owner name and email too. */
 export function SetupForm({ token, link }: Props) {
   const session = useSession()
   const setup = useSetup()

@@ -11,11 +11,11 @@ import { SetupForm } from './setup-form'
 import { useLinkToken } from './use-link-token'
 import { setupPageText } from '../../text/sign-in'
 
-/** Takes a setup link: asks whose it is, and sets the password. */
+/** Handles a setup link: fetches its account, and sets the password. */
 export default function SetupPage() {
   const token = useLinkToken()
   const link = useQuery({
-    // Under the session's key: a 401 here must not refetch the session.
+    // Below the session's key: a 401 here must not refetch the session.
     queryKey: [...sessionKey, 'setup', token],
     queryFn: () => api.session.getSetup.query({ token }),
     enabled: token !== '',

@@ -5,7 +5,7 @@ import { ErrorNote } from '../../parts'
 import { showCountdown } from './use-countdown'
 import { signInErrorText } from '../../text/sign-in'
 
-/** Why signing in did not work. left: seconds that the account has to wait still. */
+/** Why a sign-in failed. left: seconds for which the account is still locked. */
 export function SignInError({ error, left }: { error: unknown; left: number }) {
   const { code } = describeError(error)
   if (code === 'TOO_MANY_REQUESTS') {

@@ -37,7 +37,7 @@ export default function SignInPage() {
         onError: (refusal) => {
           const { code, retryAfter } = describeError(refusal)
           if (code === 'TOO_MANY_REQUESTS') start(retryAfter ?? 60)
-          // A wrong password is usually typed again, not corrected.
+          // A wrong password is usually retyped, not corrected.
           if (code === 'UNAUTHORIZED') passwordField.current?.select()
         },
       },

@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'react'
 
-/** A countdown of whole seconds: `left` is 0 when it is over or there is none, and `start` begins another. */
+/** A countdown of whole seconds: `left` is 0 if it is over or there is none, and `start` starts another. */
 export function useCountdown(): { left: number; start: (seconds: number) => void } {
   const [{ until, now }, setState] = useState({ until: 0, now: 0 })
   useEffect(() => {
@@ -20,7 +20,7 @@ export function useCountdown(): { left: number; start: (seconds: number) => void
   }
 }
 
-/** `4:09`, `0:05`: seconds as a clock counts them down. */
+/** Remaining seconds as `4:09`, `0:05`. */
 export function showCountdown(seconds: number): string {
   return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`
 }

@@ -4,7 +4,7 @@ import { useSwitch } from './use-triggers'
 import { listensTo } from './kinds'
 import { activeSwitchText } from '../../text/triggers'
 
-/** Switches a trigger on and off; shows what was asked for until the server has answered. */
+/** Activates and pauses a trigger; shows the requested state until the server has responded. */
 export function ActiveSwitch({ trigger, label }: { trigger: Trigger; label?: string }) {
   const turn = useSwitch()
   const on = turn.isPending ? turn.variables.isActive : trigger.is_active

@@ -9,12 +9,12 @@ import type { Explanation, Trigger } from './types'
 import { useRefresh } from './use-triggers'
 import { againText } from '../../text/triggers'
 
-/** Asks over the drawer. */
+/** Asks a question in front of the drawer. */
 export type Ask = (question: Question) => Promise<boolean>
 /** The props of the parts of a drawer. */
 export type ToldProps = { story: Explanation; trigger: Trigger; onOpen: (id: string) => void; ask: Ask }
 
-/** Delivers one firing again: by the rules of the trigger, or as a manual run with its body. */
+/** Redelivers one firing: by the rules of the trigger, or as a manual run with its body. */
 export function Again({ story: { firing, redeliveries, delivery }, trigger, onOpen, ask }: ToldProps) {
   const refresh = useRefresh()
   const again = useMutation({
@@ -39,7 +39,7 @@ export function Again({ story: { firing, redeliveries, delivery }, trigger, onOp
       }))
     if (yes) again.mutate()
   }
-  // What is refused again however often it is delivered can be taken by hand.
+  // A delivery that is refused every time can be run manually.
   const body =
     firing.executionId === null && delivery?.body && !delivery.bodyTruncated ? objectOf(delivery.body) : undefined
   const fire = useMutation({

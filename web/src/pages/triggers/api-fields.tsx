@@ -13,7 +13,7 @@ const example = {
   properties: { order: { type: 'integer' }, note: { type: 'string' } },
 }
 
-/** label and inputSchema. A schema that is not JSON stays in the field and is not applied. */
+/** label and inputSchema. An invalid JSON schema stays in the field and is not applied. */
 export function ApiFields({ config, set, error }: FieldsProps) {
   const [text, setText] = useState(() => (config.inputSchema ? show(config.inputSchema) : ''))
   const write = (next: string) => {
@@ -23,7 +23,7 @@ export function ApiFields({ config, set, error }: FieldsProps) {
       try {
         set({ inputSchema: parseJson(next) })
       } catch {
-        set({ inputSchema: next }) // not JSON: the server refuses it when it is saved
+        set({ inputSchema: next }) // invalid JSON: the server refuses it on save
       }
     }
   }

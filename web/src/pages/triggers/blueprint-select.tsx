@@ -13,10 +13,10 @@ type Props = {
   placeholder?: string
   clearable?: boolean
   error?: string
-  /** Only those that one manages. */ managed?: boolean
+  /** Only blueprints that the user manages. */ managed?: boolean
 }
 
-/** One blueprint out of many, found by its title. */
+/** Chooses one of many blueprints by title. */
 export function BlueprintSelect({
   label,
   description,

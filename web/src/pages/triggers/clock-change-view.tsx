@@ -9,7 +9,7 @@ import classes from './pictures.module.css'
 import { isZone, nextChange } from './zone'
 import { clockChangeViewText } from '../../text/triggers'
 
-/** What a schedule does when the clocks change: a picture and its words; one change after the other. */
+/** What a schedule does at a clock change: a diagram with text; one change after the other. */
 export function ClockChange({ schedule, zone }: { schedule: Schedule; zone: string }) {
   const [after, setAfter] = useState<number[]>([])
   const minute = Math.floor(useNow() / 60_000)
@@ -192,7 +192,7 @@ function ChangePicture({ picture, zone }: { picture: Picture; zone: string }) {
   )
 }
 
-// Whether dots would touch each other: then they are strokes.
+// Reports whether dots would overlap: they are drawn as strokes then.
 function crowded(places: number[]): boolean {
   return places.some((place, index) => index > 0 && place - places[index - 1]! < 12)
 }

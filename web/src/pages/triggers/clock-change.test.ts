@@ -4,7 +4,8 @@ import { pictureOf, showReading } from './clock-change.ts'
 import { parseCron } from './cron.ts'
 import { nextChange, offset } from './zone.ts'
 
-// Zone, expression, the minute of the change, and the runs around it in minutes from the change, as the server computes them.
+// Zone, expression, the minute of the change, and the runs around it in minutes from the change, as the server computes
+// them.
 const known: [string, string, number, number[]][] = [
   ['Europe/Berlin', '30 2 * * *', 29579100, [0]],
   ['Europe/Berlin', '15,45 1-3 * * *', 29579100, [-45, -15, 0, 15, 45]],

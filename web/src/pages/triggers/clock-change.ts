@@ -4,27 +4,27 @@ import { clock, list } from './cron-words'
 import type { Change } from './zone'
 import { clockChangeText } from '../../text/triggers'
 
-/** A run in the picture: its instant, and what the clock shows then. Instants are minutes since 1970. */
+/** A run in the diagram: its instant, and the local time then. Instants are minutes since 1970. */
 export type Tick = { at: number; wall: number }
 
-/** What a schedule does around a change of the clock. */
+/** What a schedule does around a clock change. */
 export type Picture = {
   change: Change
-  /** The part of time that is drawn. */
+  /** The time span of the diagram. */
   from: number
   to: number
   ticks: Tick[]
-  /** Readings that suit the schedule and never come, or come twice. */
+  /** Local times of the schedule that are skipped or repeated. */
   touched: number[]
-  /** The readings from one to before the other are skipped or come twice. */
+  /** The local times between the two are skipped or repeated. */
   low: number
   high: number
   kind: 'gap' | 'repeat'
-  /** What happens, in sentences. */
+  /** A description in sentences. */
   words: string[]
 }
 
-/** Draws the hours around a change. */
+/** Computes the hours around a change. */
 export function pictureOf(schedule: Schedule, zone: string, change: Change, around = 240): Picture {
   const [from, to] = [change.at - around, change.at + around]
   const [a, b] = [change.at + change.before, change.at + change.after]
@@ -45,11 +45,11 @@ export function pictureOf(schedule: Schedule, zone: string, change: Change, arou
   }
 }
 
-/** The runs from one instant to before another, with one change of the clock about there. */
+/** The runs between two instants around one clock change. */
 export function ticksAround(schedule: Schedule, change: Change, from: number, to: number): Tick[] {
   const ticks: Tick[] = []
   const wallAt = (minute: number) => minute + (minute < change.at ? change.before : change.after)
-  // A fixed schedule runs when the clock shows a reading, or a later one, for the first time.
+  // A fixed schedule runs when the clock first shows the time, or a later one.
   let mark = wallAt(from - 1)
   if (from - 1 >= change.at) mark = Math.max(mark, change.at - 1 + change.before)
   for (let minute = from; minute < to; minute++) {
@@ -66,13 +66,13 @@ export function ticksAround(schedule: Schedule, change: Change, from: number, to
   return ticks
 }
 
-/** What a clock shows: `02:30`. */
+/** A local time: `02:30`. */
 export function showReading(wall: number): string {
   const minute = ((wall % 1440) + 1440) % 1440
   return clock(Math.floor(minute / 60), minute % 60)
 }
 
-/** `Sunday, 29 March 2026`, of a reading. */
+/** The date of a local time: `Sunday, 29 March 2026`. */
 export function showDate(wall: number): string {
   return new Intl.DateTimeFormat('en-GB', {
     weekday: 'long',

@@ -3,8 +3,8 @@ import type { Config } from './types'
 const secrets = ['secret', 'signingSecret']
 
 /**
- * What to send so that a stored config becomes another: the keys that differ; null takes a key away, and an empty text a
- * secret, of which null would mean that it stays. Undefined in `after` means absent.
+ * The change that turns a stored config into another: the keys that differ; null removes a key, and an empty text a
+ * secret, for which null would keep it. Undefined in `after` means absent.
  */
 export function changeOf(before: Config, after: Config): Config {
   const change: Config = {}

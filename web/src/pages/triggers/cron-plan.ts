@@ -1,24 +1,24 @@
 import { parseCron } from './cron'
 
-/** A schedule as plain choices; every plan can be written as an expression, but not the other way round. */
+/** A schedule as simple choices; every plan can be written as an expression, but not vice versa. */
 export type Plan = {
-  /** Every few minutes, every few hours, or at times of the day. */
+  /** Every few minutes, every few hours, or at times of day. */
   pace: 'minutes' | 'hours' | 'times'
   /** How many minutes or hours. */
   every: number
-  /** The first and last hour in which it runs every few minutes. */
+  /** The first and last hour of runs every few minutes. */
   from: number
   to: number
   /** The minutes; one of them with pace `hours`, none with `minutes`. */
   minutes: number[]
   /** The hours, with pace `times`. */
   hours: number[]
-  /** Which days: all, some of the week, or some of the month. */
+  /** The days: all, some weekdays, or some days of the month. */
   on: 'every' | 'weekdays' | 'dates'
   /** 0 is Sunday. */
   weekdays: number[]
   dates: number[]
-  /** All of them when empty. */
+  /** All months if empty. */
   months: number[]
 }
 
@@ -64,13 +64,14 @@ export function writeCron(plan: Plan): string {
   return `${minute} ${hour} ${date} ${month} ${weekday}`
 }
 
-/** Reads a plan back; null for an expression that says something that no plan can. */
+/** Parses a plan; null for an expression that no plan can represent. */
 export function readPlan(expression: string): Plan | null {
   const schedule = parseCron(expression)
   if (!schedule) return null
   const [minute, hour, date, , weekday] = schedule.texts
   const { minutes, hours, days, months, weekdays } = schedule
-  // Stars are no restriction; with one, `*/2`, day and weekday mean something that plain choices do not say.
+  // A star is no restriction; with a step, as in `*/2`, day and weekday combine in a way that simple choices do not
+  // have.
   if ((date !== '*' && weekday !== '*') || date.includes('*/') || weekday.includes('*/')) return null
   const plan: Plan = {
     ...firstPlan,
@@ -94,7 +95,7 @@ export function readPlan(expression: string): Plan | null {
   return { ...plan, pace: 'times' }
 }
 
-// `1-5`, `0,30`: spans of three and more are written short.
+// `1-5`, `0,30`: spans of three or more are abbreviated.
 function write(values: number[]): string {
   const sorted = [...new Set(values)].sort((a, b) => a - b)
   const parts: string[] = []

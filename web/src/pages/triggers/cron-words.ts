@@ -1,7 +1,7 @@
 import { parseCron, type Schedule } from './cron'
 import { cronWordsText } from '../../text/triggers'
 
-/** Days of the week as Intl has them, Sunday first. */
+/** Weekdays, Sunday first. */
 export const weekdayNames = [
   cronWordsText.sunday,
   cronWordsText.monday,
@@ -27,7 +27,7 @@ export const monthNames = [
   cronWordsText.december,
 ]
 
-/** `every weekday at 09:00`; the expression itself when it cannot be read. */
+/** `every weekday at 09:00`; the expression itself if it cannot be parsed. */
 export function cronInWords(expression: string): string {
   const schedule = parseCron(expression)
   if (!schedule) return expression
@@ -89,7 +89,7 @@ function days({ texts: [, , dayText, , weekdayText], days: dates, months, weekda
   const anyDate = dayText === '*' || dates.length === 31
   const anyWeekday = weekdayText === '*' || weekdays.length === 7
   const month = months.length === 12 ? '' : list(months.map((one) => monthNames[one - 1]!))
-  // Either is enough where both are restricted, and one of them is always true.
+  // If both are restricted, either one suffices, and one of them is always true.
   if ((anyDate && anyWeekday) || (!both && (anyDate || anyWeekday))) return month ? cronWordsText.everyDayIn(month) : ''
   if (anyDate) return `${everyWeekday(weekdays)}${month && cronWordsText.in(month)}`
   const date = datesInWords(dates)
@@ -124,7 +124,7 @@ function everyWeekday(weekdays: number[]): string {
   return cronWordsText.every(list(fromMonday.map((one) => weekdayNames[one]!)))
 }
 
-// The step of values that go evenly through a whole, else 0.
+// The step of values that divide a whole evenly, else 0.
 function stepOf(values: number[], whole: number): number {
   const step = (values[1] ?? whole) - values[0]!
   const even = values.every((value, index) => value === values[0]! + index * step)

@@ -1,11 +1,11 @@
 /**
- * Cron expressions of five fields, as the server reads them. What the server refuses is null here; its own words say why.
- * The server decides; this serves for words, the builder and the picture of a clock change.
+ * Cron expressions of five fields, as the server parses them. An invalid one is null here; the server's message says
+ * why. The server decides; this is for descriptions, the builder and the diagram of a clock change.
  */
 
-/** An expression, taken apart. */
+/** A parsed expression. */
 export type Schedule = {
-  /** The five fields as they are written, words such as @daily written out. */
+  /** The five fields as text, with words such as @daily expanded. */
   texts: [minute: string, hour: string, day: string, month: string, weekday: string]
   minutes: number[]
   hours: number[]
@@ -13,9 +13,9 @@ export type Schedule = {
   months: number[]
   /** 0 is Sunday. */
   weekdays: number[]
-  /** A day must suit the day of the month and the weekday both, because one of the two begins with a star. */
+  /** A day must match both the day of the month and the weekday, because one of them starts with a star. */
   both: boolean
-  /** Minute and hour are fixed: the expression names readings of the clock, else it follows elapsed time. */
+  /** Minute and hour are fixed: the expression names local times, otherwise it follows elapsed time. */
   fixed: boolean
 }
 
@@ -39,7 +39,7 @@ const words: Record<string, string> = {
   '@annually': '0 0 1 1 *',
 }
 
-/** Reads an expression; null for one that the server would not take. */
+/** Parses an expression; null for one that the server would refuse. */
 export function parseCron(expression: string): Schedule | null {
   let texts = expression.split(/[ \t]+/).filter((text) => text !== '')
   if (texts.length === 1) texts = (words[texts[0]!.toLowerCase()] ?? '').split(' ')
@@ -60,14 +60,14 @@ export function parseCron(expression: string): Schedule | null {
   }
 }
 
-/** Whether a date suits; the weekday counts from Sunday. */
+/** Reports whether a date matches; weekdays start at Sunday. */
 export function suitsDay(schedule: Schedule, month: number, day: number, weekday: number): boolean {
   if (!schedule.months.includes(month)) return false
   const [date, week] = [schedule.days.includes(day), schedule.weekdays.includes(weekday)]
   return schedule.both ? date && week : date || week
 }
 
-/** Whether a reading of the clock suits: minutes since 1970, as a clock in UTC would show them. */
+/** Reports whether a local time matches: minutes since 1970, as a clock in UTC would show them. */
 export function suits(schedule: Schedule, reading: number): boolean {
   const minuteOfDay = ((reading % 1440) + 1440) % 1440
   if (!schedule.minutes.includes(minuteOfDay % 60) || !schedule.hours.includes(Math.floor(minuteOfDay / 60)))

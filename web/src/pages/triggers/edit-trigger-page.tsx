@@ -52,7 +52,7 @@ export default function EditTriggerPage() {
 }
 
 function EditForm({ trigger: now }: { trigger: Trigger }) {
-  // The trigger as it was when editing began: only changed fields are sent, so that changes by others are kept.
+  // The trigger when editing began: only changed fields are sent, so that changes by other users are kept.
   const [trigger] = useState(now)
   const [config, setConfig] = useState<Config>(trigger.config)
   const [, go] = useLocation()

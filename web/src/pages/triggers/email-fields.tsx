@@ -65,7 +65,7 @@ export function EmailFields({ config, set, error }: FieldsProps) {
   )
 }
 
-/** Says that this server takes no mail, and how it would. */
+/** Says that this server receives no mail, and how to enable it. */
 export function NoMail() {
   const info = useServerInfo()
   if (!info.data || info.data.mailDomain !== null) return null

@@ -2,23 +2,23 @@ import { issueFor } from '../../api/errors'
 import type { Config } from './types'
 import { fieldsText } from '../../text/triggers'
 
-/** What the fields of each type get. */
+/** The props of the fields of each type. */
 export type FieldsProps = {
   config: Config
-  /** Sets keys; undefined takes one away. */
+  /** Sets keys; undefined removes one. */
   set: (change: Config) => void
   /** The error of the last attempt to save. */
   error: unknown
-  /** Whether the trigger exists already. */
+  /** Whether the trigger already exists. */
   stored: boolean
 }
 
-/** The message for a field, if the server has one. */
+/** The server's message for a field, if any. */
 export function fault(error: unknown, ...path: string[]): string | undefined {
   return issueFor(error, ['config', ...path].join('.')) ?? nested(error, path)
 }
 
-// An issue within a value that has one field only: the schema, the list of senders.
+// An issue within a value that has a single field: the schema, the list of senders.
 function nested(error: unknown, path: string[]): string | undefined {
   const issues = (error as { data?: { issues?: { path: (string | number)[]; message: string }[] } } | null)?.data
     ?.issues

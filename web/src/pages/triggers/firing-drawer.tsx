@@ -18,18 +18,18 @@ type Props = {
   trigger: Trigger
   onOpen: (id: string) => void
   onClose: () => void
-  /** Called once it is gone. */ onClosed: () => void
+  /** Called once it is closed. */ onClosed: () => void
 }
 
 /** The outcome of one delivery with its reason and content, and the button to deliver it again. */
 export function FiringDrawer({ id, trigger, onOpen, onClose, onClosed }: Props) {
   const [last, setLast] = useState(id) // shown while the drawer closes
-  const [asking, setAsking] = useState(false) // a question stands over the drawer: Escape and Tab are its own
+  const [asking, setAsking] = useState(false) // while a question is in front of the drawer, Escape and Tab belong to it
   if (id && id !== last) setLast(id)
   const ask = async (question: Question) => {
     setAsking(true)
     const yes = await confirm(question)
-    setTimeout(() => setAsking(false)) // not before the key that answered has done its work
+    setTimeout(() => setAsking(false)) // not before the key that answered the question is released
     return yes
   }
   return (
@@ -224,6 +224,6 @@ function Part({ title, children }: { title: string; children: ReactNode }) {
 }
 
 function sentence(text: string): string {
-  const upper = /^\S+\.\S/.test(text) ? text : text.charAt(0).toUpperCase() + text.slice(1) // a name such as blueprintTriggers.fire stays
+  const upper = /^\S+\.\S/.test(text) ? text : text.charAt(0).toUpperCase() + text.slice(1) // keep a name such as blueprintTriggers.fire
   return /[.:!?…]$/.test(upper) ? upper : `${upper}.`
 }

@@ -1,6 +1,6 @@
-/** HMAC-SHA256. Browsers give crypto.subtle only to pages that came over https or from this computer; elsewhere it is computed here. */
+/** HMAC-SHA256. Browsers provide crypto.subtle only over https or on localhost; otherwise it is computed here. */
 
-/** The 32 bytes of the HMAC-SHA256 of a text (as UTF-8) under a key. */
+/** The HMAC-SHA256 (32 bytes) of a text in UTF-8 with a key. */
 export async function hmacSha256(key: Uint8Array<ArrayBuffer>, text: string): Promise<Uint8Array> {
   const message = new TextEncoder().encode(text)
   const subtle = globalThis.crypto?.subtle as SubtleCrypto | undefined
@@ -19,7 +19,7 @@ export function base64(bytes: Uint8Array): string {
   return btoa(String.fromCharCode(...bytes))
 }
 
-/** The same without the browser's help. */
+/** The same in plain JavaScript. */
 export function plainHmac(key: Uint8Array, message: Uint8Array): Uint8Array {
   const block = new Uint8Array(64)
   block.set(key.length > 64 ? sha256(key) : key)
@@ -27,7 +27,8 @@ export function plainHmac(key: Uint8Array, message: Uint8Array): Uint8Array {
   return sha256(join(pad(0x5c), sha256(join(pad(0x36), message))))
 }
 
-// The constants of FIPS 180-4: the first 32 bits of the fraction of the cube roots, and square roots, of primes.
+// The constants of FIPS 180-4: the first 32 bits of the fractional parts of the cube roots, and square roots, of
+// primes.
 const primes: number[] = []
 for (let candidate = 2; primes.length < 64; candidate++)
   if (primes.every((prime) => candidate % prime !== 0)) primes.push(candidate)

@@ -23,23 +23,23 @@ type Kind = {
   /** The source of its firings in the ledger. */
   source: string
   icon: Icon
-  /** What it is for, in a sentence. */
+  /** A description in one sentence. */
   text: string
-  /** What a run gets, for the form. */
+  /** The input of a run, for the form. */
   gives: string
-  /** Where one begins. */
+  /** The initial config. */
   start: () => Config
-  /** The keys that the form shows. */
+  /** The keys in the form. */
   keys: string[]
-  /** The title of the page that says how it is reached. */
+  /** The title of the section about using it. */
   use: string
-  /** What a trigger listens to: `Every weekday at 09:00, Europe/Berlin`. Secrets may be hidden (null) in the config. */
+  /** What starts a run: `Every weekday at 09:00, Europe/Berlin`. Secrets may be hidden (null) in the config. */
   listensTo: (config: Config) => string
-  /** An input such as it gives, to begin with. */
+  /** A sample input. */
   sample: (config: Config) => Record<string, unknown>
 }
 
-/** The trigger types in words, in the order in which they are offered. */
+/** The trigger types in words, in the order of the choices. */
 export const kinds: Record<TriggerType, Kind> = {
   scheduled: {
     title: kindsText.schedule,
@@ -170,17 +170,17 @@ export const kinds: Record<TriggerType, Kind> = {
 /** All types, in that order. */
 export const types = Object.keys(kinds) as TriggerType[]
 
-/** Whether a text names a type. */
+/** Reports whether a text is a type. */
 export function isType(text: string): text is TriggerType {
   return Object.hasOwn(kinds, text)
 }
 
-/** What a trigger listens to, in words. */
+/** What starts a trigger, in words. */
 export function listensTo(type: TriggerType, config: Config): string {
   return kinds[type].listensTo(config)
 }
 
-/** `schedule` of the ledger in a word for people. */
+/** The sources of the ledger in words. */
 export const sources: Record<string, string> = {
   ...Object.fromEntries(Object.values(kinds).map((kind) => [kind.source, kind.title])),
   redelivery: kindsText.redelivery,

@@ -2,7 +2,7 @@ import type { Inputs } from '../../api/client'
 import { ledgerFiltersText } from '../../text/triggers'
 import { commonText } from '../../text/common'
 
-/** The filters of a ledger, as texts of the address; empty: not filtered. */
+/** The filters of a ledger, as texts in the address; empty: no filter. */
 export type LedgerFilters = {
   decision: string
   source: string
@@ -11,12 +11,12 @@ export type LedgerFilters = {
   key: string
   page: string
 }
-/** None of them. */
+/** No filters. */
 export const noFilters: LedgerFilters = { decision: '', source: '', status: '', time: '', key: '', page: '1' }
 /** Rows of a page. */
 export const perPage = 25
 
-/** What one can filter by; the words are those of the server. */
+/** The values to filter by, as the server names them. */
 export const decisions = [
   { value: '', label: ledgerFiltersText.anyDecision },
   { value: 'started', label: commonText.started },
@@ -48,7 +48,7 @@ const lengths: Record<string, number> = {
 }
 const known = (list: { value: string }[], value: string) => value !== '' && list.some((one) => one.value === value)
 
-/** What to ask the server; what of the address makes no sense is left out. `now` in milliseconds. */
+/** The request for filters; invalid parts of the address are ignored. `now` in milliseconds. */
 export function questionFor(
   triggerId: string,
   filters: LedgerFilters,
@@ -69,24 +69,24 @@ export function questionFor(
   }
 }
 
-/** Whether anything is filtered. */
+/** Reports whether there is any filter. */
 export function isFiltered({ page: _page, ...filters }: LedgerFilters): boolean {
   return Object.values(filters).some((value) => value !== '')
 }
 
-/** What an ISO time is as the value of a datetime-local field, in this browser's zone, and back. */
+/** An ISO time as the value of a datetime-local field, in this browser's zone. */
 export function toField(at: number): string {
   const date = new Date(at - new Date(at).getTimezoneOffset() * 60_000)
   return date.toISOString().slice(0, 16)
 }
 
-/** The instant of such a field; null for one that is empty or no time. */
+/** The instant of such a field; null for an empty or invalid one. */
 export function fromField(text: string): string | null {
   const at = new Date(text)
   return text === '' || Number.isNaN(at.getTime()) ? null : at.toISOString()
 }
 
-/** When a firing came, which its id (a ULID) begins with; in milliseconds. */
+/** The time of a firing in milliseconds, with which its id (a ULID) begins. */
 export function timeOfId(id: string): number {
   let at = 0
   for (const char of id.slice(0, 10).toUpperCase())

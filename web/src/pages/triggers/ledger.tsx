@@ -25,10 +25,10 @@ import { sources } from './kinds'
 import { ledgerText } from '../../text/triggers'
 import { commonText } from '../../text/common'
 
-/** Everything that came to a trigger, newest first, with the reason for what was decided. */
+/** All deliveries and ticks of a trigger, newest first, with the decisions and their reasons. */
 export function Ledger({ trigger }: { trigger: Trigger }) {
   const [{ firing, ...filters }, set] = useUrlStates({ ...noFilters, firing: '' })
-  // What stands in the drawer may change while it is open, so the way back is kept here.
+  // The content of the drawer may change while it is open, so its opener is kept here.
   const opener = useRef<HTMLButtonElement>(null)
   const [several, setSeveral] = useState(false)
   const first = filters.page === '1'

@@ -23,7 +23,7 @@ export function timeOf(at: number, zone: string): string {
   return format('time', zone, { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' }).format(at)
 }
 
-/** Which of the places can have a label so that none touches another; the first always has one. */
+/** The places that can have a label without overlapping another; the first always has one. */
 export function labelled(places: number[], apart: number): boolean[] {
   let last = Number.NEGATIVE_INFINITY
   return places.map((place) => {
@@ -40,7 +40,7 @@ function format(name: string, zone: string, options: Intl.DateTimeFormatOptions)
     try {
       known = new Intl.DateTimeFormat('en-GB', { ...options, timeZone: zone })
     } catch {
-      // a zone that the browser does not know
+      // a zone unknown to the browser
       known = new Intl.DateTimeFormat('en-GB', { ...options, timeZone: 'UTC' })
     }
     formats.set(key, known)

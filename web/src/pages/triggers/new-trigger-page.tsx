@@ -17,7 +17,7 @@ import { useRefresh } from './use-triggers'
 import { newTriggerPageText } from '../../text/triggers'
 import { commonText } from '../../text/common'
 
-/** /triggers/new: first the type, then its form. `?blueprint=` and `?type=` choose beforehand. */
+/** /triggers/new: first the type, then its form. `?blueprint=` and `?type=` preselect. */
 export default function NewTriggerPage() {
   const [{ type, blueprint }, set] = useUrlStates({ type: '', blueprint: '' })
   const crumbs = [

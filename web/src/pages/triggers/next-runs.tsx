@@ -11,7 +11,7 @@ import { nextRunsText } from '../../text/triggers'
 
 type Props = { ticks: string[] | undefined; error: unknown; cron: string; zone: string }
 
-/** The next runs on a line, as a list, and around the next change of the clock. */
+/** The next runs on a line, as a list, and around the next clock change. */
 export function NextRuns({ ticks, error, cron, zone }: Props) {
   const [open, setOpen] = useState<'list' | 'change' | null>(null)
   const schedule = parseCron(cron)

@@ -9,7 +9,7 @@ type Props = {
   readOnly?: boolean
 }
 
-/** Several numbers out of a fixed list, by their names. */
+/** Chooses several numbers of a fixed list, by name. */
 export function NumberList({ label, values, all, onChange, placeholder, readOnly }: Props) {
   return (
     <MultiSelect

@@ -5,7 +5,7 @@ import type { Trigger } from './types'
 import { useSwitch } from './use-triggers'
 import { pausedNoteText } from '../../text/triggers'
 
-/** Why the server switched a trigger off, and the way back. */
+/** Why the server paused a trigger, and a button to activate it. */
 export function PausedNote({ trigger }: { trigger: Trigger }) {
   const turn = useSwitch()
   if (!trigger.paused_reason) return null

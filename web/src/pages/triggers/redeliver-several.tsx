@@ -48,7 +48,7 @@ const kinds = [
 
 type Props = { trigger: Trigger; opened: boolean; onClose: () => void }
 
-/** Delivers many again: first it counts them, then a person says go. */
+/** Redelivers many firings: first it counts them, then asks for confirmation. */
 export function RedeliverSeveral({ trigger, opened, onClose }: Props) {
   return (
     <Modal opened={opened} onClose={onClose} title={redeliverSeveralText.redeliverSeveral} size="lg">

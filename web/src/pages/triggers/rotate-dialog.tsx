@@ -21,7 +21,7 @@ const times = [
 
 type Props = { trigger: Trigger; opened: boolean; onClose: () => void }
 
-/** Gives a trigger another secret, while the present one stays good for a time. */
+/** Rotates the secret of a trigger; the current one stays valid for a time. */
 export function RotateDialog({ trigger, opened, onClose }: Props) {
   return (
     <Modal opened={opened} onClose={onClose} title={rotateDialogText.rotateSecret} size="md">

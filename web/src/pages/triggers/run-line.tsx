@@ -4,7 +4,7 @@ import { localZone } from './zone'
 import { dayAndTime, dayOf, labelled, timeOf } from './line-labels'
 import { runLineText } from '../../text/triggers'
 
-/** Runs on a line: above as the clock of the trigger's place shows them, below as the one here does. */
+/** Runs on a line: above in the trigger's time zone, below in local time. */
 export function RunLine({ ticks, zone }: { ticks: number[]; zone: string }) {
   const { ref, width } = useElementSize()
   const here = localZone()

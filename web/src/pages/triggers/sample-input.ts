@@ -1,7 +1,7 @@
 import { parseJson } from '../../api/json'
 import { sampleInputText } from '../../text/triggers'
 
-/** A value that a simple JSON Schema takes, as far as that can be guessed. */
+/** An example that is valid for a simple JSON Schema, as far as it can be guessed. */
 export function exampleOf(schema: unknown, depth = 0): unknown {
   if (typeof schema !== 'object' || schema === null || depth > 6) return {}
   const {

@@ -78,7 +78,7 @@ export function ScheduleFields({ config, set, error }: FieldsProps) {
   )
 }
 
-/** The next ten runs of an expression, a moment after the last key. */
+/** The next ten runs of an expression, a moment after the last keystroke. */
 export function usePreview(cron: string, zone: string) {
   const [question] = useDebouncedValue(JSON.stringify([cron, zone]), 300)
   const [askedCron, askedZone] = JSON.parse(question) as [string, string]

@@ -9,10 +9,10 @@ type Props = {
   value: string
   onChange: (secret: string | undefined) => void
   error?: string
-  /** Offers a new one of the form that the preset has. */ generate?: string
+  /** Offers a new secret in the format of the preset. */ generate?: string
 }
 
-/** A secret that managers may read, with a button that makes one up. */
+/** A secret that managers can read, with a button that generates one. */
 export function SecretField({ label, description, value, onChange, error, generate }: Props) {
   return (
     <div className={classes.row} style={error ? { alignItems: 'center' } : undefined}>

@@ -4,25 +4,25 @@ import { signatureText } from '../../text/triggers'
 /** Header names and values. */
 export type Headers = [name: string, value: string][]
 
-/** What a delivery is signed for. */
+/** The inputs of a signature. */
 export type ToSign = {
   /** config.preset; empty for none. */
   preset: string
-  /** Empty: nothing is signed. */
+  /** Empty: no signature. */
   secret: string
   body: string
   /** The server's time, in seconds since 1970. */
   seconds: number
-  /** The id of the delivery, where a header has it. */
+  /** The id of the delivery, if a header contains it. */
   id: string
 }
 
-/** Whether the preset signs the time too, so that a signature is good for five minutes only. */
+/** Reports whether the preset signs the time too, so that a signature is valid for only five minutes. */
 export function signsTime(preset: string): boolean {
   return preset === 'stripe' || preset === 'slack' || preset === 'standard'
 }
 
-/** The headers with which the sender of a preset proves a body. */
+/** The headers with which the sender of a preset signs a body. */
 export async function signedHeaders({ preset, secret, body, seconds, id }: ToSign): Promise<Headers> {
   if (secret === '') return []
   const bytes = new TextEncoder().encode(secret)
@@ -51,14 +51,14 @@ export async function signedHeaders({ preset, secret, body, seconds, id }: ToSig
   }
 }
 
-/** The key of Standard Webhooks: what whsec_ and base64 stand for, else the text itself. */
+/** The key of Standard Webhooks: the decoded base64 after whsec_, else the text itself. */
 export function standardKey(secret: string): Uint8Array<ArrayBuffer> {
   if (secret.startsWith('whsec_')) {
     try {
       const bytes = Uint8Array.from(atob(secret.slice(6)), (char) => char.charCodeAt(0))
       if (bytes.length > 0) return bytes
     } catch {
-      // no base64: the text is the key
+      // not base64: the text is the key
     }
   }
   return new TextEncoder().encode(secret)
@@ -75,19 +75,19 @@ export function curlOf(url: string, headers: Headers, body: string): string {
   return lines.join(' \\\n  ')
 }
 
-/** A text as one word of a POSIX shell. */
+/** Quotes a text for a POSIX shell. */
 export function quote(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`
 }
 
-/** A new secret: 32 random bytes, base64url; for Standard Webhooks in the form that they have. */
+/** A new secret: 32 random bytes, base64url; for Standard Webhooks in their format. */
 export function newSecret(preset: string): string {
   const bytes = crypto.getRandomValues(new Uint8Array(preset === 'standard' ? 24 : 32))
   const text = base64(bytes)
   return preset === 'standard' ? `whsec_${text}` : text.replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, '')
 }
 
-/** A body such as the senders of a preset send, with an id of its own so that it is no duplicate. */
+/** A sample body of a preset's sender, with its own id so that it is not a duplicate. */
 export function sampleBody(preset: string, id: string): string {
   const sample: Record<string, unknown> = {
     github: { action: 'opened', number: 7, repository: { full_name: 'ada/engine' }, sender: { login: 'ada' } },

@@ -17,7 +17,7 @@ import { testDeliveryText } from '../../text/triggers'
 
 type Answer = { status: number; text: string; executionId?: string; duplicate: boolean }
 
-/** A body, the command that sends it signed, and a button that does the same from here. */
+/** A body, the command that sends it signed, and a button that sends it from here. */
 export function TestDelivery({ trigger, url }: { trigger: Trigger; url: string }) {
   const [preset, secret] = [textOf(trigger.config, 'preset'), textOf(trigger.config, 'secret')]
   const [id, setId] = useState(newId)
@@ -31,7 +31,7 @@ export function TestDelivery({ trigger, url }: { trigger: Trigger; url: string }
     queryFn: () => signedHeaders({ preset, secret, body, seconds, id }),
     placeholderData: (before) => before,
     staleTime: Number.POSITIVE_INFINITY,
-    gcTime: 0, // what is made of a secret is not kept
+    gcTime: 0, // signatures of a secret are not cached
   })
   const send = useMutation({
     mutationFn: async () =>
@@ -110,7 +110,7 @@ function Answered({ answer: { status, text, executionId, duplicate } }: { answer
   )
 }
 
-// To this very server, whatever address it is known by outside.
+// To this server, whatever its public address is.
 async function deliver(triggerId: string, headers: Headers, body: string): Promise<Answer> {
   const answer = await fetch(`/webhooks/blueprint/${triggerId}`, {
     method: 'POST',
@@ -126,7 +126,7 @@ async function deliver(triggerId: string, headers: Headers, body: string): Promi
     fired = typeof value?.firingId === 'string'
     if (fired && typeof value?.executionId === 'string') executionId = value.executionId
   } catch {
-    // what a run answers may be anything
+    // the response of a run may be anything
   }
   return {
     status: answer.status,

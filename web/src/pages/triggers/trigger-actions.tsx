@@ -22,7 +22,7 @@ import { listensTo } from './kinds'
 import { triggerActionsText } from '../../text/triggers'
 import { commonText } from '../../text/common'
 
-/** What one can do with a trigger: fire it, switch it, edit it, and what is rarer. */
+/** The actions for a trigger: fire, activate or pause, edit, and less common ones in a menu. */
 export function TriggerActions({ trigger }: { trigger: Trigger }) {
   const [open, setOpen] = useState<'fire' | 'rotate' | null>(null)
   const [, go] = useLocation()

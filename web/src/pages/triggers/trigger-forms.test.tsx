@@ -29,7 +29,7 @@ const common = {
 
 const change = (name: string, value: string) => fireEvent.change(screen.getByLabelText(name), { target: { value } })
 
-/** Opens the form for a new trigger; `created()` is what was asked of the server. */
+/** Opens the form for a new trigger; `created()` returns the request to the server. */
 function begin(type: TriggerType, { blueprint = 'b1', refuse }: { blueprint?: string; refuse?: Refusal } = {}) {
   const calls = serve({
     ...common,
@@ -46,7 +46,7 @@ function begin(type: TriggerType, { blueprint = 'b1', refuse }: { blueprint?: st
   }
 }
 
-/** What is filled in for each type, and the config that it makes; a type without one does not compile. */
+/** The input for each type, and the resulting config; a missing type does not compile. */
 const forms: Record<TriggerType, { fill: (user: User) => Promise<void> | void; config: Config }> = {
   scheduled: {
     fill: async (user) => {

@@ -6,7 +6,7 @@ import { AllTriggers } from './triggers-view'
 import { triggersPageText } from '../../text/triggers'
 import { commonText } from '../../text/common'
 
-/** /triggers: what starts blueprints. */
+/** /triggers: all triggers. */
 export default function TriggersPage() {
   return (
     <>

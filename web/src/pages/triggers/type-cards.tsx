@@ -4,7 +4,7 @@ import classes from './triggers.module.css'
 import type { TriggerType } from './types'
 import { typeCardsText } from '../../text/triggers'
 
-/** The trigger types to choose from, each with what it is for. */
+/** The trigger types to choose from, with descriptions. */
 export function TypeCards({ href }: { href: (type: TriggerType) => string }) {
   return (
     <ul className={classes.cards} aria-label={typeCardsText.triggerTypes}>

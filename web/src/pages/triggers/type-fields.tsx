@@ -8,7 +8,7 @@ import { SlackFields } from './slack-fields'
 import type { TriggerType } from './types'
 import { WebhookFields } from './webhook-fields'
 
-// Apart from the table of kinds: lists and the pages of a trigger need that one, and no forms.
+// Separate from the table of kinds, which lists and trigger pages import without the forms.
 const forms: Partial<Record<TriggerType, ComponentType<FieldsProps>>> = {
   scheduled: ScheduleFields,
   webhook: WebhookFields,

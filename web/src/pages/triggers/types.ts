@@ -1,17 +1,17 @@
 import type { Inputs, Outputs } from '../../api/client'
 
-/** What starts a run. */
+/** A trigger type. */
 export type TriggerType = Inputs['blueprintTriggers']['create']['triggerType']
-/** A trigger with what one wants to know of it. */
+/** A trigger with its details. */
 export type Trigger = Outputs['blueprintTriggers']['getDetails']
-/** A config, as the server has it. */
+/** A config from the server. */
 export type Config = Record<string, unknown>
 /** A row of the ledger. */
 export type Firing = Outputs['blueprintTriggers']['history']['firings'][number]
-/** What the server says of a row. */
+/** The server's explanation of a row. */
 export type Explanation = Outputs['blueprintTriggers']['explain']
 
-/** The text of a config key; empty when it is not there or no text. */
+/** The text of a config key; empty if it is missing or not a text. */
 export function textOf(config: Config, key: string): string {
   const value = config[key]
   return typeof value === 'string' ? value : ''

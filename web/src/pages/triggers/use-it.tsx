@@ -28,7 +28,7 @@ const parts: Partial<Record<TriggerType, Part>> = {
   event: ({ trigger }) => <Raise event={textOf(trigger.config, 'event')} />,
 }
 
-/** How a trigger is reached, by its type; a type without a part of its own is fired here. */
+/** How to use a trigger, by its type; a type without its own section is fired here. */
 export function UseIt({ trigger }: { trigger: Trigger }) {
   const Part = parts[trigger.trigger_type]
   if (Part) return <Part trigger={trigger} />

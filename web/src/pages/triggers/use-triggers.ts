@@ -2,7 +2,7 @@ import { keepPreviousData, useMutation, useQueries, useQuery, useQueryClient } f
 import { api, type Inputs } from '../../api/client'
 import { notifyError } from '../../parts'
 
-/** A trigger with all that one wants to know of it. */
+/** A trigger with its details. */
 export function useTrigger(id: string) {
   return useQuery({
     queryKey: ['trigger', id],
@@ -12,7 +12,7 @@ export function useTrigger(id: string) {
   })
 }
 
-/** A page of all triggers that one may see. */
+/** A page of all visible triggers. */
 export function useTriggerList(query: NonNullable<Inputs['blueprintTriggers']['listAll']>, enabled: boolean) {
   return useQuery({
     queryKey: ['triggers', 'list', query],
@@ -23,7 +23,7 @@ export function useTriggerList(query: NonNullable<Inputs['blueprintTriggers']['l
   })
 }
 
-/** The triggers of one blueprint, of which `count` from `first` on with their details. */
+/** The triggers of one blueprint, `count` of them from `first` on with their details. */
 export function useTriggersOf(blueprintId: string, first: number, count: number) {
   const all = useQuery({
     queryKey: ['triggers', 'of', blueprintId],
@@ -31,7 +31,7 @@ export function useTriggersOf(blueprintId: string, first: number, count: number)
     enabled: blueprintId !== '',
   })
   const shown = (all.data ?? []).slice(first, first + count)
-  // They travel in one request; a trigger that was deleted meanwhile is left out.
+  // They are batched in one request; a trigger that was deleted in the meantime is left out.
   const details = useQueries({
     queries: shown.map(({ id }) => ({
       queryKey: ['trigger', id],
@@ -63,7 +63,7 @@ export function useRefresh() {
     ])
 }
 
-/** Switches a trigger on or off. */
+/** Activates or pauses a trigger. */
 export function useSwitch() {
   const refresh = useRefresh()
   return useMutation({

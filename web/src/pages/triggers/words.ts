@@ -18,17 +18,17 @@ const events: Record<string, string> = {
   'trigger.missed': wordsText.aScheduleMissedARun,
 }
 
-/** What an event means: `a run failed`; empty for those of blueprints. */
+/** An event in words: `a run failed`; empty for those of blueprints. */
 export function eventInWords(event: string): string {
   return events[event] ?? ''
 }
 
-/** By what one tells addresses apart that differ in an id alone: its last four letters. Empty where there is none. */
+/** Distinguishes addresses that differ only in an id: its last four letters. Empty without an address. */
 export function addressEnd(address: string | null): string {
   return /[\da-f]{4}$/.exec(address ?? '')?.[0] ?? ''
 }
 
-/** A text that begins with a capital. */
+/** Capitalizes a text. */
 export function upper(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1)
 }

@@ -6,7 +6,7 @@ import { zoneSelectText } from '../../text/triggers'
 
 type Props = { value: string; onChange: (zone: string | undefined) => void; error?: string }
 
-/** A time zone by its IANA name, with what it is ahead of UTC now. */
+/** A time zone by its IANA name, with its current offset from UTC. */
 export function ZoneSelect({ value, onChange, error }: Props) {
   const data = useMemo(() => zones(value), [value])
   return (

@@ -1,13 +1,13 @@
-/** Offsets of time zones, read from the browser's own rules. Instants are minutes since 1970. */
+/** Offsets of time zones, from the browser's data. Instants are minutes since 1970. */
 
 const formats = new Map<string, Intl.DateTimeFormat | null>()
 
-/** Whether the browser knows a zone. */
+/** Reports whether the browser knows a zone. */
 export function isZone(zone: string): boolean {
   return format(zone) !== null
 }
 
-/** The reading of the clock of a zone at an instant, as minutes since 1970 of a clock in UTC that shows the same. */
+/** The local time of a zone at an instant, as minutes since 1970 of a clock in UTC that shows the same. */
 export function reading(minute: number, zone: string): number {
   const shape = format(zone)
   if (!shape) return minute
@@ -16,15 +16,15 @@ export function reading(minute: number, zone: string): number {
   return Date.UTC(at.year!, at.month! - 1, at.day!, at.hour!, at.minute!) / 60_000
 }
 
-/** Minutes by which the clock of a zone is ahead of UTC. */
+/** The offset of a zone from UTC in minutes. */
 export function offset(minute: number, zone: string): number {
   return reading(minute, zone) - minute
 }
 
-/** A change of the clock: the first minute of the new offset, and both offsets. */
+/** A clock change: the first minute of the new offset, and both offsets. */
 export type Change = { at: number; before: number; after: number }
 
-/** The first change after an instant, at most two years on; null where the clock does not change. */
+/** The first change after an instant, within two years; null without one. */
 export function nextChange(zone: string, after: number): Change | null {
   let [low, was] = [after, offset(after, zone)]
   for (let day = 1; day <= 731; day++) {
