@@ -6,7 +6,7 @@ type Props = {
   title: string
   text?: ReactNode
   actions?: ReactNode
-  /** Wraps the content in a box: for forms; lists have their own frame. */
+  /** Frames the content: for forms; lists have their own frame. */
   boxed?: boolean
   children: ReactNode
 }

@@ -70,7 +70,7 @@ export function readPlan(expression: string): Plan | null {
   if (!schedule) return null
   const [minute, hour, date, , weekday] = schedule.texts
   const { minutes, hours, days, months, weekdays } = schedule
-  // A star is no restriction; with a step, as in `*/2`, day and weekday combine in a way that simple choices do not
+  // A star does not restrict; with a step, as in `*/2`, day and weekday combine in a way that simple choices do not
   // have.
   if ((date !== '*' && weekday !== '*') || date.includes('*/') || weekday.includes('*/')) return null
   const plan: Plan = {
