@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"errors"
+	"flag"
 	"io"
 	"log/slog"
 	"os"
@@ -20,6 +21,9 @@ import (
 	"blueprintd/foundation/ids"
 	"blueprintd/foundation/secret"
 )
+
+// thorough makes tests try all faults at all points, and repeat as often as make check does.
+var thorough = flag.Bool("thorough", false, "let upgrades fail at every write, and repeat as often as make check does")
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 

@@ -3,7 +3,6 @@
 package store
 
 import (
-	"flag"
 	"os"
 	"path/filepath"
 	"strings"
@@ -181,20 +180,20 @@ func (d *faultyDisk) on(f func()) {
 	faulty.Unlock()
 }
 
-// everyWrite makes TestUpgradeWithFaults try all faults at all points.
-var everyWrite = flag.Bool("every-write", false, "let an upgrade fail at every write in every way, not only by a kill")
-
 // An upgrade that is killed, or whose disk fails, at any write leaves the database as it
 // was or upgraded, and the next start goes on from there.
 func TestUpgradeWithFaults(t *testing.T) {
 	t.Parallel()
 	template := testOptions(t)
 	before := used(t, template)
-	for _, mode := range []faultMode{faultKill, faultError, faultShort, faultFull} {
+	for _, test := range []struct {
+		mode faultMode
+		step int // from point to point, without -thorough
+	}{{faultKill, 7}, {faultError, 13}, {faultShort, 17}, {faultFull, 19}} {
+		mode, step := test.mode, test.step
 		t.Run(string(mode), func(t *testing.T) {
 			t.Parallel()
-			step := 5
-			if mode == faultKill || *everyWrite {
+			if *thorough {
 				step = 1
 			}
 			points, old, upgraded := 0, 0, 0
