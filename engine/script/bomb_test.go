@@ -2,6 +2,7 @@ package script
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"runtime"
 	"strings"
@@ -10,10 +11,17 @@ import (
 	"time"
 )
 
+// thorough gives bombs as much memory and time as make check does.
+var thorough = flag.Bool("thorough", false, "give bombs as much memory and time as make check does")
+
 // What no interpreter can stop by itself, or what eats a machine: each must end
 // with its code, in its time, and leave the pool as it was.
 func TestBombs(t *testing.T) {
 	p := running(t)
+	memory, timeout := int64(DefaultMemory/4), 50*time.Millisecond
+	if *thorough {
+		memory, timeout = DefaultMemory, 100*time.Millisecond
+	}
 	for _, test := range []struct{ name, source, want string }{
 		{"loop", "for (;;);", "timeout"},
 		{"loop of promises", "for (;;) await null", "timeout"},
@@ -92,7 +100,10 @@ func TestBombs(t *testing.T) {
 			s.Timeout = time.Minute // a busy machine takes long to fill the memory
 			want := test.want
 			if strings.Contains(want, CodeTimeout) || slow && want != "" {
-				s.Timeout = 100 * time.Millisecond
+				s.Timeout = timeout
+			}
+			if strings.Contains(want, "memory_exceeded") { // the others would exceed it
+				s.Memory = memory
 			}
 			if slow && want != "" {
 				want += " timeout memory_exceeded"
