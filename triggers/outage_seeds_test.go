@@ -12,7 +12,7 @@ import (
 )
 
 var (
-	outages    = flag.Int("outages", 500, "how many random histories of a server and its clock happen")
+	outages    = flag.Int("outages", 250, "how many random histories of a server and its clock happen")
 	outageSeed = flag.Uint64("outage-seed", 1, "the first of them")
 )
 

@@ -98,7 +98,7 @@ func TestOutboxSharesCommits(t *testing.T) {
 	full := m.subscriber(nil)
 	m.refuseStart = func(*blueprint.StartRequest) error { return &blueprint.ConcurrencyLimitError{Limit: 1, Running: 1} }
 	var want []string
-	for n := range 10 * outboxPage {
+	for n := range 4 * outboxPage {
 		m.raise(endedRun(n + 1))
 		want = append(want, fmt.Sprint("s", n+1))
 	}

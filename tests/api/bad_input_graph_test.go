@@ -85,7 +85,7 @@ func fan(n int, each func(i int) object) object {
 // over everything that the server allocates, and the work that goes with it.
 func TestLargeGraphs(t *testing.T) {
 	s := servertest.New(t, func(o *server.Options) { o.MaxBody = 20 << 20 })
-	sizes := [2]int{1_240, 2_480}
+	sizes := [2]int{800, 1_600}
 	if *thorough {
 		sizes = [2]int{4_990, 9_980}
 	}

@@ -46,7 +46,7 @@ func dense(t *testing.T, s *servertest.Server, path string, count int) map[int]i
 // Large dense deliveries that arrive at the same time are all accepted, in sequence on a
 // machine with little memory.
 func TestDenseWebhooksAreAllTaken(t *testing.T) {
-	count := 6
+	count := 4
 	if *thorough {
 		count = 16
 	}

@@ -185,7 +185,7 @@ func (r *recorded) play(outside string) {
 	r.tell("blueprintTriggers.fire", object{"triggerId": manual})
 	r.tell("blueprint.execute", object{"id": asks})
 	r.look(all)
-	steps, until, pages := []string{"1s", "499ms", "1ms", "10m", "49m49.5s", "25h"}, "2030-05-05T12:00:00Z", 3
+	steps, until, pages := []string{"1s", "499ms", "1ms", "10m", "49m49.5s", "25h"}, "2030-05-03T03:00:00Z", 2
 	if *thorough {
 		steps, until, pages = append(steps, "9d"), "2030-06-01T12:00:00Z", 23
 	}

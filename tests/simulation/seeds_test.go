@@ -20,10 +20,10 @@ import (
 )
 
 var (
-	seeds   = flag.Int("seeds", 300, "how many seeds to simulate")
+	seeds   = flag.Int("seeds", 150, "how many seeds to simulate")
 	first   = flag.Uint64("seed", 1, "the first seed")
 	step    = flag.Uint64("step", 0, "the distance from one seed to the next; set for a worker, which reports in JSON")
-	replays = flag.Uint64("replays", 50, "how many seeds to simulate twice")
+	replays = flag.Uint64("replays", 25, "how many seeds to simulate twice")
 	verbose = flag.Bool("verbose", false, "print the whole history of a single seed")
 )
 
