@@ -44,7 +44,9 @@ race: ## all tests in random order under the race detector
 
 thorough: ## the tests that go test ./... runs with few repetitions or small inputs, in full
 	go test -count 1 -timeout 20m ./tests/api -run '^Test(Sweep|Bombs|LargeGraphs|DenseWebhooksAreAllTaken)$$' -thorough
-	go test -count 1 -timeout 20m ./store -run '^TestUpgradeWithFaults$$' -every-write
+	go test -count 1 -timeout 20m ./store -run '^Test(UpgradeWithFaults|ListRuns)$$' -thorough
+	go test -count 1 -timeout 20m ./engine/script -run '^TestBombs$$' -thorough
+	go test -count 1 -timeout 20m ./clients/go/blueprintdtest -run '^TestManyServersLeaveNone$$' -thorough
 	go test -count 1 -timeout 20m ./triggers -run '^TestOutagesAtRandom$$' -outages 2000
 	go test -count 1 -timeout 20m ./tests/simulation -run '^TestSeedsReplayExactly$$' -replays 200
 	go test -count 1 -timeout 20m ./tests/e2e -run '^Test(Seeded|Killed(Backup|Restore)$$)' -thorough
