@@ -15,10 +15,10 @@ help: ## list the targets
 build: ## build ./blueprintd, statically linked
 	go build -trimpath -tags urfave_cli_no_docs -ldflags='-s -w' -o blueprintd .
 
-test: ## the tests that need Go alone
+test: ## all tests that need nothing but Go
 	go test ./...
 
-goldens: ## write what is made from the code: catalogue, procedures, OpenAPI, JSON Schemas, TypeScript types, the errors of validate, pages of the documentation, all log messages and error texts
+goldens: ## write the generated files: catalogue, procedures, OpenAPI, JSON Schemas, TypeScript types, the errors of validate, pages of the documentation, all log messages and error texts
 	go test ./engine/nodes -run '^TestCatalogue$$' -update
 	go test ./rpc -run NodeTypes -update
 	go test ./command -run '^(TestCorpus|TestHelp)$$' -update
@@ -57,33 +57,33 @@ bench: ## measure the server beside the limits of this machine; BENCH="-write do
 bench-peers: ## the same webhook on Node-RED from npm, side by side (needs Node and npm)
 	go run ./tests/bench -peers $(BENCH)
 
-bench-once: ## each Go benchmark once, so that none rots
+bench-once: ## each Go benchmark once
 	go test -run '^$$' -bench . -benchtime 1x ./...
 
-bench-history: ## a thousand runs beside a million: reading, starting, pruning; and a hundred thousand schedules (ten minutes, 3 GB in /tmp)
+bench-history: ## compare a thousand stored runs with a million: reading, starting, pruning; and a hundred thousand schedules (ten minutes, 3 GB in /tmp)
 	go test -count 1 -run '^TestHistory$$' -v -timeout 1h ./store -history 1000000 -history-blueprints 10000 -history-kept 10000 -history-load 10s -history-rounds 25
 	go test -count 1 -run '^TestIdleSchedules$$' -v ./triggers -schedules 100000 -idle 65s
 
-cross: ## the other platforms still build
+cross: ## build for the other platforms
 	GOOS=linux GOARCH=arm64 go build -o /dev/null .
 	GOOS=darwin GOARCH=arm64 go build -o /dev/null .
 	GOOS=windows GOARCH=amd64 go build -o /dev/null .
 
-sim: ## let SEEDS simulated worlds happen, from SEED on: engine and scheduler under every fault that a seed draws
+sim: ## simulate SEEDS worlds, from SEED on: engine and scheduler under random faults
 	cd tests/simulation && go test -run '^TestSeeds$$' -timeout 24h -seeds $(SEEDS) -seed $(SEED)
 
-sim-check: ## ten thousand simulated worlds
+sim-check: ## simulate ten thousand worlds
 	@$(MAKE) --no-print-directory sim SEEDS=10000
 
-oracle: ## compare what is due in ten years, in every zone, with croniter (Debian's python3-croniter; some minutes)
+oracle: ## compare the ticks of ten years in every zone with croniter (Debian's python3-croniter; some minutes)
 	@$(PYTHON) -c 'import croniter' 2>/dev/null || { echo "$(PYTHON) has no croniter"; echo "hint: apt-get install python3-croniter, or PYTHON=... for another Python that has it"; exit 1; }
 	@log=$$(mktemp); go test -count 1 -run '^TestCroniter' -v -timeout 1h ./triggers/cron -croniter $(PYTHON) >$$log; status=$$?; \
 		grep -v -e '^=== ' -e '^ *--- PASS.*/' $$log; rm -f $$log; exit $$status
 
-torture: ## kill the binary KILLS times under load and look what became of every run
+torture: ## kill the executable KILLS times under load and check every run
 	go run ./tests/crash -kills $(KILLS) -seed $(SEED)
 
-sweep: ## let the disk fail at every point of a scenario: kill, EIO, ENOSPC, short write (Linux, as root; half an hour)
+sweep: ## fail the disk at every point of a scenario: kill, EIO, ENOSPC, short write (Linux, as root; half an hour)
 	go run ./tests/faults -seed $(SEED)
 
 sweep-short: ## a part of the points and of the power cuts, in about a minute
@@ -93,48 +93,48 @@ sweep-short: ## a part of the points and of the power cuts, in about a minute
 powercut: ## cut the power CUTS times under several clients
 	go run ./tests/faults -cuts $(CUTS) -seed $(SEED)
 
-diskfull: ## fill up the disk and free it FILLS times under several clients: reads go on, nothing is lost
+diskfull: ## fill the disk and free it FILLS times under several clients: reads continue, nothing is lost
 	go run ./tests/faults -full $(FILLS) -seed $(SEED)
 
-torture-selftest: ## put known bugs into the server and show that the torture finds each
+torture-selftest: ## check that the torture finds each of the known mutants
 	go run ./tests/crash -selftest -seed $(SEED)
 
-overload: ## ask far more of the binary than it can do, and hold what it does against what is promised
+overload: ## load the executable far beyond its capacity and check its promises
 	go run ./tests/overload -seed $(SEED)
 
-mutants: ## open 1,000 damaged databases, each as a server does
+mutants: ## open 1,000 damaged databases like a server
 	go test ./store -run TestMutatedDatabases -count 1 -v -mutants 1000
 
-mutation: ## mutants in the packages where a slip is silent: at least 90 % of the covered ones have to be killed (an hour)
+mutation: ## mutation testing of security-relevant packages: the tests kill at least 90 % of the covered mutants (an hour)
 	.ci/mutation
 
 fuzz: ## each fuzz target for FUZZTIME, one worker each
 	@FUZZTIME=$(FUZZTIME) .ci/fuzz
 
-clients: ## the npm package of clients/typescript, as it is published, in dist/
+clients: ## pack the npm package of clients/typescript into dist/
 	mkdir -p dist
 	cd clients/typescript && npm ci --loglevel=error && npm pack --loglevel=error --pack-destination ../../dist
 
 release: ## archives, checksums and an SBOM of VERSION for every platform in dist/
 	go run ./packaging/release -version "$(VERSION)"
 
-image: ## what packaging/Containerfile makes an image of, in dist/image
+image: ## fill dist/image for packaging/Containerfile
 	packaging/image.sh dist/image
 
-release-check: ## a release built twice has the same checksums
+release-check: ## check that a release built twice has the same checksums
 	@set -e; folder=$$(mktemp -d); trap 'rm -rf "$$folder"' EXIT; \
 	for time in first second; do go run ./packaging/release -version "$(or $(VERSION),0.0.0)" -out "$$folder/$$time"; done; \
 	diff "$$folder/first/SHA256SUMS" "$$folder/second/SHA256SUMS"; \
 	cd "$$folder/first" && sha256sum --check --quiet SHA256SUMS && echo "two builds, the same checksums"
 
-unit-score: ## what systemd-analyze thinks of packaging/blueprintd.service; more than 1.5 fails
+unit-score: ## the exposure level of packaging/blueprintd.service by systemd-analyze; more than 1.5 fails
 	@command -v systemd-analyze >/dev/null || { echo "systemd-analyze is missing; install systemd to score the unit"; exit 1; }
 	@systemd-analyze security --offline=true --no-pager --threshold=15 packaging/blueprintd.service
 
-e2e: web-test web-dist ## the served binary against real clients, servers and a browser
+e2e: web-test web-dist ## test the executable with real clients, servers and a browser
 	testdata/e2e/run.sh
 
-e2e-browser: ## the dashboard in Debian's Chromium; SCREENSHOTS=folder keeps a picture of every page
+e2e-browser: ## test the dashboard in Debian's Chromium; SCREENSHOTS=folder stores a picture of every page
 	cd testdata/e2e && ./run.sh browser/*.test.mjs
 
 web-lint: ## types, circular imports, ESLint and Prettier in web/ (needs Node and npm)
@@ -145,7 +145,7 @@ web-test: ## the tests of web/: modules, panels and forms
 	web/scripts/install.sh
 	@log=$$(mktemp); (cd web && npm test --silent) >$$log 2>&1 && rm -f $$log || { cat $$log; rm -f $$log; exit 1; }
 
-web-dist: ## web/dist is what web/ builds to
+web-dist: ## check that web/dist is built from web/
 	web/scripts/verify.sh
 
 web-check: web-lint web-test web-dist ## all checks of web/

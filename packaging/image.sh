@@ -1,18 +1,18 @@
 #!/bin/sh
-# Fills a folder with what the image of blueprintd holds; see Containerfile.
+# Fills a folder with the content of the image of blueprintd; see Containerfile.
 #
 #   packaging/image.sh FOLDER [PROGRAM]
 #
-# FOLDER is a new or an empty one, or one that this filled before. PROGRAM is a
-# static blueprintd for Linux, built from this source when it is not named.
-# CA_BUNDLE=FILE takes other roots than this machine's. Ends with 1 and a hint,
-# before it changes anything, when something is missing.
+# FOLDER is new, empty, or was filled by this script before. PROGRAM is a static
+# blueprintd for Linux; by default it is built from this source. CA_BUNDLE=FILE
+# replaces the CA certificates of this machine. If something is missing, it exits
+# with 1 and a hint before it changes anything.
 set -eu
 
 here=$(CDPATH= cd -- "$(dirname -- "$0")" && pwd)
 folder=${1:?name a folder: packaging/image.sh dist/image}
 program=${2:-}
-mark=.blueprintd-image # in a folder that is ours to empty
+mark=.blueprintd-image # marks a folder that the script may empty
 
 refuse() {
   echo "$1" >&2
@@ -20,7 +20,7 @@ refuse() {
   exit 1
 }
 
-# number FILE OFFSET BYTES reads a number, the lowest byte first.
+# number FILE OFFSET BYTES prints a little-endian number.
 number() {
   value=0 factor=1
   for byte in $(od -An -v -tu1 -j"$2" -N"$3" "$1"); do
@@ -29,32 +29,32 @@ number() {
   echo "$value"
 }
 
-# The image has no loader and no libraries, and people would learn it at the start.
+# The image has no loader and no libraries, so another program would not start.
 check_program() {
   static="CGO_ENABLED=0 GOOS=linux go build makes one; without PROGRAM it is built here"
-  [ -f "$1" ] && [ -r "$1" ] || refuse "$1 is no file that can be read" "$static"
-  [ "$(od -An -v -tx1 -N6 "$1" | tr -d ' \n')" = 7f454c460201 ] || refuse "$1 is no 64-bit program for Linux" "$static"
+  [ -f "$1" ] && [ -r "$1" ] || refuse "$1 is not a readable file" "$static"
+  [ "$(od -An -v -tx1 -N6 "$1" | tr -d ' \n')" = 7f454c460201 ] || refuse "$1 is not a 64-bit program for Linux" "$static"
   at=$(number "$1" 32 8) size=$(number "$1" 54 2) count=$(number "$1" 56 2)
   while [ "$count" -gt 0 ]; do
-    [ "$(number "$1" "$at" 4)" -ne 3 ] || refuse "$1 is not static: it asks for a loader" "$static"
+    [ "$(number "$1" "$at" 4)" -ne 3 ] || refuse "$1 is not static: it needs a loader" "$static"
     at=$((at + size)) count=$((count - 1))
   done
 }
 
 bundle=${CA_BUNDLE:-/etc/ssl/certs/ca-certificates.crt}
-[ -s "$bundle" ] || refuse "$bundle is missing: without roots the program trusts no server" "apt-get install ca-certificates, or CA_BUNDLE=/path/to/roots.pem"
+[ -s "$bundle" ] || refuse "$bundle is missing: without CA certificates the program trusts no server" "apt-get install ca-certificates, or CA_BUNDLE=/path/to/roots.pem"
 [ -z "$program" ] || check_program "$program"
 if [ ! -d "$folder" ]; then
-  [ ! -e "$folder" ] || refuse "$folder is no folder" "packaging/image.sh dist/image"
+  [ ! -e "$folder" ] || refuse "$folder is not a folder" "packaging/image.sh dist/image"
 elif [ ! -f "$folder/$mark" ] && [ -n "$(ls -A "$folder")" ]; then
-  refuse "$folder holds other things, which would be lost" "name a new folder: packaging/image.sh dist/image"
+  refuse "$folder contains other files, which would be lost" "name a new folder: packaging/image.sh dist/image"
 fi
 
 umask 022
 mkdir -p "$folder"
 : >"$folder/$mark"
 folder=$(cd -- "$folder" && pwd)
-new=$folder/.new # so that a build that fails leaves what was there
+new=$folder/.new # a failed build keeps the previous content
 rm -rf "$new"
 mkdir -p "$new/root/etc/ssl/certs" "$new/root/tmp" "$new/data"
 chmod 1777 "$new/root/tmp"

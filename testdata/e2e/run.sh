@@ -4,16 +4,15 @@
 #   testdata/e2e/run.sh                    all suites
 #   testdata/e2e/run.sh wire.test.mjs ...  some of them
 #
-# Those in mail/ need root and two programs that Debian has, swaks and postfix,
-# which are installed by apt when they are missing; where that cannot be, these
-# suites are left out, and that is said. `make e2e-mail` runs them alone. Those in
-# browser/ need Debian's chromium (CHROMIUM=/path/to/another), and are treated
-# likewise; `make e2e-browser` runs them alone. container.test.mjs needs root and
-# Debian's buildah, and fails where it cannot be installed.
+# Those in mail/ need root and Debian's swaks and postfix, which apt installs if they
+# are missing; if that fails, these suites are skipped with a message. `make e2e-mail`
+# runs only them. Those in browser/ need Debian's chromium (CHROMIUM=/path/to/another)
+# under the same rule; `make e2e-browser` runs only them. container.test.mjs needs root
+# and Debian's buildah, and fails if it cannot be installed.
 #
-# BLUEPRINTD=/path/to/binary tests that one instead of building. Needs Node 20
-# or newer, npm, curl, openssl and, the first time, the npm registry. Ends with
-# the status of node --test, whose closing lines are the last output.
+# BLUEPRINTD=/path/to/binary tests that executable instead of building one. It needs
+# Node 20 or newer, npm, curl, openssl and, the first time, the npm registry. Its exit
+# code is that of node --test, whose summary is the last output.
 set -eu
 
 here=$(CDPATH= cd -- "$(dirname -- "$0")" && pwd)
@@ -22,7 +21,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 trap 'exit 1' HUP INT TERM
 
-# node_modules is fresh when it was installed from exactly these files.
+# Reinstall unless node_modules was installed from exactly these files.
 cd "$here"
 wanted=$(cat package.json client10/package.json package-lock.json | cksum)
 if [ "$(cat node_modules/.installed-from 2>/dev/null)" != "$wanted" ]; then
@@ -30,7 +29,7 @@ if [ "$(cat node_modules/.installed-from 2>/dev/null)" != "$wanted" ]; then
   echo "$wanted" > node_modules/.installed-from
 fi
 
-# order-as-edges.test.mjs runs the dashboard's own code.
+# order-as-edges.test.mjs runs code of the dashboard.
 [ -d "$root/web/node_modules" ] || (cd "$root/web" && npm ci --loglevel=error)
 
 if [ -z "${BLUEPRINTD:-}" ]; then
@@ -39,7 +38,7 @@ if [ -z "${BLUEPRINTD:-}" ]; then
 fi
 export BLUEPRINTD
 
-# Installs packages of Debian quietly where we may; whether that went well is seen by whether the programs are there.
+# Installs packages of Debian quietly if permitted; the caller checks whether the programs exist.
 may_install() { [ "$(id -u)" -eq 0 ] && command -v apt-get >/dev/null; }
 install() {
   export DEBIAN_FRONTEND=noninteractive
@@ -52,7 +51,7 @@ case "${*:-browser/}" in
   *browser/*) [ -x "$chromium" ] || [ -n "${CHROMIUM:-}" ] || ! may_install || install chromium fonts-dejavu-core ;;
 esac
 
-# container.test.mjs fails with a hint where buildah cannot be had.
+# container.test.mjs fails with a hint if buildah cannot be installed.
 case "${*:-container}" in
   *container*) command -v buildah >/dev/null || ! may_install || install buildah ;;
 esac

@@ -24,8 +24,7 @@ type browser struct {
 	device string // the cookie of a known device
 }
 
-// call calls a procedure under the dashboard's root, and keeps the cookie that
-// comes with the answer.
+// call calls a procedure under the dashboard's root, and stores the cookie of the response.
 func (b *browser) Call(t testing.TB, name string, input any, headers ...string) servertest.Reply {
 	t.Helper()
 	text := ""
@@ -73,7 +72,7 @@ func (b *browser) Refused(t testing.TB, code blueprint.Code, message, name strin
 	}
 }
 
-// ada sets the owner's password by the link that the server has printed.
+// ada sets the owner's password with the link that the server printed.
 func setUpAda(t testing.TB, s *servertest.Server) *browser {
 	t.Helper()
 	b := &browser{Server: s}
@@ -130,8 +129,8 @@ func TestSetupLinkOfAFreshServer(t *testing.T) {
 	}
 	b.Refused(t, blueprint.CodeNotFound, "no longer valid", "session.setup", with())
 
-	// Another user's link: the name may change, the email not. Then a forgotten
-	// password, which ends the sessions of before.
+	// Another user's link: the name may change, the email may not. Then a forgotten
+	// password, whose replacement ends the earlier sessions.
 	for _, password := range []string{"a first password", "a second password"} {
 		path, err := s.Accounts.NewLink(t.Context(), other.ID)
 		if err != nil {
@@ -194,7 +193,7 @@ func TestSessionProcedures(t *testing.T) {
 	bos.OK(t, "session.setup", object{"token": token, "email": "bo@example.org", "name": "Bo", "password": "another password"})
 	bos.Refused(t, blueprint.CodeNotFound, "", "session.revoke", object{"id": ids[true]})
 
-	// A session that was ended fails at the very next call.
+	// An ended session fails at the next call.
 	first.OK(t, "session.get", nil)
 	for _, one := range list {
 		if at(one, "createdAt") == "2030-05-01T12:00:00.000Z" {

@@ -20,7 +20,7 @@ import (
 	"blueprintd/tests/process"
 )
 
-// A block is a fenced block of a page. The words behind its fence say what it is:
+// A block is a fenced block of a page. The words after its fence define its kind:
 //
 //	sh            commands, run by bash in the page's folder; they have to succeed
 //	sh fails      the same, but the last command has to fail
@@ -28,8 +28,8 @@ import (
 //	sh shown      not run: it needs another machine, root or a container
 //	LANG FILE     a file that the following blocks find in the page's folder
 //	yaml, json    a fragment, which has to be well formed; go too
-//	text          output; behind a block of commands it has to be what they printed,
-//	              where ... stands for anything
+//	text          output; after a block of commands it has to be what they printed,
+//	              where ... matches anything
 //	LANG shown    anything else that is only to be read
 type block struct {
 	line       int
@@ -277,7 +277,7 @@ func (s *stage) stop() {
 	s.server = nil
 }
 
-// TestMatches holds the comparison of outputs against itself.
+// TestMatches tests the comparison of outputs.
 func TestMatches(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

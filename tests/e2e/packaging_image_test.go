@@ -47,12 +47,12 @@ func TestImageFolder(t *testing.T) {
 		folder, program string
 		want            string // part of the output; "" = success
 	}{
-		{"mine", "static", "mine holds other things"},
-		{"/", "static", "/ holds other things"},
-		{"taken", "static", "taken is no folder"},
-		{"image", "nowhere", "nowhere is no file that can be read"},
-		{"image", "mine", "mine is no file that can be read"},
-		{"image", "text", "text is no 64-bit program for Linux"},
+		{"mine", "static", "mine contains other files"},
+		{"/", "static", "/ contains other files"},
+		{"taken", "static", "taken is not a folder"},
+		{"image", "nowhere", "nowhere is not a readable file"},
+		{"image", "mine", "mine is not a readable file"},
+		{"image", "text", "text is not a 64-bit program for Linux"},
 		{"image", "linked", "linked is not static"},
 		{"image", "static", ""},
 		{"image", "image/root/blueprintd", ""},

@@ -12,8 +12,8 @@ import (
 	"blueprintd/tests/process"
 )
 
-// A server begins with its seed; started again with the same database it leaves
-// alone what is there.
+// A server stores its seed in a new database; a restart with the same database leaves it
+// unchanged.
 func TestSeededServer(t *testing.T) {
 	folder := t.TempDir()
 	path, ready := filepath.Join(folder, "s.yaml"), filepath.Join(folder, "ready.json")

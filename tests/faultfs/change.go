@@ -2,8 +2,8 @@ package faultfs
 
 import "syscall"
 
-// write changes bytes of a file and tells how many of them. A write that the
-// system makes by itself is no point and never fails. d.mu is held.
+// write changes bytes of a file and returns how many. A write by the kernel itself is no
+// point and never fails. The caller holds d.mu.
 func (d *Disk) write(n *node, offset int64, data []byte, byItself bool) (int, syscall.Errno) {
 	if !byItself {
 		take, after, err := d.point(Write, n.name, len(data))
@@ -21,7 +21,7 @@ func (d *Disk) write(n *node, offset int64, data []byte, byItself bool) (int, sy
 	return len(data), 0
 }
 
-// truncate changes the size of a file. d.mu is held.
+// truncate changes the size of a file. The caller holds d.mu.
 func (d *Disk) truncate(n *node, size int64) syscall.Errno {
 	_, after, err := d.point(Truncate, n.name, 0)
 	if err != 0 {
@@ -37,9 +37,9 @@ func (d *Disk) truncate(n *node, size int64) syscall.Errno {
 	return 0
 }
 
-// sync makes the content of a file durable, but not its name: that takes a sync of
-// the folder. As on the file systems of Linux, bytes of a failed sync are not written
-// again, and yet a later sync succeeds. d.mu is held.
+// sync makes the content of a file durable, but not its name, which needs a sync of the
+// folder. As with the file systems of Linux, bytes of a failed sync are not written again,
+// and yet a later sync succeeds. The caller holds d.mu.
 func (d *Disk) sync(n *node) syscall.Errno {
 	_, after, err := d.point(Sync, n.name, 0)
 	if err != 0 {
@@ -56,7 +56,7 @@ func (d *Disk) sync(n *node) syscall.Errno {
 	return 0
 }
 
-// syncFolder makes the names durable. d.mu is held.
+// syncFolder makes the names durable. The caller holds d.mu.
 func (d *Disk) syncFolder() syscall.Errno {
 	_, after, err := d.point(SyncFolder, "", 0)
 	if err != 0 {
@@ -70,7 +70,7 @@ func (d *Disk) syncFolder() syscall.Errno {
 	return 0
 }
 
-// create makes an empty file. d.mu is held.
+// create creates an empty file. The caller holds d.mu.
 func (d *Disk) create(name string, mode uint32) (*node, syscall.Errno) {
 	if d.names[name] != nil {
 		return nil, syscall.EEXIST
@@ -85,18 +85,18 @@ func (d *Disk) create(name string, mode uint32) (*node, syscall.Errno) {
 	return n, 0
 }
 
-// unlink takes a name away. d.mu is held.
+// unlink removes a name. The caller holds d.mu.
 func (d *Disk) unlink(name string) syscall.Errno {
 	return d.rearrange(Unlink, name, func() move { return move{name: nil} })
 }
 
-// rename changes the name of a file and replaces a file that has the new name. d.mu
-// is held.
+// rename changes the name of a file and replaces a file with the new name. The caller holds
+// d.mu.
 func (d *Disk) rename(old, fresh string) syscall.Errno {
 	return d.rearrange(Rename, old, func() move { return move{old: nil, fresh: d.names[old]} })
 }
 
-// link adds a name to a file. d.mu is held.
+// link adds a name to a file. The caller holds d.mu.
 func (d *Disk) link(n *node, name string) syscall.Errno {
 	if d.names[name] != nil {
 		return syscall.EEXIST
@@ -150,7 +150,7 @@ func (m move) apply(names map[string]*node) {
 	}
 }
 
-// apply makes the change to a content of the file, in place where it can.
+// apply applies the change to the content of a file, in place if possible.
 func (c change) apply(content []byte) []byte {
 	end := c.offset + int64(len(c.data))
 	if c.data == nil && end < int64(len(content)) {

@@ -146,8 +146,8 @@ func (s *Server) Stop() {
 	}
 }
 
-// Post sends JSON and returns the status and the decoded answer. Headers are
-// names and values in turn; a key of "" sends none.
+// Post sends JSON and returns the status and the decoded response. Headers are alternating
+// names and values; a key of "" sends none.
 func (s *Server) Post(path, key string, body any, headers ...string) (status int, answer any) {
 	s.T.Helper()
 	data, err := json.Marshal(body)
@@ -165,8 +165,8 @@ func (s *Server) Post(path, key string, body any, headers ...string) (status int
 	return s.Do(request, key)
 }
 
-// Do makes a request and returns the status and the answer: decoded if it is
-// JSON, else its text.
+// Do makes a request and returns the status and the response: decoded if it is JSON, else
+// as text.
 func (s *Server) Do(request *http.Request, key string) (status int, answer any) {
 	s.T.Helper()
 	if key != "" {
@@ -189,7 +189,7 @@ func (s *Server) Do(request *http.Request, key string) (status int, answer any) 
 
 func (s *Server) client() *blueprintd.Client { return &blueprintd.Client{Address: s.Host, Key: Key} }
 
-// Mutate calls a procedure that changes something and returns its answer.
+// Mutate calls a mutation and returns its result.
 func (s *Server) Mutate(procedure string, input any) (answer any) {
 	s.T.Helper()
 	if err := s.client().Mutate(s.T.Context(), procedure, input, &answer); err != nil {
@@ -198,7 +198,7 @@ func (s *Server) Mutate(procedure string, input any) (answer any) {
 	return answer
 }
 
-// Query calls a procedure that reads and returns its answer.
+// Query calls a query and returns its result.
 func (s *Server) Query(procedure string, input any) (answer any) {
 	s.T.Helper()
 	if err := s.client().Query(s.T.Context(), procedure, input, &answer); err != nil {
@@ -241,8 +241,8 @@ func (s *Server) Launch(blueprintID string, nodes ...any) string {
 // Object is a JSON object.
 type Object = map[string]any
 
-// Node returns a node of a blueprint whose title is its id. More fields are names
-// and values in turn.
+// Node returns a node of a blueprint whose title is its id. More fields are alternating
+// names and values.
 func Node(id, kind string, config Object, more ...any) Object {
 	n := Object{"id": id, "type": kind, "title": id, "config": config}
 	for i := 0; i+1 < len(more); i += 2 {

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs what web/ needs from npm, unless it is there: node_modules is fresh when it was installed from exactly these files.
+# Installs the npm packages of web/, unless node_modules was installed from exactly these files.
 set -eu
 
 cd "$(dirname -- "$0")/.."

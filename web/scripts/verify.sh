@@ -1,6 +1,6 @@
 #!/bin/sh
-# Checks that web/dist, which is committed, is what the sources build to, byte for byte.
-# Files are compared unpacked, as versions of Node pack differently.
+# Checks that the committed web/dist equals a build of the sources, byte for byte.
+# Files are compared unpacked, because versions of Node compress differently.
 set -eu
 
 cd "$(dirname -- "$0")/.."
@@ -10,7 +10,7 @@ trap 'rm -rf "$built"' EXIT
 trap 'exit 1' HUP INT TERM
 
 log=$built/log
-# The whole of `npm run build`, in a copy: what is committed stays as it is.
+# Runs `npm run build` in a copy, so that the committed files stay unchanged.
 mkdir "$built/web"
 tar cf - --exclude=./node_modules --exclude=./dist . | tar xf - -C "$built/web"
 ln -s "$PWD/node_modules" "$built/web/node_modules"
