@@ -107,7 +107,7 @@ func cgroupLimit(root string) int64 {
 
 // The ballast is allocated in pieces of ballastPiece bytes.
 const (
-	BallastSize  = 32 << 20
+	BallastSize  = 20 << 20
 	ballastPiece = 1 << 20
 )
 

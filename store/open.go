@@ -41,7 +41,7 @@ var (
 	}
 	writerSettings = append(commonSettings[:len(commonSettings):len(commonSettings)],
 		"_synchronous=FULL", // a commit is on the disk before it returns
-		"_pragma=cache_size(-32000)",
+		"_pragma=cache_size(-8000)",
 		"_pragma=wal_autocheckpoint(8000)", // 32 MB; the checkpoints of Run come earlier
 		"_pragma=journal_size_limit(67108864)",
 	)

@@ -393,6 +393,11 @@ type shownError struct {
 // await waits until a run has ended, paused or responded, at most for SyncTimeout or
 // until ctx ends.
 func (t *Service) await(ctx context.Context, run Run) {
+	select {
+	case <-run.Ended(): // as nearly always: the caller has driven it
+		return
+	default:
+	}
 	ctx, cancel := context.WithTimeout(ctx, t.SyncTimeout)
 	defer cancel()
 	select {

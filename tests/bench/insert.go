@@ -34,7 +34,7 @@ type insertJob struct {
 }
 
 // insertSettings are the settings of the server's writer connection.
-var insertSettings = []string{"_foreign_keys=1", "_synchronous=FULL", "_pragma=journal_mode(wal)", "_pragma=temp_store(2)", "_pragma=cache_size(-32000)", "_pragma=wal_autocheckpoint(8000)"}
+var insertSettings = []string{"_foreign_keys=1", "_synchronous=FULL", "_pragma=journal_mode(wal)", "_pragma=temp_store(2)", "_pragma=cache_size(-8000)", "_pragma=wal_autocheckpoint(8000)"}
 
 // maxBatch is the maximum number of runs in a commit, as in the server.
 const maxBatch = 512
