@@ -273,6 +273,22 @@ func TestLayers(t *testing.T) {
 	}
 }
 
+// Every shape has its row, and what it costs is above 0.
+func TestShapes(t *testing.T) {
+	o, out := quick(t, "-shapes")
+	if err := bench(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range o.shapes("") {
+		if !strings.Contains(out.String(), "| "+s.what+" | ") {
+			t.Errorf("no row %q in\n%s", s.what, out)
+		}
+	}
+	if !strings.Contains(out.String(), "A bare Go client takes") {
+		t.Errorf("no comparison with a bare client in\n%s", out)
+	}
+}
+
 func TestLayerOf(t *testing.T) {
 	for name, test := range map[string]struct {
 		stack []string // innermost first

@@ -6,6 +6,7 @@
 //	go run ./tests/bench -rows b,c -connections 32    a part of the rows
 //	go run ./tests/bench -profile c -connections 32   a CPU profile of the server
 //	go run ./tests/bench -layers                      the CPU time of (c) by layer
+//	go run ./tests/bench -shapes                      long and wide blueprints
 //	go run ./tests/bench -peers                       side by side with Node-RED
 //	go run ./tests/bench -quick                       short: checks that everything works
 //
@@ -38,6 +39,9 @@
 // Two more measurements follow: repeated starts of the server, and the memory of
 // waiting runs. The latter is read from the process once it is idle, without
 // forcing a garbage collection.
+//
+// With -shapes, each blueprint gets a server of its own, and its runs follow one
+// another: the CPU time is divided by their nodes, items, kilobytes or requests.
 //
 // Exit code 1 means that something did not work, such as a response other than
 // 2xx. Slow results do not change the exit code.

@@ -1,0 +1,244 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"blueprintd/tests/process"
+)
+
+// shape is a blueprint that is long or wide, and how often it runs.
+type shape struct {
+	what  string
+	unit  string // what the cost is divided by
+	units int    // in a run
+	runs  int    // one after the other
+	nodes []any
+	edges []any // nil = sequential
+	input any
+}
+
+// shapeFigure is the cost of a shape.
+type shapeFigure struct {
+	What     string        `json:"what"`
+	Unit     string        `json:"unit"`
+	Units    int           `json:"units"`
+	Runs     int           `json:"runs"`
+	CPU      time.Duration `json:"cpuNs"`
+	Duration time.Duration `json:"durationNs"` // of all runs, as they are stored
+	Peak     int64         `json:"peakBytes"`
+}
+
+// shapes returns what -shapes measures, from small to large; with -quick only the
+// small ones.
+func (o *options) shapes(echo string) (list []shape) {
+	add := func(s shape) {
+		if !o.quick || s.units <= 10 {
+			list = append(list, s)
+		}
+	}
+	sets := func(n int) (nodes []any) {
+		for i := range n {
+			nodes = append(nodes, process.Node("n"+strconv.Itoa(i), "set", object{"values": object{"i": i}}))
+		}
+		return nodes
+	}
+	for _, n := range []int{10, 100, 1000} {
+		add(shape{what: fmt.Sprintf("sequence of %d nodes", n), unit: "node", units: n, runs: max(1, 3000/n), nodes: sets(n)})
+	}
+	for _, n := range []int{10, 100} {
+		edges, from := []any{}, []any{process.Node("first", "set", object{"values": object{}})}
+		for i := range n {
+			id := "n" + strconv.Itoa(i)
+			edges = append(edges, object{"source": "first", "target": id}, object{"source": id, "target": "last"})
+		}
+		add(shape{what: fmt.Sprintf("%d nodes side by side", n), unit: "node", units: n, runs: max(1, 3000/n), nodes: append(append(from, sets(n)...), process.Node("last", "merge", object{})), edges: edges})
+	}
+	for _, n := range []int{10, 100, 1000, 10_000, 100_000} {
+		items := make([]int, n)
+		for i := range items {
+			items[i] = i
+		}
+		loop := process.Node("loop", "for-each", object{"items": "inputData.items", "concurrency": 100, "nodes": []any{process.Node("x", "transform", object{"expression": "item + 1"})}})
+		add(shape{what: fmt.Sprintf("for-each over %d items, 100 at once", n), unit: "item", units: n, runs: max(1, 10_000/n), nodes: []any{loop}, input: object{"items": items}})
+	}
+	for _, kilobytes := range []int{1, 1000} {
+		add(shape{what: fmt.Sprintf("three nodes, input of %d kB", kilobytes), unit: "kB", units: kilobytes, runs: 30, nodes: sets(3), input: object{"pad": strings.Repeat("x", 1000*kilobytes)}})
+	}
+	var chain []any
+	for i := range 10 {
+		chain = append(chain, process.Node("h"+strconv.Itoa(i), "http-request", object{"method": "POST", "url": echo, "body": object{"i": i}}))
+	}
+	add(shape{what: "chain of 10 requests to a server here", unit: "request", units: 10, runs: 30, nodes: chain})
+	return list
+}
+
+// writeShapes measures long and wide blueprints, each on a server of its own, and
+// writes what a unit of them costs.
+func writeShapes(ctx context.Context, o options) error {
+	echo := &stage{folder: o.folder}
+	if err := echo.startEcho(ctx); err != nil {
+		return err
+	}
+	defer echo.echo.Kill()
+	address := "http://" + echo.echoAt + "/"
+	machine := describeMachine(o.folder)
+	watching, used := watchMachine(), time.Duration(0)
+	var list []shapeFigure
+	for _, s := range o.shapes(address) {
+		f, total, err := o.measureShape(ctx, s)
+		if err != nil {
+			return fmt.Errorf("%s: %w", s.what, err)
+		}
+		o.say("%s: %.1f us of CPU time for each %s", f.What, f.perUnit(f.CPU), f.Unit)
+		list, used = append(list, *f), used+total
+	}
+	machine.Foreign, machine.Steal = watching.since(used)
+	fmt.Fprintln(o.out, machine.text())
+	fmt.Fprint(o.out, "| runs, one after the other | runs | CPU us each | of a | ms each run | peak memory MB |\n|---|--:|--:|---|--:|--:|\n")
+	for _, f := range list {
+		fmt.Fprintf(o.out, "| %s | %d | %.1f | %s | %.1f | %.0f |\n", f.What, f.Runs, f.perUnit(f.CPU), f.Unit, f.Duration.Seconds()*1e3/float64(f.Runs), mega(f.Peak))
+	}
+	bare, err := bareRequests(ctx, address)
+	if err != nil {
+		return err
+	}
+	chain := list[len(list)-1]
+	fmt.Fprintf(o.out, "\nA bare Go client takes %.2f ms for ten such requests, %.2f of the chain's time.\n", bare.Seconds()*1e3, bare.Seconds()*float64(chain.Runs)/chain.Duration.Seconds())
+	return nil
+}
+
+// perUnit returns microseconds.
+func (f *shapeFigure) perUnit(d time.Duration) float64 {
+	return d.Seconds() * 1e6 / float64(f.Units*f.Runs)
+}
+
+// measureShape also returns all CPU time of the server.
+func (o *options) measureShape(ctx context.Context, s shape) (f *shapeFigure, total time.Duration, err error) {
+	folder, err := os.MkdirTemp(o.folder, "shape")
+	if err != nil {
+		return nil, 0, err
+	}
+	server := &server{binary: o.binary, folder: folder, environment: append(os.Environ(), "BLUEPRINTD_ALLOW_NET=127.0.0.0/8")}
+	defer func() { server.Kill() }()
+	if err := server.start(ctx); err != nil {
+		return nil, 0, err
+	}
+	client := process.NewClient(server.address, apiKey, http.DefaultClient)
+	blueprintMap := object{"nodes": s.nodes}
+	if s.edges != nil {
+		blueprintMap["edges"] = s.edges
+	}
+	blueprint, err := client.Create(ctx, "blueprint.create", object{"title": s.what, "blueprint_map": blueprintMap})
+	if err != nil {
+		return nil, 0, err
+	}
+	trigger, err := client.Create(ctx, "blueprintTriggers.create", object{"blueprintId": blueprint, "triggerType": "webhook", "config": object{}})
+	if err != nil {
+		return nil, 0, err
+	}
+	body, err := json.Marshal(s.input)
+	if err != nil {
+		return nil, 0, err
+	}
+	send := func(runs int) error {
+		for range runs {
+			if err := post(ctx, server.address+"/webhooks/blueprint/"+trigger, body); err != nil {
+				return err
+			}
+			if err := ended(ctx, server.database()); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if err := send(1); err != nil { // warm code, and the blueprint is compiled
+		return nil, 0, err
+	}
+	if _, err := settled(ctx, server.Pid(), 0, 2*time.Second); err != nil {
+		return nil, 0, err
+	}
+	before, err := cpuTime(server.Pid())
+	if err != nil {
+		return nil, 0, err
+	}
+	process.ForgetPeak(server.Pid())
+	if err := send(s.runs); err != nil {
+		return nil, 0, err
+	}
+	after, err := cpuTime(server.Pid())
+	if err != nil {
+		return nil, 0, err
+	}
+	f = &shapeFigure{What: s.what, Unit: s.unit, Units: s.units, Runs: s.runs, CPU: after - before}
+	if _, f.Peak, err = process.Memory(server.Pid()); err != nil {
+		return nil, 0, err
+	}
+	const query = "SELECT sum(end_time - start_time) FROM (SELECT start_time, end_time FROM executions WHERE status = 'completed' ORDER BY seq DESC LIMIT ?) HAVING count(*) = ?"
+	took, err := column(ctx, server.database(), query, s.runs, s.runs)
+	if err != nil || len(took) == 0 {
+		return nil, 0, fmt.Errorf("not every run completed (%w)", err)
+	}
+	milliseconds, err := strconv.ParseInt(took[0], 10, 64)
+	f.Duration = time.Duration(milliseconds) * time.Millisecond
+	if err != nil {
+		return nil, 0, err
+	}
+	return f, after, server.stop()
+}
+
+func post(ctx context.Context, address string, body []byte) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	request.Header.Set("Content-Type", "application/json")
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	if text, err := io.ReadAll(response.Body); err != nil || response.StatusCode/100 != 2 {
+		return fmt.Errorf("%s: %s (%w)", response.Status, text, err)
+	}
+	return nil
+}
+
+// ended waits until no run of a database is unfinished.
+func ended(ctx context.Context, database string) error {
+	for {
+		unfinished, err := column(ctx, database, "SELECT id FROM executions WHERE end_time IS NULL LIMIT 1")
+		if err != nil || len(unfinished) == 0 {
+			return err
+		}
+		if !process.Pause(ctx, 5*time.Millisecond) {
+			return ctx.Err()
+		}
+	}
+}
+
+// bareRequests returns how long a Go client takes for ten requests in sequence, the
+// mean of many.
+func bareRequests(ctx context.Context, address string) (time.Duration, error) {
+	const rounds = 30
+	var begun time.Time
+	for round := range 1 + rounds {
+		if round == 1 { // after a warm-up
+			begun = now()
+		}
+		for i := range 10 {
+			if err := post(ctx, address, fmt.Appendf(nil, `{"i":%d}`, i)); err != nil {
+				return 0, err
+			}
+		}
+	}
+	return now().Sub(begun) / rounds, nil
+}
