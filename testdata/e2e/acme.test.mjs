@@ -1,6 +1,5 @@
-// Certificates from an authority: it comes and sees that the domain leads to
-// the server, by TLS on the port of https or by plain HTTP; what it gave is kept
-// for the next start, and renewed in time.
+// ACME certificates: the authority checks that the domain leads to the server, by TLS on port
+// 443 or by plain HTTP; the certificate is kept for the next start, and renewed in time.
 import assert from 'node:assert/strict';
 import { mkdtemp, readdir, rm, stat } from 'node:fs/promises';
 import http from 'node:http';
@@ -89,7 +88,7 @@ test('a certificate is obtained on the port itself and kept for the next start',
   assert.equal(health[':status'], 200);
   assert.equal(health['strict-transport-security'], undefined, 'not on a port of its own');
 
-  // Nobody but the server reads the keys.
+  // Only the server can read the keys.
   assert.equal((await stat(folder)).mode & 0o77, 0);
   for (const name of await readdir(folder)) assert.equal((await stat(join(folder, name))).mode & 0o77, 0, name);
 

@@ -1,8 +1,7 @@
-// The ai-prompt node beside the official libraries of the providers: what it
-// sends is what they would send, their types know every field of it, and they
-// read the same answers and refusals as it does. Of Anthropic's there are two:
-// the last one for the version of the API that the node asks for, 2023-06-01,
-// which other servers understand as well, and the present one.
+// Compares the ai-prompt node with the official libraries of the providers: the requests are
+// the same, the types of the libraries know every field, and both read the same responses and
+// errors. For Anthropic there are two libraries: the last one for the API version that the node
+// uses, 2023-06-01, which other servers understand too, and the current one.
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import AnthropicNow from '@anthropic-ai/sdk';
@@ -32,7 +31,7 @@ before(async () => {
     const { id } = await client.connection.create.mutate({ name: provider, type: 'ai-provider', config: { provider, baseUrl, apiKey: key } });
     return id;
   };
-  // The baseUrl is what the library of the provider takes.
+  // The baseUrl has the form that the provider's library expects.
   providers = {
     openai: { baseUrl: `${models.url}/v1`, path: '/v1/chat/completions' },
     anthropic: { baseUrl: models.url, path: '/v1/messages' },
@@ -82,7 +81,7 @@ async function sentAlike(provider, call, answer = 'x') {
   assert.equal(call.path, providers[provider].path);
   assert.deepEqual(meaning(call), meaning(theirs));
   if (provider === 'anthropic') {
-    delete body.temperature; // which newer versions do not have
+    delete body.temperature; // which newer versions lack
     assertTypes("import Anthropic from '@anthropic-ai/sdk';", [[type, body]]);
     models.says.push(answer);
     assert.deepEqual(await libraries.anthropicNow().messages.create(body), got);
@@ -117,7 +116,7 @@ for (const provider of ['openai', 'anthropic']) {
       const ran = await prompt(provider, { prompt: 'What is it about?', responseSchema });
       assert.deepEqual([ran.success, ran.result.output?.json], [true, value], JSON.stringify(ran));
       await sentAlike(provider, models.calls[0]);
-      // Their own way from a schema to a request comes out the same.
+      // The library's conversion of a schema to a request has the same result.
       const body = JSON.parse(models.calls[0].text);
       if (provider === 'openai') {
         const theirs = JSON.parse(JSON.stringify(zodResponseFormat(Letter, 'answer')));

@@ -1,5 +1,5 @@
-// Every procedure through the real tRPC clients, versions 10 and 11, over each
-// of their links: what works, and what is refused with which typed error.
+// Calls every procedure with the real tRPC clients, versions 10 and 11, over each of their
+// links: the results, and the typed errors.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { refused, ways } from './support/clients.mjs';
@@ -12,7 +12,7 @@ import { shape } from './support/shapes.mjs';
 let server, service;
 before(async () => {
   service = await startService((call, calls) => ({
-    // An address under /flaky fails the first time and works from then on.
+    // An address under /flaky fails the first time and works afterwards.
     status: call.path.startsWith('/flaky') && calls.filter(({ path }) => path === call.path).length === 1 ? 503 : 200,
   }));
   server = await startServer({ flags: ['--rate-limit', '0', '--allow-net', '127.0.0.0/8'] });
@@ -39,7 +39,7 @@ for (const [name, way] of Object.entries(ways)) {
     const make = (blueprint_map, more = {}) => client.blueprint.create.mutate({ title, blueprint_map, ...more });
 
     test('blueprints are created, read, listed, changed and deleted', async () => {
-      // Fields that are undefined are as good as left out, as TypeScript programs expect.
+      // Undefined fields count as absent, as TypeScript programs expect.
       const made = shape('blueprint', await client.blueprint.create.mutate({
         title: `${title} A`, description: undefined, tags: ['one', 'two'], organization_id: undefined,
         blueprint_map: { ...greeting, colour: 'green' }, environment_variables: greetingVariables, visibility: 'public',

@@ -1,7 +1,6 @@
-// The container image: built by Debian's buildah as it stands in packaging/, and
-// run as the first process of a world of its own. No container runtime is asked
-// for: unshare and chroot give the program the image's files, user, variables and
-// volume, which is what matters here. Needs root.
+// The container image, built by Debian's buildah from packaging/ and run as process 1 of its
+// own namespaces. No container runtime is needed: unshare and chroot provide the image's files,
+// user, variables and volume, which is what matters here. Needs root.
 import assert from 'node:assert/strict';
 import { execFile, spawn } from 'node:child_process';
 import { createServer } from 'node:net';
@@ -18,7 +17,7 @@ const packaging = join(dirname(fileURLToPath(import.meta.url)), '../../packaging
 const USER = 65532;
 const KEY = 'key-of-the-container';
 
-let folder; // of everything that is made here
+let folder; // of all files created here
 let config; // of the image
 let root; // the image's files, unpacked
 let port;
@@ -128,7 +127,7 @@ describe('the image', () => {
       assert.match(status, new RegExp(`^NSpid:\\s+${box.pid}\\s+1$`, 'm'));
       assert.match(status, new RegExp(`^Uid:\\s+${USER}\\s+${USER}\\s+${USER}\\s+${USER}$`, 'm'));
 
-      // A child of the server computes, and one is killed at its deadline.
+      // A child process runs a script, and another is killed at its deadline.
       const code = (source, more) => ({ nodes: [{ id: 'code', type: 'code', title: 'Code', config: { language: 'javascript', source, ...more } }] });
       const sum = await procedure('blueprint.create', { title: 'Sum', blueprint_map: code('return inputData.a + inputData.b') });
       const loop = await procedure('blueprint.create', { title: 'Loop', blueprint_map: code('for (;;);', { timeoutMs: 100 }) });

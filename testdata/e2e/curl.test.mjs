@@ -1,5 +1,5 @@
-// The main job as somebody with curl does it: create, run, poll, connect a
-// webhook. Every answer is compared in full with the shapes of the interface.
+// The main use with curl: create, run, poll, connect a webhook. Every response is compared in
+// full with the shapes of the API.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { after, before, describe, test } from 'node:test';

@@ -1,6 +1,5 @@
-// The send-email node beside a mail server and a mail parser that others made:
-// what arrives is what was meant, over a connection that nobody could read, and
-// never twice.
+// Tests the send-email node with another mail server and mail parser: the message arrives as
+// intended, over an encrypted connection, and only once.
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { connect } from './support/clients.mjs';

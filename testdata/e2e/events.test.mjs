@@ -1,5 +1,5 @@
-// Events between blueprints: who hears what, how often, and what the ledger
-// says of it.
+// Events between blueprints: the subscribers that receive each event, how often, and the
+// ledger.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { connect, refused } from './support/clients.mjs';

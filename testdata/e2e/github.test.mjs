@@ -1,6 +1,5 @@
-// The main job, end to end: GitHub's deliveries start runs of one blueprint,
-// which branches on the event, calls a service, and asks a person before a
-// pull request is merged.
+// The main use, end to end: GitHub's deliveries start runs of one blueprint, which branches on
+// the event, calls a service, and asks a user before a pull request is merged.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { createRequire } from 'node:module';
@@ -86,7 +85,7 @@ async function together(items, work) {
   await Promise.all(Array.from({ length: 8 }, worker));
 }
 
-// How a run with these steps done and all others skipped looks.
+// The expected run with these steps completed and all others skipped.
 const stepsOf = (status, wanted) => Object.fromEntries(status.steps.filter((step) => step.status === wanted).map((step) => [step.nodeId, step]));
 
 const path = { push: 'code', create: 'code', delete: 'code', issues: 'issue' };
@@ -100,7 +99,7 @@ test('every delivery is accepted and starts a run', async () => {
 });
 
 test('runs that need nobody end by themselves, on the branch of their event', async () => {
-  // Hundreds of queries at once: the address must stay within what a server reads.
+  // Hundreds of queries at once: the URL must stay within the limit of servers.
   const batching = connectBatching(server.baseUrl, server.key, { maxURLLength: 8000 });
   await Promise.all(deliveries.filter((delivery) => !isOpened(delivery)).map(async ({ event, payload, id, executionId }) => {
     const status = shape('status', await ended(batching, executionId));
@@ -225,7 +224,7 @@ describe('deliveries that start nothing', () => {
     const { answer, firing } = await expectNothingStarted(401, 'refused', body.replace('refs/', 'Refs/'), headers);
     assert.match(firing.reason, /signature/i);
     assert.ok(!answer.text.includes(secret));
-    // The refused delivery has not used up its id: the true one is still welcome.
+    // The refused delivery has not used up its id: the real one is accepted.
     await assertStarts(url, headers);
   });
 
@@ -253,7 +252,7 @@ describe('deliveries that start nothing', () => {
       assert.equal(answer.body.error.code, 'UNSUPPORTED_MEDIA_TYPE');
     }
     await expectNothingStarted(415, 'refused', body, { ...(await githubHeaders('push', body, secret)), 'content-encoding': 'gzip' });
-    // The type is looked at before the signature.
+    // The type is checked before the signature.
     await expectNothingStarted(415, 'refused', body, { 'content-type': 'text/plain' });
   });
 

@@ -1,5 +1,5 @@
-// What a client meets at the edges of its rights: rate limit, plan limit,
-// other people's things, revoked keys, and the statuses of whole batches.
+// Limits of a client: rate limit, plan limit, resources of other users, revoked keys, and the
+// statuses of whole batches.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { retryLink, httpLink, createTRPCClient } from '@trpc/client';
@@ -23,7 +23,7 @@ describe('rate limit', () => {
     const client = connect(server.baseUrl, key);
     for (let i = 0; i < calls; i++) await client.blueprint.list.query();
   };
-  // Making keys costs calls of the first key: one for each test here.
+  // Creating keys costs calls of the first key: one for each test here.
   const freshKey = async () => (await connect(server.baseUrl, server.key).apiKey.create.mutate({ name: 'fresh' })).key;
 
   for (const name of ['client 10, httpLink', 'client 11, httpLink', 'client 11, httpBatchStreamLink']) {
@@ -31,7 +31,7 @@ describe('rate limit', () => {
       const key = await freshKey();
       await spend(key, 4);
       const error = await refused(ways[name](server.baseUrl, key).blueprint.list.query(), 'TOO_MANY_REQUESTS');
-      if (name.endsWith('StreamLink')) return; // there the refusal is inside the stream, and headers cannot be read
+      if (name.endsWith('StreamLink')) return; // there the error is inside the stream, and headers cannot be read
       assert.match(error.meta.response.headers.get('retry-after'), /^[1-9]\d*$/, 'whole seconds');
     });
   }
@@ -88,7 +88,7 @@ describe('two people', () => {
   const server = serving({ onDisk: true, flags: ['--rate-limit', '0'] });
   let mine, theirs;
   before(async () => {
-    // Both commands work on the database of the running server.
+    // Both commands use the database of the running server.
     await server.command('user', 'add', '--email', 'other@example.com', '--name', 'Other');
     const key = await server.command('key', 'create', '--user', 'other@example.com', '--name', 'e2e');
     mine = connect(server.baseUrl, server.key);

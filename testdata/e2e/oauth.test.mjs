@@ -1,6 +1,5 @@
-// Signing in, end to end, at a real provider from npm: a run that needs a person
-// asks for them, goes on by itself once they have been there, and asks again
-// when what they allowed was withdrawn.
+// OAuth sign-in, end to end, with a real provider from npm: a run that needs a sign-in pauses,
+// continues after it, and pauses again when the grant has been revoked.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { connect, refused } from './support/clients.mjs';

@@ -1,6 +1,5 @@
-// The description of the interface, as people without a tRPC client use it: a
-// public validator takes it, and a client that knows nothing but the document
-// makes a blueprint, runs it, and reads what came of it.
+// The OpenAPI document, used without a tRPC client: a public validator accepts it, and a client
+// that knows only the document creates a blueprint, runs it, and reads the result.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { Validator } from '@seriousme/openapi-schema-validator';
@@ -60,7 +59,7 @@ describe('openapi.json', () => {
 
   test('tells what a refusal looks like', async () => {
     assert.equal((await call('blueprint.list', { key: 'nobody' })).status, 401);
-    assert.equal((await call('blueprint.get')).status, 404); // the id of the example is nobody's
+    assert.equal((await call('blueprint.get')).status, 404); // the id in the example does not exist
     assert.equal((await call('blueprint.create', { json: { title: 1 } })).status, 400);
   });
 });

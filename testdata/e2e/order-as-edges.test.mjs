@@ -1,5 +1,5 @@
-// A sequence and the graph that the editor makes of it do the same: random
-// sequences run in both forms, with the function that the editor calls.
+// A sequence and the graph that the editor makes of it run alike: random sequences run in both
+// forms, converted by the editor's function.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { connect } from './support/clients.mjs';
@@ -33,8 +33,8 @@ function random(seed) {
 const decisions = ['approve', 'reject', 'comment'];
 const answers = { approve: { approved: true }, reject: { approved: false }, comment: { approved: false, comment: 'too dear' } };
 
-// What a node of each kind may be. `{{input}}` of one that failed or waited is whatever went on, so that a difference
-// in what flows shows in every later output.
+// The node types of a sequence. `{{input}}` after a node that failed or waited is whatever it
+// passed on, so that a difference shows in every later output.
 const kinds = [
   (pick) => ({ type: 'set', config: { values: { x: pick(10), before: '{{input}}' } } }),
   () => ({ type: 'template', config: { text: 'after {{input}}' } }),
@@ -76,7 +76,7 @@ async function outcome(map, inputData, decide) {
     const now = await client.execution.getExecutionStatus.query({ executionId });
     if (now.status === 'completed' || now.status === 'failed') return now;
     const waiting = now.status === 'paused' && now.awaitingInput;
-    // One that expires is left alone.
+    // One that expires gets no answer.
     if (waiting && !waiting.expiresAt) await client.execution.resume.mutate({ executionId, nodeId: waiting.nodeId, input: answers[decide(waiting.nodeId)] });
     return undefined;
   });
@@ -89,7 +89,8 @@ function meaning(run, of) {
   return {
     status: run.status,
     why: run.status === 'failed' ? failed?.error.message : undefined,
-    // A rejected approval is the failed step of a sequence; in a graph it completed and led to the stop node.
+    // A rejected approval is the failed step of a sequence; in a graph it completed and led to
+    // the stop node.
     steps: steps.map((step) => {
       const rejected = /^approval.gate$/.test(step.nodeType) && (step.error?.code === 'rejected' || step.output?.approved === false);
       if (rejected) return [step.nodeId, 'rejected'];

@@ -1,6 +1,6 @@
-// The packages for Go and npm in the hands of others: projects in folders of
-// their own, made from what npm packs and from a replace line in go.mod, test
-// programs of theirs against servers of theirs. None of the servers is left.
+// The packages for Go and npm in separate projects: installed from what npm packs and from a
+// replace line in go.mod, with test programs that start their own servers. No server is left
+// running.
 import assert from 'node:assert/strict';
 import { execFile, spawn } from 'node:child_process';
 import { cp, mkdir, mkdtemp, readFile, readdir, rm, stat, writeFile } from 'node:fs/promises';
@@ -22,7 +22,7 @@ before(async () => {
   folder = await mkdtemp(join(tmpdir(), 'blueprintd-packages-'));
   pids = join(folder, 'pids');
   env = { ...process.env, BLUEPRINTD_BINARY: process.env.BLUEPRINTD, PIDS: pids, HELLO: join(root, 'testdata/blueprints/hello.blueprint.yaml') };
-  delete env.NODE_TEST_CONTEXT; // the runners below are not ours
+  delete env.NODE_TEST_CONTEXT; // the test runners below are separate
 });
 after(() => rm(folder, { recursive: true, force: true }));
 

@@ -1,5 +1,5 @@
-// Webhook triggers with a preset beside the libraries of the services that they
-// are made for: what those sign is taken, and what those refuse is refused.
+// Compares webhook triggers with a preset to the libraries of their services: what the
+// libraries sign is accepted, and what they refuse is refused.
 import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
@@ -109,7 +109,7 @@ for (const [preset, { secret: make, body, header, id, timed, sign, accepts }] of
         assert.deepEqual([answer.status, answer.body.error.code], [401, 'UNAUTHORIZED']);
         assert.equal((await last()).decision, 'refused');
       }
-      // It has not used up its id.
+      // The id has not been used up.
       assert.equal((await deliver(url, text, headers)).status, 202);
     });
 

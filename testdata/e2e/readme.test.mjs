@@ -1,5 +1,4 @@
-// The program in TypeScript that README.md shows, as it stands there: compiled, and run
-// against a server.
+// The TypeScript program in README.md, compiled and run against a server.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { readFile, rm, writeFile } from 'node:fs/promises';

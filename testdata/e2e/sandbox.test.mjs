@@ -1,6 +1,6 @@
-// serve --sandbox as the backend of a client under test: the official tRPC
-// client meets faults that look like those of a real server, and what its
-// blueprints send is answered by fakes and listed.
+// serve --sandbox as the backend of a client under test: the official tRPC client receives
+// injected faults like those of a real server, and calls of its blueprints are answered by
+// fakes and listed.
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { createTRPCClient, httpBatchLink, httpBatchStreamLink, httpLink, retryLink, TRPCClientError } from '@trpc/client';

@@ -1,5 +1,5 @@
-// Webhooks beyond GitHub: signatures made by other programs, what a blueprint
-// sees of the headers, and answers that wait for the run.
+// Webhooks besides GitHub: signatures made by other programs, the headers that a blueprint
+// receives, and responses that wait for the run.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { createHmac, randomBytes, randomUUID } from 'node:crypto';

@@ -1,5 +1,5 @@
-// Slack triggers beside the receiver of Slack's own library: the same requests
-// go to both, and both take and refuse the same.
+// Compares Slack triggers with the receiver of Slack's own library: the same requests go to
+// both, and both accept and refuse the same.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import http from 'node:http';

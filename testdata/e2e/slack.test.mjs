@@ -1,5 +1,5 @@
-// The send-slack node beside Slack's own library: both post to the same
-// stand-in for Slack, say the same, and understand the same answers.
+// Compares the send-slack node with Slack's own library: both post to the same fake of Slack,
+// send the same, and interpret the same responses.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import http from 'node:http';

@@ -16,7 +16,7 @@ import { comparable, send } from './support/raw.mjs';
 import { groups } from './support/requests.mjs';
 import { startServer, stopAll } from './support/server.mjs';
 
-// One server stays as empty as it was started; what creates something goes to another.
+// One server stays empty; requests that create something go to another.
 let empty, filled, oracle;
 before(async () => {
   oracle = await startOracle();
@@ -57,7 +57,7 @@ function decide(theirs, { decided }) {
   return changed;
 }
 
-// Where an answer holds ids and times of its own, only the named fields of the payload are compared.
+// If a response contains ids and times, only the named fields of the payload are compared.
 function pickFields(ours, expected, names) {
   if (!names) return;
   for (const answer of [ours, expected]) {
@@ -98,7 +98,7 @@ function issuesOf(message) {
 
 function assertSamePaths(ours, theirs) {
   for (const issue of ours) assert.ok(Array.isArray(issue.path) && typeof issue.message === 'string', JSON.stringify(issue));
-  // A missing input as a whole may be told by its required fields.
+  // A missing input may be reported by its required fields.
   if (theirs.some(({ path }) => path.length === 0)) return assert.ok(ours.length > 0);
   const paths = (issues) => [...new Set(issues.map(({ path }) => JSON.stringify(path)))].sort();
   assert.deepEqual(paths(ours), paths(theirs), 'the fields that data.issues names');

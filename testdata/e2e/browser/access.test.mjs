@@ -1,5 +1,5 @@
-// Who sees what: a stranger, somebody who looks at a public blueprint, an editor,
-// and whoever was one.
+// What each user can see: a stranger, a viewer of a public blueprint, an editor, and a former
+// editor.
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { after, afterEach, before, test } from 'node:test';
@@ -70,7 +70,7 @@ test('a public blueprint can be looked at and run, not changed', async () => {
   for (const name of [/Save as test/, /Export run/]) assert.equal(await page.getByRole('menuitem', { name }).isDisabled(), true);
   await page.keyboard.press('Escape');
   const run = new URL(page.url()).pathname;
-  await ada.page.goto(run); // whoever manages the blueprint sees its runs
+  await ada.page.goto(run); // managers of the blueprint see its runs
   await settled(ada.page, 'Open to all');
 });
 

@@ -1,5 +1,5 @@
-// What one agrees to: whose authority triggers run under, grants, tools of
-// others, keys that may do less; and what a failed call keeps of itself.
+// Consent: the authority of triggers, grants, tools of other users, keys with fewer scopes; and
+// the stored evidence of a failed call.
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import { after, afterEach, before, test } from 'node:test';

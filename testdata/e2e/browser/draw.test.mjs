@@ -1,5 +1,5 @@
-// The editor: a blueprint drawn by mouse, the same by keyboard alone; what is
-// undone, copied, exported, compared and restored.
+// The editor: draws a blueprint by mouse and by keyboard alone; undo, copy, export, comparison
+// and restore.
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { after, afterEach, before, test } from 'node:test';
@@ -79,7 +79,7 @@ test('by mouse', async () => {
   for (const name of ['Template', 'Condition', 'Log']) {
     await types.getByRole('button', { name, exact: true }).dragTo(canvas(), { targetPosition: place });
     await card(new RegExp(name)).focus();
-    await page.keyboard.press('Escape'); // no node is chosen: no panel takes room
+    await page.keyboard.press('Escape'); // no node is selected, so no panel takes space
     await page.getByRole('complementary', { name: 'Settings' }).waitFor({ state: 'detached' });
     const [frame, box] = [await canvas().boundingBox(), await atRest(card(new RegExp(name)))];
     place = { x: box.x - frame.x + 60, y: box.y - frame.y + 170 }; // the next one below it, to the right

@@ -1,5 +1,5 @@
-// What the editor says is so: problems, what is saved, the last run, what an
-// edge changes, which versions there are.
+// The editor's information is correct: problems, the saved state, the last run, the effect of
+// an edge, versions.
 import assert from 'node:assert/strict';
 import { after, afterEach, before, test } from 'node:test';
 import { signUpFirst, startBrowser } from '../support/browser.mjs';

@@ -1,7 +1,7 @@
-// What a first visit costs: compressed bytes with an empty cache, and how much the
-// page moves while it comes. What a page fetches once it is there, the library that
-// draws graphs, the forms made from a schema, the traffic of a run and the catalogue of node types, is counted
-// apart; the editor is made of both, so its bytes are measured and not judged.
+// The cost of a first visit: compressed bytes with an empty cache, and layout shift while
+// loading. Code that a page loads later (the graph library, schema forms, the traffic of a run,
+// the catalogue of node types) is counted separately; the editor uses all of it, so its bytes
+// are measured without a limit.
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, test } from 'node:test';
 import { desktop, phone, signUpFirst, startBrowser } from '../support/browser.mjs';

@@ -1,6 +1,6 @@
-// Every page in light and dark, on a desktop, a tablet and a phone: axe finds nothing
-// serious, nothing is wider than the screen, and there is a picture to look at,
-// in the folder that SCREENSHOTS names, else in a temporary one.
+// Every page in light and dark, on a desktop, a tablet and a phone: axe reports nothing
+// serious, nothing is wider than the screen, and a picture is stored in the folder SCREENSHOTS,
+// or a temporary one.
 import assert from 'node:assert/strict';
 import { mkdir, mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -54,7 +54,7 @@ const states = [
 describe('every page', { concurrency: 2 }, () => {
   for (const scheme of ['light', 'dark']) {
     for (const [screen, viewport] of Object.entries({ desktop, tablet, phone })) {
-      if (screen === 'tablet' && scheme === 'dark') continue; // the colours are those of a desktop
+      if (screen === 'tablet' && scheme === 'dark') continue; // the colours are the same as on a desktop
       test(`${scheme}, ${screen}`, async (t) => {
         const found = [];
         const look = async (page, name) => {

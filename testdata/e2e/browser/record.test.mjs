@@ -1,6 +1,5 @@
-// Runs that are recorded: their traffic is shown, kept as a test and as a file
-// that another machine shows. All of it in a sandbox with a virtual clock, and
-// the dashboard says so.
+// Recorded runs: their traffic is shown, saved as a test and as a file that another machine
+// shows. Everything runs in a sandbox with a virtual clock, and the dashboard says so.
 import assert from 'node:assert/strict';
 import { execFile, spawn } from 'node:child_process';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';

@@ -1,4 +1,4 @@
-// Runs as people start, watch, answer, cancel and repeat them in the dashboard.
+// Starts, watches, answers, cancels and retries runs in the dashboard.
 import assert from 'node:assert/strict';
 import { after, afterEach, before, test } from 'node:test';
 import { signUpFirst, startBrowser } from '../support/browser.mjs';

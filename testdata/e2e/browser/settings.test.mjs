@@ -1,5 +1,5 @@
-// Keys, members, connections and the audit log, each changed in the dashboard
-// and felt elsewhere at once.
+// Keys, members, connections and the audit log: each change in the dashboard takes effect
+// elsewhere immediately.
 import assert from 'node:assert/strict';
 import { after, afterEach, before, test } from 'node:test';
 import { signUpFirst, signUpOther, startBrowser } from '../support/browser.mjs';
@@ -87,7 +87,7 @@ test('connections keep their secrets to themselves', async () => {
   ada.allow('connection.create', 400);
   await page.getByRole('textbox', { name: 'Name' }).fill('Warehouse');
   await page.getByRole('button', { name: 'Save connection' }).click();
-  await page.getByRole('combobox', { name: 'Authentication' }).and(page.locator('[aria-invalid=true]')).waitFor(); // what is missing is said at its field
+  await page.getByRole('combobox', { name: 'Authentication' }).and(page.locator('[aria-invalid=true]')).waitFor(); // a missing value is reported at its field
   await page.getByRole('combobox', { name: 'Authentication' }).selectOption('Bearer token');
   await page.getByRole('textbox', { name: /token/i }).fill('swordfish of the test');
   await page.getByRole('button', { name: 'Add host' }).click();

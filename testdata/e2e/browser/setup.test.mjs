@@ -1,5 +1,5 @@
-// From the first start to signing in: the link that serve prints, the password,
-// the way out and back, and what an account does that somebody guesses at.
+// From the first start to signing in: the link printed by serve, the password, signing out and
+// in again, and the lock after wrong passwords.
 import assert from 'node:assert/strict';
 import { after, afterEach, before, test } from 'node:test';
 import { again, PASSWORD, setupLink, signUp, startBrowser } from '../support/browser.mjs';
@@ -37,7 +37,7 @@ test('the link of the first start lets in, once', async () => {
   await page.getByRole('textbox', { name: 'Email', exact: true }).fill('ada@example.org');
   await page.getByLabel('Password', { exact: true }).fill('short');
   await page.getByRole('button', { name: 'Get started' }).click();
-  await page.getByLabel('Password', { exact: true }).and(page.locator('[aria-invalid=true]')).waitFor(); // refused at its field, which has the focus
+  await page.getByLabel('Password', { exact: true }).and(page.locator('[aria-invalid=true]')).waitFor(); // refused at its field, which gets the focus
   await page.getByLabel('Password', { exact: true }).fill(PASSWORD);
   await page.keyboard.press('Enter');
   await heading(page, 'Blueprints');

@@ -1,5 +1,4 @@
-// Triggers as they are made and watched in the dashboard, with deliveries sent
-// for real.
+// Creates and watches triggers in the dashboard, with real deliveries.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { createHmac } from 'node:crypto';
@@ -80,7 +79,7 @@ test('a delivery is delivered again', async () => {
   await ledgerRow('Started').first().getByRole('cell').first().getByRole('button').or(ledgerRow('Started').first().getByRole('cell').first().getByRole('link')).first().click();
   const drawer = page.getByRole('dialog', { name: 'Outcome' });
   await drawer.getByRole('button', { name: 'Deliver again' }).click();
-  await page.getByRole('dialog', { name: 'Deliver again?' }).getByRole('button', { name: 'Deliver again' }).click(); // it ran already
+  await page.getByRole('dialog', { name: 'Deliver again?' }).getByRole('button', { name: 'Deliver again' }).click(); // it has run already
   await page.getByRole('row').filter({ hasText: 'Redelivery' }).waitFor();
   assert.equal(await page.getByRole('row').count(), before + 1);
   await page.goto(page.url().split('?')[0]);
@@ -89,7 +88,7 @@ test('a delivery is delivered again', async () => {
 test('a paused trigger refuses, and goes on when it is resumed', async () => {
   const url = await address();
   const body = '{"order":7}';
-  const done = page.locator('[aria-busy=false]'); // the button changes before the server has answered
+  const done = page.locator('[aria-busy=false]'); // the button changes before the server has responded
   await page.getByRole('button', { name: 'Pause' }).click();
   await page.getByRole('button', { name: 'Activate' }).and(done).waitFor();
   assert.notEqual((await deliver(url, body, sign(body))).status, 202);

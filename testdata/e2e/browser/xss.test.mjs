@@ -1,6 +1,5 @@
-// Fifty hostile texts in every field that is stored, and in what runs bring
-// forth. Every page that shows them shows them as text: nothing runs, nothing is
-// asked for, the policy of the page has nothing to stop.
+// Fifty hostile texts in every stored field, and in the output of runs. Every page shows them
+// as text: nothing is executed or requested, and the content security policy blocks nothing.
 import assert from 'node:assert/strict';
 import { after, afterEach, before, test } from 'node:test';
 import { signUpFirst, startBrowser } from '../support/browser.mjs';
@@ -16,7 +15,7 @@ let server, browser, client, ada, page;
 const stored = { blueprints: [], organizations: [], triggers: [], connections: [], runs: [] };
 const all = hostile.join('\n');
 const byPlace = Object.fromEntries(hostile.map((text, i) => [`field_${i}`, text]));
-// Also as keys: own ones, whatever their name.
+// Also as keys: own members, whatever their name.
 const byName = JSON.parse(`{${hostile.map((text) => `${JSON.stringify(text)}:${JSON.stringify(text)}`).join(',')}}`);
 
 /** One call without the official client, which refuses some of these names itself. */
@@ -55,7 +54,7 @@ afterEach(async () => {
 });
 after(() => stopAll(browser, server));
 
-// Within the page, as its links go: one load for all.
+// Within the page, by its links: one load for all.
 const go = async (path) => {
   await page.evaluate((to) => history.pushState(null, '', to), path);
   await page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))));

@@ -1,6 +1,5 @@
-// Mail as swaks and a real Postfix send it: what is taken, what is refused and
-// with which status, and that each message starts its blueprint once, whatever
-// the mail server before us does.
+// Mail from swaks and a real Postfix: what is accepted, what is refused with which status, and
+// that each message starts its blueprint once, however often the sending server retries.
 import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';

@@ -1,7 +1,6 @@
-// Pebble, the small certificate authority that Let's Encrypt tests clients
-// with, and a name server that leads every name to this machine. Both are
-// fetched through the Go module proxy and built once; they are no part of the
-// program's own modules.
+// Pebble, the small certificate authority that Let's Encrypt uses for testing clients, and a
+// name server that resolves every name to this machine. Both are fetched through the Go module
+// proxy and built once; they are not dependencies of the program.
 import { execFile, spawn } from 'node:child_process';
 import { createSocket } from 'node:dgram';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -68,7 +67,7 @@ export async function startPebble(built, { tlsPort, httpPort, seconds = 90 * 864
   let said = '';
   const children = [
     spawn(join(built.folder, 'pebble-challtestsrv'), ['-dnsserver', `127.0.0.1:${names}`, '-defaultIPv6', '', '-doh', '', '-http01', '', '-https01', '', '-tlsalpn01', '', '-management', `127.0.0.1:${await freePort()}`]),
-    // It is not told to take every proof for good: it has to come and see.
+    // It validates every challenge.
     spawn(join(built.folder, 'pebble'), ['-config', join(folder, 'config.json'), '-dnsserver', `127.0.0.1:${names}`], { env: { ...process.env, PEBBLE_VA_NOSLEEP: '1', PEBBLE_WFE_NONCEREJECT: '5' } }),
   ];
   for (const child of children) {

@@ -1,4 +1,4 @@
-// What keeps people out of a page.
+// Accessibility barriers of a page.
 import axe from 'axe-core';
 
 /** What axe finds that keeps people out. */

@@ -1,7 +1,6 @@
-// Debian's Chromium, driven by Playwright, as people would use it: who is at a
-// page finds things by role and name. Whatever a page does that it never should
-// (errors, refused calls that nobody expected, a broken content policy, a request
-// to elsewhere, a dialog of the browser) makes the test fail that saw it.
+// Debian's Chromium, driven by Playwright: tests find elements by role and name. A test fails
+// if a page does what no page may do (errors, unexpected failed calls, a violation of the
+// content policy, a request to another host, a browser dialog).
 import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -30,7 +29,7 @@ export async function startBrowser(server) {
   let pictures = 0;
 
   async function person({ scheme = 'light', viewport = desktop, ...options } = {}) {
-    const mobile = viewport.width < 500; // as a phone does it: touch, and bars for scrolling that take no room
+    const mobile = viewport.width < 500; // like a phone: touch, and scroll bars that take no space
     const context = await chrome.newContext({ baseURL: server.apiHost, viewport, isMobile: mobile, hasTouch: mobile, colorScheme: scheme, reducedMotion: 'reduce', locale: 'en-GB', timezoneId: 'Europe/Berlin', ...options });
     await context.grantPermissions(['clipboard-read', 'clipboard-write'], { origin: server.apiHost });
     context.setDefaultTimeout(10_000);
@@ -43,7 +42,7 @@ export async function startBrowser(server) {
   }
 
   async function check() {
-    // BROWSER_DEBUG=folder: what every page looks like after each test, in pictures and in words.
+    // BROWSER_DEBUG=folder stores every page after each test, as a picture and as text.
     const folder = process.env.BROWSER_DEBUG;
     if (folder) {
       for (const [i, { page }] of people.entries()) {
@@ -59,19 +58,19 @@ export async function startBrowser(server) {
   return { person, check, stop: () => chrome.close() };
 }
 
-// Notes in `wrong` what no page may do.
+// Records in `wrong` what no page may do.
 function watch(context, origin) {
   const wrong = [];
   const allowed = []; // {path, status}
   const note = (text) => wrong.push(text);
 
   context.on('console', (message) => {
-    // What failed to load is judged below, by its status.
+    // Failed loads are judged below, by their status.
     if (message.type() === 'error' && !message.text().startsWith('Failed to load resource')) note(`console: ${message.text()} (${message.page()?.url()})`);
   });
   context.on('weberror', (event) => note(`error: ${event.error().stack}`));
   context.on('dialog', (dialog) => {
-    // A page that is left unsaved may ask; nothing else opens dialogs of the browser.
+    // A page with unsaved changes may ask; nothing else opens browser dialogs.
     if (dialog.type() !== 'beforeunload') note(`dialog: ${dialog.type()} ${dialog.message()}`);
     void dialog.accept().catch(() => undefined);
   });
@@ -80,7 +79,7 @@ function watch(context, origin) {
     if (url.origin !== origin && !['data:', 'blob:', 'about:'].includes(url.protocol)) note(`a request to elsewhere: ${request.method()} ${url.href.slice(0, 300)}`);
   });
   context.on('requestfailed', (request) => {
-    // Whoever leaves a page gives up what it still asks for.
+    // Leaving a page aborts its pending requests.
     if (request.failure()?.errorText !== 'net::ERR_ABORTED') note(`failed: ${request.method()} ${request.url().slice(0, 300)} ${request.failure()?.errorText}`);
   });
   context.on('response', (response) => {

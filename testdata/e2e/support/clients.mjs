@@ -1,4 +1,4 @@
-// The official clients, as an application would make them.
+// The official clients, set up as in an application.
 import assert from 'node:assert/strict';
 import {
   TRPCClientError, createTRPCClient, httpBatchLink, httpBatchStreamLink, httpLink, httpSubscriptionLink, splitLink,
@@ -52,7 +52,7 @@ function subscriber(url, key, options) {
 
 const clientErrors = [TRPCClientError, ten.TRPCClientError];
 
-// The number that goes with each code name that these suites expect.
+// The number of each code name that these suites expect.
 const numbers = {
   BAD_REQUEST: [-32600, 400], UNAUTHORIZED: [-32001, 401], FORBIDDEN: [-32003, 403], NOT_FOUND: [-32004, 404],
   METHOD_NOT_SUPPORTED: [-32005, 405], CONFLICT: [-32009, 409], TOO_MANY_REQUESTS: [-32029, 429],

@@ -1,5 +1,5 @@
-// Texts that attack whoever shows them, each for another place in a page. Those
-// that got to run set window.__xss, open a dialog or ask for /canary.
+// Texts that attack pages that show them, each for another context. One that is executed sets
+// window.__xss, opens a dialog or requests /canary.
 const act = 'window.__xss=1';
 const call = '(window.__xss=1,fetch(`/canary`))';
 
@@ -43,7 +43,7 @@ export const hostile = [
   `data:text/html,<script>${act}</script>`,
   `vbscript:${act}`,
   `//127.0.0.1:1/canary`,
-  // what parsers make of it afterwards
+  // after parsing
   `<math><mtext><table><mglyph><style><!--</style><img title="--&gt;&lt;img src=1 onerror=${act}&gt;">`,
   `<noscript><p title="</noscript><img src=x onerror=${act}>">`,
   `<template><script>${act}</script></template>`,

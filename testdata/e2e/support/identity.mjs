@@ -1,7 +1,6 @@
-// A real OAuth provider, as its library makes it, on loopback; and an interface
-// that takes the tokens which it gave. People log in and allow or deny by its
-// forms. Its refresh tokens are good once: when one comes back a second time,
-// all that was given is withdrawn.
+// A real OAuth provider on loopback, and an API that accepts its tokens. Users log in and
+// approve or deny in its forms. A refresh token is valid once: if it is used again, the whole
+// grant is revoked.
 import { once } from 'node:events';
 import { generateKeyPairSync, randomUUID } from 'node:crypto';
 import http from 'node:http';
@@ -11,7 +10,7 @@ const secret = 'e2e-secret-of-the-client';
 /** Starts it for one client that comes back to redirectUri. lifetime is of access tokens, in seconds. */
 export async function startIdentity({ redirectUri, lifetime = 600 }) {
   const { warn } = console;
-  console.warn = () => {}; // it warns that it keeps everything in memory, and of a Node that is not its favourite
+  console.warn = () => {}; // it warns that it stores everything in memory, and about unsupported versions of Node
   const { default: Provider } = await import('oidc-provider');
 
   const server = http.createServer();
@@ -39,7 +38,7 @@ export async function startIdentity({ redirectUri, lifetime = 600 }) {
 
   console.warn = warn;
 
-  // What happened there: the grant types of good and bad requests for tokens, and every token.
+  // A record: the grant types of valid and invalid token requests, and every token.
   const granted = [];
   const refused = [];
   const tokens = new Set([secret]);

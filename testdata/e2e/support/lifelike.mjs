@@ -1,6 +1,5 @@
-// The data of a small company, so that pages look as they do at work: blueprints
-// of several kinds, triggers, runs that went well, failed and wait, connections,
-// an organization, keys.
+// The data of a small company, so that pages look realistic: blueprints of several kinds,
+// triggers, completed, failed and waiting runs, connections, an organization, keys.
 import { connect } from './clients.mjs';
 import { edge, node } from './maps.mjs';
 import { ended, reached } from './poll.mjs';

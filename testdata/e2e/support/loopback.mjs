@@ -1,5 +1,5 @@
-// Loaded into other people's servers before they start (node --import): they
-// listen on loopback only, at a free port, which is told on standard output.
+// Loaded into other servers before they start (node --import): they listen only on loopback, on
+// a free port, which is printed to standard output.
 import net from 'node:net';
 
 const listen = net.Server.prototype.listen;

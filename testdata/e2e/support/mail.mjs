@@ -1,5 +1,5 @@
-// Mail servers on loopback, made of the npm packages smtp-server and
-// mailparser: what they get is what a mail program shows.
+// Mail servers on loopback, made of the npm packages smtp-server and mailparser: they return
+// messages as a mail program would show them.
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
@@ -53,7 +53,7 @@ export async function startMail({ certificate, password, ...options }) {
       done();
     },
   });
-  server.on('error', () => {}); // of clients that go away in the middle
+  server.on('error', () => {}); // of clients that disconnect
   server.listen(0, '127.0.0.1');
   await once(server.server, 'listening');
   return Object.assign(sink, {

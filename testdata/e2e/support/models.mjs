@@ -1,6 +1,6 @@
-// Two providers of language models on loopback. They keep what they are asked
-// and answer in the full forms that OpenAI and Anthropic publish, with what the
-// suite puts into `says`: texts, {calls: [{id, name, arguments}]}, or {status, error}.
+// Two providers of language models on loopback. They record the requests and respond in the
+// full format that OpenAI and Anthropic document, with the content that the suite puts into
+// `says`: texts, {calls: [{id, name, arguments}]}, or {status, error}.
 import { startService } from './service.mjs';
 
 /** A chat completion as OpenAI answers it. */

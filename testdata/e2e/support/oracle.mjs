@@ -1,6 +1,6 @@
-// A real tRPC 11 server with the procedures of the interface and bodies that
-// do nothing: what it answers is what the protocol says. A message that begins
-// with "dummy:" stands for words that are the application's own.
+// A real tRPC 11 server with the procedures of the API and empty implementations: its responses
+// define the protocol. A message that begins with "dummy:" represents the application's own
+// text.
 import { once } from 'node:events';
 import { initTRPC, TRPCError } from '@trpc/server';
 import { createHTTPServer } from '@trpc/server/adapters/standalone';
@@ -27,7 +27,7 @@ const noRun = (id) => ({
   currentStep: null, awaitingInput: null,
 });
 
-// Every thing that has an id is unknown here, as on a server that was just started.
+// Every id is unknown, as on a new server.
 const unknown = () => refuse('NOT_FOUND');
 
 const router = t.router({

@@ -1,5 +1,4 @@
-// Somebody at a browser: cookies, links and forms, as much as it takes to sign
-// in somewhere.
+// A user with a browser: cookies, links and forms, enough for signing in.
 import assert from 'node:assert/strict';
 
 /** A browser of its own, with nothing in it yet. */

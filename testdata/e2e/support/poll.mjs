@@ -1,8 +1,7 @@
-// Waiting as a client does: ask again until the answer is there, and give up
-// loudly at a deadline.
+// Polls like a client, until the result is there or a deadline has passed.
 import { setTimeout as pause } from 'node:timers/promises';
 
-const every = 15; // milliseconds between two questions
+const every = 15; // milliseconds between two requests
 
 /** Calls ask until it gives something other than undefined, and returns that. */
 export async function until(what, ask, seconds = 20) {

@@ -1,6 +1,5 @@
-// Postfix, with a configuration, a queue and a log of its own, on loopback: it
-// takes whatever it is given by SMTP and passes it on to one server. It needs
-// root, as Postfix does.
+// Postfix with its own configuration, queue and log, on loopback: it accepts every mail by SMTP
+// and forwards it to one server. It needs root, like Postfix.
 import { execFile } from 'node:child_process';
 import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import net from 'node:net';
@@ -43,7 +42,7 @@ postlog unix-dgram n - n - 1 postlogd
 /** Starts Postfix in front of the server at smtpAddr, "host:port". Gives port, flush(), log() and stop(). */
 export async function startPostfix(smtpAddr, more = '') {
   const folder = await mkdtemp(join(tmpdir(), 'blueprintd-e2e-postfix-'));
-  await chmod(folder, 0o755); // its processes are not root
+  await chmod(folder, 0o755); // its processes do not run as root
   const [config, queue, data, log] = ['config', 'queue', 'data', 'log'].map((name) => join(folder, name));
   for (const one of [config, queue, data]) await mkdir(one, { mode: 0o755 });
   await run('chown', ['postfix', data]);

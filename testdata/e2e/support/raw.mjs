@@ -1,5 +1,5 @@
-// Plain HTTP requests, sent byte for byte as they are written, and their
-// answers in a form that two servers can be compared by.
+// Plain HTTP requests, sent byte for byte, and their responses in a form for comparing two
+// servers.
 import http from 'node:http';
 import net from 'node:net';
 
@@ -7,7 +7,7 @@ import net from 'node:net';
 export function send(apiHost, { method, path, headers = {}, body, http10 }) {
   const { hostname, port } = new URL(apiHost);
   if (http10) return sendOld({ hostname, port, method, path, headers });
-  // Node leaves out the length where a body is unusual (GET, DELETE, OPTIONS).
+  // Node omits the length where a body is unusual (GET, DELETE, OPTIONS).
   if (body !== undefined && !headers['transfer-encoding']) headers = { ...headers, 'content-length': Buffer.byteLength(body) };
   return new Promise((resolve, reject) => {
     const request = http.request({ hostname, port, method, path, headers, agent: false }, (response) => {
@@ -16,12 +16,12 @@ export function send(apiHost, { method, path, headers = {}, body, http10 }) {
       response.on('end', () => resolve({ status: response.statusCode, headers: response.headers, text: Buffer.concat(parts).toString() }));
       response.on('error', reject);
     });
-    request.on('error', reject); // too late when the answer has come: the promise is settled by then
+    request.on('error', reject); // no effect after the response: the promise is settled by then
     request.end(body);
   });
 }
 
-// HTTP/1.0, which Node's own client does not speak: the body ends with the connection.
+// HTTP/1.0, which Node's own client does not support: the body ends with the connection.
 function sendOld({ hostname, port, method, path, headers }) {
   return new Promise((resolve, reject) => {
     const socket = net.connect(Number(port), hostname);
@@ -62,7 +62,7 @@ function readBody(text, contentType, { headers = {} }) {
   }
 }
 
-// Server-sent events: [{event, id, data}], keep-alives left out.
+// Server-sent events: [{event, id, data}], without keep-alives.
 function readEvents(text) {
   const events = text.split(/\n\n+/).filter(Boolean).map((block) => {
     const fields = block.split('\n').filter(Boolean).map((line) => /^(\w+): ?(.*)$/.exec(line).slice(1));
@@ -73,9 +73,8 @@ function readEvents(text) {
   return events.filter(({ event }) => event !== 'ping');
 }
 
-// A streamed batch: one JSON document a line. The first says which chunk holds
-// each call's answer; a chunk may again refer to chunks. Gives the answers by
-// index, whichever way the server has cut them into chunks.
+// A streamed batch: one JSON document a line. The first names the chunk of each call's result;
+// a chunk may refer to others. Returns the results by index, independent of the chunks.
 function readStream(text) {
   if (!text.endsWith('\n')) throw new Error('every line of a stream ends with a newline');
   const [head, ...chunks] = text.split('\n').filter(Boolean).map((line) => JSON.parse(line).json);

@@ -1,7 +1,6 @@
-// The requests of the wire suite. Each is sent to the server under test and
-// to a real tRPC server, which must answer alike. Where blueprintd decides
-// otherwise on purpose, the request carries `decided`: the decision in words,
-// and what of the real server's answer it replaces.
+// The requests of the wire suite. Each is sent to the server under test and to a real tRPC
+// server, and the responses must be equal. Where blueprintd differs on purpose, the request has
+// `decided`: the decision, and the parts of the real server's response that it replaces.
 import { nobody } from './maps.mjs';
 import { KEY } from './server.mjs';
 
@@ -27,9 +26,9 @@ const mutation = (name, procedure, value, more) => post(name, `/${procedure}`, J
 const batchGet = (name, procedures, input, more) => get(name, `/${procedures}?batch=1${input === undefined ? '' : `&input=${encode(input)}`}`, more);
 const batchPost = (name, procedures, input, more) => post(name, `/${procedures}?batch=1`, typeof input === 'string' ? input : JSON.stringify(input), more);
 
-// What decided answers are made of; "dummy:" stands for words of one's own.
-// A request with created succeeds and leaves something behind: its payload has
-// ids and times, so only the picked fields are compared.
+// The decided responses; "dummy:" represents the server's own text. A request with created
+// succeeds and creates something: its payload has ids and times, so only the picked fields are
+// compared.
 const badRequest = (path) => ({ status: 400, body: { error: { json: { message: 'dummy: BAD_REQUEST', code: -32600, data: { code: 'BAD_REQUEST', httpStatus: 400, path } } } } });
 const created = { pick: ['title', 'description', 'status', 'visibility', 'version', 'tags', 'blueprint_map', 'environment_variables', 'average_rating', 'rating_count'] };
 const step = { id: 'a', type: 'set', title: 'A', config: {} };

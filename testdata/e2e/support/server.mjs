@@ -1,6 +1,5 @@
-// Starts the binary under test the way an operator does, and stops it the same
-// way: it must be ready when its ready file is there, and leave with status 0
-// when it is told to.
+// Starts and stops the executable like an operator: it must be ready when its ready file
+// exists, and exit with status 0 when it is stopped.
 import assert from 'node:assert/strict';
 import { execFile, spawn } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
@@ -42,7 +41,7 @@ export async function startServer({ flags = [], onDisk = false, seed } = {}) {
   let said = '';
   child.stdout.on('data', (text) => (said += text));
   child.stderr.on('data', (text) => (said += text));
-  process.once('exit', () => child.kill('SIGKILL')); // nothing is left behind when a suite breaks off
+  process.once('exit', () => child.kill('SIGKILL')); // nothing is left behind when a suite is interrupted
   let outcome; // {code, signal} once it has ended
   const exit = new Promise((resolve) => {
     child.on('error', (error) => resolve((outcome = { error })));
@@ -62,7 +61,7 @@ export async function startServer({ flags = [], onDisk = false, seed } = {}) {
   }
 
   try {
-    // The file is written whole, so the first sight of it must parse.
+    // The file is written atomically, so it must parse as soon as it exists.
     const text = await until('the ready file', async () => {
       if (outcome) throw new Error(`serve ended early (${JSON.stringify(outcome)}):\n${said}`);
       return readFile(readyFile, 'utf8').catch(() => undefined);

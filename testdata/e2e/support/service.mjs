@@ -1,5 +1,5 @@
-// A small HTTP service on loopback: the outside world of a blueprint. It
-// remembers every call and answers as the suite says.
+// A small HTTP service on loopback, for nodes to call. It records every call and responds as
+// the suite says.
 import { once } from 'node:events';
 import http from 'node:http';
 

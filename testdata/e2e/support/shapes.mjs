@@ -1,5 +1,5 @@
-// The records of the interface, field by field with their types, so that a
-// lost, renamed or retyped field shows wherever a record is read.
+// The records of the API, field by field with their types, so that a lost, renamed or retyped
+// field shows wherever a record is read.
 import assert from 'node:assert/strict';
 
 const is = {
@@ -198,7 +198,7 @@ export function shape(name, value) {
   const fields = tables[name];
   assert.ok(is.object(value), `${name}: expected an object, got ${JSON.stringify(value)}`);
   for (const [field, types] of Object.entries(fields)) {
-    // A word that is no type above is a literal of a closed list.
+    // A word that is not a type above is a literal of a closed list.
     const fits = types.some((type) => (Object.hasOwn(is, type) ? is[type](value[field]) : value[field] === type));
     assert.ok(fits, `${name}.${field}: expected ${types.join(' or ')}, got ${JSON.stringify(value[field])}`);
   }

@@ -1,9 +1,9 @@
-// Slack's side of the Events API: its envelopes, its signatures, and its own
-// library as the judge of both.
+// Slack's side of the Events API: its envelopes, its signatures, and its own library for
+// comparison.
 import { createHmac } from 'node:crypto';
 import { createRequire } from 'node:module';
 
-// By file, for the package as a whole needs a newer Node than these tests.
+// By file, because the whole package needs a newer Node than these tests.
 const require = createRequire(import.meta.url);
 const { isValidSlackRequest } = require('@slack/bolt/dist/receivers/verify-request.js');
 const { default: HTTPReceiver } = require('@slack/bolt/dist/receivers/HTTPReceiver.js');

@@ -1,5 +1,4 @@
-// swaks, the Swiss army knife for SMTP: it sends one message and tells what was
-// said.
+// swaks, the Swiss army knife for SMTP: sends one message and returns the dialogue.
 import { spawn } from 'node:child_process';
 
 /** Sends a message by swaks. Gives the status that it ends with and the dialogue; 0 = the message was taken. */
@@ -14,7 +13,7 @@ export function swaks(server, to, { message, flags = [] } = {}) {
     child.stderr.on('data', (text) => (dialogue += text));
     child.on('error', reject);
     child.on('close', (status) => resolve({ status, dialogue }));
-    child.stdin.on('error', () => {}); // it may end before it has read all
+    child.stdin.on('error', () => {}); // it may end before it has read everything
     child.stdin.end(message);
   });
 }

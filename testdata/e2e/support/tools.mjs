@@ -1,5 +1,4 @@
-// A small MCP server over streamable HTTP, without sessions: one tool that
-// remembers how often it was called.
+// A small MCP server over streamable HTTP, without sessions: one tool that counts its calls.
 import { startService } from './service.mjs';
 
 const tool = { name: 'weather', description: 'Tells the weather of a city.', inputSchema: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] } };

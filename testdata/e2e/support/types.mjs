@@ -1,5 +1,5 @@
-// Asks the TypeScript compiler whether a value has a type: that is how a
-// library says which fields it knows.
+// Checks with the TypeScript compiler whether a value has a type, which shows the fields that a
+// library knows.
 import assert from 'node:assert/strict';
 import { fileURLToPath } from 'node:url';
 import ts from 'typescript';

@@ -1,5 +1,5 @@
-// Lets suites import modules of the dashboard that need neither React nor a
-// browser, with the TypeScript that is installed here.
+// Imports modules of the dashboard that need neither React nor a browser, with the installed
+// TypeScript.
 import { register } from 'node:module';
 
 register('./web-hooks.mjs', import.meta.url);

@@ -1,4 +1,4 @@
-// Delivering webhooks as the services that send them do.
+// Delivers webhooks like the services that send them.
 import { createHmac, randomUUID } from 'node:crypto';
 import { sign } from '@octokit/webhooks-methods';
 

@@ -280,7 +280,7 @@ export const statusSectionText = {
 
 /** Texts of pages/blueprints/templates.ts. */
 export const templatesText = {
-  answerAWebhook: 'Answer a webhook',
+  answerAWebhook: 'Respond to a webhook',
   receivesARequestFromAnother: 'Receives a request from another service, reads a value and responds with JSON.',
   readTheName: 'Read the name',
   respond: 'Respond',

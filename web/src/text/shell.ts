@@ -69,7 +69,7 @@ export const sectionLinksText = {
 export const serverNotesText = {
   thisServerIsASandbox: 'This server is a sandbox',
   runsSendMailMessagesRequests:
-    'Runs send mail, messages, requests, model calls and tool calls to fakes inside the server. Nothing reaches the outside. Answers are made up.',
+    'Runs send mail, messages, requests, model calls and tool calls to fakes inside the server. No real service is called. Responses are fake.',
   seeWhatWasSent: 'See what was sent',
   theKeyIsOneOfYour: 'The key is one of your API keys (see Settings). The server was started with',
   serveSandbox: 'serve --sandbox',

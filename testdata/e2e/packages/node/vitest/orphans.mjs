@@ -1,4 +1,4 @@
-// Starts servers and tells their processes, and then waits to be killed.
+// Starts servers, prints their process ids, and waits to be killed.
 import { startBlueprintd } from 'blueprintd'
 
 const servers = await Promise.all(Array.from({ length: 10 }, () => startBlueprintd()))
