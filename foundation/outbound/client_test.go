@@ -360,3 +360,61 @@ func TestRecordedHosts(t *testing.T) {
 		})
 	}
 }
+
+// Requests that may be repeated share a connection; others have one each, and are not
+// repeated when the server closes it.
+func TestReusedConnections(t *testing.T) {
+	for _, test := range []struct {
+		method, body string
+		connections  int64 // of three requests
+	}{
+		{http.MethodGet, "", 1},
+		{http.MethodHead, "", 1},
+		{http.MethodOptions, "", 1},
+		{http.MethodGet, "{}", 3},
+		{http.MethodPost, "", 3},
+		{http.MethodPost, "{}", 3},
+		{http.MethodPut, "{}", 3},
+		{http.MethodDelete, "", 3},
+	} {
+		t.Run(test.method+test.body, func(t *testing.T) {
+			var connections atomic.Int64
+			server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "ok") }))
+			server.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+				if state == http.StateNew {
+					connections.Add(1)
+				}
+			}
+			server.Start()
+			defer server.Close()
+			client := newLocalClient(t, Options{})
+			for range 3 {
+				request, err := http.NewRequestWithContext(t.Context(), test.method, server.URL, strings.NewReader(test.body))
+				if err != nil {
+					t.Fatal(err)
+				}
+				request.Header.Set("Idempotency-Key", "one") // net/http takes this as a permission to repeat
+				response, err := client.Do(request)
+				if err != nil {
+					t.Fatal(err)
+				}
+				io.Copy(io.Discard, response.Body)
+				response.Body.Close()
+			}
+			if got := connections.Load(); got != test.connections {
+				t.Errorf("%d connections, want %d", got, test.connections)
+			}
+		})
+	}
+}
+
+// A server that closes a connection between two requests does not fail the second one.
+func TestReusedConnectionThatWasClosed(t *testing.T) {
+	server, client := serve(t, func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "ok") })
+	for range 3 {
+		if _, err := get(t, client, server.URL); err != nil {
+			t.Fatal(err)
+		}
+		server.CloseClientConnections()
+	}
+}

@@ -284,7 +284,7 @@ func TestShapes(t *testing.T) {
 			t.Errorf("no row %q in\n%s", s.what, out)
 		}
 	}
-	if !strings.Contains(out.String(), "A bare Go client takes") {
+	if !strings.Contains(out.String(), "GET: a bare Go client takes") {
 		t.Errorf("no comparison with a bare client in\n%s", out)
 	}
 }

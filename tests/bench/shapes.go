@@ -73,11 +73,17 @@ func (o *options) shapes(echo string) (list []shape) {
 	for _, kilobytes := range []int{1, 1000} {
 		add(shape{what: fmt.Sprintf("three nodes, input of %d kB", kilobytes), unit: "kB", units: kilobytes, runs: 30, nodes: sets(3), input: object{"pad": strings.Repeat("x", 1000*kilobytes)}})
 	}
-	var chain []any
-	for i := range 10 {
-		chain = append(chain, process.Node("h"+strconv.Itoa(i), "http-request", object{"method": "POST", "url": echo, "body": object{"i": i}}))
+	for _, method := range []string{http.MethodPost, http.MethodGet} {
+		var chain []any
+		for i := range 10 {
+			config := object{"method": method, "url": echo}
+			if method == http.MethodPost {
+				config["body"] = object{"i": i}
+			}
+			chain = append(chain, process.Node("h"+strconv.Itoa(i), "http-request", config))
+		}
+		add(shape{what: chainOf(method), unit: "request", units: 10, runs: 30, nodes: chain})
 	}
-	add(shape{what: "chain of 10 requests to a server here", unit: "request", units: 10, runs: 30, nodes: chain})
 	return list
 }
 
@@ -107,14 +113,21 @@ func writeShapes(ctx context.Context, o options) error {
 	for _, f := range list {
 		fmt.Fprintf(o.out, "| %s | %d | %.1f | %s | %.1f | %.0f |\n", f.What, f.Runs, f.perUnit(f.CPU), f.Unit, f.Duration.Seconds()*1e3/float64(f.Runs), mega(f.Peak))
 	}
-	bare, err := bareRequests(ctx, address)
-	if err != nil {
-		return err
+	for _, method := range []string{http.MethodPost, http.MethodGet} {
+		bare, err := bareRequests(ctx, method, address)
+		if err != nil {
+			return err
+		}
+		for _, f := range list {
+			if f.What == chainOf(method) {
+				fmt.Fprintf(o.out, "\n%s: a bare Go client takes %.2f ms for ten such requests, %.2f of the chain's time.\n", f.What, bare.Seconds()*1e3, bare.Seconds()*float64(f.Runs)/f.Duration.Seconds())
+			}
+		}
 	}
-	chain := list[len(list)-1]
-	fmt.Fprintf(o.out, "\nA bare Go client takes %.2f ms for ten such requests, %.2f of the chain's time.\n", bare.Seconds()*1e3, bare.Seconds()*float64(chain.Runs)/chain.Duration.Seconds())
 	return nil
 }
+
+func chainOf(method string) string { return "chain of 10 requests, " + method }
 
 // perUnit returns microseconds.
 func (f *shapeFigure) perUnit(d time.Duration) float64 {
@@ -149,9 +162,9 @@ func (o *options) measureShape(ctx context.Context, s shape) (f *shapeFigure, to
 	if err != nil {
 		return nil, 0, err
 	}
-	send := func(runs int) error {
+	runs := func(runs int) error {
 		for range runs {
-			if err := post(ctx, server.address+"/webhooks/blueprint/"+trigger, body); err != nil {
+			if err := send(ctx, http.MethodPost, server.address+"/webhooks/blueprint/"+trigger, body); err != nil {
 				return err
 			}
 			if err := ended(ctx, server.database()); err != nil {
@@ -160,7 +173,7 @@ func (o *options) measureShape(ctx context.Context, s shape) (f *shapeFigure, to
 		}
 		return nil
 	}
-	if err := send(1); err != nil { // warm code, and the blueprint is compiled
+	if err := runs(1); err != nil { // warm code, and the blueprint is compiled
 		return nil, 0, err
 	}
 	if _, err := settled(ctx, server.Pid(), 0, 2*time.Second); err != nil {
@@ -171,7 +184,7 @@ func (o *options) measureShape(ctx context.Context, s shape) (f *shapeFigure, to
 		return nil, 0, err
 	}
 	process.ForgetPeak(server.Pid())
-	if err := send(s.runs); err != nil {
+	if err := runs(s.runs); err != nil {
 		return nil, 0, err
 	}
 	after, err := cpuTime(server.Pid())
@@ -195,8 +208,12 @@ func (o *options) measureShape(ctx context.Context, s shape) (f *shapeFigure, to
 	return f, after, server.stop()
 }
 
-func post(ctx context.Context, address string, body []byte) error {
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(body))
+// send sends a request; a GET without the body.
+func send(ctx context.Context, method, address string, body []byte) error {
+	if method == http.MethodGet {
+		body = nil
+	}
+	request, err := http.NewRequestWithContext(ctx, method, address, bytes.NewReader(body))
 	if err != nil {
 		return err
 	}
@@ -227,7 +244,7 @@ func ended(ctx context.Context, database string) error {
 
 // bareRequests returns how long a Go client takes for ten requests in sequence, the
 // mean of many.
-func bareRequests(ctx context.Context, address string) (time.Duration, error) {
+func bareRequests(ctx context.Context, method, address string) (time.Duration, error) {
 	const rounds = 30
 	var begun time.Time
 	for round := range 1 + rounds {
@@ -235,7 +252,7 @@ func bareRequests(ctx context.Context, address string) (time.Duration, error) {
 			begun = now()
 		}
 		for i := range 10 {
-			if err := post(ctx, address, fmt.Appendf(nil, `{"i":%d}`, i)); err != nil {
+			if err := send(ctx, method, address, fmt.Appendf(nil, `{"i":%d}`, i)); err != nil {
 				return 0, err
 			}
 		}
