@@ -108,6 +108,11 @@ func (o *Options) keyFitsExactly(q *session) error {
 // meanwhile: the one that upgrades must be the only one.
 func (s *Store) upgrade(ctx context.Context, version int) error {
 	path := s.options.Path
+	// Closing the connection would copy the log too, but ignore a failed sync.
+	var busy, frames, copied int64
+	if err := s.writer.session.row("PRAGMA wal_checkpoint(PASSIVE)", nil, &busy, &frames, &copied); severityOf(err) == ofStore {
+		return notUpgraded(ctx, err, version, s.options.version())
+	}
 	if err := errors.Join(s.writer.session.close(), s.pool.Close()); err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@
 package store
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,6 +13,8 @@ import (
 
 	"modernc.org/libc"
 	sqlite3 "modernc.org/sqlite/lib"
+
+	"blueprintd/store/dbfile"
 )
 
 // faultyDisk fails one write, truncation, sync or deletion of SQLite in a folder.
@@ -34,12 +37,16 @@ const (
 	faultShort faultMode = "short" // half of the write succeeds
 	faultFull  faultMode = "full"  // no later write succeeds
 	faultKill  faultMode = "kill"  // nothing later happens
+	faultSync  faultMode = "sync"  // a sync fails, of the database and its log; nothing else is a point
 )
 
 // point counts an operation and decides what happens to it.
 func (d *faultyDisk) point(write bool) (fails bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if d.mode == faultSync {
+		return false
+	}
 	if d.points++; d.at == 0 || d.points < d.at || d.struck && d.mode == faultError || d.struck && d.mode == faultShort {
 		return false
 	}
@@ -51,6 +58,18 @@ func (d *faultyDisk) point(write bool) (fails bool) {
 	}
 	d.struck = true
 	return true
+}
+
+// sync counts a sync of the database or its log and decides whether it fails.
+func (d *faultyDisk) sync() (fails bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.mode != faultSync {
+		return false
+	}
+	d.points++
+	d.struck = d.struck || d.points == d.at
+	return d.points == d.at
 }
 
 func copyFolder(from, to string) error {
@@ -109,7 +128,7 @@ func init() {
 	vfs.FxOpen = pointerTo(openFunc(func(tls *libc.TLS, vfs, name, file uintptr, flags int32, outFlags uintptr) int32 {
 		result := open(tls, vfs, name, file, flags, outFlags)
 		if disk := diskOf(name); disk != nil && result == sqlite3.SQLITE_OK {
-			disk.serve(file)
+			disk.serve(file, libc.GoString(name))
 		}
 		return result
 	}))
@@ -137,7 +156,8 @@ func diskOf(name uintptr) *faultyDisk {
 }
 
 // serve puts the functions of a faulty disk in front of those of an open file.
-func (d *faultyDisk) serve(file uintptr) {
+func (d *faultyDisk) serve(file uintptr, name string) {
+	ofDatabase := !strings.Contains(name, dbfile.PartialSuffix)
 	header := structAt[sqlite3.Tsqlite3_file](file)
 	methods := structAt[sqlite3.Tsqlite3_io_methods](header.FpMethods)
 	instead := keep(new(*methods))
@@ -161,7 +181,7 @@ func (d *faultyDisk) serve(file uintptr) {
 		return funcAt[truncateFunc](methods.FxTruncate)(tls, file, size)
 	}))
 	instead.FxSync = pointerTo(syncFunc(func(*libc.TLS, uintptr, int32) int32 {
-		if d.point(false) {
+		if d.point(false) || ofDatabase && d.sync() {
 			return sqlite3.SQLITE_IOERR_FSYNC
 		}
 		return sqlite3.SQLITE_OK // no test loses power
@@ -249,4 +269,65 @@ func TestUpgradeWithFaults(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A server whose disk fails to sync during an upgrade does not start, with a log of the
+// old version or without.
+func TestUpgradeReportsFailedSyncs(t *testing.T) {
+	t.Parallel()
+	for _, killed := range []bool{true, false} {
+		t.Run(fmt.Sprintf("killed %t", killed), func(t *testing.T) {
+			t.Parallel()
+			template := testOptions(t)
+			before := used(t, template)
+			if killed {
+				template = withLog(t, template)
+				before = contentOf(t, copyOf(t, template).Path)
+			}
+			points := 0
+			for struck := true; struck && !t.Failed(); {
+				points++
+				newer := nextForm(t, copyOf(t, template))
+				disk := &faultyDisk{folder: filepath.Dir(newer.Path), mode: faultSync, at: points}
+				disk.on(func() {
+					s, err := Open(t.Context(), newer)
+					if struck = disk.struck; struck && err == nil {
+						t.Errorf("sync %d failed, and the server starts", points)
+					}
+					if err == nil {
+						_ = s.Close()
+					}
+				})
+				s, err := Open(t.Context(), newer)
+				if err != nil {
+					t.Fatalf("sync %d: %v", points, err)
+				}
+				check(t, s.Close())
+				wantContent(t, newer.Path, before)
+			}
+			if points < 4 {
+				t.Errorf("%d syncs, want 3 at least", points-1)
+			}
+		})
+	}
+}
+
+// copyOf returns options for a copy of a database.
+func copyOf(t testing.TB, o Options) Options {
+	t.Helper()
+	folder := t.TempDir()
+	check(t, copyFolder(filepath.Dir(o.Path), folder))
+	o.Path = filepath.Join(folder, filepath.Base(o.Path))
+	return o
+}
+
+// withLog returns options for a copy of a database as a killed server leaves it: the last
+// commit is in its log only.
+func withLog(t testing.TB, o Options) Options {
+	t.Helper()
+	s := must(Open(t.Context(), o))(t)
+	user(t, s, "kim")
+	left := copyOf(t, o)
+	check(t, s.Close())
+	return left
 }
