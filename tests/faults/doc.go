@@ -8,6 +8,7 @@
 //
 //	go run ./tests/faults                      every point, in each mode
 //	go run ./tests/faults -every 25            one point in 25
+//	go run ./tests/faults -phase upgrade       the points of the upgrades only
 //	go run ./tests/faults -cuts 500            power cuts under several clients
 //	go run ./tests/faults -full 20             a disk that fills up and is freed
 //	go run ./tests/faults -check               checks that the failing disk works here
@@ -32,9 +33,13 @@
 // the files that a run of the scenario without faults had at the start of the
 // phase. The last phases are the start of a server on each database in testdata/forms
 // that is older than the program: whatever happens, the next start finds an upgraded
-// database, in which every run continues, and the copy of the one before. Points are numbered through all phases. Their number varies slightly
-// between runs, because rows differ in length and maintenance follows real time; a
-// point that is not reached is reported as such.
+// database, in which every run continues, and the copy of the one before. Points are
+// numbered through all phases. Their number varies slightly between runs, because rows
+// differ in length and maintenance follows real time; a point that is not reached is
+// reported as such.
+//
+// The sweep runs in namespaces of its own for processes and mounts, with its files in
+// memory. Nothing of it is left when it is interrupted or killed.
 //
 // It needs Linux, /dev/fuse and permission to mount (exit code 2 without them).
 package main

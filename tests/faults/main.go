@@ -3,13 +3,13 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
 	"os/signal"
 	"slices"
 	"strings"
-	"syscall"
 
 	"blueprintd/tests/process"
 )
@@ -28,6 +28,7 @@ type options struct {
 	binary   string
 	json     bool
 	first    bool
+	phase    string
 	check    bool
 }
 
@@ -50,6 +51,7 @@ func main() {
 	flag.StringVar(&o.binary, "binary", "", "the server to try; without it, one is built from the sources here")
 	flag.BoolVar(&o.json, "json", false, "print the report as JSON")
 	flag.BoolVar(&o.first, "first", false, "stop at the first violation")
+	flag.StringVar(&o.phase, "phase", "", "the points of the phases whose names begin so only, such as upgrade")
 	flag.BoolVar(&o.check, "check", false, "only find out whether the disk that fails on purpose works here")
 	flag.Parse()
 	if mode != "" {
@@ -65,14 +67,18 @@ func main() {
 		fmt.Fprintln(os.Stderr, "sweep takes flags only, with numbers from 1 on; see -help")
 		os.Exit(2)
 	}
-	os.Exit(sweep(o))
+	folder := os.Getenv(confinedTo)
+	if folder == "" {
+		os.Exit(confine())
+	}
+	os.Exit(sweep(o, folder))
 }
 
 // sweep runs the whole sweep and returns the exit code.
-func sweep(o options) int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+func sweep(o options, folder string) int {
+	ctx, stop := signal.NotifyContext(context.Background(), endings...)
 	defer stop()
-	if err := check(); err != nil {
+	if err := errors.Join(useMemory(folder), check()); err != nil {
 		fmt.Fprintln(os.Stderr, "sweep:", err)
 		return 2
 	}
@@ -80,12 +86,6 @@ func sweep(o options) int {
 		fmt.Println("the disk that fails on purpose works here")
 		return 0
 	}
-	folder, err := os.MkdirTemp(place(), "sweep")
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "sweep:", err)
-		return 1
-	}
-	defer os.RemoveAll(folder)
 	r, err := sweepIn(ctx, o, folder)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "sweep:", err)
@@ -102,15 +102,6 @@ func sweep(o options) int {
 		return 1
 	}
 	return 0
-}
-
-// place returns a folder in memory if there is one: the remaining files of a disk are
-// copied there for the next server, and the speed of that does not matter.
-func place() string {
-	if info, err := os.Stat("/dev/shm"); err == nil && info.IsDir() {
-		return "/dev/shm"
-	}
-	return ""
 }
 
 func sweepIn(ctx context.Context, o options, folder string) (*report, error) {

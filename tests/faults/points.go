@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -62,6 +63,9 @@ func sum(phases []*phase) (n int) {
 // plan lists the cases. A short write needs a write of two bytes or more.
 func (r *report) plan(o options, phases []*phase) (trials []*trial) {
 	for order, ph := range phases {
+		if !strings.HasPrefix(ph.name, o.phase) {
+			continue
+		}
 		for i, p := range ph.points {
 			number := ph.before + i + 1
 			if number < o.from || o.to > 0 && number > o.to || (number-o.from)%o.every != 0 {
