@@ -12,7 +12,7 @@ CREATE TABLE organizations (
   created_by TEXT NOT NULL REFERENCES users (id),
   created_at INTEGER NOT NULL
 ) STRICT;
-INSERT INTO organizations (seq, id, name, slug, personal, created_by, created_at)
+INSERT OR FAIL INTO organizations (seq, id, name, slug, personal, created_by, created_at)
   SELECT rowid, id, name, slug, personal, created_by, created_at FROM organizations_8 ORDER BY rowid;
 DROP TABLE organizations_8;
 CREATE UNIQUE INDEX organizations_personal ON organizations (created_by) WHERE personal = 1;
@@ -35,7 +35,7 @@ CREATE TABLE firings (
   sealed_delivery BLOB,
   CHECK (decision <> 'started' OR execution_id IS NOT NULL)
 ) STRICT;
-INSERT INTO firings (seq, id, trigger_seq, source, key, due_at, received_at, decision, reason_code, sealed_reason, execution_id, sealed_body_hash, redelivery_of, sealed_delivery)
+INSERT OR FAIL INTO firings (seq, id, trigger_seq, source, key, due_at, received_at, decision, reason_code, sealed_reason, execution_id, sealed_body_hash, redelivery_of, sealed_delivery)
   SELECT f.seq, f.id, (SELECT t.seq FROM triggers t WHERE t.id = f.trigger_id), f.source, nullif(f.key, f.id), f.due_at, f.received_at, f.decision, f.reason_code,
     f.sealed_reason, f.execution_id, f.sealed_body_hash, f.redelivery_of, f.sealed_delivery
   FROM firings_8 f ORDER BY f.seq;
@@ -50,7 +50,7 @@ CREATE TABLE firing_counts (
   trigger_seq INTEGER PRIMARY KEY REFERENCES triggers (seq),
   firings     INTEGER NOT NULL CHECK (firings >= 0)
 ) STRICT;
-INSERT INTO firing_counts (trigger_seq, firings)
+INSERT OR FAIL INTO firing_counts (trigger_seq, firings)
   SELECT t.seq, c.firings FROM firing_counts_8 c JOIN triggers t ON t.id = c.trigger_id ORDER BY t.seq;
 DROP TABLE firing_counts_8;
 
@@ -77,7 +77,7 @@ CREATE TABLE executions (
   CHECK ((end_time IS NULL) = (record IS NULL)),
   CHECK (state IS NULL OR record IS NOT NULL)
 ) STRICT;
-INSERT INTO executions (seq, id, log_id, blueprint_seq, blueprint_version, organization_seq, user_seq, trigger_seq, firing_id, parent_execution_id,
+INSERT OR FAIL INTO executions (seq, id, log_id, blueprint_seq, blueprint_version, organization_seq, user_seq, trigger_seq, firing_id, parent_execution_id,
     status, created_at, updated_at, start_time, end_time, record, state)
   SELECT e.seq, e.id, e.log_id, (SELECT b.seq FROM blueprints b WHERE b.id = e.blueprint_id), e.blueprint_version,
     (SELECT o.seq FROM organizations o WHERE o.id = e.organization_id), (SELECT u.seq FROM users u WHERE u.id = e.user_id),

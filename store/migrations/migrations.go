@@ -6,7 +6,9 @@
 //
 // A table is rebuilt by renaming the old one, creating the new one with the text of
 // schema.sql, copying the rows and dropping the old one. Its indexes and triggers go
-// with the old one and are created again.
+// with the old one and are created again. Rows are copied with INSERT OR FAIL: after a
+// plain INSERT that fails the rows before it are removed, for which SQLite keeps each page
+// of the dropped tables that it uses again in memory.
 //
 // Every table that exists before and after must have as many rows as before. A step
 // that removes or adds rows names their tables in a line of its own:
