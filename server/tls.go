@@ -24,7 +24,7 @@ type Certificates interface {
 
 // secure enables TLS on the main listener, if there are certificates.
 func (s *Server) secure() (err error) {
-	config := &tls.Config{MinVersion: tls.VersionTLS12}
+	config := tlsConfig(nil)
 	switch o := &s.Options; {
 	case o.TLSFiles != nil:
 		s.Certificates = o.TLSFiles
@@ -55,6 +55,10 @@ func (s *Server) secure() (err error) {
 		MaxConcurrentStreams: 100, MaxReceiveBufferPerConnection: 256 << 10, MaxReceiveBufferPerStream: 128 << 10, WriteByteTimeout: 30 * time.Second,
 	}
 	return nil
+}
+
+func tlsConfig(get func(*tls.ClientHelloInfo) (*tls.Certificate, error)) *tls.Config {
+	return &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: get}
 }
 
 func (s *Server) serveMain() error {

@@ -75,6 +75,9 @@ type Options struct {
 	// KeepOld says whether an upgrade of the database leaves a copy of it as it was;
 	// "" = KeepOldAuto.
 	KeepOld KeepOld
+	// OnUpgrade is called at the beginning of each stage of an upgrade and every few
+	// seconds, possibly concurrently.
+	OnUpgrade func(stage string)
 
 	// Tests replace these to simulate any file system.
 	fileSystem func(path string) (dbfile.FileSystem, error) // nil = Stat

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"blueprintd/blueprint"
@@ -186,6 +188,56 @@ type upgrade struct {
 	version int // before
 	steps   []migrations.Step
 	rows    map[string]int64 // before
+	stage   atomic.Pointer[stage]
+}
+
+// stage is a part of an upgrade.
+type stage struct{ name, file string }
+
+// enter begins a stage, which writes mostly to a file; "" = to none.
+func (u *upgrade) enter(name, file string) {
+	u.stage.Store(&stage{name, file})
+	if u.options.OnUpgrade != nil {
+		u.options.OnUpgrade(name)
+	}
+}
+
+// progressInterval is the time between two messages of a long upgrade.
+const progressInterval = 5 * time.Second
+
+// follow logs the stage of the upgrade at intervals until stop is called.
+func (u *upgrade) follow() (stop func()) {
+	began, ended := clock.Real{}.Now(), make(chan struct{})
+	ticker := time.NewTicker(progressInterval)
+	var group sync.WaitGroup
+	group.Go(func() {
+		for {
+			select {
+			case <-ticker.C:
+				u.tell(clock.Real{}.Now().Sub(began))
+			case <-ended:
+				return
+			}
+		}
+	})
+	return func() {
+		ticker.Stop()
+		close(ended)
+		group.Wait()
+	}
+}
+
+// tell logs the stage.
+func (u *upgrade) tell(elapsed time.Duration) {
+	now := u.stage.Load()
+	attributes := []any{"stage", now.name, "duration", elapsed.Round(time.Second)}
+	if now.file != "" {
+		attributes = append(attributes, "written", size(now.file))
+	}
+	u.options.Logger.Info("database upgrade in progress", attributes...)
+	if u.options.OnUpgrade != nil {
+		u.options.OnUpgrade(now.name)
+	}
 }
 
 func (u *upgrade) run(ctx context.Context) error {
@@ -202,6 +254,17 @@ func (u *upgrade) run(ctx context.Context) error {
 	if u.steps, err = u.options.stepsFrom(u.path, version); err != nil {
 		return err
 	}
+	bytes, err := u.room()
+	if err != nil {
+		return err
+	}
+	log := u.options.Logger
+	began := clock.Real{}.Now()
+	u.enter("check", "")
+	if log != nil {
+		log.Info("database upgrade started", "path", u.path, "from", version, "to", u.options.version(), "bytes", bytes)
+		defer u.follow()()
+	}
 	found, err := problems(u.q, checkPagesQuick, checkReferences)
 	if err != nil {
 		return err
@@ -209,18 +272,9 @@ func (u *upgrade) run(ctx context.Context) error {
 	if len(found) > 0 {
 		return unsound(found[0])
 	}
-	bytes, err := u.room()
-	if err != nil {
-		return err
-	}
 	if u.rows, err = countRows(u.q); err != nil {
 		return err
 	}
-	log := u.options.Logger
-	if log != nil {
-		log.Info("database upgrade started", "path", u.path, "from", version, "to", u.options.version(), "bytes", bytes)
-	}
-	began := clock.Real{}.Now()
 	kept := ""
 	if u.keep != KeepOldNever {
 		if kept, err = u.copy(ctx); err != nil {
@@ -231,6 +285,7 @@ func (u *upgrade) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	u.enter("write back", "")
 	// Closing the connection would copy the log too, but ignore a failed sync.
 	var busy, frames, copied int64
 	if err := u.q.row("PRAGMA wal_checkpoint(TRUNCATE)", nil, &busy, &frames, &copied); severityOf(err) == ofStore {
@@ -289,6 +344,7 @@ func (u *upgrade) copy(ctx context.Context) (name string, err error) {
 		return "", dbfile.Refusal("move that file away, or start with --keep-old never",
 			"%s is in the way of the copy of the database as it is before the upgrade", name)
 	}
+	u.enter("copy", partial)
 	file, err := dbfile.ClaimPartial(partial)
 	if err != nil {
 		return "", err
@@ -369,6 +425,8 @@ func (u *upgrade) changeOnce(ctx context.Context, known *DamagedRuns) (found Dam
 			_, _ = u.q.exec("ROLLBACK") // SQLite may have done it
 		}
 	}()
+	log := u.path + "-wal"
+	u.enter("change", log)
 	for _, step := range u.steps {
 		if _, err := u.q.conn.ExecContext(ctx, step.SQL); err != nil {
 			return found, fmt.Errorf("step %d, %s: %w", step.Version, step.Name, err)
@@ -377,6 +435,7 @@ func (u *upgrade) changeOnce(ctx context.Context, known *DamagedRuns) (found Dam
 	if _, err := u.q.conn.ExecContext(ctx, fmt.Sprintf("PRAGMA user_version = %d", u.options.version())); err != nil {
 		return found, err
 	}
+	u.enter("verify", log)
 	if err := u.verify(ctx); err != nil {
 		return found, err
 	}

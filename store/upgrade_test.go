@@ -116,7 +116,12 @@ func TestUpgrade(t *testing.T) {
 	var log bytes.Buffer
 	newer := nextForm(t, options)
 	newer.Logger = slog.New(slog.NewTextHandler(&log, nil))
+	var stages []string
+	newer.OnUpgrade = func(stage string) { stages = append(stages, stage) }
 	s := must(Open(t.Context(), newer))(t)
+	if want := []string{"check", "copy", "change", "verify", "write back"}; !cmp.Equal(stages, want) {
+		t.Errorf("the stages are %q, want %q", stages, want)
+	}
 	unfinished := must(s.Unfinished(t.Context()))(t)
 	if len(unfinished) != 1 {
 		t.Fatalf("%d unfinished runs, want 1", len(unfinished))
