@@ -55,6 +55,12 @@ INSERT OR FAIL INTO firing_counts (trigger_seq, firings)
 DROP TABLE firing_counts_8;
 
 ALTER TABLE executions RENAME TO executions_8;
+DROP INDEX IF EXISTS executions_blueprint;
+DROP INDEX IF EXISTS executions_organization;
+DROP INDEX IF EXISTS executions_user;
+DROP INDEX IF EXISTS executions_unfinished;
+DROP INDEX IF EXISTS executions_ended;
+DROP INDEX IF EXISTS executions_failed;
 CREATE TABLE executions (
   seq                 INTEGER PRIMARY KEY,
   id                  TEXT NOT NULL UNIQUE CHECK (id <> ''),
@@ -77,6 +83,14 @@ CREATE TABLE executions (
   CHECK ((end_time IS NULL) = (record IS NULL)),
   CHECK (state IS NULL OR record IS NOT NULL)
 ) STRICT;
+-- They are filled in the order of the rows: made afterwards, each would read all records.
+CREATE INDEX executions_blueprint ON executions (blueprint_seq, created_at);
+CREATE INDEX executions_organization ON executions (organization_seq, created_at);
+CREATE INDEX executions_user ON executions (user_seq, created_at);
+CREATE INDEX executions_unfinished ON executions (created_at) WHERE end_time IS NULL;
+CREATE INDEX executions_completed ON executions (end_time) WHERE status = 'completed';
+CREATE INDEX executions_failed ON executions (end_time) WHERE status = 'failed';
+CREATE INDEX executions_trigger ON executions (trigger_seq, end_time) WHERE status = 'failed' AND trigger_seq IS NOT NULL;
 INSERT OR FAIL INTO executions (seq, id, log_id, blueprint_seq, blueprint_version, organization_seq, user_seq, trigger_seq, firing_id, parent_execution_id,
     status, created_at, updated_at, start_time, end_time, record, state)
   SELECT e.seq, e.id, e.log_id, (SELECT b.seq FROM blueprints b WHERE b.id = e.blueprint_id), e.blueprint_version,
@@ -85,13 +99,6 @@ INSERT OR FAIL INTO executions (seq, id, log_id, blueprint_seq, blueprint_versio
     e.status, e.created_at, e.updated_at, e.start_time, e.end_time, e.record, e.state
   FROM executions_8 e ORDER BY e.seq;
 DROP TABLE executions_8;
-CREATE INDEX executions_blueprint ON executions (blueprint_seq, created_at);
-CREATE INDEX executions_organization ON executions (organization_seq, created_at);
-CREATE INDEX executions_user ON executions (user_seq, created_at);
-CREATE INDEX executions_unfinished ON executions (created_at) WHERE end_time IS NULL;
-CREATE INDEX executions_completed ON executions (end_time) WHERE status = 'completed';
-CREATE INDEX executions_failed ON executions (end_time) WHERE status = 'failed';
-CREATE INDEX executions_trigger ON executions (trigger_seq, end_time) WHERE status = 'failed' AND trigger_seq IS NOT NULL;
 CREATE TRIGGER executions_terminal BEFORE UPDATE OF status, end_time ON executions
 WHEN OLD.end_time IS NOT NULL
 BEGIN

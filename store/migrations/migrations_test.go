@@ -33,6 +33,16 @@ func TestStepsLeaveTheTransaction(t *testing.T) {
 	}
 }
 
+// Rows are copied without a statement journal, which would be in memory.
+func TestStepsKeepNoJournal(t *testing.T) {
+	plain := regexp.MustCompile(`(?im)^\s*INSERT\s+INTO\b.*`)
+	for _, step := range Steps() {
+		if found := plain.FindString(step.SQL); found != "" {
+			t.Errorf("step %d: %s: want INSERT OR FAIL", step.Version, found)
+		}
+	}
+}
+
 func TestChangedTables(t *testing.T) {
 	step := New(9, "try", "-- Why.\n-- changes the rows of: firings, files\nDELETE FROM files;\n-- changes the rows of: events\n")
 	if want := []string{"firings", "files", "events"}; !slices.Equal(step.Changed, want) {
