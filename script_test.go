@@ -19,6 +19,10 @@ func TestMain(m *testing.M) {
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script", RequireUniqueNames: true, ContinueOnError: true,
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("GOGC", "400") // the processes end before garbage matters
+			return nil
+		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "triggers": triggerIDs},
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"regexp"
+	"runtime/debug"
 	"testing"
 
 	"blueprintd/command"
@@ -31,6 +32,7 @@ func TestMain(m *testing.M) {
 		panic(err)
 	}
 	schema = string(text)
+	debug.SetGCPercent(400) // the servers hold little
 	os.Exit(m.Run())
 }
 
