@@ -571,7 +571,7 @@ func (s *Store) ImportRun(ctx context.Context, principal blueprint.Principal, gi
 		if row.Status.Terminal() {
 			commit.Record = []byte{} // the contents of the file are shown instead
 		}
-		_, err = beginExecution(t, commit)
+		_, err = s.beginExecution(t, commit)
 		return err
 	})
 	return row, err

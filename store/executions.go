@@ -16,8 +16,8 @@ import (
 const insertExecution = `INSERT INTO executions (id, log_id, blueprint_seq, blueprint_version, organization_seq, user_seq,
 	trigger_seq, firing_id, parent_execution_id, status, created_at, updated_at, start_time, end_time, record, state)
 	VALUES (?1, ?2, (SELECT seq FROM blueprints WHERE id = ?3 AND deleted_at IS NULL), ?4,
-	(SELECT seq FROM organizations WHERE id = ?5), (SELECT seq FROM users WHERE id = ?6),
-	(SELECT seq FROM triggers WHERE id = ?7), ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)`
+	coalesce(?17, (SELECT seq FROM organizations WHERE id = ?5)), coalesce(?18, (SELECT seq FROM users WHERE id = ?6)),
+	coalesce(?19, (SELECT seq FROM triggers WHERE id = ?7)), ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)`
 
 // Commit makes one step of a run durable: its row, the firing of a new run with its
 // delivery, its journal entries (or its record instead, once it has ended), and the
@@ -41,6 +41,11 @@ func (s *Store) Commit(ctx context.Context, c *blueprint.JournalCommit) (err err
 		if err := s.sealFiring(firing); err != nil {
 			return err
 		}
+	}
+	if c.New {
+		s.organizations.learn(ctx, s, c.Row.OrganizationID)
+		s.users.learn(ctx, s, c.Row.UserID)
+		s.triggers.learn(ctx, s, c.Row.TriggerID)
 	}
 	j := s.commitJob(c)
 	if s.commitAlone(j) {
@@ -66,7 +71,7 @@ func (s *Store) commitJob(c *blueprint.JournalCommit) *job {
 	case c.Firing == nil && (ended || len(c.Entries) == 0):
 		j.single = true
 		j.run = s.concluded(c, func(t *transaction, c *blueprint.JournalCommit) error {
-			_, err := beginExecution(t, c)
+			_, err := s.beginExecution(t, c)
 			return err
 		})
 	default:
@@ -93,15 +98,19 @@ func (s *Store) concluded(c *blueprint.JournalCommit, step func(*transaction, *b
 	}
 }
 
-func beginExecution(t *transaction, c *blueprint.JournalCommit) (seq int64, err error) {
+func (s *Store) beginExecution(t *transaction, c *blueprint.JournalCommit) (seq int64, err error) {
 	r := &c.Row
 	logID := r.LogID
 	if logID == blueprint.LogID(r.ID) {
 		logID = ""
 	}
-	seq, err = t.insert(insertExecution, r.ID, textOrNull(logID), r.BlueprintID, r.BlueprintVersion, r.OrganizationID, r.UserID,
-		textOrNull(r.TriggerID), textOrNull(r.FiringID), textOrNull(r.ParentExecutionID), string(r.Status),
-		int64(r.CreatedAt), int64(r.UpdatedAt), int64(r.StartTime), timeOrNull(r.EndTime), withChecksum(c.Record, recordPlace(r.ID)), withChecksum(c.State, statePlace(r.ID)))
+	organizationSeq, organization := s.organizations.of(r.OrganizationID)
+	userSeq, user := s.users.of(r.UserID)
+	triggerSeq, trigger := s.triggers.of(r.TriggerID)
+	seq, err = t.insert(insertExecution, r.ID, textOrNull(logID), r.BlueprintID, r.BlueprintVersion, organization, user,
+		trigger, textOrNull(r.FiringID), textOrNull(r.ParentExecutionID), string(r.Status),
+		int64(r.CreatedAt), int64(r.UpdatedAt), int64(r.StartTime), timeOrNull(r.EndTime), withChecksum(c.Record, recordPlace(r.ID)), withChecksum(c.State, statePlace(r.ID)),
+		organizationSeq, userSeq, triggerSeq)
 	switch {
 	case duplicate(err):
 		return 0, blueprint.Errorf(blueprint.CodeConflict, "there is an execution %s already", r.ID)
@@ -134,7 +143,7 @@ func (s *Store) beginWithFiring(t *transaction, c *blueprint.JournalCommit) erro
 			return err
 		}
 	}
-	seq, err := beginExecution(t, c)
+	seq, err := s.beginExecution(t, c)
 	if err != nil || c.Row.Status.Terminal() {
 		return err
 	}

@@ -84,7 +84,7 @@ const startedWithKey = `coalesce(
 // run before, it returns a *blueprint.DuplicateFiringError.
 func (s *Store) insertFiring(t *transaction, f *blueprint.Firing) error {
 	const insert = `INSERT INTO firings (id, trigger_seq, source, key, due_at, received_at, decision, reason_code, sealed_reason, execution_id, sealed_body_hash, redelivery_of, sealed_delivery)
-		VALUES (?1, (SELECT seq FROM triggers WHERE id = ?2), ?3, nullif(?4, ?1), ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)`
+		VALUES (?1, coalesce(?14, (SELECT seq FROM triggers WHERE id = ?2)), ?3, nullif(?4, ?1), ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)`
 	var origin string
 	var sealed, bodyHash []byte
 	err := s.sealReason(f)
@@ -100,8 +100,9 @@ func (s *Store) insertFiring(t *transaction, f *blueprint.Firing) error {
 			origin, _ = d.Facts[blueprint.FactRedeliveryOf].(string)
 		}
 	}
-	seq, err := t.insert(insert, f.ID, f.TriggerID, string(f.Source), f.Key, timeOrNull(f.DueAt), int64(f.ReceivedAt), string(f.Decision),
-		string(f.Why.Code), blobOrNull(f.SealedWhy), f.ExecutionID, blobOrNull(bodyHash), textOrNull(origin), blobOrNull(sealed))
+	triggerSeq, trigger := s.triggers.of(f.TriggerID)
+	seq, err := t.insert(insert, f.ID, trigger, string(f.Source), f.Key, timeOrNull(f.DueAt), int64(f.ReceivedAt), string(f.Decision),
+		string(f.Why.Code), blobOrNull(f.SealedWhy), f.ExecutionID, blobOrNull(bodyHash), textOrNull(origin), blobOrNull(sealed), triggerSeq)
 	if duplicate(err) && f.Decision == blueprint.DecisionStarted {
 		first := &blueprint.DuplicateFiringError{}
 		const earlier = "SELECT f.id, f.execution_id FROM firings f WHERE f.seq = " + startedWithKey

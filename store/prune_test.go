@@ -200,7 +200,7 @@ func bulk(t testing.TB, s *Store, b blueprint.Blueprint, by blueprint.Principal,
 			for i := done; i < min(done+1000, n); i++ {
 				c := ended(s, b, by, s.options.IDs.ExecutionID(s.options.Clock.Now()), age, status)
 				c.Record = record
-				if _, err := beginExecution(w, c); err != nil {
+				if _, err := s.beginExecution(w, c); err != nil {
 					return err
 				}
 			}

@@ -110,17 +110,18 @@ type Store struct {
 	rewound    atomic.Bool  // the next commit restarts the log
 	full       atomic.Bool  // new runs are refused; see disk_limit.go
 
-	keys        *cache[*knownKey]
-	access      *cache[grant]
-	bindings    *cache[*blueprint.Binding]
-	mailboxes   *cache[string]                // ids of triggers
-	listeners   *cache[[]string]              // ids of triggers
-	definitions *cache[*blueprint.Definition] // these never change
-	uses        keyUses
-	signedIn    *cache[*knownSession]
-	sessionUses keyUses
-	counts      counts
-	audits      audits
+	keys                           *cache[*knownKey]
+	access                         *cache[grant]
+	bindings                       *cache[*blueprint.Binding]
+	mailboxes                      *cache[string]                // ids of triggers
+	listeners                      *cache[[]string]              // ids of triggers
+	definitions                    *cache[*blueprint.Definition] // these never change
+	organizations, users, triggers numbers
+	uses                           keyUses
+	signedIn                       *cache[*knownSession]
+	sessionUses                    keyUses
+	counts                         counts
+	audits                         audits
 
 	closing sync.Once
 }
@@ -142,15 +143,16 @@ func Open(ctx context.Context, options Options) (_ *Store, err error) {
 		options.Schema = mutantSchema(options.Schema)
 	}
 	s := &Store{
-		options:     options,
-		keys:        newCache[*knownKey](10_000),
-		signedIn:    newCache[*knownSession](10_000),
-		access:      newCache[grant](10_000),
-		bindings:    newCache[*blueprint.Binding](10_000),
-		mailboxes:   newCache[string](10_000),
-		listeners:   newCache[[]string](10_000),
-		definitions: newCache[*blueprint.Definition](1_000),
-		counts:      newCounts(),
+		options:       options,
+		keys:          newCache[*knownKey](10_000),
+		signedIn:      newCache[*knownSession](10_000),
+		access:        newCache[grant](10_000),
+		bindings:      newCache[*blueprint.Binding](10_000),
+		mailboxes:     newCache[string](10_000),
+		listeners:     newCache[[]string](10_000),
+		definitions:   newCache[*blueprint.Definition](1_000),
+		organizations: numbersOf("organizations"), users: numbersOf("users"), triggers: numbersOf("triggers"),
+		counts: newCounts(),
 	}
 	if err := s.open(ctx); err != nil {
 		return nil, errors.Join(unopened(s.options.fullAtStart(err)), s.release())
