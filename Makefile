@@ -49,7 +49,7 @@ thorough: ## the tests that go test ./... runs with few repetitions or small inp
 	go test -count 1 -timeout 20m ./clients/go/blueprintdtest -run '^TestManyServersLeaveNone$$' -thorough
 	go test -count 1 -timeout 20m ./triggers -run '^TestOutagesAtRandom$$' -outages 2000
 	go test -count 1 -timeout 20m ./tests/simulation -run '^TestSeedsReplayExactly$$' -replays 200
-	go test -count 1 -timeout 20m ./tests/e2e -run '^Test(Seeded|Killed(Backup|Restore)$$)' -thorough
+	go test -count 1 -timeout 20m ./tests/e2e -run '^Test(Seeded|Killed(Backup|Restore)$$|SyncKilled$$)' -thorough
 
 bench: ## measure the server beside the limits of this machine; BENCH="-write docs/benchmarks.md" keeps the figures
 	go run ./tests/bench $(BENCH)

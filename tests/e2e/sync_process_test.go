@@ -194,6 +194,9 @@ func TestSyncKilled(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "flows")
 	for _, after := range []bool{false, true} {
 		for cut := int64(1); cut <= 8; cut++ {
+			if !*thorough && (cut%2 == 0) != after { // every other one
+				continue
+			}
 			name := fmt.Sprintf("cut%d%t", cut, after)
 			flowFile(t, dir, "a.blueprint.yaml", "A", "hi")
 			flowFile(t, dir, "b.blueprint.yaml", "B", "hi")
