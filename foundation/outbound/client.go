@@ -54,9 +54,7 @@ type Client struct {
 	http      *http.Client
 }
 
-// New returns a client. It opens no connection and starts no goroutine before a request
-// is sent. Connections of requests that may be repeated stay open for 15 s, for the next
-// ones to the same host.
+// New returns a client. It opens no connection and starts no goroutine.
 func New(options Options) *Client {
 	c := &Client{guard: newGuard(options.Allow), fake: options.Network}
 	c.dialer = &net.Dialer{
@@ -78,31 +76,12 @@ func New(options Options) *Client {
 		// connection, but the request of a node with effect "once" must not be repeated.
 		DisableKeepAlives: true,
 	}
-	reusing := c.transport.Clone()
-	reusing.DisableKeepAlives = false
-	reusing.MaxIdleConns, reusing.MaxIdleConnsPerHost, reusing.IdleConnTimeout = 100, 16, 15*time.Second
-	var base http.RoundTripper = &transports{once: c.transport, reusing: reusing}
+	var base http.RoundTripper = c.transport
 	if options.Network != nil {
 		base = options.Network
 	}
 	c.http = &http.Client{Transport: &roundTripper{base, options.Network == nil}, CheckRedirect: checkRedirect}
 	return c
-}
-
-// transports sends a request on a connection of its own, or on one that may have been
-// used before if repeating the request does no harm: a safe method (RFC 9110, section
-// 9.2.1) without a body. As section 9.2.2 permits, net/http sends it again if the server
-// closes a reused connection without an answer. The address of a reused connection was checked when it was made.
-type transports struct{ once, reusing http.RoundTripper }
-
-func (t *transports) RoundTrip(request *http.Request) (*http.Response, error) {
-	switch request.Method {
-	case "", http.MethodGet, http.MethodHead, http.MethodOptions:
-		if request.Body == nil || request.Body == http.NoBody {
-			return t.reusing.RoundTrip(request)
-		}
-	}
-	return t.once.RoundTrip(request)
 }
 
 func orDefault(d, otherwise time.Duration) time.Duration {
