@@ -31,8 +31,7 @@ type Delivery struct {
 // IsComplete reports whether the whole body is stored.
 func (d *Delivery) IsComplete() bool { return int64(len(d.Body)) == d.Size }
 
-// AppendHead appends the delivery without its body as JSON, as json.Marshal would
-// encode it.
+// AppendHead appends the delivery without its body as JSON, as Encode would encode it.
 func (d *Delivery) AppendHead(to []byte) ([]byte, error) {
 	to = append(to, '{')
 	if d.From != "" {

@@ -84,7 +84,7 @@ func AppendJSON(to []byte, value any) ([]byte, error) {
 	return appendJSON(to, value, 0)
 }
 
-// deepest is the nesting from which on encoding/json takes over, which recognizes cycles.
+// Values nested deeper than deepest are left to encoding/json, which detects cycles.
 const deepest = 1000
 
 func appendJSON(to []byte, value any, depth int) ([]byte, error) {

@@ -129,7 +129,7 @@ func (d *Reader) summary(ctx context.Context, execution *blueprint.StoredExecuti
 		return nil, nil, ""
 	}
 	var b summaryRecord
-	if decode(record, &b) != nil {
+	if decode(record, &b) != nil || b.Version > recordVersion {
 		return nil, nil, ""
 	}
 	s := runRecord{Failed: b.Failed, Canceled: b.Canceled, Steps: make([]step, len(b.Steps))}

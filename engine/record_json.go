@@ -10,12 +10,14 @@ import (
 // The stored form of a record is JSON. Most of the bytes of a database are records, so
 // version 2 leaves out what the reader can add:
 //
-//   - the status, the user and the id of the trigger if they are those of the row;
-//   - ends, if the last step alone is one;
-//   - of a completed step, its status; the title if it is the node's address; attempt 1;
-//     the source if it is the step before, of the first step the input data. Its times
-//     are t, from the start of the completed step before or of the run, and d, its
-//     duration, in milliseconds.
+//   - the status and the id of the trigger if they are those of the row, and so the user
+//     if all readers of the blueprint may see the run;
+//   - ends, if it is the last step alone;
+//   - of a completed step that has both times: its status, a title equal to the node's
+//     address, the number of the attempt if it is 1, and where the input came from if that
+//     is the step before (the input data, for the first step). Instead of its times it has
+//     t, the milliseconds from the start of the last such step, or of the run, to its own
+//     start, and d, its duration.
 //
 // Version 1 has every member of runRecord, times as text.
 
@@ -39,7 +41,7 @@ type storedStep struct {
 func (s *storedRecord) record(row *blueprint.ExecutionRow) (*runRecord, error) {
 	out := &s.runRecord
 	out.Steps = make([]step, len(s.Steps))
-	if s.Version > 2 {
+	if s.Version > recordVersion {
 		return nil, fmt.Errorf("unsupported record version %d: it was written by a newer version of blueprintd", s.Version)
 	}
 	if s.Version == 2 {
@@ -122,7 +124,8 @@ func (s *runRecord) encode(row *blueprint.ExecutionRow) ([]byte, error) {
 // write writes how a run began. Only journals hold what a retry reuses.
 func (b *begin) write(w *jsonWriter, row *blueprint.ExecutionRow) {
 	w.open()
-	if b.UserID != row.UserID {
+	// Who may see the data must follow from what is sealed: see privateTo.
+	if b.UserID != row.UserID || !b.CanManage || b.DataOf != "" {
 		w.text("user", b.UserID)
 	}
 	w.flag("manage", b.CanManage)

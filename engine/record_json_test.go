@@ -120,13 +120,41 @@ func TestRecordLeavesOutWhatFollows(t *testing.T) {
 	}
 }
 
+// The user whose data a run holds is part of what is sealed, whatever the row says.
+func TestRecordKeepsWhoMaySeeIt(t *testing.T) {
+	row := &blueprint.ExecutionRow{Status: blueprint.StatusCompleted, UserID: "ada", StartTime: 5}
+	for name, b := range map[string]begin{
+		"of a user who could only start it": {UserID: "ada"},
+		"with the data of another user":     {UserID: "ada", CanManage: true, DataOf: "bob"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := &runRecord{Version: recordVersion, Status: blueprint.StatusCompleted, Begin: b}
+			data, err := s.encode(row)
+			if err != nil {
+				t.Fatal(err)
+			}
+			stored := &storedRecord{}
+			if err := decode(data, stored); err != nil {
+				t.Fatal(err)
+			}
+			got, err := stored.record(&blueprint.ExecutionRow{Status: blueprint.StatusCompleted, UserID: "mallory", StartTime: 5})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got.Begin.privateTo() != b.privateTo() {
+				t.Errorf("private to %q, want %q", got.Begin.privateTo(), b.privateTo())
+			}
+		})
+	}
+}
+
 func TestRecordsAreReadAsTheyWere(t *testing.T) {
 	for seed := range uint64(2000) {
 		random := rand.New(rand.NewPCG(seed, 1))
 		pick := func(list ...string) string { return list[random.IntN(len(list))] }
 		when := func() blueprint.Time { return blueprint.Time(random.IntN(4)) * 1000 }
 		row := &blueprint.ExecutionRow{Status: blueprint.StatusFailed, UserID: pick("ada", "bob"), TriggerID: pick("", "hook"), StartTime: when()}
-		s := &runRecord{Version: recordVersion, Status: blueprint.Status(pick("completed", "failed")), Begin: begin{UserID: pick("ada", "bob")}}
+		s := &runRecord{Version: recordVersion, Status: blueprint.Status(pick("completed", "failed")), Begin: begin{UserID: pick("ada", "bob"), CanManage: random.IntN(2) == 0}}
 		if random.IntN(2) == 0 {
 			s.Begin.Trigger = &blueprint.TriggerContext{ID: pick("hook", "other"), Type: blueprint.TriggerEvent}
 			row.TriggerID = "hook"

@@ -201,7 +201,8 @@ func (e *Engine) changed(id string) {
 
 // summaryRecord is the part of a record that its errorSummary needs.
 type summaryRecord struct {
-	Begin struct {
+	Version int `json:"version"`
+	Begin   struct {
 		UserID    string `json:"user"`
 		CanManage bool   `json:"manage"`
 		DataOf    string `json:"dataOf"`

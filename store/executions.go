@@ -43,9 +43,7 @@ func (s *Store) Commit(ctx context.Context, c *blueprint.JournalCommit) (err err
 		}
 	}
 	if c.New {
-		s.organizations.learn(ctx, s, c.Row.OrganizationID)
-		s.users.learn(ctx, s, c.Row.UserID)
-		s.triggers.learn(ctx, s, c.Row.TriggerID)
+		s.learnNumbers(&c.Row)
 	}
 	j := s.commitJob(c)
 	if s.commitAlone(j) {
@@ -104,9 +102,9 @@ func (s *Store) beginExecution(t *transaction, c *blueprint.JournalCommit) (seq 
 	if logID == blueprint.LogID(r.ID) {
 		logID = ""
 	}
-	organizationSeq, organization := s.organizations.of(r.OrganizationID)
-	userSeq, user := s.users.of(r.UserID)
-	triggerSeq, trigger := s.triggers.of(r.TriggerID)
+	organizationSeq, organization := s.organizations.arguments(r.OrganizationID)
+	userSeq, user := s.users.arguments(r.UserID)
+	triggerSeq, trigger := s.triggers.arguments(r.TriggerID)
 	seq, err = t.insert(insertExecution, r.ID, textOrNull(logID), r.BlueprintID, r.BlueprintVersion, organization, user,
 		trigger, textOrNull(r.FiringID), textOrNull(r.ParentExecutionID), string(r.Status),
 		int64(r.CreatedAt), int64(r.UpdatedAt), int64(r.StartTime), timeOrNull(r.EndTime), withChecksum(c.Record, recordPlace(r.ID)), withChecksum(c.State, statePlace(r.ID)),

@@ -100,7 +100,7 @@ func (s *Store) insertFiring(t *transaction, f *blueprint.Firing) error {
 			origin, _ = d.Facts[blueprint.FactRedeliveryOf].(string)
 		}
 	}
-	triggerSeq, trigger := s.triggers.of(f.TriggerID)
+	triggerSeq, trigger := s.triggers.arguments(f.TriggerID)
 	seq, err := t.insert(insert, f.ID, trigger, string(f.Source), f.Key, timeOrNull(f.DueAt), int64(f.ReceivedAt), string(f.Decision),
 		string(f.Why.Code), blobOrNull(f.SealedWhy), f.ExecutionID, blobOrNull(bodyHash), textOrNull(origin), blobOrNull(sealed), triggerSeq)
 	if duplicate(err) && f.Decision == blueprint.DecisionStarted {

@@ -1,10 +1,9 @@
 package store
 
-import "context"
+import "blueprintd/blueprint"
 
 // numbers caches the numbers (seq) by which executions and firings refer to the rows of a
-// table. They never change, because these rows are never deleted. They are read outside of
-// the writer: what it has not committed yet may still be undone.
+// table. They never change, because these rows are never deleted.
 type numbers struct {
 	*cache[int64]
 	query string // of the number of an id
@@ -15,28 +14,41 @@ func numbersOf(table string) numbers {
 	return numbers{newCache[int64](20_000), "SELECT seq FROM " + table + " WHERE id = ?"}
 }
 
-// learn reads the number of a row if it is not known. A number that cannot be read is
-// left to the statement that needs it.
-func (n numbers) learn(ctx context.Context, s *Store, id string) {
-	if id == "" || s.readers == nil || s.writer.enclosing != nil {
+// learnNumbers reads the numbers that a new run needs and that are not known yet. It
+// reads what is committed: what the writer has not committed may still be undone. A
+// number that is not learned is looked up by the statement that needs it.
+func (s *Store) learnNumbers(row *blueprint.ExecutionRow) {
+	if s.readers == nil || s.writer.enclosing != nil {
 		return
 	}
-	if _, known := n.get(id, 0); known {
-		return
+	type unknown struct {
+		of numbers
+		id string
 	}
-	_ = s.read(ctx, func(q *session) error {
-		var number int64
-		err := q.row(n.query, []any{id}, &number)
-		if err == nil {
-			n.put(id, 0, number)
+	var list []unknown
+	for _, one := range []unknown{{s.organizations, row.OrganizationID}, {s.users, row.UserID}, {s.triggers, row.TriggerID}} {
+		if _, known := one.of.get(one.id, 0); !known && one.id != "" {
+			list = append(list, one)
 		}
-		return err
+	}
+	if len(list) == 0 {
+		return
+	}
+	s.readIfIdle(func(q *session) error {
+		for _, one := range list {
+			var number int64
+			if err := q.row(one.of.query, []any{one.id}, &number); err != nil {
+				return err
+			}
+			one.of.put(one.id, 0, number)
+		}
+		return nil
 	})
 }
 
-// of returns the arguments of coalesce(?, (SELECT seq ... WHERE id = ?)): the number
-// alone if it is known, else the id alone.
-func (n numbers) of(id string) (number, text any) {
+// arguments returns those of coalesce(?, (SELECT seq ... WHERE id = ?)): the number alone
+// if it is known, else the id alone.
+func (n numbers) arguments(id string) (number, text any) {
 	if known, ok := n.get(id, 0); ok {
 		return known, nil
 	}

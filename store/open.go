@@ -40,8 +40,8 @@ var (
 		"_pragma=temp_store(2)",      // no temporary files on the disk
 	}
 	writerSettings = append(commonSettings[:len(commonSettings):len(commonSettings)],
-		"_synchronous=FULL", // a commit is on the disk before it returns
-		"_pragma=cache_size(-8000)",
+		"_synchronous=FULL",                // a commit is on the disk before it returns
+		"_pragma=cache_size(-8000)",        // most pages are written once and seldom read again
 		"_pragma=wal_autocheckpoint(8000)", // 32 MB; the checkpoints of Run come earlier
 		"_pragma=journal_size_limit(67108864)",
 	)

@@ -47,6 +47,20 @@ func (s *Store) read(ctx context.Context, f func(*session) error) (err error) {
 	if err != nil {
 		return err
 	}
+	return s.readOn(session, f)
+}
+
+// readIfIdle is read for what can be done without: it does nothing if no reader is idle.
+func (s *Store) readIfIdle(f func(*session) error) {
+	select {
+	case session := <-s.readers.idle:
+		_ = s.readOn(session, f)
+	default:
+	}
+}
+
+// readOn runs f in a read transaction of an acquired session and makes the session idle.
+func (s *Store) readOn(session *session, f func(*session) error) error {
 	ended := false
 	defer func() {
 		if ended {

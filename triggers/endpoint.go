@@ -394,7 +394,7 @@ type shownError struct {
 // until ctx ends.
 func (t *Service) await(ctx context.Context, run Run) {
 	select {
-	case <-run.Ended(): // as nearly always: the caller has driven it
+	case <-run.Ended(): // usually, because the caller has run it
 		return
 	default:
 	}

@@ -144,6 +144,7 @@ func TestOptions(t *testing.T) {
 
 // TestLoad loads a server that fails in various ways.
 func TestLoad(t *testing.T) {
+	t.Parallel()
 	in, end := io.Pipe()
 	out, lines := io.Pipe()
 	ended := make(chan error, 1)
@@ -284,8 +285,10 @@ func TestShapes(t *testing.T) {
 			t.Errorf("no row %q in\n%s", s.what, out)
 		}
 	}
-	if !strings.Contains(out.String(), "GET: a bare Go client takes") {
-		t.Errorf("no comparison with a bare client in\n%s", out)
+	for _, method := range []string{http.MethodPost, http.MethodGet} {
+		if !strings.Contains(out.String(), chainOf(method)+": a bare Go client takes") {
+			t.Errorf("no comparison with a bare client for %s in\n%s", method, out)
+		}
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -41,6 +42,9 @@ type shapeFigure struct {
 // small ones.
 func (o *options) shapes(echo string) (list []shape) {
 	add := func(s shape) {
+		if o.quick {
+			s.runs = min(s.runs, 2)
+		}
 		if !o.quick || s.units <= 10 {
 			list = append(list, s)
 		}
@@ -97,17 +101,21 @@ func writeShapes(ctx context.Context, o options) error {
 	defer echo.echo.Kill()
 	address := "http://" + echo.echoAt + "/"
 	machine := describeMachine(o.folder)
-	watching, used := watchMachine(), time.Duration(0)
+	watching := watchMachine()
 	var list []shapeFigure
 	for _, s := range o.shapes(address) {
-		f, total, err := o.measureShape(ctx, s)
+		f, err := o.measureShape(ctx, s)
 		if err != nil {
 			return fmt.Errorf("%s: %w", s.what, err)
 		}
 		o.say("%s: %.1f us of CPU time for each %s", f.What, f.perUnit(f.CPU), f.Unit)
-		list, used = append(list, *f), used+total
+		list = append(list, *f)
 	}
-	machine.Foreign, machine.Steal = watching.since(used)
+	alive, err := cpuTime(echo.echo.Pid())
+	if err != nil {
+		return err
+	}
+	machine.Foreign, machine.Steal = watching.since(alive)
 	fmt.Fprintln(o.out, machine.text())
 	fmt.Fprint(o.out, "| runs, one after the other | runs | CPU us each | of a | ms each run | peak memory MB |\n|---|--:|--:|---|--:|--:|\n")
 	for _, f := range list {
@@ -134,16 +142,16 @@ func (f *shapeFigure) perUnit(d time.Duration) float64 {
 	return d.Seconds() * 1e6 / float64(f.Units*f.Runs)
 }
 
-// measureShape also returns all CPU time of the server.
-func (o *options) measureShape(ctx context.Context, s shape) (f *shapeFigure, total time.Duration, err error) {
+// measureShape measures a shape on a server of its own.
+func (o *options) measureShape(ctx context.Context, s shape) (f *shapeFigure, err error) {
 	folder, err := os.MkdirTemp(o.folder, "shape")
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	server := &server{binary: o.binary, folder: folder, environment: append(os.Environ(), "BLUEPRINTD_ALLOW_NET=127.0.0.0/8")}
 	defer func() { server.Kill() }()
 	if err := server.start(ctx); err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	client := process.NewClient(server.address, apiKey, http.DefaultClient)
 	blueprintMap := object{"nodes": s.nodes}
@@ -152,15 +160,15 @@ func (o *options) measureShape(ctx context.Context, s shape) (f *shapeFigure, to
 	}
 	blueprint, err := client.Create(ctx, "blueprint.create", object{"title": s.what, "blueprint_map": blueprintMap})
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	trigger, err := client.Create(ctx, "blueprintTriggers.create", object{"blueprintId": blueprint, "triggerType": "webhook", "config": object{}})
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	body, err := json.Marshal(s.input)
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	runs := func(runs int) error {
 		for range runs {
@@ -174,38 +182,41 @@ func (o *options) measureShape(ctx context.Context, s shape) (f *shapeFigure, to
 		return nil
 	}
 	if err := runs(1); err != nil { // warm code, and the blueprint is compiled
-		return nil, 0, err
+		return nil, err
 	}
 	if _, err := settled(ctx, server.Pid(), 0, 2*time.Second); err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	before, err := cpuTime(server.Pid())
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	process.ForgetPeak(server.Pid())
 	if err := runs(s.runs); err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	after, err := cpuTime(server.Pid())
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	f = &shapeFigure{What: s.what, Unit: s.unit, Units: s.units, Runs: s.runs, CPU: after - before}
 	if _, f.Peak, err = process.Memory(server.Pid()); err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	const query = "SELECT sum(end_time - start_time) FROM (SELECT start_time, end_time FROM executions WHERE status = 'completed' ORDER BY seq DESC LIMIT ?) HAVING count(*) = ?"
 	took, err := column(ctx, server.database(), query, s.runs, s.runs)
-	if err != nil || len(took) == 0 {
-		return nil, 0, fmt.Errorf("not every run completed (%w)", err)
+	if err != nil {
+		return nil, err
+	}
+	if len(took) == 0 {
+		return nil, errors.New("not every run completed")
 	}
 	milliseconds, err := strconv.ParseInt(took[0], 10, 64)
 	f.Duration = time.Duration(milliseconds) * time.Millisecond
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
-	return f, after, server.stop()
+	return f, server.stop()
 }
 
 // send sends a request; a GET without the body.
@@ -223,10 +234,11 @@ func send(ctx context.Context, method, address string, body []byte) error {
 		return err
 	}
 	defer response.Body.Close()
-	if text, err := io.ReadAll(response.Body); err != nil || response.StatusCode/100 != 2 {
-		return fmt.Errorf("%s: %s (%w)", response.Status, text, err)
+	text, err := io.ReadAll(response.Body)
+	if err == nil && response.StatusCode/100 != 2 {
+		err = fmt.Errorf("%s: %s", response.Status, text)
 	}
-	return nil
+	return err
 }
 
 // ended waits until no run of a database is unfinished.
