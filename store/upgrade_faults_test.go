@@ -113,10 +113,9 @@ type (
 
 // pointerTo and funcAt convert between functions and pointers as the translated C code
 // does; structAt returns what a pointer of it points to.
-func pointerTo(f any) uintptr           { return (*[2]uintptr)(unsafe.Pointer(keep(&f)))[1] }
-func funcAt[F any](p uintptr) F         { return *(*F)(unsafe.Pointer(&p)) }
-func structAt[S any](p uintptr) *S      { return *(**S)(unsafe.Pointer(&p)) }
-func pointerOf[S any](s *S) (p uintptr) { return *(*uintptr)(unsafe.Pointer(&s)) }
+func pointerTo(f any) uintptr      { return (*[2]uintptr)(unsafe.Pointer(keep(&f)))[1] }
+func funcAt[F any](p uintptr) F    { return *(*F)(unsafe.Pointer(&p)) }
+func structAt[S any](p uintptr) *S { return *(**S)(unsafe.Pointer(&p)) }
 
 // init puts functions in front of those of SQLite for files. They only call these for
 // files that are on no faulty disk.
@@ -160,7 +159,12 @@ func (d *faultyDisk) serve(file uintptr, name string) {
 	ofDatabase := !strings.Contains(name, dbfile.PartialSuffix)
 	header := structAt[sqlite3.Tsqlite3_file](file)
 	methods := structAt[sqlite3.Tsqlite3_io_methods](header.FpMethods)
-	instead := keep(new(*methods))
+	// In memory of C: under the race detector, pointers of C must not lead into Go's.
+	tls := libc.NewTLS()
+	defer tls.Close()
+	at := libc.Xmalloc(tls, libc.Tsize_t(unsafe.Sizeof(*methods)))
+	instead := structAt[sqlite3.Tsqlite3_io_methods](at)
+	*instead = *methods
 	instead.FxWrite = pointerTo(writeFunc(func(tls *libc.TLS, file, data uintptr, size int32, offset int64) int32 {
 		write := funcAt[writeFunc](methods.FxWrite)
 		if !d.point(true) {
@@ -186,7 +190,7 @@ func (d *faultyDisk) serve(file uintptr, name string) {
 		}
 		return sqlite3.SQLITE_OK // no test loses power
 	}))
-	header.FpMethods = pointerOf(instead)
+	header.FpMethods = at
 }
 
 // on calls f while the disk is in place.
