@@ -31,7 +31,7 @@ type Delivery struct {
 // IsComplete reports whether the whole body is stored.
 func (d *Delivery) IsComplete() bool { return int64(len(d.Body)) == d.Size }
 
-// AppendHead appends the delivery without its body as JSON, as Encode would encode it.
+// AppendHead appends the delivery without its body, in the JSON that Encode writes.
 func (d *Delivery) AppendHead(to []byte) ([]byte, error) {
 	to = append(to, '{')
 	if d.From != "" {

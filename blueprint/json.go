@@ -84,7 +84,8 @@ func AppendJSON(to []byte, value any) ([]byte, error) {
 	return appendJSON(to, value, 0)
 }
 
-// Values nested deeper than deepest are left to encoding/json, which detects cycles.
+// deepest is the nesting up to which values are encoded here. Deeper ones are left to
+// encoding/json, which detects cycles.
 const deepest = 1000
 
 func appendJSON(to []byte, value any, depth int) ([]byte, error) {

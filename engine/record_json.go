@@ -8,11 +8,11 @@ import (
 )
 
 // The stored form of a record is JSON. Most of the bytes of a database are records, so
-// version 2 leaves out what the reader can add:
+// version 2 omits what a reader can derive:
 //
 //   - the status and the id of the trigger if they are those of the row, and so the user
 //     if all readers of the blueprint may see the run;
-//   - ends, if it is the last step alone;
+//   - ends, if it names only the last step;
 //   - of a completed step that has both times: its status, a title equal to the node's
 //     address, the number of the attempt if it is 1, and where the input came from if that
 //     is the step before (the input data, for the first step). Instead of its times it has
@@ -27,7 +27,8 @@ type storedRecord struct {
 	Steps []storedStep `json:"steps"`
 }
 
-// storedStep is a step as read. In version 2, one without a status is short.
+// storedStep is a step as read. In version 2, a step without a status is short: completed,
+// with the omissions above.
 type storedStep struct {
 	step
 	Title   *string `json:"title"`
@@ -121,7 +122,7 @@ func (s *runRecord) encode(row *blueprint.ExecutionRow) ([]byte, error) {
 	return w.to, w.err
 }
 
-// write writes how a run began. Only journals hold what a retry reuses.
+// write writes how a run began, without what a retry reuses: only journals hold that.
 func (b *begin) write(w *jsonWriter, row *blueprint.ExecutionRow) {
 	w.open()
 	// Who may see the data must follow from what is sealed: see privateTo.
@@ -166,8 +167,8 @@ func (b *begin) write(w *jsonWriter, row *blueprint.ExecutionRow) {
 	w.close()
 }
 
-// write writes a step. at is the start of the completed step before, or of the run;
-// before is the address of the step before.
+// write writes a step. at is the start of the last short step, or of the run, and is
+// advanced to that of this one; before is the address of the previous step.
 func (s *step) write(w *jsonWriter, at *blueprint.Time, before string) {
 	short := s.Status == blueprint.StepCompleted && s.Start != 0 && s.End != 0
 	w.open()
@@ -223,8 +224,7 @@ func (s *step) write(w *jsonWriter, at *blueprint.Time, before string) {
 	w.close()
 }
 
-// jsonWriter writes a JSON object member by member. Members without a value are left
-// out.
+// jsonWriter writes a JSON object member by member. It omits members without a value.
 type jsonWriter struct {
 	to  []byte
 	err error // the first

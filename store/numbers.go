@@ -9,16 +9,16 @@ type numbers struct {
 	query string // of the number of an id
 }
 
-// numbersOf caches those of a table.
+// numbersOf returns an empty cache for a table.
 func numbersOf(table string) numbers {
 	return numbers{newCache[int64](20_000), "SELECT seq FROM " + table + " WHERE id = ?"}
 }
 
-// learnNumbers reads the numbers that a new run needs and that are not known yet. It
-// reads what is committed: what the writer has not committed may still be undone. A
-// number that is not learned is looked up by the statement that needs it.
+// learnNumbers caches the numbers that a new run needs. It uses a reader, which sees only
+// committed rows: the number of one that is rolled back may later belong to another row.
+// If no reader is idle, the INSERT looks the numbers up.
 func (s *Store) learnNumbers(row *blueprint.ExecutionRow) {
-	if s.readers == nil || s.writer.enclosing != nil {
+	if s.readers == nil {
 		return
 	}
 	type unknown struct {
@@ -46,8 +46,8 @@ func (s *Store) learnNumbers(row *blueprint.ExecutionRow) {
 	})
 }
 
-// arguments returns those of coalesce(?, (SELECT seq ... WHERE id = ?)): the number alone
-// if it is known, else the id alone.
+// arguments returns the arguments of coalesce(?, (SELECT seq ... WHERE id = ?)): only the
+// number if it is cached, otherwise only the id.
 func (n numbers) arguments(id string) (number, text any) {
 	if known, ok := n.get(id, 0); ok {
 		return known, nil

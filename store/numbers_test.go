@@ -12,7 +12,7 @@ import (
 	"blueprintd/blueprint"
 )
 
-// A number that was read in a transaction that is undone may belong to another row later.
+// The number of a row that is rolled back may later belong to another row.
 func TestNumbersAreCommitted(t *testing.T) {
 	t.Parallel()
 	s := open(t, testOptions(t))
@@ -29,10 +29,10 @@ func TestNumbersAreCommitted(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, known := s.users.get(lost.UserID, 0); known {
-		t.Error("a number that was undone is known")
+		t.Error("the number of a row that was rolled back is cached")
 	}
-	next := user(t, s, "next") // its number is that of the user who was lost
-	for range 2 {              // when its number is not known, and when it is
+	next := user(t, s, "next") // has the number of the user who was lost
+	for range 2 {              // before its number is cached, and afterwards
 		for _, by := range []blueprint.Principal{ann, next} {
 			c := finished(s, b, by, []byte("{}"))
 			c.Row.LogID = blueprint.LogID(c.Row.ID)
@@ -45,7 +45,7 @@ func TestNumbersAreCommitted(t *testing.T) {
 		}
 	}
 	if _, known := s.users.get(next.UserID, 0); !known {
-		t.Error("a number was not learned")
+		t.Error("the number of a committed row is not cached")
 	}
 }
 

@@ -50,7 +50,7 @@ func (s *Store) read(ctx context.Context, f func(*session) error) (err error) {
 	return s.readOn(session, f)
 }
 
-// readIfIdle is read for what can be done without: it does nothing if no reader is idle.
+// readIfIdle is read for an optional f: it skips f if no reader is idle.
 func (s *Store) readIfIdle(f func(*session) error) {
 	select {
 	case session := <-s.readers.idle:

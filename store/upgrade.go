@@ -194,7 +194,7 @@ type upgrade struct {
 // stage is a part of an upgrade.
 type stage struct{ name, file string }
 
-// enter begins a stage, which writes mostly to a file; "" = to none.
+// enter begins a stage. The size of file shows its progress; "" = no file does.
 func (u *upgrade) enter(name, file string) {
 	u.stage.Store(&stage{name, file})
 	if u.options.OnUpgrade != nil {

@@ -223,7 +223,7 @@ func connectionOf(x *target, organization string) object {
 	return made
 }
 
-// share gives the users of the matrix their roles in a blueprint of the team.
+// share assigns each user of the matrix their role in a blueprint of the team.
 func (w *world) share(t *testing.T, x *target) {
 	if x.kind == "theirs" {
 		return

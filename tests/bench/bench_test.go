@@ -274,7 +274,7 @@ func TestLayers(t *testing.T) {
 	}
 }
 
-// Every shape has its row, and what it costs is above 0.
+// Every shape has its row, and the chains are compared with a bare client.
 func TestShapes(t *testing.T) {
 	o, out := quick(t, "-shapes")
 	if err := bench(t.Context(), o); err != nil {

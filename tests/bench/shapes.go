@@ -117,7 +117,7 @@ func writeShapes(ctx context.Context, o options) error {
 	}
 	machine.Foreign, machine.Steal = watching.since(alive)
 	fmt.Fprintln(o.out, machine.text())
-	fmt.Fprint(o.out, "| runs, one after the other | runs | CPU us each | of a | ms each run | peak memory MB |\n|---|--:|--:|---|--:|--:|\n")
+	fmt.Fprint(o.out, "| blueprint | runs, in sequence | CPU us | per | ms per run | peak memory MB |\n|---|--:|--:|---|--:|--:|\n")
 	for _, f := range list {
 		fmt.Fprintf(o.out, "| %s | %d | %.1f | %s | %.1f | %.0f |\n", f.What, f.Runs, f.perUnit(f.CPU), f.Unit, f.Duration.Seconds()*1e3/float64(f.Runs), mega(f.Peak))
 	}

@@ -30,8 +30,8 @@ type form struct {
 	Statuses map[string]string `json:"statuses"`
 }
 
-// upgrades returns a phase for every form in testdata/forms that is older than that of
-// the program: the start of a server that upgrades it, and its end.
+// upgrades returns one phase for each database in testdata/forms with an older schema
+// version than the program's: a server starts on it, upgrades it, and stops.
 func upgrades(b *bench) (phases []*phase, err error) {
 	folders, err := filepath.Glob("testdata/forms/*")
 	if err != nil || len(folders) == 0 {
