@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"reflect"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -55,12 +56,21 @@ func standard(value any) (string, error) {
 	encoder := json.NewEncoder(&buffer)
 	encoder.SetEscapeHTML(false)
 	err := encoder.Encode(value)
-	text := strings.TrimSuffix(buffer.String(), "\n")
-	if !strings.Contains(text, `\\u`) {
-		text = strings.NewReplacer(`\u2028`, "\u2028", `\u2029`, "\u2029").Replace(text)
-	}
+	text := escapes.ReplaceAllStringFunc(strings.TrimSuffix(buffer.String(), "\n"), func(escape string) string {
+		switch escape {
+		case `\u2028`:
+			return "\u2028"
+		case `\u2029`:
+			return "\u2029"
+		}
+		return escape
+	})
 	return text, err
 }
+
+// escapes matches each escape of a JSON string from its backslash, so that the second of
+// two backslashes starts none.
+var escapes = regexp.MustCompile(`\\(u[0-9a-f]{4}|.)`)
 
 func TestEncode(t *testing.T) {
 	cycle := map[string]any{}
@@ -109,10 +119,9 @@ func TestEncode(t *testing.T) {
 
 func FuzzEncodeString(f *testing.F) {
 	f.Add("plain", "\xff\u2028\n")
+	f.Add("\\\xf1", "\u2028")
+	f.Add(`\u2028`, `\\u2029`)
 	f.Fuzz(func(t *testing.T, key, text string) {
-		if strings.Contains(key+text, `\u202`) {
-			return // standard cannot tell it from an escape
-		}
 		value := []any{map[string]any{key: text}}
 		want, _ := standard(value)
 		if got, err := blueprint.Encode(value); err != nil || string(got) != want {
