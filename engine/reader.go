@@ -2,7 +2,6 @@ package engine
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"fmt"
 
@@ -139,7 +138,10 @@ func (d *Reader) summary(ctx context.Context, execution *blueprint.StoredExecuti
 	x := &blueprint.Execution{Failure: s.failure(row.Status)}
 	x.Status = row.Status
 	if summary := s.telemetry(x).ErrorSummary; summary != "" {
-		return &summary, nil, (&begin{UserID: cmp.Or(b.Begin.UserID, row.UserID), CanManage: b.Begin.CanManage, DataOf: b.Begin.DataOf}).privateTo()
+		if b.Version == 2 {
+			return &summary, nil, b.Begin.Private
+		}
+		return &summary, nil, (&begin{UserID: b.Begin.UserID, CanManage: b.Begin.CanManage, DataOf: b.Begin.DataOf}).privateTo()
 	}
 	return nil, nil, ""
 }

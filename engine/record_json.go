@@ -10,8 +10,7 @@ import (
 // The stored form of a record is JSON. Most of the bytes of a database are records, so
 // version 2 omits what a reader can derive:
 //
-//   - the status and the id of the trigger if they are those of the row, and so the user
-//     if all readers of the blueprint may see the run;
+//   - the status, the user and the id of the trigger if they are those of the row;
 //   - ends, if it names only the last step;
 //   - of a completed step that has both times: its status, a title equal to the node's
 //     address, the number of the attempt if it is 1, and where the input came from if that
@@ -19,12 +18,22 @@ import (
 //     t, the milliseconds from the start of the last such step, or of the run, to its own
 //     start, and d, its duration.
 //
+// Instead of manage and dataOf, it has in private the only user who may see the data;
+// without it, all readers of the blueprint may.
+//
 // Version 1 has every member of runRecord, times as text.
 
 // storedRecord is a record as read.
 type storedRecord struct {
 	runRecord
+	Begin storedBegin  `json:"begin"`
 	Steps []storedStep `json:"steps"`
+}
+
+// storedBegin is how a run began, as read. Private belongs to version 2.
+type storedBegin struct {
+	begin
+	Private string `json:"private"`
 }
 
 // storedStep is a step as read. In version 2, a step without a status is short: completed,
@@ -41,6 +50,7 @@ type storedStep struct {
 // record returns the record of the execution in a row.
 func (s *storedRecord) record(row *blueprint.ExecutionRow) (*runRecord, error) {
 	out := &s.runRecord
+	out.Begin = s.Begin.begin
 	out.Steps = make([]step, len(s.Steps))
 	if s.Version > recordVersion {
 		return nil, fmt.Errorf("unsupported record version %d: it was written by a newer version of blueprintd", s.Version)
@@ -51,6 +61,9 @@ func (s *storedRecord) record(row *blueprint.ExecutionRow) (*runRecord, error) {
 		}
 		if out.Begin.UserID == "" {
 			out.Begin.UserID = row.UserID
+		}
+		if out.Begin.CanManage = s.Begin.Private == ""; s.Begin.Private != out.Begin.UserID {
+			out.Begin.DataOf = s.Begin.Private
 		}
 		if out.Begin.Trigger != nil && out.Begin.Trigger.ID == "" {
 			out.Begin.Trigger.ID = row.TriggerID
@@ -125,12 +138,10 @@ func (s *runRecord) encode(row *blueprint.ExecutionRow) ([]byte, error) {
 // write writes how a run began, without what a retry reuses: only journals hold that.
 func (b *begin) write(w *jsonWriter, row *blueprint.ExecutionRow) {
 	w.open()
-	// Who may see the data must follow from what is sealed: see privateTo.
-	if b.UserID != row.UserID || !b.CanManage || b.DataOf != "" {
+	if b.UserID != row.UserID {
 		w.text("user", b.UserID)
 	}
-	w.flag("manage", b.CanManage)
-	w.text("dataOf", b.DataOf)
+	w.text("private", b.privateTo())
 	if len(b.Given) > 0 {
 		w.value("given", b.Given)
 	}

@@ -87,6 +87,7 @@ func TestRecordKeepsEveryMember(t *testing.T) {
 	fill(t, reflect.ValueOf(want).Elem())
 	want.Version = recordVersion
 	want.Begin.Reuse, want.Begin.Hidden, want.Begin.Taped = nil, nil, nil // of journals alone
+	want.Begin.CanManage, want.Begin.DataOf = false, "owner"              // who may see the data is one user, not the flags that led to it
 	row := &blueprint.ExecutionRow{Status: blueprint.StatusCompleted, UserID: "user", TriggerID: "trigger", StartTime: 5}
 	if diff := cmp.Diff(want, reread(t, want, row), sameRecord); diff != "" {
 		t.Errorf("long steps (-want +got):\n%s", diff)
@@ -110,7 +111,7 @@ func TestRecordLeavesOutWhatFollows(t *testing.T) {
 			{Node: "b", Type: "transform", Title: "Greet", Status: blueprint.StepCompleted, Start: start + 2, End: start + 5, Attempt: 1, From: []string{"a"}, Output: "ADA"},
 		},
 	}
-	const want = `{"version":2,"begin":{"manage":true,"input":{"n":1},"trigger":{"type":"webhook"}},"steps":[{"n":"a","k":"set","o":{"who":"Ada"},"v":true},{"n":"b","k":"transform","title":"Greet","t":2,"d":3,"o":"ADA"}]}`
+	const want = `{"version":2,"begin":{"input":{"n":1},"trigger":{"type":"webhook"}},"steps":[{"n":"a","k":"set","o":{"who":"Ada"},"v":true},{"n":"b","k":"transform","title":"Greet","t":2,"d":3,"o":"ADA"}]}`
 	data, err := s.encode(row)
 	if err != nil || string(data) != want {
 		t.Errorf("got %s, %v, want %s", data, err, want)

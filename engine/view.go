@@ -206,6 +206,7 @@ type summaryRecord struct {
 		UserID    string `json:"user"`
 		CanManage bool   `json:"manage"`
 		DataOf    string `json:"dataOf"`
+		Private   string `json:"private"` // of version 2, instead of the others
 	} `json:"begin"`
 	Steps []struct {
 		Node   string               `json:"n"`

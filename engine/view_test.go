@@ -73,6 +73,18 @@ func TestSummary(t *testing.T) {
 			}
 		})
 	}
+	for _, manages := range []bool{false, true} {
+		test(t, func(w *fixture) {
+			asked := request(w.define("a fail"))
+			asked.CanManage = manages
+			h := w.startWith(asked, engine.AtOnce)
+			want := w.wait(h).PrivateTo
+			problem, _, got := w.Engine.Summary(context.Background(), w.journal.stored(h.ID))
+			if problem == nil || got != want || (got == "") != manages {
+				t.Errorf("can manage: %v; summary %v is private to %q, the record to %q", manages, problem, got, want)
+			}
+		})
+	}
 	test(t, func(w *fixture) {
 		h := w.start(w.define("a ask {\"prompt\": \"?\"}"))
 		w.wait(h)
