@@ -369,7 +369,7 @@ func TestUnknownConfigIsForManagers(t *testing.T) {
 	} {
 		t.Run(fmt.Sprint(access), func(t *testing.T) {
 			s := newAccess(&accessStore{access: access}, &accessRunner{})
-			one, err := s.blueprintGet(t.Context(), callerOf("ann"), blueprintID{"b"})
+			one, err := s.blueprintGet(t.Context(), callerOf("ann"), resourceID{"b"})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -410,11 +410,7 @@ func TestMayAct(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			runner := &accessRunner{privateTo: test.privateTo, viewErr: test.view}
 			s := newAccess(&accessStore{definition: test.definition, canManage: true}, runner)
-			stored, _, err := s.Store.Execution(t.Context(), blueprint.Principal{}, "e")
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got := s.mayAct(t.Context(), callerOf(test.user), stored); !errors.Is(got, test.want) {
+			if _, got := s.mayAct(t.Context(), callerOf(test.user), "e"); !errors.Is(got, test.want) {
 				t.Errorf("got %v, want %v", got, test.want)
 			}
 			var want []string
@@ -647,7 +643,7 @@ func TestConnectionsOfOthersAreNotUsed(t *testing.T) {
 			s := newAccess(&accessStore{connections: map[string]string{someConnection: "CRM"}}, &accessRunner{})
 			s.Connections = test.tester
 			caller := callerOf("ann")
-			out, err := s.connectionSignIn(t.Context(), caller, connectionID{test.id})
+			out, err := s.connectionSignIn(t.Context(), caller, resourceID{test.id})
 			if got := blueprint.CodeOf(err); got != test.want || (out.URL != "") != (test.want == "") {
 				t.Errorf("signIn: got %q and %q, want %q", got, out.URL, test.want)
 			}
@@ -655,7 +651,7 @@ func TestConnectionsOfOthersAreNotUsed(t *testing.T) {
 				t.Errorf("signIn: got the audit entry %+v with the error %q", caller.Noted, test.want)
 			}
 			caller = callerOf("ann")
-			tested, err := s.connectionTest(t.Context(), caller, connectionID{test.id})
+			tested, err := s.connectionTest(t.Context(), caller, resourceID{test.id})
 			want := test.want
 			if test.tester == nil {
 				want = ""

@@ -17,18 +17,23 @@ type blueprintStore interface {
 	DeleteBlueprint(ctx context.Context, p blueprint.Principal, id string) (unfinished []string, err error)
 	Versions(ctx context.Context, p blueprint.Principal, id string) ([]blueprint.BlueprintVersion, error)
 	Definition(ctx context.Context, p blueprint.Principal, id string) (*blueprint.Definition, blueprint.Access, error)
+	Rate(ctx context.Context, p blueprint.Principal, id string, rating float64) (blueprint.Ratings, error)
+	Favorite(ctx context.Context, p blueprint.Principal, id string, favorite bool) (blueprint.Ratings, error)
 }
 
 func (s *Service) blueprints() []trpc.Procedure {
 	return []trpc.Procedure{
 		trpc.Query("blueprint.list", blueprint.ScopeRead, s.blueprintList),
 		trpc.Query("blueprint.get", blueprint.ScopeRead, s.blueprintGet),
-		trpc.Query("blueprint.versions", blueprint.ScopeRead, s.blueprintVersions),
+		trpc.Query("blueprint.versions", blueprint.ScopeRead, of[resourceID](s, Store.Versions)),
 		trpc.Mutation("blueprint.create", blueprint.ScopeWrite, s.blueprintCreate),
 		trpc.Mutation("blueprint.update", blueprint.ScopeWrite, s.blueprintUpdate),
 		trpc.Mutation("blueprint.delete", blueprint.ScopeWrite, s.blueprintDelete),
 		trpc.Mutation("blueprint.validate", blueprint.ScopeRead, s.blueprintValidate),
 		trpc.Mutation("blueprint.execute", blueprint.ScopeRun, s.blueprintExecute),
+		trpc.Mutation("blueprint.rate", blueprint.ScopeWrite, s.blueprintRate),
+		trpc.Mutation("blueprint.favorite", blueprint.ScopeWrite, s.blueprintFavorite),
+		trpc.Mutation("blueprint.unfavorite", blueprint.ScopeWrite, s.blueprintUnfavorite),
 	}
 }
 
@@ -59,25 +64,12 @@ func paginationOf(page, limit, total int) pagination {
 
 func (s *Service) blueprintList(ctx context.Context, caller *trpc.Caller, in blueprintList) (blueprintPage, error) {
 	found, total, err := s.listed(ctx, caller.Principal, blueprint.BlueprintFilter{Scope: blueprint.Scope(in.Scope), Status: in.Status, Search: in.Search, Source: in.Source, Page: in.Page, Limit: in.Limit})
-	if err != nil {
-		return blueprintPage{}, err
-	}
-	if found == nil {
-		found = []blueprint.Blueprint{}
-	}
-	return blueprintPage{Data: found, Pagination: paginationOf(in.Page, in.Limit, total)}, nil
+	found, err = listed(found, err)
+	return blueprintPage{found, paginationOf(in.Page, in.Limit, total)}, err
 }
 
-type blueprintID struct {
-	ID string `json:"id" check:"required,uuid"`
-}
-
-func (s *Service) blueprintGet(ctx context.Context, caller *trpc.Caller, in blueprintID) (blueprint.BlueprintDetails, error) {
+func (s *Service) blueprintGet(ctx context.Context, caller *trpc.Caller, in resourceID) (blueprint.BlueprintDetails, error) {
 	return s.blueprint(ctx, caller.Principal, in.ID)
-}
-
-func (s *Service) blueprintVersions(ctx context.Context, caller *trpc.Caller, in blueprintID) ([]blueprint.BlueprintVersion, error) {
-	return s.Store.Versions(ctx, caller.Principal, in.ID)
 }
 
 type blueprintCreate struct {
@@ -157,7 +149,7 @@ func (s *Service) blueprintUpdate(ctx context.Context, caller *trpc.Caller, in b
 	return s.Store.UpdateBlueprint(ctx, caller.Principal, in.ID, patch)
 }
 
-func (s *Service) blueprintDelete(ctx context.Context, caller *trpc.Caller, in blueprintID) (succeeded, error) {
+func (s *Service) blueprintDelete(ctx context.Context, caller *trpc.Caller, in resourceID) (succeeded, error) {
 	return success(blueprint.Deletion{Store: s.Store, CancelRuns: s.Runner.CancelAll, TriggersChanged: s.Triggers.Changed}.Delete(ctx, caller.Principal, in.ID))
 }
 
@@ -241,19 +233,6 @@ func (s *Service) blueprintTags(ctx context.Context, caller *trpc.Caller, _ stru
 	return s.Store.ListTags(ctx, caller.Principal, maxTags)
 }
 
-type opinionStore interface {
-	Rate(ctx context.Context, p blueprint.Principal, id string, rating float64) (blueprint.Ratings, error)
-	Favorite(ctx context.Context, p blueprint.Principal, id string, favorite bool) (blueprint.Ratings, error)
-}
-
-func (s *Service) opinions() []trpc.Procedure {
-	return []trpc.Procedure{
-		trpc.Mutation("blueprint.rate", blueprint.ScopeWrite, s.blueprintRate),
-		trpc.Mutation("blueprint.favorite", blueprint.ScopeWrite, s.blueprintFavorite),
-		trpc.Mutation("blueprint.unfavorite", blueprint.ScopeWrite, s.blueprintUnfavorite),
-	}
-}
-
 type blueprintRate struct {
 	ID     string  `json:"id" check:"required,uuid"`
 	Rating float64 `json:"rating" check:"required,min=0,max=5"`
@@ -263,10 +242,10 @@ func (s *Service) blueprintRate(ctx context.Context, caller *trpc.Caller, in blu
 	return s.Store.Rate(ctx, caller.Principal, in.ID, in.Rating)
 }
 
-func (s *Service) blueprintFavorite(ctx context.Context, caller *trpc.Caller, in blueprintID) (blueprint.Ratings, error) {
+func (s *Service) blueprintFavorite(ctx context.Context, caller *trpc.Caller, in resourceID) (blueprint.Ratings, error) {
 	return s.Store.Favorite(ctx, caller.Principal, in.ID, true)
 }
 
-func (s *Service) blueprintUnfavorite(ctx context.Context, caller *trpc.Caller, in blueprintID) (blueprint.Ratings, error) {
+func (s *Service) blueprintUnfavorite(ctx context.Context, caller *trpc.Caller, in resourceID) (blueprint.Ratings, error) {
 	return s.Store.Favorite(ctx, caller.Principal, in.ID, false)
 }

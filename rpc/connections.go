@@ -30,29 +30,13 @@ type ConnectionTester interface {
 
 func (s *Service) connections() []trpc.Procedure {
 	return []trpc.Procedure{
-		trpc.Query("connection.list", blueprint.ScopeRead, s.connectionList),
-		trpc.Query("connection.get", blueprint.ScopeRead, s.connectionGet),
+		trpc.Query("connection.list", blueprint.ScopeRead, of[inOrganization](s, Store.Connections)),
+		trpc.Query("connection.get", blueprint.ScopeRead, of[resourceID](s, Store.Connection)),
 		trpc.Mutation("connection.create", blueprint.ScopeWrite, s.connectionCreate),
 		trpc.Mutation("connection.update", blueprint.ScopeWrite, s.connectionUpdate),
-		trpc.Mutation("connection.delete", blueprint.ScopeWrite, s.connectionDelete),
+		trpc.Mutation("connection.delete", blueprint.ScopeWrite, change[resourceID](s, Store.DeleteConnection)),
 		trpc.Mutation("connection.test", blueprint.ScopeWrite, s.connectionTest),
 	}
-}
-
-type connectionList struct {
-	OrganizationID string `json:"organizationId" check:"uuid"`
-}
-
-func (s *Service) connectionList(ctx context.Context, caller *trpc.Caller, in connectionList) ([]blueprint.Connection, error) {
-	return listed(s.Store.Connections(ctx, caller.Principal, in.OrganizationID))
-}
-
-type connectionID struct {
-	ID string `json:"id" check:"required,uuid"`
-}
-
-func (s *Service) connectionGet(ctx context.Context, caller *trpc.Caller, in connectionID) (blueprint.Connection, error) {
-	return s.Store.Connection(ctx, caller.Principal, in.ID)
 }
 
 type connectionWord string
@@ -89,16 +73,12 @@ func (s *Service) connectionUpdate(ctx context.Context, caller *trpc.Caller, in 
 	return s.Store.UpdateConnection(ctx, caller.Principal, in.ID, in.Name, in.Config)
 }
 
-func (s *Service) connectionDelete(ctx context.Context, caller *trpc.Caller, in connectionID) (succeeded, error) {
-	return success(s.Store.DeleteConnection(ctx, caller.Principal, in.ID))
-}
-
 type connectionTested struct {
 	OK      bool   `json:"ok"`
 	Message string `json:"message"`
 }
 
-func (s *Service) connectionTest(ctx context.Context, caller *trpc.Caller, in connectionID) (connectionTested, error) {
+func (s *Service) connectionTest(ctx context.Context, caller *trpc.Caller, in resourceID) (connectionTested, error) {
 	if _, err := s.Store.Connection(ctx, caller.Principal, in.ID); err != nil {
 		return connectionTested{}, err
 	}
@@ -120,7 +100,7 @@ type signInAddress struct {
 
 // connectionSignIn returns the URL where the caller signs in for a connection without a
 // waiting run.
-func (s *Service) connectionSignIn(ctx context.Context, caller *trpc.Caller, in connectionID) (signInAddress, error) {
+func (s *Service) connectionSignIn(ctx context.Context, caller *trpc.Caller, in resourceID) (signInAddress, error) {
 	if _, err := s.Store.Connection(ctx, caller.Principal, in.ID); err != nil {
 		return signInAddress{}, err
 	}

@@ -47,24 +47,24 @@ func (s *Service) executionStatus(ctx context.Context, caller *trpc.Caller, in e
 
 // status returns the status record of a run that the caller may see.
 func (s *Service) status(ctx context.Context, caller *trpc.Caller, id string) (*blueprint.ExecutionStatus, error) {
-	stored, _, err := s.Store.Execution(ctx, caller.Principal, id)
-	if err != nil {
-		return nil, err
-	}
-	view, err := s.view(ctx, caller.Principal, stored, -1)
+	view, err := s.single(ctx, caller, id)
 	if err != nil {
 		return nil, err
 	}
 	return &view.ExecutionStatus, nil
 }
 
+func (s *Service) single(ctx context.Context, caller *trpc.Caller, id string) (*blueprint.Execution, error) {
+	stored, _, err := s.Store.Execution(ctx, caller.Principal, id)
+	if err != nil {
+		return nil, err
+	}
+	return s.view(ctx, caller.Principal, stored, -1)
+}
+
 // executionRecord returns the log record of a single run.
 func (s *Service) executionRecord(ctx context.Context, caller *trpc.Caller, in executionID) (logRecord, error) {
-	stored, _, err := s.Store.Execution(ctx, caller.Principal, in.ID)
-	if err != nil {
-		return logRecord{}, err
-	}
-	view, err := s.view(ctx, caller.Principal, stored, -1)
+	view, err := s.single(ctx, caller, in.ID)
 	if err != nil {
 		return logRecord{}, err
 	}
@@ -141,10 +141,7 @@ type executionResume struct {
 }
 
 func (s *Service) executionResume(ctx context.Context, caller *trpc.Caller, in executionResume) (*blueprint.ExecutionStatus, error) {
-	stored, canManage, err := s.Store.Execution(ctx, caller.Principal, in.ID)
-	if err == nil {
-		err = s.mayAct(ctx, caller, stored)
-	}
+	canManage, err := s.mayAct(ctx, caller, in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -158,17 +155,21 @@ func (s *Service) executionResume(ctx context.Context, caller *trpc.Caller, in e
 // mayAct refuses a caller who has left the organization or the blueprint of a run. Runs
 // that they started without belonging to either stay theirs. For a deleted blueprint the
 // runner decides.
-func (s *Service) mayAct(ctx context.Context, caller *trpc.Caller, stored *blueprint.StoredExecution) error {
-	_, _, err := s.Store.Definition(ctx, caller.Principal, stored.Row.BlueprintID)
+func (s *Service) mayAct(ctx context.Context, caller *trpc.Caller, id string) (canManage bool, err error) {
+	stored, canManage, err := s.Store.Execution(ctx, caller.Principal, id)
+	if err != nil {
+		return false, err
+	}
+	_, _, err = s.Store.Definition(ctx, caller.Principal, stored.Row.BlueprintID)
 	switch blueprint.CodeOf(err) {
 	case blueprint.CodeNotFound:
-		return nil
+		return canManage, nil
 	case blueprint.CodeForbidden:
 		if view, viewErr := s.view(ctx, caller.Principal, stored, 0); viewErr != nil || view.PrivateTo == caller.UserID && stored.Row.UserID == caller.UserID {
-			return viewErr
+			return canManage, viewErr
 		}
 	}
-	return err
+	return canManage, err
 }
 
 type executionCancel struct {
@@ -177,11 +178,7 @@ type executionCancel struct {
 }
 
 func (s *Service) executionCancel(ctx context.Context, caller *trpc.Caller, in executionCancel) (*blueprint.ExecutionStatus, error) {
-	stored, _, err := s.Store.Execution(ctx, caller.Principal, in.ID)
-	if err == nil {
-		err = s.mayAct(ctx, caller, stored)
-	}
-	if err != nil {
+	if _, err := s.mayAct(ctx, caller, in.ID); err != nil {
 		return nil, err
 	}
 	if err := s.Runner.Cancel(ctx, in.ID, in.Reason); err != nil {

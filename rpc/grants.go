@@ -17,10 +17,10 @@ type grantStore interface {
 
 func (s *Service) grants() []trpc.Procedure {
 	return []trpc.Procedure{
-		trpc.Query("blueprint.getAuthority", blueprint.ScopeRead, s.blueprintAuthority),
-		trpc.Query("blueprint.listGrants", blueprint.ScopeRead, s.blueprintListGrants),
+		trpc.Query("blueprint.getAuthority", blueprint.ScopeRead, of[resourceID](s, Store.Authority)),
+		trpc.Query("blueprint.listGrants", blueprint.ScopeRead, ofCaller(s, Store.ListGrants)),
 		trpc.Mutation("blueprint.grant", blueprint.ScopeWrite, s.blueprintGrant),
-		trpc.Mutation("blueprint.revokeGrant", blueprint.ScopeWrite, s.blueprintRevokeGrant),
+		trpc.Mutation("blueprint.revokeGrant", blueprint.ScopeWrite, change[resourceID](s, Store.RevokeGrants)),
 	}
 }
 
@@ -32,18 +32,6 @@ type blueprintGrant struct {
 // blueprintGrant lets a version by another author use the caller's own resources.
 func (s *Service) blueprintGrant(ctx context.Context, caller *trpc.Caller, in blueprintGrant) (succeeded, error) {
 	return success(s.Store.Grant(ctx, caller.Principal, in.ID, in.Version))
-}
-
-func (s *Service) blueprintRevokeGrant(ctx context.Context, caller *trpc.Caller, in blueprintID) (succeeded, error) {
-	return success(s.Store.RevokeGrants(ctx, caller.Principal, in.ID))
-}
-
-func (s *Service) blueprintListGrants(ctx context.Context, caller *trpc.Caller, _ struct{}) ([]blueprint.Granted, error) {
-	return s.Store.ListGrants(ctx, caller.Principal)
-}
-
-func (s *Service) blueprintAuthority(ctx context.Context, caller *trpc.Caller, in blueprintID) (blueprint.AuthorityView, error) {
-	return s.Store.Authority(ctx, caller.Principal, in.ID)
 }
 
 // showNames replaces the ids of connections in the messages of a run by their names, where

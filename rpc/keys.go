@@ -17,14 +17,10 @@ type keyStore interface {
 
 func (s *Service) apiKeys() []trpc.Procedure {
 	return []trpc.Procedure{
-		trpc.Query("apiKey.list", blueprint.ScopeAdmin, s.keyList),
+		trpc.Query("apiKey.list", blueprint.ScopeAdmin, ofCaller(s, Store.Keys)),
 		trpc.Mutation("apiKey.create", blueprint.ScopeAdmin, s.keyCreate),
-		trpc.Mutation("apiKey.revoke", blueprint.ScopeAdmin, s.keyRevoke),
+		trpc.Mutation("apiKey.revoke", blueprint.ScopeAdmin, change[keyID](s, Store.RevokeKey)),
 	}
-}
-
-func (s *Service) keyList(ctx context.Context, caller *trpc.Caller, _ struct{}) ([]blueprint.APIKey, error) {
-	return listed(s.Store.Keys(ctx, caller.Principal))
 }
 
 type keyCreate struct {
@@ -76,10 +72,8 @@ func checkGrowth(maker blueprint.Admission, given blueprint.NewAPIKey) error {
 	return nil
 }
 
-type keyRevoke struct {
+type keyID struct {
 	ID string `json:"id" check:"required"`
 }
 
-func (s *Service) keyRevoke(ctx context.Context, caller *trpc.Caller, in keyRevoke) (succeeded, error) {
-	return success(s.Store.RevokeKey(ctx, caller.Principal, in.ID))
-}
+func (in keyID) target() string { return in.ID }

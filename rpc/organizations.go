@@ -22,18 +22,14 @@ type organizationStore interface {
 
 func (s *Service) organizations() []trpc.Procedure {
 	return []trpc.Procedure{
-		trpc.Query("organization.list", blueprint.ScopeRead, s.organizationList),
+		trpc.Query("organization.list", blueprint.ScopeRead, ofCaller(s, Store.Organizations)),
 		trpc.Mutation("organization.create", blueprint.ScopeAdmin, s.organizationCreate),
 		trpc.Mutation("organization.update", blueprint.ScopeAdmin, s.organizationUpdate),
-		trpc.Query("organization.members", blueprint.ScopeAdmin, s.organizationMembers),
+		trpc.Query("organization.members", blueprint.ScopeAdmin, of[ofOrganization](s, Store.Members)),
 		trpc.Mutation("organization.addMember", blueprint.ScopeAdmin, s.organizationAddMember),
 		trpc.Mutation("organization.removeMember", blueprint.ScopeAdmin, s.organizationRemoveMember),
 		trpc.Mutation("user.update", blueprint.ScopeAdmin, s.userUpdate),
 	}
-}
-
-func (s *Service) organizationList(ctx context.Context, caller *trpc.Caller, _ struct{}) ([]blueprint.Organization, error) {
-	return listed(s.Store.Organizations(ctx, caller.Principal))
 }
 
 type organizationCreate struct {
@@ -57,9 +53,7 @@ type ofOrganization struct {
 	OrganizationID string `json:"organizationId" check:"required,uuid"`
 }
 
-func (s *Service) organizationMembers(ctx context.Context, caller *trpc.Caller, in ofOrganization) ([]blueprint.Member, error) {
-	return listed(s.Store.Members(ctx, caller.Principal, in.OrganizationID))
-}
+func (in ofOrganization) target() string { return in.OrganizationID }
 
 type organizationAddMember struct {
 	OrganizationID string                     `json:"organizationId" check:"required,uuid"`
@@ -103,14 +97,10 @@ type collaboratorStore interface {
 
 func (s *Service) collaborators() []trpc.Procedure {
 	return []trpc.Procedure{
-		trpc.Query("collaborator.list", blueprint.ScopeAdmin, s.collaboratorList),
+		trpc.Query("collaborator.list", blueprint.ScopeAdmin, of[ofBlueprint](s, Store.Collaborators)),
 		trpc.Mutation("collaborator.add", blueprint.ScopeAdmin, s.collaboratorAdd),
 		trpc.Mutation("collaborator.remove", blueprint.ScopeAdmin, s.collaboratorRemove),
 	}
-}
-
-func (s *Service) collaboratorList(ctx context.Context, caller *trpc.Caller, in ofBlueprint) ([]blueprint.Collaborator, error) {
-	return listed(s.Store.Collaborators(ctx, caller.Principal, in.BlueprintID))
 }
 
 type collaboratorAdd struct {
@@ -142,19 +132,11 @@ type categoryStore interface {
 
 func (s *Service) categories() []trpc.Procedure {
 	return []trpc.Procedure{
-		trpc.Query("category.list", blueprint.ScopeRead, s.categoryList),
+		trpc.Query("category.list", blueprint.ScopeRead, of[inOrganization](s, Store.Categories)),
 		trpc.Mutation("category.create", blueprint.ScopeWrite, s.categoryCreate),
-		trpc.Mutation("category.delete", blueprint.ScopeWrite, s.categoryDelete),
+		trpc.Mutation("category.delete", blueprint.ScopeWrite, change[resourceID](s, Store.DeleteCategory)),
 		trpc.Mutation("blueprint.setCategories", blueprint.ScopeWrite, s.blueprintSetCategories),
 	}
-}
-
-type categoryList struct {
-	OrganizationID string `json:"organizationId" check:"uuid"`
-}
-
-func (s *Service) categoryList(ctx context.Context, caller *trpc.Caller, in categoryList) ([]blueprint.Category, error) {
-	return listed(s.Store.Categories(ctx, caller.Principal, in.OrganizationID))
 }
 
 type categoryCreate struct {
@@ -166,19 +148,11 @@ func (s *Service) categoryCreate(ctx context.Context, caller *trpc.Caller, in ca
 	return s.Store.CreateCategory(ctx, caller.Principal, in.OrganizationID, in.Name)
 }
 
-type categoryID struct {
-	ID string `json:"id" check:"required,uuid"`
-}
-
-func (s *Service) categoryDelete(ctx context.Context, caller *trpc.Caller, in categoryID) (succeeded, error) {
-	return success(s.Store.DeleteCategory(ctx, caller.Principal, in.ID))
-}
-
 type blueprintSetCategories struct {
 	ID          string   `json:"id" check:"required,uuid"`
 	CategoryIDs []string `json:"categoryIds" check:"required,max=100" each:"uuid"`
 }
 
 func (s *Service) blueprintSetCategories(ctx context.Context, caller *trpc.Caller, in blueprintSetCategories) ([]blueprint.Category, error) {
-	return listed(s.Store.SetCategories(ctx, caller.Principal, in.ID, in.CategoryIDs))
+	return s.Store.SetCategories(ctx, caller.Principal, in.ID, in.CategoryIDs)
 }

@@ -63,7 +63,6 @@ type Store interface {
 	organizationStore
 	collaboratorStore
 	categoryStore
-	opinionStore
 	auditStore
 	actionStore
 	toolStore
@@ -134,7 +133,7 @@ func (s *Service) Procedures() []trpc.Procedure {
 func (s *Service) table() []trpc.Procedure {
 	var all []trpc.Procedure
 	for _, part := range [][]trpc.Procedure{s.blueprints(), s.executions(), s.triggers(), s.apiKeys(), s.connections(), s.listings(),
-		s.grants(), s.organizations(), s.collaborators(), s.categories(), s.opinions(), {trpc.Query("auditLog.list", blueprint.ScopeAdmin, s.auditList)}, s.mcpTools()} {
+		s.grants(), s.organizations(), s.collaborators(), s.categories(), {trpc.Query("auditLog.list", blueprint.ScopeAdmin, s.auditList)}, s.mcpTools()} {
 		all = append(all, part...)
 	}
 	return all
@@ -150,6 +149,43 @@ func frozen(procedures []trpc.Procedure, refusal error) []trpc.Procedure {
 		}
 	}
 	return procedures
+}
+
+// target is an input that selects what a procedure is about by one id, which may be "" if
+// it is optional.
+type target interface{ target() string }
+
+type resourceID struct {
+	ID string `json:"id" check:"required,uuid"`
+}
+
+func (in resourceID) target() string { return in.ID }
+
+type inOrganization struct {
+	OrganizationID string `json:"organizationId" check:"uuid"`
+}
+
+func (in inOrganization) target() string { return in.OrganizationID }
+
+// of returns a procedure that is a method of the database with an id.
+func of[In target, Out any](s *Service, method func(Store, context.Context, blueprint.Principal, string) (Out, error)) func(context.Context, *trpc.Caller, In) (Out, error) {
+	return func(ctx context.Context, caller *trpc.Caller, in In) (Out, error) {
+		return method(s.Store, ctx, caller.Principal, in.target())
+	}
+}
+
+// change is of for a method without a result.
+func change[In target](s *Service, method func(Store, context.Context, blueprint.Principal, string) error) func(context.Context, *trpc.Caller, In) (succeeded, error) {
+	return func(ctx context.Context, caller *trpc.Caller, in In) (succeeded, error) {
+		return success(method(s.Store, ctx, caller.Principal, in.target()))
+	}
+}
+
+// ofCaller is of for a method without an id.
+func ofCaller[Out any](s *Service, method func(Store, context.Context, blueprint.Principal) (Out, error)) func(context.Context, *trpc.Caller, struct{}) (Out, error) {
+	return func(ctx context.Context, caller *trpc.Caller, _ struct{}) (Out, error) {
+		return method(s.Store, ctx, caller.Principal)
+	}
 }
 
 // succeeded is the result of a procedure without other output.

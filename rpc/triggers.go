@@ -20,7 +20,7 @@ type triggerStore interface {
 
 func (s *Service) triggers() []trpc.Procedure {
 	return []trpc.Procedure{
-		trpc.Query("blueprintTriggers.list", blueprint.ScopeRead, s.triggerList),
+		trpc.Query("blueprintTriggers.list", blueprint.ScopeRead, of[ofBlueprint](s, Store.ListTriggers)),
 		trpc.Query("blueprintTriggers.getWebhookUrl", blueprint.ScopeRead, s.triggerWebhookURL),
 		trpc.Query("blueprintTriggers.history", blueprint.ScopeRead, s.triggerHistory),
 		trpc.Query("blueprintTriggers.preview", blueprint.ScopeRead, s.triggerPreview),
@@ -38,9 +38,7 @@ type ofBlueprint struct {
 	BlueprintID string `json:"blueprintId" check:"required,uuid"`
 }
 
-func (s *Service) triggerList(ctx context.Context, caller *trpc.Caller, in ofBlueprint) ([]blueprint.Trigger, error) {
-	return listed(s.Store.ListTriggers(ctx, caller.Principal, in.BlueprintID))
-}
+func (in ofBlueprint) target() string { return in.BlueprintID }
 
 type triggerCreate struct {
 	BlueprintID string                `json:"blueprintId" check:"required,uuid"`
@@ -76,6 +74,8 @@ func (s *Service) warn(trigger *blueprint.Trigger) {
 type triggerID struct {
 	ID string `json:"triggerId" check:"required,uuid"`
 }
+
+func (in triggerID) target() string { return in.ID }
 
 type webhookURL struct {
 	URL    string `json:"url"`
@@ -161,7 +161,7 @@ type triggerPreview struct {
 }
 
 func (s *Service) triggerPreview(_ context.Context, _ *trpc.Caller, in triggerPreview) ([]string, error) {
-	return listed(s.Triggers.Preview(in.Cron, in.Timezone, in.Count))
+	return s.Triggers.Preview(in.Cron, in.Timezone, in.Count)
 }
 
 type triggerListAll struct {
@@ -249,20 +249,8 @@ type toolStore interface {
 
 func (s *Service) mcpTools() []trpc.Procedure {
 	return []trpc.Procedure{
-		trpc.Query("mcpTool.list", blueprint.ScopeWrite, s.mcpToolList),
-		trpc.Mutation("mcpTool.enable", blueprint.ScopeWrite, s.mcpToolEnable),
-		trpc.Mutation("mcpTool.disable", blueprint.ScopeWrite, s.mcpToolDisable),
+		trpc.Query("mcpTool.list", blueprint.ScopeWrite, ofCaller(s, Store.Tools)),
+		trpc.Mutation("mcpTool.enable", blueprint.ScopeWrite, change[triggerID](s, Store.EnableTool)),
+		trpc.Mutation("mcpTool.disable", blueprint.ScopeWrite, change[triggerID](s, Store.DisableTool)),
 	}
-}
-
-func (s *Service) mcpToolList(ctx context.Context, caller *trpc.Caller, _ struct{}) ([]blueprint.Tool, error) {
-	return s.Store.Tools(ctx, caller.Principal)
-}
-
-func (s *Service) mcpToolEnable(ctx context.Context, caller *trpc.Caller, in triggerID) (succeeded, error) {
-	return success(s.Store.EnableTool(ctx, caller.Principal, in.ID))
-}
-
-func (s *Service) mcpToolDisable(ctx context.Context, caller *trpc.Caller, in triggerID) (succeeded, error) {
-	return success(s.Store.DisableTool(ctx, caller.Principal, in.ID))
 }

@@ -79,7 +79,11 @@ func procedureOf[In, Out any](name string, kind Kind, scope blueprint.KeyScope, 
 			if err != nil {
 				return nil, err
 			}
-			return run(ctx, caller, in)
+			out, err := run(ctx, caller, in)
+			if list := reflect.ValueOf(&out).Elem(); list.Kind() == reflect.Slice && list.IsNil() {
+				list.Set(reflect.MakeSlice(list.Type(), 0, 0)) // null in JSON otherwise
+			}
+			return out, err
 		},
 	}
 }
