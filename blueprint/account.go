@@ -218,7 +218,6 @@ func (s KeyScopes) Allow(scope KeyScope) bool {
 	return false
 }
 
-// String returns the names separated by commas.
 func (s KeyScopes) String() string {
 	names := make([]string, len(s))
 	for i, scope := range s {

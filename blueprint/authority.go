@@ -138,7 +138,6 @@ func (g *MissingGrant) ReplaceMessage(shown *MissingGrant, text string) string {
 	return strings.ReplaceAll(text, g.Message(), shown.Message())
 }
 
-// Error implements error.
 func (g *MissingGrant) Error() string { return g.Message() }
 
 // Granted is a version that a user has granted.

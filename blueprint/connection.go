@@ -47,7 +47,6 @@ type ConnectionUse struct {
 	OnSecret func(secret string)
 }
 
-// Authority returns the authority of the use.
 func (u ConnectionUse) Authority() Authority { return Authority{u.UserID, u.Versions} }
 
 // Text returns the name of the connection for messages, or its id if some readers must
@@ -117,7 +116,6 @@ type Pause struct {
 	State any
 }
 
-// Error returns the prompt.
 func (p *Pause) Error() string { return p.Await.Prompt }
 
 // SignIn is an OAuth sign-in in progress: the state of the authorization URL, and the

@@ -76,7 +76,6 @@ func parseHost(text string) (p hostPattern, problem string) {
 	return p, ""
 }
 
-// validPort reports whether a text is a port in canonical form.
 func validPort(text string) bool {
 	n, err := strconv.Atoi(text)
 	return err == nil && n >= 1 && n <= 65535 && text == strconv.Itoa(n)

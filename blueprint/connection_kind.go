@@ -212,7 +212,6 @@ var connectionKinds = []connectionKind{
 	},
 }
 
-// authKind is a type of authentication.
 type authKind struct {
 	name, title string
 	fields      []configField // besides type
@@ -343,7 +342,6 @@ func uncoveredHost(known, hosts []string) bool {
 	return slices.ContainsFunc(hosts, func(host string) bool { return !HostsCover(known, host) })
 }
 
-// textsOf returns the strings in a list.
 func textsOf(value any) (texts []string) {
 	list, _ := value.([]any)
 	for _, element := range list {

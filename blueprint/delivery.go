@@ -61,7 +61,6 @@ func (d *Delivery) AppendHead(to []byte) ([]byte, error) {
 	return append(to, '}'), nil
 }
 
-// AddFact sets a fact.
 func (d *Delivery) AddFact(name string, value any) {
 	if d.Facts == nil {
 		d.Facts = map[string]any{}

@@ -133,7 +133,6 @@ func (e *Error) Error() string {
 	return e.Message
 }
 
-// Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
 // Errorf returns an Error with a formatted message.
@@ -166,7 +165,6 @@ func WithHint(err error, hint string) error {
 // with the code of a usage error.
 type InputError struct{ Message, Hint string }
 
-// Error returns the message.
 func (e *InputError) Error() string { return e.Message }
 
 // InputErrorf returns an InputError.

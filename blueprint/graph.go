@@ -116,10 +116,8 @@ func (g *Graph) cycle() []int {
 	return nil
 }
 
-// Len returns the number of nodes.
 func (g *Graph) Len() int { return len(g.nodes) }
 
-// Node returns node i of the map.
 func (g *Graph) Node(i int) *Node { return &g.nodes[i] }
 
 // Sequential reports whether the map has no edges, so that its nodes run in order.

@@ -123,7 +123,6 @@ type DuplicateFiringError struct {
 	ExecutionID string // its run
 }
 
-// Error implements error.
 func (e *DuplicateFiringError) Error() string {
 	return "this delivery has started " + e.ExecutionID + " already"
 }

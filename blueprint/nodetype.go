@@ -248,7 +248,6 @@ type Failure struct {
 	Grant *MissingGrant
 }
 
-// Error returns the message.
 func (f *Failure) Error() string { return f.Message }
 
 // Catalogue is the set of node types by name. It is immutable.

@@ -146,7 +146,6 @@ func (p *Plan) ledTo(to int) []uint64 {
 // CanStart reports whether any node is ready.
 func (p *Plan) CanStart() bool { return !p.halted && len(p.ready) > 0 }
 
-// IsReady reports whether node i is ready.
 func (p *Plan) IsReady(i int) bool {
 	_, ready := slices.BinarySearch(p.ready, i)
 	return ready && !p.halted
@@ -234,7 +233,6 @@ func (p *Plan) skipPending() {
 // Halted reports whether Halt, Finish or a stopping failure ended the walk.
 func (p *Plan) Halted() bool { return p.halted }
 
-// State returns the state of node i.
 func (p *Plan) State(i int) NodeState { return p.state[i] }
 
 // Done reports whether no node is started and none can start.

@@ -51,7 +51,6 @@ func (t Time) append(to []byte) []byte {
 	return append(to[:len(to)-1], '.', byte('0'+milliseconds/100), byte('0'+milliseconds/10%10), byte('0'+milliseconds%10), 'Z')
 }
 
-// MarshalJSON implements json.Marshaler.
 func (t Time) MarshalJSON() ([]byte, error) {
 	if t == 0 {
 		return []byte("null"), nil

@@ -61,7 +61,6 @@ type Firing struct {
 	Files []File `json:"-"`
 }
 
-// SetReason sets Why and Reason.
 func (f *Firing) SetReason(why Reason) { f.Why, f.Reason, f.SealedWhy = why, why.String(), nil }
 
 // ListedTrigger is a trigger in a list over several blueprints, for a user who may

@@ -122,7 +122,6 @@ type validator struct {
 	led       map[way]bool    // results of Graph.leads
 }
 
-// findings are the issues so far.
 type findings struct {
 	issues  []Issue
 	more    string // severity of the omitted issues

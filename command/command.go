@@ -65,7 +65,6 @@ func untilInterrupted(ctx context.Context) (context.Context, func()) {
 	return ctx, stop
 }
 
-// application returns the table of commands.
 func application(p Program, stdin io.Reader, stdout, stderr io.Writer) *cli.App {
 	app := &cli.App{
 		Name: "blueprintd", Usage: "workflow automation in one executable", Version: p.Version, HideVersion: true,

@@ -226,7 +226,6 @@ func activity(step *blueprint.Step) string {
 	return step.NodeID
 }
 
-// fixHint is the hint for an invalid blueprint file.
 const fixHint = "fix the file; run blueprintd validate for all errors"
 
 // loadForRun reads a blueprint file that can be run. others are the blueprints to which

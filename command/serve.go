@@ -35,7 +35,6 @@ func commandServe() *cli.Command {
 	}
 }
 
-// serve runs a server until it is stopped.
 func serve(ctx context.Context, o server.Options) error {
 	ctx, stopReading := untilInputEnds(ctx, o.UntilEOF)
 	defer stopReading()

@@ -20,7 +20,6 @@ const (
 	leastRows = 1000     // a smaller number was probably meant as days, and would delete nearly everything
 )
 
-// readHistory reads the flags that limit the stored history.
 func readHistory(c *cli.Context, o *server.Options) (err error) {
 	for _, flag := range []struct {
 		name, standard string

@@ -198,7 +198,6 @@ func checkReadyFile(c *cli.Context, o *server.Options) error {
 	return nil
 }
 
-// readInput reads whether the server stops with its standard input.
 func readInput(c *cli.Context, o *server.Options) error {
 	if !c.Bool("until-eof") {
 		return nil

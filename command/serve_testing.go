@@ -54,7 +54,6 @@ func readSandbox(c *cli.Context, o *server.Options) error {
 	return nil
 }
 
-// readSeed reads and checks the whole seed file.
 func readSeed(c *cli.Context, o *server.Options) error {
 	const hint = "fix the file; nothing was written"
 	name := c.String("seed")

@@ -168,7 +168,6 @@ func syncEnd(c *cli.Context, plan *deploy.Plan, done int, err error) error {
 	return nil
 }
 
-// remoteOf reads the flags of a server on the network.
 func remoteOf(c *cli.Context) (*deploy.Remote, error) {
 	for _, name := range []string{"db", "master-key-file", "user"} {
 		if onLine(c, name) {

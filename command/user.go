@@ -131,7 +131,6 @@ func linkHost(c *cli.Context) (string, error) {
 	return "http://127.0.0.1:8787", nil
 }
 
-// serverURL reads --url.
 func serverURL(c *cli.Context) (string, error) {
 	text := strings.TrimRight(c.String("url"), "/")
 	if !isServerURL(text) {

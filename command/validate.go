@@ -91,7 +91,6 @@ func validate(c *cli.Context) error {
 	return unread
 }
 
-// problem is an error or a warning about a file.
 type problem struct {
 	File      string `json:"file"`
 	Line      int    `json:"line"`

@@ -12,7 +12,6 @@ import (
 	"blueprintd/store"
 )
 
-// build describes the executable.
 type build struct {
 	Version  string `json:"version"`
 	Commit   string `json:"commit,omitempty"`   // "" if not built from a checkout

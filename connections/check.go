@@ -394,7 +394,6 @@ type boundedConn struct {
 	bounded io.Reader
 }
 
-// Read reads from the bounded reader.
 func (c boundedConn) Read(p []byte) (int, error) { return c.bounded.Read(p) }
 
 func hostOf(address net.Addr) string {

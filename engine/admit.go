@@ -187,7 +187,6 @@ const (
 	hasSlot
 )
 
-// admission is how a new run begins.
 type admission uint8
 
 const (

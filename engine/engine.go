@@ -169,7 +169,6 @@ func (e *Engine) Run(ctx context.Context, ready func()) error {
 
 func (e *Engine) now() blueprint.Time { return blueprint.TimeOf(e.Clock.Now()) }
 
-// retryLater calls f after retryInterval.
 func (e *Engine) retryLater(f func()) { e.Clock.At(e.Clock.Now().Add(retryInterval), f) }
 
 // goHeld calls f in a goroutine and holds the clock until it returns.

@@ -137,7 +137,6 @@ func (r *SeedReader) filledText(object map[string]any, path []any, name string) 
 	return filled
 }
 
-// ReadUser reads a user at a path.
 func (r *SeedReader) ReadUser(value any, path []any) {
 	object, ok := r.Object(value, path, "email", "name", "apiKey", "password")
 	if !ok {
@@ -185,7 +184,6 @@ func printableKey(key string) bool {
 // SameEmail reports whether two email addresses are equal, ignoring case.
 func SameEmail(a, b string) bool { return strings.EqualFold(a, b) }
 
-// ReadOrganization reads an organization at a path.
 func (r *SeedReader) ReadOrganization(value any, path []any) {
 	object, ok := r.Object(value, path, "name", "members")
 	if !ok {

@@ -7,7 +7,6 @@ import (
 	"blueprintd/rpc/trpc"
 )
 
-// auditStore is the part of the database for these procedures.
 type auditStore interface {
 	AuditLog(ctx context.Context, p blueprint.Principal, organizationID string, limit, offset int) ([]blueprint.AuditEntry, int, error)
 }

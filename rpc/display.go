@@ -15,7 +15,6 @@ type display struct {
 	catalogue blueprint.Catalogue
 }
 
-// displayStore is the part of the database for display.
 type displayStore interface {
 	GetBlueprint(ctx context.Context, p blueprint.Principal, id string) (blueprint.BlueprintDetails, error)
 	Connection(ctx context.Context, p blueprint.Principal, id string) (blueprint.Connection, error)

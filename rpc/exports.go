@@ -8,7 +8,6 @@ import (
 	"blueprintd/rpc/trpc"
 )
 
-// exportStore is the part of the database for exports.
 type exportStore interface {
 	displayStore
 	Execution(ctx context.Context, p blueprint.Principal, id string) (stored *blueprint.StoredExecution, canManage bool, err error)
@@ -34,7 +33,6 @@ type exchanges struct {
 	Exchanges []blueprint.Exchange `json:"exchanges"`
 }
 
-// executionExchanges returns the recorded traffic of a run.
 func (s *Service) executionExchanges(ctx context.Context, caller *trpc.Caller, in executionID) (exchanges, error) {
 	stored, _, err := s.Store.Execution(ctx, caller.Principal, in.ID)
 	if err != nil {

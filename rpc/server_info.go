@@ -51,7 +51,6 @@ func (s *Service) serverInfo(ctx context.Context, caller *trpc.Caller, _ struct{
 	return info, nil
 }
 
-// nodeType is an entry of the catalogue.
 type nodeType struct {
 	Type         string           `json:"type"`
 	Title        string           `json:"title"`

@@ -122,7 +122,6 @@ type Triggers interface {
 // be called.
 func Procedures() []trpc.Procedure { return (*Service)(nil).table() }
 
-// Procedures returns the procedures.
 func (s *Service) Procedures() []trpc.Procedure {
 	if s.Frozen != nil {
 		return frozen(s.table(), s.Frozen)

@@ -362,12 +362,10 @@ func (r Runner) Start(ctx context.Context, request *blueprint.StartRequest) (str
 	return begun(ctx, handle)
 }
 
-// Resume answers a paused run.
 func (r Runner) Resume(ctx context.Context, a rpc.ResumeAnswer) error {
 	return r.Engine.Resume(ctx, engine.Answer(a))
 }
 
-// Retry starts a new run from a finished one.
 func (r Runner) Retry(ctx context.Context, stored *blueprint.StoredExecution, fromNodeID string, principal blueprint.Principal, canManage bool) (string, error) {
 	handle, err := r.Engine.Retry(ctx, stored, fromNodeID, principal, canManage)
 	if err != nil {
@@ -379,7 +377,6 @@ func (r Runner) Retry(ctx context.Context, stored *blueprint.StoredExecution, fr
 // starter implements the runner of triggers by the engine.
 type starter struct{ engine *engine.Engine }
 
-// Start begins a run.
 func (s starter) Start(ctx context.Context, request *blueprint.StartRequest, patience time.Duration) (triggers.Run, error) {
 	handle, err := s.engine.StartOrWait(ctx, request, engine.Urgency(patience))
 	if err != nil {

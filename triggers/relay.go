@@ -276,7 +276,6 @@ func (r *relay) subscribers(ctx context.Context, e *blueprint.Event, d *eventDel
 	return ids
 }
 
-// start starts the runs of a batch.
 func (r *relay) start(ctx context.Context, batch []subscriber) {
 	activations := make([]*activation, len(batch))
 	for i, one := range batch {

@@ -158,7 +158,6 @@ func (t *Service) Settle(kind blueprint.TriggerType, before, change map[string]a
 	return config, issues
 }
 
-// Warnings is the function Warnings.
 func (t *Service) Warnings(kind blueprint.TriggerType, config map[string]any) []blueprint.Issue {
 	return Warnings(kind, config)
 }
@@ -268,7 +267,6 @@ type countedResponse struct {
 	counts *counts
 }
 
-// WriteHeader implements http.ResponseWriter.
 func (w *countedResponse) WriteHeader(status int) {
 	if status >= minStatus && status <= maxStatus {
 		w.counts.responses[status-minStatus].Add(1)

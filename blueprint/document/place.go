@@ -19,7 +19,6 @@ type place struct {
 	elements []*place
 }
 
-// member adds the place of a member.
 func (p *place) member(name string, at Position) *place {
 	if p.members == nil {
 		p.members = map[string]*place{}

@@ -51,7 +51,6 @@ func (s *source) line(number int) []byte {
 	return bytes.TrimSuffix(line, []byte("\r"))
 }
 
-// end returns the offset of the end of a line.
 func (s *source) end(number int) int {
 	if number < len(s.starts) {
 		return int(s.starts[number]) - 1
@@ -92,7 +91,6 @@ func (s *source) offset(at Position) (offset int, ok bool) {
 	return offset, count == want && offset <= s.end(at.Line)
 }
 
-// position returns the position of an offset.
 func (s *source) position(offset int) Position {
 	s.gather()
 	offset = min(offset, len(s.data))

@@ -57,7 +57,6 @@ func offsetIn(text string, line, column int) int {
 	return offset
 }
 
-// valueSpan returns the span of a value.
 func (d *Document) valueSpan(here *place, value any) Span {
 	span := Span{Start: here.at}
 	if here.text != here.at { // an object, an array or an alias
@@ -200,7 +199,6 @@ type lines struct {
 
 func newLines(data []byte) *lines { return &lines{data: data, here: Position{1, 1}} }
 
-// at returns the position of an offset.
 func (l *lines) at(offset int) Position {
 	if offset < l.offset {
 		*l = *newLines(l.data)

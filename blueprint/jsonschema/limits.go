@@ -105,7 +105,6 @@ type pattern struct {
 // patternError is the problem of a pattern, without the pattern.
 type patternError string
 
-// Error implements error.
 func (e patternError) Error() string { return string(e) }
 
 const (

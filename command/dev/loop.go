@@ -197,7 +197,6 @@ func (l *loop) notStored(ctx context.Context, where string, err error) error {
 	return nil
 }
 
-// changed prints a change that was made.
 func (l *loop) changed(change deploy.Change) {
 	word := map[string]string{deploy.Create: "created", deploy.Update: "updated", deploy.Delete: "deleted"}[change.Action]
 	var parts []string

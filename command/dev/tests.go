@@ -61,7 +61,6 @@ func (l *loop) testFile(name string, info fs.FileInfo) testFile {
 	return t
 }
 
-// scan lists the files to watch.
 func (l *loop) scan() (project.Listing, error) {
 	listing, err := project.Scan(l.Dir)
 	if err == nil {
@@ -177,7 +176,6 @@ func (l *loop) namesake(name string) (out []string) {
 	return out
 }
 
-// test runs test files and prints their results.
 func (l *loop) test(ctx context.Context, files []string) {
 	t := &testsuite.Suite{
 		Names: files, Jobs: runtime.GOMAXPROCS(0), Only: regexp.MustCompile(""), Out: l.Screen.Lines(), Errors: l.Problems,

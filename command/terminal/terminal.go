@@ -61,7 +61,6 @@ func IsTerminal(out io.Writer) bool {
 // Erases reports whether the screen has a status line.
 func (s *Screen) Erases() bool { return s.terminal }
 
-// Say prints a line.
 func (s *Screen) Say(colour Colour, format string, args ...any) {
 	s.print(s.out, s.Paint(colour, fmt.Sprintf(format, args...))+"\n")
 }

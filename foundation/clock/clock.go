@@ -77,7 +77,6 @@ func (r Real) At(t time.Time, f func()) *Timer {
 	}}
 }
 
-// Upkeep implements Clock.
 func (r Real) Upkeep(t time.Time, f func()) *Timer { return r.At(t, f) }
 
 func (Real) sleep(until time.Time) time.Duration {

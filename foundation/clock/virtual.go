@@ -32,14 +32,12 @@ func NewVirtual(start time.Time) *Virtual {
 	return &Virtual{now: start.UTC().Truncate(time.Millisecond)}
 }
 
-// Now implements Clock.
 func (v *Virtual) Now() time.Time {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return v.now
 }
 
-// Hold implements Clock.
 func (v *Virtual) Hold() (release func()) {
 	v.mu.Lock()
 	v.held++
@@ -57,10 +55,8 @@ func (v *Virtual) release() {
 	}
 }
 
-// At implements Clock.
 func (v *Virtual) At(t time.Time, f func()) *Timer { return v.schedule(&timer{at: t, f: f}) }
 
-// Upkeep implements Clock.
 func (v *Virtual) Upkeep(t time.Time, f func()) *Timer {
 	return v.schedule(&timer{at: t, f: f, upkeep: true})
 }

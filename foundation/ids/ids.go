@@ -106,7 +106,6 @@ const KeyPrefix = "bpd_"
 // keyLength is the number of base62 characters after the prefix: 256 bits.
 const keyLength = 43
 
-// APIKey returns a new API key.
 func (s *Source) APIKey() string { return KeyPrefix + s.Token(keyLength) }
 
 // usesKept is the minimum time, by the clock, for which counts of At are kept.

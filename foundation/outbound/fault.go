@@ -137,7 +137,6 @@ type recordedError struct {
 	text  string
 }
 
-// Error returns the recorded text.
 func (b *recordedError) Error() string { return b.text }
 
 // Timeout and Temporary implement net.Error.
@@ -146,12 +145,10 @@ func (b *recordedError) Timeout() bool {
 }
 func (b *recordedError) Temporary() bool { return false }
 
-// Is implements errors.Is.
 func (b *recordedError) Is(target error) bool {
 	return target == http.ErrSchemeMismatch && b.fault.Kind == faultTLS
 }
 
-// As implements errors.As.
 func (b *recordedError) As(target any) bool {
 	kind := b.fault.Kind
 	switch t := target.(type) {

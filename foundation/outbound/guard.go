@@ -20,7 +20,6 @@ type RefusedError struct {
 	Hint string
 }
 
-// Error returns the reason and the hint.
 func (e *RefusedError) Error() string {
 	subject := e.Host
 	switch {

@@ -12,7 +12,6 @@ import (
 	"time"
 )
 
-// member is a file of an archive.
 type member struct {
 	name string
 	from string

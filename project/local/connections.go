@@ -304,7 +304,6 @@ func (s *Store) Authorize(context.Context, blueprint.Authority, blueprint.Resour
 	return nil
 }
 
-// GrantVersions does nothing.
 func (s *Store) GrantVersions(context.Context, string, []blueprint.VersionRef) error {
 	return nil
 }
@@ -342,44 +341,35 @@ func (s *Store) Recorded(used []blueprint.UsedConnection) map[string]recording.C
 	return described
 }
 
-// Token returns none.
 func (s *Store) Token(context.Context, string, string) ([]byte, error) { return nil, nil }
 
-// SaveToken fails.
 func (s *Store) SaveToken(context.Context, string, string, []byte, []byte) error {
 	return errNoSignIn
 }
 
-// DeleteToken does nothing.
 func (s *Store) DeleteToken(context.Context, string, string) error { return nil }
 
 // errNoSignIn is the error of all methods for sign-ins.
 var errNoSignIn = unopened("signing in needs a server")
 
-// BeginSignIn fails.
 func (s *Store) BeginSignIn(context.Context, blueprint.SignIn) error { return errNoSignIn }
 
-// OpenTicket fails.
 func (s *Store) OpenTicket(context.Context, blueprint.SignIn) (blueprint.SignIn, error) {
 	return blueprint.SignIn{}, errNoSignIn
 }
 
-// FindSignIn fails.
 func (s *Store) FindSignIn(context.Context, []byte) (blueprint.SignIn, error) {
 	return blueprint.SignIn{}, errNoSignIn
 }
 
-// TakeSignIn fails.
 func (s *Store) TakeSignIn(context.Context, []byte) (blueprint.SignIn, error) {
 	return blueprint.SignIn{}, errNoSignIn
 }
 
-// WaitingSignIns returns none.
 func (s *Store) WaitingSignIns(context.Context, string, string) ([]blueprint.SignIn, error) {
 	return nil, nil
 }
 
-// User fails.
 func (s *Store) User(context.Context, string) (blueprint.User, error) {
 	return blueprint.User{}, errNoSignIn
 }

@@ -212,7 +212,6 @@ func (j *memoryJournal) ids() []string {
 	return slices.Clone(j.order)
 }
 
-// Runnable returns the blueprint with an id.
 func (j *memoryJournal) Runnable(_ context.Context, _, id string) (*blueprint.Definition, bool, error) {
 	if definition := j.others[id]; definition != nil {
 		return definition, true, nil
@@ -220,7 +219,6 @@ func (j *memoryJournal) Runnable(_ context.Context, _, id string) (*blueprint.De
 	return nil, false, blueprint.Errorf(blueprint.CodeNotFound, "there is no blueprint %s here", id)
 }
 
-// Commit stores a change of a run.
 func (j *memoryJournal) Commit(_ context.Context, c *blueprint.JournalCommit) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -251,7 +249,6 @@ func (j *memoryJournal) Load(_ context.Context, id string) (*blueprint.StoredExe
 	return &out, nil
 }
 
-// Unfinished returns nothing.
 func (j *memoryJournal) Unfinished(context.Context) ([]blueprint.ExecutionRow, error) {
 	return nil, nil
 }

@@ -285,7 +285,6 @@ func (m *matching) calls(path []any, want any, made []blueprint.Exchange) {
 	}
 }
 
-// call compares a call with its expectation.
 func (m *matching) call(path []any, want any, made *blueprint.Exchange) {
 	got := callOf(made, true)
 	expected, _ := want.(map[string]any)

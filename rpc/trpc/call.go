@@ -213,7 +213,6 @@ func (r *request) refuseWhole(fault *Fault) {
 	}
 }
 
-// wait waits out the delay of a fault.
 func (c *call) wait(ctx context.Context) {
 	if c.fault != nil && c.fault.Wait != nil {
 		c.fault.Wait(ctx)

@@ -84,7 +84,6 @@ func (f *Files) Load() (bad string, err error) {
 	return f.KeyPath, errors.New("contains no valid private key")
 }
 
-// Get returns the current pair.
 func (f *Files) Get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	f.refresh()
 	return f.Pair.Load(), nil

@@ -156,7 +156,6 @@ func (b *body) acquire(from *pool, size int64) error {
 	return nil
 }
 
-// Close implements io.Closer.
 func (b *body) Close() error {
 	b.release()
 	return b.ReadCloser.Close()

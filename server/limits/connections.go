@@ -128,7 +128,6 @@ func writeLast(conn net.Conn, text string) {
 	_, _ = io.CopyN(io.Discard, conn, 64<<10)
 }
 
-// connection is an open connection.
 type connection struct {
 	net.Conn
 	all   *Connections
@@ -163,7 +162,6 @@ func (c *Connections) remove(one *connection) {
 	}
 }
 
-// Close implements net.Conn.
 func (c *connection) Close() error {
 	c.once.Do(func() { c.all.remove(c) })
 	return c.Conn.Close()

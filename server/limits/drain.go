@@ -93,7 +93,6 @@ func (c *Connections) Close() (err error) {
 	return err
 }
 
-// markIdle marks the connection as idle.
 func (c *connection) markIdle() {
 	c.mu.Lock()
 	c.idleSince = clock.Real{}.Now()
@@ -121,7 +120,6 @@ func (c *connection) wait() error {
 	return c.Conn.SetReadDeadline(until)
 }
 
-// SetReadDeadline implements net.Conn.
 func (c *connection) SetReadDeadline(at time.Time) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -154,7 +152,6 @@ func (c *connection) mustEnd() bool {
 	return !c.idleSince.IsZero() && c.all.draining.Load()
 }
 
-// markActive marks the connection as active.
 func (c *connection) markActive() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

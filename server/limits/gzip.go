@@ -45,7 +45,6 @@ type gzipWriter struct {
 	stream  *gzip.Writer // nil = not compressed as it is written
 }
 
-// WriteHeader implements http.ResponseWriter.
 func (g *gzipWriter) WriteHeader(status int) {
 	switch {
 	case status < http.StatusOK || g.begun:
@@ -66,12 +65,10 @@ func (g *gzipWriter) begin() {
 	}
 }
 
-// Write implements http.ResponseWriter.
 func (g *gzipWriter) Write(data []byte) (int, error) {
 	return gzipWrite(g, data, g.ResponseWriter.Write)
 }
 
-// WriteString implements io.StringWriter.
 func (g *gzipWriter) WriteString(data string) (int, error) {
 	return gzipWrite(g, data, func(data string) (int, error) { return io.WriteString(g.ResponseWriter, data) })
 }
@@ -184,10 +181,8 @@ func acceptsGzip(values []string) bool {
 	return accepted
 }
 
-// Flush implements http.Flusher.
 func (g *gzipWriter) Flush() { _ = g.FlushError() }
 
-// FlushError implements the interface of http.ResponseController.
 func (g *gzipWriter) FlushError() error {
 	g.begin()
 	if g.stream != nil {

@@ -8,5 +8,4 @@ import "net"
 // the close of the listener are reset.
 func dropNewSYNs(net.Listener) {}
 
-// prepare does nothing.
 func prepare(net.Listener) {}

@@ -64,7 +64,6 @@ type writer struct {
 	size    int64         // of that; 0 = aborted
 }
 
-// WriteHeader implements http.ResponseWriter.
 func (w *writer) WriteHeader(status int) {
 	w.begin(status)
 	w.ResponseWriter.WriteHeader(status)
@@ -83,7 +82,6 @@ func (w *writer) begin(status int) {
 	}
 }
 
-// Write implements http.ResponseWriter.
 func (w *writer) Write(data []byte) (int, error) { return w.writeFor(data, len(data)) }
 
 // writeFor is Write of data that represents an answer of size bytes in memory.
@@ -171,7 +169,6 @@ func (a *Answers) next(w *writer) bool {
 	return true
 }
 
-// leave removes a large answer.
 func (a *Answers) leave(w *writer) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -182,7 +179,6 @@ func (a *Answers) leave(w *writer) {
 	w.element = nil
 }
 
-// Flush implements http.Flusher.
 func (w *writer) Flush() {
 	w.begin(http.StatusOK)
 	if w.strict {

@@ -77,7 +77,6 @@ func knownGrant(form url.Values) bool {
 // tokenLife is the lifetime of a token, in seconds.
 const tokenLife = 3600
 
-// token answers a token request.
 func (s *Sandbox) token(a *received) *reply {
 	form, _ := url.ParseQuery(string(a.body)) // parsed before
 	// A connection may request a token for several nodes at once: the client identifies it.

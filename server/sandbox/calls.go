@@ -151,7 +151,6 @@ func newRedaction(caller *outbound.Caller) *redaction {
 	return &redaction{caller.Secrets, secret.NewRedactor()}
 }
 
-// exchange returns a masked exchange.
 func (v *redaction) exchange(x blueprint.Exchange) blueprint.Exchange {
 	x.Request.URL, x.Request.Headers, x.Request.Body = v.looks.Text(x.Request.URL), v.headers(x.Request.Headers), v.looks.Value(x.Request.Body)
 	x.Error = v.looks.Text(x.Error)
@@ -175,7 +174,6 @@ func (v *redaction) headers(given map[string]string) map[string]string {
 	return shown
 }
 
-// redacted returns the masked request.
 func (a *received) redacted() blueprint.ExchangeRequest {
 	return newRedaction(&a.caller).exchange(blueprint.Exchange{Request: a.whole()}).Request
 }

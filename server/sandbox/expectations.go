@@ -26,7 +26,6 @@ type expectation struct {
 	source           map[string]any
 }
 
-// maxNear limits expectation.near.
 const maxNear = 3
 
 type expectations struct {
@@ -121,7 +120,6 @@ func count(n int) string {
 	return fmt.Sprintf("%d times", n)
 }
 
-// observe counts a request.
 func (e *expectations) observe(a *received) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -148,7 +146,6 @@ func latest(list []string, one string) []string {
 	return list
 }
 
-// brief describes a request.
 func (a *received) brief() string {
 	if a.procedure != "" {
 		return a.procedure
@@ -310,7 +307,6 @@ func shownHeaders(sent http.Header, shown map[string]string) map[string]string {
 	return out
 }
 
-// masked replaces a secret.
 const masked = "***"
 
 // secretFields are the secrets in a request for a token (RFC 6749, 7523, 7636).

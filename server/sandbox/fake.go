@@ -31,7 +31,6 @@ func (s *Sandbox) fake(a *received) *reply {
 	return echo(a)
 }
 
-// echo answers with the request.
 func echo(a *received) *reply {
 	return ok(map[string]any{
 		"method": a.request.Method, "url": a.url.String(), "headers": texts(a.request.Headers), "query": flat(a.url.Query()), "body": a.request.Body,
@@ -68,22 +67,18 @@ func (NoNames) missing(name string) error {
 	return &net.DNSError{Err: "no such host", Name: name, IsNotFound: true}
 }
 
-// LookupTXT returns a not-found error.
 func (n NoNames) LookupTXT(_ context.Context, name string) ([]string, error) {
 	return nil, n.missing(name)
 }
 
-// LookupMX returns a not-found error.
 func (n NoNames) LookupMX(_ context.Context, name string) ([]*net.MX, error) {
 	return nil, n.missing(name)
 }
 
-// LookupIPAddr returns a not-found error.
 func (n NoNames) LookupIPAddr(_ context.Context, name string) ([]net.IPAddr, error) {
 	return nil, n.missing(name)
 }
 
-// LookupAddr returns a not-found error.
 func (n NoNames) LookupAddr(_ context.Context, name string) ([]string, error) {
 	return nil, n.missing(name)
 }

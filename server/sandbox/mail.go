@@ -48,7 +48,6 @@ func (s *Sandbox) DialContext(ctx context.Context, _, address string) (net.Conn,
 	return &named{Conn: theirs, address: address}, nil
 }
 
-// mailSession is a session of the mail server.
 type mailSession struct {
 	sandbox  *Sandbox
 	note     *call

@@ -28,7 +28,6 @@ func chatOf(a *received, request map[string]any) chat {
 	return nil
 }
 
-// openAI answers a chat completion.
 func (s *Sandbox) openAI(a *received, request map[string]any, script *script) *reply {
 	schema := at(request, "response_format", "json_schema", "schema")
 	if schema == nil && at(request, "response_format", "type") == "json_object" {
@@ -56,7 +55,6 @@ func (s *Sandbox) openAI(a *received, request map[string]any, script *script) *r
 	})
 }
 
-// anthropic answers a message.
 func (s *Sandbox) anthropic(a *received, request map[string]any, script *script) *reply {
 	fallback, in, out := s.say(request, request["system"], at(request, "output_config", "format", "schema"))
 	text, in, out := script.say(fallback, in, out)

@@ -76,7 +76,6 @@ func (r *reader) text(object map[string]any, name string, path []any) string {
 	return text
 }
 
-// flag reads true or false.
 func (r *reader) flag(object map[string]any, name string, path []any) bool {
 	value, given := object[name]
 	flag, isFlag := value.(bool)
@@ -101,7 +100,6 @@ func (r *reader) whole(object map[string]any, name string, minimum, maximum int6
 	return int(n)
 }
 
-// maxExpectations limits the number of expectations.
 const maxExpectations = 1000
 
 const maxTimes = 1_000_000_000
@@ -175,7 +173,6 @@ func CheckExpectations(value any, known Known) error {
 	return err
 }
 
-// maxDelay bounds the delay of an answer.
 const maxDelay = 10 * time.Minute
 
 func readRules(value any, known Known) ([]*rule, error) {

@@ -17,7 +17,6 @@ import (
 	"blueprintd/foundation/outbound"
 )
 
-// maxRules limits the number of rules.
 const maxRules = 1000
 
 // rule answers the requests that match.
@@ -29,7 +28,6 @@ type rule struct {
 	source   map[string]any // as in SetRules
 }
 
-// answer is the answer of a rule.
 type answer struct {
 	status int // 0 = the answer without the rule, or none if cut
 	header http.Header
@@ -56,7 +54,6 @@ func (a *answer) reply(to *received) *reply {
 	return r
 }
 
-// rules are the rules in effect.
 type rules struct {
 	mu   sync.Mutex
 	list []*rule
@@ -156,7 +153,6 @@ func (r *reply) response(request *http.Request, cut bool) (*http.Response, error
 // broken is the end of a broken connection.
 type broken struct{}
 
-// Read returns io.ErrUnexpectedEOF.
 func (broken) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
 
 // shown returns the answer for the list of calls.

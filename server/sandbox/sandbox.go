@@ -51,7 +51,6 @@ func New(options Options) (*Sandbox, error) {
 // of the fakes.
 func (s *Sandbox) Authorities() *x509.CertPool { return s.authority.pool }
 
-// maxStreams bounds Sandbox.streams.
 const maxStreams = 10_000
 
 func (s *Sandbox) stream(purpose string, caller *outbound.Caller) *ids.Source {
@@ -109,7 +108,6 @@ func (s *Sandbox) RoundTrip(request *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
-// notifyGotConn calls GotConn of the request's trace.
 func notifyGotConn(ctx context.Context) {
 	if trace := httptrace.ContextClientTrace(ctx); trace != nil && trace.GotConn != nil {
 		trace.GotConn(httptrace.GotConnInfo{})

@@ -36,7 +36,6 @@ func slackMethod(a *received) string {
 	return method
 }
 
-// answerSlack answers a call of the Web API.
 func (s *Sandbox) answerSlack(a *received, object map[string]any) *reply {
 	refuse := func(name string) *reply { return ok(map[string]any{"ok": false, "error": name}) }
 	arguments := object

@@ -16,7 +16,6 @@ import (
 	"blueprintd/blueprint"
 )
 
-// session is one SMTP session.
 type session struct {
 	server   *Server
 	conn     *guardedConn
@@ -186,7 +185,6 @@ func (s *session) recordRefusals(size int64, why blueprint.Reason) {
 	}
 }
 
-// check authenticates the sender.
 func (s *session) check(raw []byte, mail *blueprint.Mail) blueprint.SenderCheck {
 	ctx, cancel := context.WithTimeout(s.server.ctx, s.server.Timeouts.Check)
 	defer cancel()
