@@ -2,22 +2,33 @@ package command
 
 import (
 	"cmp"
+	"crypto/tls"
+	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"math"
 	"net"
+	"net/netip"
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/urfave/cli/v2"
+	"golang.org/x/crypto/acme"
 
 	"blueprintd/blueprint"
+	"blueprintd/blueprint/document"
 	"blueprintd/foundation/clock"
 	"blueprintd/foundation/fileio"
+	"blueprintd/project"
 	"blueprintd/server"
+	"blueprintd/server/certificate"
+	"blueprintd/server/sandbox"
 	"blueprintd/store"
 )
 
@@ -206,5 +217,278 @@ func readInput(c *cli.Context, o *server.Options) error {
 		return usage("leave it out", "%s: there is no standard input", given(c, "until-eof"))
 	}
 	o.UntilEOF = c.App.Reader
+	return nil
+}
+
+const (
+	leastDisk = 16 << 20 // bytes of the smallest --max-disk, with room for the write-ahead log
+	leastRows = 1000     // a smaller number was probably meant as days, and would delete nearly everything
+)
+
+func readHistory(c *cli.Context, o *server.Options) (err error) {
+	for _, flag := range []struct {
+		name, standard string
+		keep           *store.Keep
+	}{{"keep-executions", "90d", &o.KeepExecutions}, {"keep-firings", "90d", &o.KeepFirings}, {"keep-audit", "400d", &o.KeepAudit}} {
+		if *flag.keep, err = keepFlag(c, flag.name, flag.standard, o.Ephemeral); err != nil {
+			return err
+		}
+	}
+	if !c.IsSet("max-disk") {
+		return nil
+	}
+	o.MaxDisk, err = sizeFlag(c, "max-disk", "2GiB", 0)
+	if err == nil && o.MaxDisk != 0 && o.MaxDisk < leastDisk {
+		err = usage("--max-disk 2GiB", "%s %s: must be at least 16MiB, or 0 for no limit", given(c, "max-disk"), c.String("max-disk"))
+	}
+	return err
+}
+
+func keepFlag(c *cli.Context, name, standard string, ephemeral bool) (store.Keep, error) {
+	text := c.String(name)
+	if !c.IsSet(name) {
+		if ephemeral {
+			return store.Keep{}, nil
+		}
+		text = standard
+	}
+	unit := "rows"
+	if name == "keep-executions" {
+		unit = "runs"
+	}
+	keep, err := parseKeep(text, unit)
+	if err != nil {
+		err = usage(blueprint.SeeDocs("--"+name+" "+standard+", --"+name+" 100000 or --"+name+" all", "deploying"), "%s: %s", strings.TrimSpace(given(c, name)+" "+text), err)
+	}
+	return keep, err
+}
+
+// parseKeep reads an age of at least a minute (90d, 36h, 1h30m), a number of at least
+// leastRows rows, or "all" or 0. unit is the word for rows in an error.
+func parseKeep(text, unit string) (store.Keep, error) {
+	if text == "all" {
+		return store.Keep{}, nil
+	}
+	if rows, err := strconv.ParseInt(text, 10, 64); err == nil && rows >= 0 {
+		if rows != 0 && rows < leastRows {
+			return store.Keep{}, fmt.Errorf("%d %s, or %[1]dd? a number of rows must be at least %[3]d", rows, unit, leastRows)
+		}
+		return store.Keep{Rows: rows}, nil
+	}
+	age, err := time.ParseDuration(text)
+	if number, isDays := strings.CutSuffix(text, "d"); isDays {
+		var days float64
+		if days, err = strconv.ParseFloat(number, 64); !(math.Abs(days) <= 36_500) {
+			err = strconv.ErrRange
+		}
+		age = time.Duration(days * float64(24*time.Hour))
+	}
+	if err != nil || age < time.Minute {
+		return store.Keep{}, errors.New("want an age of at least 1m, a number of rows, or all")
+	}
+	return store.Keep{Age: age}, nil
+}
+
+// maxExpect is the size of the largest file of expectations, in bytes.
+const maxExpect = 1 << 20
+
+// readSandbox reads the flags of the sandbox and refuses what would reach a real
+// service anyway.
+func readSandbox(c *cli.Context, o *server.Options) error {
+	name := c.String("expect")
+	switch {
+	case !c.Bool("sandbox") && name != "":
+		return usage("add --sandbox", "%s requires --sandbox", given(c, "expect"))
+	case !c.Bool("sandbox"):
+		return nil
+	case o.ACME != nil:
+		return usage("use --tls-cert and --tls-key, or no TLS", "%s: certificates come from a real authority, and a sandbox reaches none", given(c, "sandbox"))
+	}
+	o.Sandbox = &server.SandboxOptions{Report: c.App.ErrWriter}
+	o.Resolver = sandbox.NoNames{}
+	if name == "" {
+		return nil
+	}
+	data, err := fileio.Read(name, maxExpect)
+	if err != nil {
+		return usage("name a readable file", "%s %s: %s", given(c, "expect"), name, fileio.Cause(err))
+	}
+	const hint = `write expect: [{match: {nodeType: send-slack}, times: 1}]`
+	doc, err := document.Parse(name, data)
+	if err != nil {
+		return usage(hint, "%s", err)
+	}
+	var wrong *blueprint.Error
+	if err := sandbox.CheckExpectations(doc.Value, server.RuledNames()); errors.As(err, &wrong) {
+		return usage(hint, "%s", doc.Point(wrong.Issues[0]))
+	}
+	o.Sandbox.Expect = doc.Value
+	return nil
+}
+
+func readSeed(c *cli.Context, o *server.Options) error {
+	const hint = "fix the file; nothing was written"
+	name := c.String("seed")
+	if name == "" {
+		return nil
+	}
+	data, err := fileio.Read(name, document.MaxSize+1)
+	if err != nil {
+		return usage("name a file that exists", "%s %s: %s", given(c, "seed"), name, fileio.Cause(err))
+	}
+	seed, doc, issues, err := project.ReadSeed(name, data, project.Environment)
+	if err != nil {
+		return syntaxError(err, hint)
+	}
+	for _, issue := range issues {
+		if issue.Severity != blueprint.SeverityWarning {
+			return usage(hint, "%s", doc.Point(issue))
+		}
+	}
+	o.Seed = seed
+	return nil
+}
+
+// readSeedIDs reads the number from which ids are derived. Such ids are predictable, so
+// that the server must not store anything.
+func readSeedIDs(c *cli.Context, o *server.Options) error {
+	text := c.String("seed-ids")
+	if text == "" {
+		return nil
+	}
+	seed, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		return usage("--seed-ids 1", "%s %s: want a whole number", given(c, "seed-ids"), text)
+	}
+	if !o.Ephemeral {
+		return usage("add --ephemeral, or leave it out", "%s requires --ephemeral: keys and ids derived from a number are predictable", given(c, "seed-ids"))
+	}
+	o.SeedIDs = &seed
+	return nil
+}
+
+func readClock(c *cli.Context, o *server.Options) (err error) {
+	o.Clock, err = parseClock(c)
+	return err
+}
+
+// virtualStart is where a virtual clock begins by default.
+var virtualStart = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
+
+func parseClock(c *cli.Context) (clock.Clock, error) {
+	const hint = "--clock virtual=2030-01-01T00:00:00Z"
+	text := c.String("clock")
+	switch kind, at, hasStart := strings.Cut(text, "="); {
+	case text == "real":
+		return clock.Real{}, nil
+	case text == "virtual":
+		return clock.NewVirtual(virtualStart), nil
+	case kind == "virtual" && hasStart:
+		start, err := time.Parse(time.RFC3339, at)
+		if err != nil {
+			return nil, usage(hint, "%s %s: %q is not an RFC 3339 time", given(c, "clock"), text, at)
+		}
+		return clock.NewVirtual(start), nil
+	}
+	return nil, usage(hint, "%s %s: choose real or virtual[=RFC3339]", given(c, "clock"), text)
+}
+
+func readMail(c *cli.Context, o *server.Options) (err error) {
+	if c.String("smtp-addr") != "" {
+		if o.SMTPAddr, err = parseAddr(c, "smtp-addr", "127.0.0.1:2525"); err != nil {
+			return err
+		}
+	}
+	o.MailDomain = strings.ToLower(strings.TrimSpace(c.String("mail-domain")))
+	if !blueprint.IsMailDomain(o.MailDomain) {
+		return usage(blueprint.SeeDocs("--mail-domain flows.example.org", "deploying"), "%s %s: is not a domain", given(c, "mail-domain"), c.String("mail-domain"))
+	}
+	file, key, err := certificateFlags(c, "smtp-tls-cert", "smtp-tls-key")
+	if err != nil {
+		return err
+	}
+	if file != "" {
+		pair, err := tls.LoadX509KeyPair(file, key)
+		if err != nil {
+			return usage(blueprint.SeeDocs("name PEM files that belong together", "deploying"), "%s %s: cannot be used: %s", given(c, "smtp-tls-cert"), file, fileio.Cause(err))
+		}
+		o.SMTPTLS = &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}
+	}
+	if o.MaxMail, err = parseSize(c.String("max-mail")); err != nil || o.MaxMail < 1<<10 || o.MaxMail > 1<<30 {
+		return usage("--max-mail 25MiB", "%s %s: must be a size from 1KiB to 1GiB", given(c, "max-mail"), c.String("max-mail"))
+	}
+	return nil
+}
+
+// certificateFlags reads two flags of which both or neither must be set.
+func certificateFlags(c *cli.Context, certificate, key string) (certificateFile, keyFile string, err error) {
+	certificateFile, keyFile = c.String(certificate), c.String(key)
+	if (certificateFile == "") != (keyFile == "") {
+		err = usage("set both, or neither", "%s and %s go together", given(c, certificate), given(c, key))
+	}
+	return certificateFile, keyFile, err
+}
+
+// maxDomains is the largest number of domains of one server.
+const maxDomains = 100
+
+func readTLS(c *cli.Context, o *server.Options) error {
+	domains := c.StringSlice("acme-domain")
+	file, key, err := certificateFlags(c, "tls-cert", "tls-key")
+	switch {
+	case err != nil:
+		return err
+	case file != "" && len(domains) > 0:
+		return exclude("%s names a certificate, and %s obtains one", given(c, "tls-cert"), given(c, "acme-domain"))
+	case file != "":
+		o.TLSFiles = &certificate.Files{CertPath: file, KeyPath: key, Logger: o.Logger}
+		if bad, err := o.TLSFiles.Load(); err != nil {
+			flag := map[string]string{file: given(c, "tls-cert"), key: given(c, "tls-key")}[bad]
+			return usage(blueprint.SeeDocs(certificate.Hint(err), "deploying"), "%s %s: %s", flag, bad, fileio.Cause(err))
+		}
+	}
+	if len(domains) > 0 {
+		return readACME(c, o, domains)
+	}
+	for _, name := range []string{"acme-dir", "acme-email", "acme-directory", "acme-http-addr"} {
+		if c.IsSet(name) && c.String(name) != "" {
+			return usage("--acme-domain flows.example.org", "%s requires --acme-domain", given(c, name))
+		}
+	}
+	return nil
+}
+
+func readACME(c *cli.Context, o *server.Options, domains []string) (err error) {
+	a := &certificate.ACMEOptions{Dir: c.String("acme-dir"), Email: c.String("acme-email"), Directory: c.String("acme-directory")}
+	for _, domain := range domains {
+		name := strings.ToLower(strings.TrimSuffix(strings.TrimSpace(domain), "."))
+		if _, err := netip.ParseAddr(name); err == nil || !blueprint.IsMailDomain(name) || !strings.Contains(name, ".") {
+			return usage("--acme-domain flows.example.org", "%s %s: must be a full domain name without wildcards; write names beyond ASCII as xn--", given(c, "acme-domain"), domain)
+		}
+		if !slices.Contains(a.Domains, name) {
+			a.Domains = append(a.Domains, name)
+		}
+	}
+	if len(a.Domains) > maxDomains {
+		return usage("name fewer, or use --tls-cert", "%s: %d domains, at most %d are allowed", given(c, "acme-domain"), len(a.Domains), maxDomains)
+	}
+	if a.Dir == "" {
+		if o.Ephemeral {
+			return usage("name a folder with --acme-dir", "%s stores nothing on disk, and the authority limits how often it issues the same certificate", given(c, "ephemeral"))
+		}
+		a.Dir = o.DB + ".acme"
+	}
+	if a.Email != "" && !(strings.Count(a.Email, "@") == 1 && blueprint.IsMailDomain(a.Email[strings.Index(a.Email, "@")+1:])) {
+		return usage("--acme-email ops@example.org", "%s %s: is not a mail address", given(c, "acme-email"), a.Email)
+	}
+	if u, err := url.Parse(a.Directory); err != nil || u.Scheme != "https" || u.Host == "" || u.User != nil {
+		return usage("--acme-directory "+acme.LetsEncryptURL, "%s %s: write an https address", given(c, "acme-directory"), a.Directory)
+	}
+	if c.String("acme-http-addr") != "" {
+		if a.HTTPAddr, err = parseAddr(c, "acme-http-addr", "0.0.0.0:80"); err != nil {
+			return err
+		}
+	}
+	o.ACME = a
 	return nil
 }

@@ -1,6 +1,12 @@
 package document
 
-import "blueprintd/blueprint"
+import (
+	"encoding/json"
+	"strings"
+	"unicode/utf8"
+
+	"blueprintd/blueprint"
+)
 
 // Position is a place in a text. Line and column count from 1, columns in characters.
 // The zero Position is unknown.
@@ -98,4 +104,210 @@ func (d *Document) within(at Position, length int) Span {
 		return Span{Start: at}
 	}
 	return Span{Start: at, End: Position{at.Line, at.Column + length}}
+}
+
+// spot returns the span of a part of the string text at here.
+func (d *Document) spot(here *place, text string, spot blueprint.Spot) (Span, bool) {
+	from, ok := d.source.offset(here.text)
+	if !ok {
+		return Span{}, false
+	}
+	begin := offsetIn(text, spot.Line, spot.Column)
+	t := newTrace(d.source.data, from)
+	offset, ok := t.reach(text, begin)
+	if !ok {
+		return Span{}, false
+	}
+	span := Span{Start: d.source.position(offset)}
+	if spot.Length <= 0 {
+		return span, true
+	}
+	end := begin
+	for range spot.Length {
+		_, size := utf8.DecodeRuneInString(text[end:])
+		end += size
+	}
+	// The end is after its last character, because the next one may be on another line.
+	_, last := utf8.DecodeLastRuneInString(text[begin:end])
+	if _, ok = t.reach(text, end-last); ok {
+		t.next()
+		if to := d.source.position(t.at); to.Line == span.Start.Line && to.Column > span.Start.Column {
+			span.End = to
+		}
+	}
+	return span, true
+}
+
+// offsetIn returns the offset of a line and column in text, both from 1.
+func offsetIn(text string, line, column int) int {
+	offset := 0
+	for ; line > 1; line-- {
+		end := strings.IndexByte(text[offset:], '\n')
+		if end < 0 {
+			return len(text)
+		}
+		offset += end + 1
+	}
+	for ; column > 1 && offset < len(text); column-- {
+		_, size := utf8.DecodeRuneInString(text[offset:])
+		offset += size
+	}
+	return offset
+}
+
+func (d *Document) valueSpan(here *place, value any) Span {
+	span := Span{Start: here.at}
+	if here.text != here.at { // an object, an array or an alias
+		return span
+	}
+	from, ok := d.source.offset(here.text)
+	if !ok {
+		return span
+	}
+	switch v := value.(type) {
+	case string:
+		t := newTrace(d.source.data, from)
+		if offset, ok := t.reach(v, len(v)); ok {
+			if offset, ok = t.close(offset); ok {
+				if end := d.source.position(offset); end.Line == span.Start.Line && end.Column > span.Start.Column {
+					span.End = end
+				}
+			}
+		}
+	case json.Number, bool:
+		rest := d.source.data[from:]
+		for i, c := range rest {
+			if i == len(rest)-1 && strings.IndexByte(" \t\r\n,]}#", c) < 0 {
+				i = len(rest)
+			} else if strings.IndexByte(" \t\r\n,]}#", c) < 0 {
+				continue
+			}
+			return d.within(here.at, i)
+		}
+	}
+	return span
+}
+
+// trace finds the offsets of a string's characters in the file, where the string is
+// quoted, plain or a block. It skips white space in both, so that folding and indentation
+// do not matter; the offset of white space is that of the next other character.
+type trace struct {
+	data  []byte
+	at    int // offset of the next character
+	quote byte
+	read  int // bytes of the string that were found
+	ended int // end of the last found character
+}
+
+func newTrace(data []byte, at int) *trace {
+	t := &trace{data: data, at: at, ended: at}
+	if at >= len(data) {
+		return t
+	}
+	switch c := data[at]; c {
+	case '"', '\'':
+		t.quote = c
+		t.at++
+	case '|', '>': // skip the rest of the header
+		for t.at < len(data) && data[t.at] != '\n' {
+			t.at++
+		}
+	}
+	t.ended = t.at
+	return t
+}
+
+func blank(r rune) bool { return r == ' ' || r == '\t' || r == '\r' || r == '\n' }
+
+// reach returns the offset in the file of an offset in text, which must not be less than
+// that of the previous call. The end of text is the end of its last character.
+func (t *trace) reach(text string, offset int) (int, bool) {
+	for t.read < len(text) {
+		want, size := utf8.DecodeRuneInString(text[t.read:])
+		if blank(want) {
+			t.read += size
+			continue
+		}
+		before := t.at
+		got, start, ok := t.next()
+		for ok && blank(got) {
+			before = t.at
+			got, start, ok = t.next()
+		}
+		if !ok || got != want {
+			return 0, false
+		}
+		if t.read >= offset {
+			t.at = before
+			return start, true
+		}
+		t.read += size
+		t.ended = t.at
+	}
+	return t.ended, true
+}
+
+// close returns the offset after the closing quote, if any, of a string that ends at
+// offset.
+func (t *trace) close(offset int) (int, bool) {
+	if t.quote == 0 {
+		return offset, true
+	}
+	t.at = offset
+	for t.at < len(t.data) {
+		if t.data[t.at] == t.quote {
+			return t.at + 1, true
+		}
+		if got, _, ok := t.next(); !ok || !blank(got) {
+			return 0, false
+		}
+	}
+	return 0, false
+}
+
+// next decodes one character; start is its offset. An escaped line break counts as white
+// space.
+func (t *trace) next() (r rune, start int, ok bool) {
+	start = t.at
+	if t.at >= len(t.data) {
+		return 0, start, false
+	}
+	r, size := utf8.DecodeRune(t.data[t.at:])
+	switch {
+	case t.quote == '\'' && r == '\'':
+		if t.at+1 >= len(t.data) || t.data[t.at+1] != '\'' {
+			return 0, start, false
+		}
+		size = 2
+	case t.quote == '"' && r == '"':
+		return 0, start, false
+	case t.quote == '"' && r == '\\':
+		r, size = escaped(t.data[t.at:])
+	}
+	t.at += size
+	return r, start, size > 0
+}
+
+// lines converts offsets to positions. For ascending offsets it reads the text once.
+type lines struct {
+	data   []byte
+	offset int      // end of the part that was read
+	here   Position // of offset
+}
+
+func newLines(data []byte) *lines { return &lines{data: data, here: Position{1, 1}} }
+
+func (l *lines) at(offset int) Position {
+	if offset < l.offset {
+		*l = *newLines(l.data)
+	}
+	for offset = min(offset, len(l.data)); l.offset < offset; l.offset++ {
+		switch c := l.data[l.offset]; {
+		case c == '\n':
+			l.here = Position{l.here.Line + 1, 1}
+		case c&0xc0 != 0x80: // the first byte of a character
+			l.here.Column++
+		}
+	}
+	return l.here
 }
