@@ -186,6 +186,9 @@ func (s *Store) inspectContent(ctx context.Context, path string) error {
 				return err
 			}
 		}
+		if _, err := s.options.checkPurpose(q); err != nil {
+			return err
+		}
 		if len(steps) > 0 {
 			return s.options.keyFitsExactly(q)
 		}

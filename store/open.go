@@ -401,36 +401,47 @@ func (o Options) keyFits(q *session) (adopt bool, err error) {
 // requests of runs.
 func (s *Store) IsSandbox() bool { return s.sandbox }
 
-// settlePurpose refuses to run a sandbox on a real database, and a real server on the
+// purpose is what the first server on a database decided about it.
+type purpose struct{ decided, sandbox, virtual bool }
+
+// checkPurpose refuses to run a sandbox on a real database, and a real server on the
 // database of a sandbox or of a virtual clock: the answers of fakes, such as tokens of
 // connections, would be used as real ones, and times in the future of a virtual clock would
-// prevent schedules from firing. The first server on a file decides. A virtual clock is
-// allowed on real history, for trying out future behavior, but prunes no history by age:
-// advancing the clock would erase it.
-func (o *Options) settlePurpose(t *transaction) error {
-	if o.Ephemeral || o.anyKind {
-		return nil
+// prevent schedules from firing. Tools may read any database.
+func (o *Options) checkPurpose(q *session) (p purpose, err error) {
+	if !o.Server || o.Ephemeral || o.anyKind {
+		return p, nil
 	}
-	var epoch int64
-	var sandbox, virtual bool
-	if err := t.row("SELECT epoch, sandbox, virtual_clock FROM meta WHERE id = 1", nil, &epoch, &sandbox, &virtual); err != nil {
-		return err
-	}
-	if epoch == 0 {
-		_, err := t.exec("UPDATE meta SET sandbox = ?, virtual_clock = ? WHERE id = 1", o.Sandbox, o.VirtualClock)
-		return err
+	if err := q.row("SELECT epoch > 0, sandbox, virtual_clock FROM meta WHERE id = 1", nil, &p.decided, &p.sandbox, &p.virtual); err != nil {
+		return p, err
 	}
 	switch {
-	case o.Sandbox && !sandbox:
-		return dbfile.Refusal("remove --sandbox (or BLUEPRINTD_SANDBOX), or use a new database for the sandbox: --db sandbox.db, or --ephemeral",
+	case !p.decided:
+	case o.Sandbox && !p.sandbox:
+		return p, dbfile.Refusal("remove --sandbox (or BLUEPRINTD_SANDBOX), or use a new database for the sandbox: --db sandbox.db, or --ephemeral",
 			"the database is not a sandbox's: its runs would continue with fakes, and its connections would keep tokens of fakes")
-	case sandbox && !o.Sandbox:
-		return dbfile.Refusal("add --sandbox, or name another database with --db", "the database is a sandbox's: its tokens and answers are fakes")
-	case o.VirtualClock && !virtual:
+	case p.sandbox && !o.Sandbox:
+		return p, dbfile.Refusal("add --sandbox, or name another database with --db", "the database is a sandbox's: its tokens and answers are fakes")
+	case p.virtual && !o.VirtualClock:
+		return p, dbfile.Refusal("add --clock virtual=RFC3339, or name another database with --db", "the times in the database are those of a virtual clock")
+	}
+	return p, nil
+}
+
+// settlePurpose stores the purpose of a new database. A virtual clock is allowed on real
+// history, for trying out future behavior, but prunes no history by age: advancing the
+// clock would erase it.
+func (o *Options) settlePurpose(t *transaction) error {
+	p, err := o.checkPurpose(t.session)
+	switch {
+	case err != nil || o.Ephemeral || o.anyKind:
+		return err
+	case !p.decided:
+		_, err := t.exec("UPDATE meta SET sandbox = ?, virtual_clock = ? WHERE id = 1", o.Sandbox, o.VirtualClock)
+		return err
+	case o.VirtualClock && !p.virtual:
 		o.Logger.Warn("virtual clock on a database with real times, nothing is pruned by age", "hint", "remove --clock to continue in real time; use a copy for experiments")
 		o.KeepExecutions.Age, o.KeepFirings.Age, o.KeepAudit.Age = 0, 0, 0
-	case virtual && !o.VirtualClock:
-		return dbfile.Refusal("add --clock virtual=RFC3339, or name another database with --db", "the times in the database are those of a virtual clock")
 	}
 	return nil
 }
@@ -455,6 +466,10 @@ func (s *Store) recognise(ctx context.Context) error {
 	case len(steps) > 0 && !s.options.upgrades():
 		return s.options.outdated(version)
 	case len(steps) > 0:
+		// inspect has done so, unless the log had to be recovered first.
+		if _, err := s.options.checkPurpose(s.writer.session); err != nil {
+			return err
+		}
 		return s.upgrade(ctx, version)
 	}
 	return compareSchema(ctx, s.writer.session, s.options.Schema)

@@ -60,7 +60,7 @@ type Options struct {
 	MaxDisk int64
 	// Sandbox says that fakes answer the requests of the server's runs, VirtualClock that
 	// its time is advanced manually. The first server on a file decides permanently; see
-	// settlePurpose.
+	// checkPurpose.
 	Sandbox, VirtualClock bool
 	// anyKind opens a database of any such kind, for a tool that starts no runs.
 	anyKind bool

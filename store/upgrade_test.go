@@ -3,6 +3,7 @@ package store
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -290,6 +291,43 @@ func TestToolsRefuseAnOlderVersion(t *testing.T) {
 	if after := must(os.ReadFile(options.Path))(t); !bytes.Equal(before, after) {
 		t.Error("the file was changed")
 	}
+}
+
+// A server that must not use a database refuses it before it upgrades it, and changes nothing.
+func TestUnfitServersDoNotUpgrade(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name                     string
+		madeSandbox, madeVirtual bool
+		sandbox, virtual         bool
+		want                     string
+	}{
+		{"virtual clock, then real time", false, true, false, false, "those of a virtual clock"},
+		{"sandbox, then real", true, false, false, false, "is a sandbox's"},
+		{"real, then sandbox", false, false, true, false, "is not a sandbox's"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			options := testOptions(t).as(true, test.madeSandbox, test.madeVirtual)
+			used(t, options)
+			before := filesOf(t, options.Path)
+			wantRefusal(t, nextForm(t, options).as(true, test.sandbox, test.virtual), test.want)
+			if diff := cmp.Diff(before, filesOf(t, options.Path)); diff != "" {
+				t.Errorf("files changed (-before +after):\n%s", diff)
+			}
+		})
+	}
+}
+
+// filesOf returns a checksum of each file in the folder of a database.
+func filesOf(t testing.TB, path string) map[string]string {
+	t.Helper()
+	sums := map[string]string{}
+	for _, entry := range must(os.ReadDir(filepath.Dir(path)))(t) {
+		content := must(os.ReadFile(filepath.Join(filepath.Dir(path), entry.Name())))(t)
+		sums[entry.Name()] = fmt.Sprintf("%x", sha256.Sum256(content))
+	}
+	return sums
 }
 
 // The copy is kept when there is room or when it is asked for.
