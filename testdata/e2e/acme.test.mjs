@@ -47,7 +47,7 @@ async function stop(server) {
   await server.stop();
 }
 
-/** Connects and gives the certificate, which must be good for the domain. */
+/** Connects and returns the certificate, which must be valid for the domain. */
 function shown(port, ca, servername = domain) {
   return new Promise((resolve, reject) => {
     const socket = tls.connect({ host: '127.0.0.1', port, servername, ca, ALPNProtocols: ['h2', 'http/1.1'] }, () => {
@@ -58,7 +58,7 @@ function shown(port, ca, servername = domain) {
   });
 }
 
-/** Asks by HTTP/2; gives the headers of the answer. */
+/** Sends an HTTP/2 request and returns the headers of the response. */
 function asked(port, ca, path) {
   return new Promise((resolve, reject) => {
     const session = http2.connect(`https://${domain}:${port}`, { ca, lookup: (name, options, found) => found(null, [{ address: '127.0.0.1', family: 4 }]) });
@@ -72,10 +72,10 @@ function asked(port, ca, path) {
   });
 }
 
-/** The same as soon as there is one. */
+/** Waits until there is a certificate, and returns it. */
 const obtained = (port, pebble) => until('a certificate', async () => shown(port, await pebble.roots()).catch(() => undefined), 60);
 
-test('a certificate is obtained on the port itself and kept for the next start', async () => {
+test('obtains a certificate on port 443 and keeps it across a restart', async () => {
   const port = await freePort();
   const pebble = await authority({ tlsPort: port, httpPort: await freePort() });
   let server = await serve(pebble, port);
@@ -99,7 +99,7 @@ test('a certificate is obtained on the port itself and kept for the next start',
   assert.equal(pebble.said().match(/Issued certificate/g).length, issued, 'and asks for none');
 });
 
-test('a domain that only leads here by plain HTTP is proved there, and the rest is led on to https', async () => {
+test('proves a domain over plain HTTP and redirects other requests to HTTPS', async () => {
   const [port, httpPort] = [await freePort(), await freePort()];
   const pebble = await authority({ tlsPort: await freePort(), httpPort });
   await serve(pebble, port, '--acme-http-addr', `127.0.0.1:${httpPort}`);
@@ -109,7 +109,7 @@ test('a domain that only leads here by plain HTTP is proved there, and the rest 
   assert.equal(answer.headers.location, `https://${domain}:${port}/a?b=1`);
 });
 
-test('a certificate is renewed before it expires, without a restart', async () => {
+test('renews a certificate before it expires, without a restart', async () => {
   const port = await freePort();
   const pebble = await authority({ tlsPort: port, httpPort: await freePort(), seconds: 15 });
   await serve(pebble, port);

@@ -42,7 +42,7 @@ before(async () => {
 beforeEach(() => { models.says.length = 0; models.calls.length = 0; tools.cities.length = 0; });
 after(() => stopAll(server, models, tools));
 
-/** Runs one prompt and gives the answer of blueprint.execute. */
+/** Runs one prompt and returns the response of blueprint.execute. */
 async function prompt(provider, config) {
   const blueprint = await client.blueprint.create.mutate({
     title: 'A prompt', blueprint_map: { nodes: [node('ask', 'ai-prompt', { connectionId: providers[provider].connectionId, model: 'model-1', ...config })] },
@@ -64,7 +64,7 @@ const typed = {
   anthropic: ["import Anthropic from 'anthropic-2023';", 'Anthropic.MessageCreateParamsNonStreaming'],
 };
 
-/** The headers that mean something to a provider. */
+/** The headers that a provider reads. */
 const meaning = ({ headers }) => Object.fromEntries(
   ['authorization', 'x-api-key', 'anthropic-version', 'content-type', 'accept'].map((name) => [name, headers[name]]),
 );
@@ -92,7 +92,7 @@ async function sentAlike(provider, call, answer = 'x') {
 
 for (const provider of ['openai', 'anthropic']) {
   describe(provider, () => {
-    test('a question and its answer', async () => {
+    test('sends a prompt and returns the answer', async () => {
       models.says.push('Hello, Ann.');
       const ran = await prompt(provider, { prompt: 'Greet Ann.', system: 'Be brief.', maxTokens: 50, temperature: 0.5 });
       assert.deepEqual([ran.success, ran.result.output], [true, { text: 'Hello, Ann.', usage: { inputTokens: 40, outputTokens: 7 } }], JSON.stringify(ran));
@@ -102,14 +102,14 @@ for (const provider of ['openai', 'anthropic']) {
       assert.equal(text, ran.result.output.text);
     });
 
-    test('the shortest question', async () => {
+    test('sends a minimal prompt', async () => {
       models.says.push('Yes.');
       const ran = await prompt(provider, { userPrompt: 'Yes?' });
       assert.equal(ran.success, true, JSON.stringify(ran));
       await sentAlike(provider, models.calls[0]);
     });
 
-    test('a structured answer', async () => {
+    test('returns a structured answer', async () => {
       const value = { topic: 'rent', urgent: true, words: ['a'] };
       const { $schema, ...responseSchema } = z.toJSONSchema(Letter);
       models.says.push(JSON.stringify(value));
@@ -127,7 +127,7 @@ for (const provider of ['openai', 'anthropic']) {
       }
     });
 
-    test('an answer that breaks its schema is asked for once more', async () => {
+    test('asks once more when an answer violates its schema', async () => {
       const { $schema, ...responseSchema } = z.toJSONSchema(Letter);
       models.says.push('{"topic":"rent"}', '{"topic":"rent","urgent":false,"words":[]}');
       const ran = await prompt(provider, { prompt: 'What is it about?', responseSchema });
@@ -139,14 +139,14 @@ for (const provider of ['openai', 'anthropic']) {
       assert.deepEqual([failed.success, failed.result.error?.code], [false, 'schema_mismatch']);
     });
 
-    test('a call of a tool that is not there, and the turn after it', async () => {
+    test('reports a call of an unknown tool to the model', async () => {
       models.says.push({ text: 'Let me see.', calls: [{ id: 'call_1', name: 'weather', arguments: { city: 'Ulm' } }] }, 'I cannot tell.');
       const ran = await prompt(provider, { prompt: 'Weather?' });
       assert.deepEqual([ran.result.output?.text, ran.result.output?.steps, ran.result.output?.toolCalls], ['I cannot tell.', 2, 1], JSON.stringify(ran));
       await sentAlike(provider, models.calls[1]);
     });
 
-    test('a budget that pauses between two questions, and no tool called twice', async () => {
+    test('pauses when the budget is used up, and calls no tool twice', async () => {
       const nodes = [node('ask', 'ai-prompt', { connectionId: providers[provider].connectionId, model: 'model-1', prompt: 'Weather?', mcpConnectionIds: [toolsId] })];
       const blueprint = await client.blueprint.create.mutate({ title: 'Weather', budget: { calls: 1, onBreach: 'pause' }, blueprint_map: { nodes } });
       models.says.push({ calls: [{ id: 'call_1', name: 'weather', arguments: { city: 'Ulm' } }] }, 'Take an umbrella.');
@@ -169,7 +169,7 @@ for (const provider of ['openai', 'anthropic']) {
       [400, 'invalid_request_error', 'invalid_request', 'BadRequestError'], [401, 'authentication_error', 'unauthorized', 'AuthenticationError'],
       [404, 'not_found_error', 'invalid_request', 'NotFoundError'], [429, 'rate_limit_error', 'rate_limited', 'RateLimitError'], [500, 'api_error', 'provider_error', 'InternalServerError'],
     ]) {
-      test(`a refusal with ${status}`, async () => {
+      test(`handles an error response with status ${status}`, async () => {
         const refusal = { status, error: { type, message: `Not with ${key}`, param: null, code: null } };
         models.says.push(refusal);
         const ran = await prompt(provider, { prompt: 'Hi' });
@@ -183,7 +183,7 @@ for (const provider of ['openai', 'anthropic']) {
   });
 }
 
-test('the record counts tokens and providers', async () => {
+test('counts tokens and providers in the record', async () => {
   models.says.push('Hello.');
   const blueprint = await client.blueprint.create.mutate({
     title: 'Counted', blueprint_map: { nodes: [node('ask', 'ai-prompt', { connectionId: providers.openai.connectionId, model: 'model-1', prompt: 'Hi' })] },

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { refused, ways } from './support/clients.mjs';
-import { edge, failing, greeting, greetingVariables, nobody, node, question } from './support/maps.mjs';
+import { edge, failing, greeting, greetingVariables, unknownId, node, question } from './support/maps.mjs';
 import { ended, reached } from './support/poll.mjs';
 import { startServer, stopAll } from './support/server.mjs';
 import { startService } from './support/service.mjs';
@@ -21,7 +21,7 @@ after(() => stopAll(server, service));
 
 const byId = (records) => Object.fromEntries(records.map((record) => [record.id, record]));
 
-/** Checks the order of a listing, and gives it back. */
+/** Checks the order of a listing and returns it. */
 function newestFirst(field, records) {
   const rank = ({ [field]: time, id }) => [Date.parse(time), id];
   const later = ([a, x], [b, y]) => b - a || (y > x ? 1 : -1);
@@ -38,7 +38,7 @@ for (const [name, way] of Object.entries(ways)) {
     });
     const make = (blueprint_map, more = {}) => client.blueprint.create.mutate({ title, blueprint_map, ...more });
 
-    test('blueprints are created, read, listed, changed and deleted', async () => {
+    test('creates, reads, lists, changes and deletes blueprints', async () => {
       // Undefined fields count as absent, as TypeScript programs expect.
       const made = shape('blueprint', await client.blueprint.create.mutate({
         title: `${title} A`, description: undefined, tags: ['one', 'two'], organization_id: undefined,
@@ -93,7 +93,7 @@ for (const [name, way] of Object.entries(ways)) {
       await refused(client.blueprint.get.query({ id: made.id }), 'NOT_FOUND', { path: 'blueprint.get' });
     });
 
-    test('validate tells what would fail, without refusing it', async () => {
+    test('reports in validate what would fail, without refusing it', async () => {
       assert.deepEqual(await client.blueprint.validate.mutate({ blueprint_map: greeting, environment_variables: greetingVariables }), { valid: true, issues: [] });
       const told = await client.blueprint.validate.mutate({ blueprint_map: { nodes: [node('odd', 'no-such-type')] } });
       assert.equal(told.valid, false);
@@ -101,7 +101,7 @@ for (const [name, way] of Object.entries(ways)) {
       await refused(client.blueprint.validate.mutate({ blueprint_map: 'text' }), 'BAD_REQUEST', { issues: [['blueprint_map']] });
     });
 
-    test('execute answers with the result of the run', async () => {
+    test('returns the result of a run from execute', async () => {
       const { id } = await make(greeting, { environment_variables: greetingVariables });
       const run = await client.blueprint.execute.mutate({ id, variables: { who: 'you' } });
       assert.equal(run.success, true);
@@ -119,7 +119,7 @@ for (const [name, way] of Object.entries(ways)) {
       await refused(client.blueprint.execute.mutate({ id: empty }), 'BAD_REQUEST', { message: /no nodes/i, path: 'blueprint.execute' });
     });
 
-    test('a failed run is an answer, not an error', async () => {
+    test('returns a failed run as a result, not an error', async () => {
       const { id } = await make(failing);
       const run = await client.blueprint.execute.mutate({ id });
       assert.equal(run.success, false);
@@ -134,7 +134,7 @@ for (const [name, way] of Object.entries(ways)) {
       assert.equal(record.executionData.executionId, run.executionId);
     });
 
-    test('a long run is started, polled to its end, and found in both listings', async () => {
+    test('starts a long run, polls it to its end and finds it in both lists', async () => {
       const { id } = await make(greeting, { environment_variables: greetingVariables });
       const started = await client.execution.executeBlueprintWithLogging.mutate({
         nodes: greeting.nodes, options: { blueprintId: id, variables: { who: 'all' } },
@@ -164,7 +164,7 @@ for (const [name, way] of Object.entries(ways)) {
       assert.deepEqual([unknown.status, unknown.totalSteps, unknown.startTime, unknown.steps], ['not_found', 0, null, []]);
     });
 
-    test('a paused run is answered once, and only with what was asked for', async () => {
+    test('accepts one answer to a paused run, and only a valid one', async () => {
       const { id } = await make(question);
       const run = await client.blueprint.execute.mutate({ id });
       assert.deepEqual([run.success, run.result.status], [false, 'paused']);
@@ -183,7 +183,7 @@ for (const [name, way] of Object.entries(ways)) {
       await refused(client.execution.resume.mutate({ executionId, input: { count: 4 } }), 'CONFLICT', { path: 'execution.resume' });
     });
 
-    test('a run can be cancelled, and a failed one retried from where it failed', async () => {
+    test('cancels a run, and retries a failed one from the failed step', async () => {
       const asking = await make(question);
       const { executionId: paused } = await client.blueprint.execute.mutate({ id: asking.id });
       const cancelled = shape('status', await client.execution.cancel.mutate({ executionId: paused, reason: 'no longer needed' }));
@@ -213,7 +213,7 @@ for (const [name, way] of Object.entries(ways)) {
       await refused(client.execution.retry.mutate({ executionId: retried.executionId }), 'BAD_REQUEST');
     });
 
-    test('branches are taken by handle, and the others skipped', async () => {
+    test('takes branches by handle and skips the others', async () => {
       const { id } = await make({
         nodes: [
           node('which', 'switch', { value: '{{inputData.kind}}', cases: [{ equals: 'a', handle: 'a' }, { when: 'inputData.size > 3', handle: 'big' }] }),
@@ -231,7 +231,7 @@ for (const [name, way] of Object.entries(ways)) {
       }
     });
 
-    test('triggers are created, listed, fired, changed and deleted', async () => {
+    test('creates, lists, fires, changes and deletes triggers', async () => {
       const { id: blueprintId } = await make(greeting, { environment_variables: greetingVariables });
       const configs = {
         manual: undefined, scheduled: { cron: '0 9 * * 1-5' }, webhook: { secret: 'a shared secret' }, email: {},
@@ -275,7 +275,7 @@ for (const [name, way] of Object.entries(ways)) {
       await refused(client.blueprintTriggers.create.mutate({ blueprintId, triggerType: 'pigeon' }), 'BAD_REQUEST', { issues: [['triggerType']] });
     });
 
-    test('preview tells when a schedule is due', async () => {
+    test('previews the next runs of a schedule', async () => {
       const due = await client.blueprintTriggers.preview.query({ cron: '30 9 * * mon-fri', timezone: 'Europe/Berlin', count: 7 });
       assert.equal(due.length, 7);
       const local = new Intl.DateTimeFormat('en-GB', { timeZone: 'Europe/Berlin', weekday: 'short', hour: '2-digit', minute: '2-digit' });
@@ -286,7 +286,7 @@ for (const [name, way] of Object.entries(ways)) {
       await refused(client.blueprintTriggers.preview.query({ cron: '* * * * * *' }), 'BAD_REQUEST');
     });
 
-    test('a key is listed, works, and fails at the very next request once revoked', async () => {
+    test('lists a key, which works until it is revoked', async () => {
       const created = await client.apiKey.create.mutate({ name: 'for a while' });
       const { key, ...record } = created;
       shape('apiKey', record);
@@ -303,14 +303,14 @@ for (const [name, way] of Object.entries(ways)) {
       assert.notEqual((await client.apiKey.list.query()).find(({ id }) => id === record.id).revokedAt, null);
     });
 
-    test('refusals come as typed errors', async () => {
+    test('returns typed errors', async () => {
       const blueprint = client.blueprint;
       await refused(blueprint.get.query({ id: 'no uuid' }), 'BAD_REQUEST', { path: 'blueprint.get', issues: [['id']], message: /id/ });
-      await refused(blueprint.get.query({ id: nobody }), 'NOT_FOUND', { path: 'blueprint.get' });
+      await refused(blueprint.get.query({ id: unknownId }), 'NOT_FOUND', { path: 'blueprint.get' });
       await refused(blueprint.create.mutate({ tags: ['fine', 5], status: 'odd' }), 'BAD_REQUEST', {
         issues: [['title'], ['tags', 1], ['status']], message: /title.*tags\[1\]|tags\[1\].*title/s,
       });
-      await refused(blueprint.create.mutate({ title: 'x', organization_id: nobody }), 'FORBIDDEN');
+      await refused(blueprint.create.mutate({ title: 'x', organization_id: unknownId }), 'FORBIDDEN');
       await refused(blueprint.create.mutate({ title: 'x', blueprint_map: { nodes: [node('a', 'set'), node('a', 'set')] } }), 'BAD_REQUEST', { message: /a/ });
       await refused(blueprint.list.query({ limit: 101 }), 'BAD_REQUEST', { issues: [['limit']] });
       await refused(blueprint.nothing.query(), 'NOT_FOUND', { path: 'blueprint.nothing', message: /No procedure found on path "blueprint\.nothing"/ });
@@ -320,10 +320,10 @@ for (const [name, way] of Object.entries(ways)) {
       await refused(way(server.baseUrl, 'not-the-key').blueprint.create.mutate({ title: 'x' }), 'UNAUTHORIZED');
     });
 
-    test('calls of one moment keep their own answers', async () => {
+    test('matches concurrent calls with their own responses', async () => {
       const settled = await Promise.allSettled([
         client.blueprint.list.query({ limit: 1 }),
-        client.blueprint.get.query({ id: nobody }),
+        client.blueprint.get.query({ id: unknownId }),
         client.execution.getExecutionStatus.query({ executionId: 'exec_0_none' }),
         client.blueprint.list.query({ limit: 0 }),
       ]);

@@ -53,7 +53,7 @@ after(async () => {
   if (folder) await rm(folder, { recursive: true, force: true });
 });
 
-/** Runs the image as a runtime does, as process 1. Gives pid (as seen from here), stop(signal) and what it said. */
+/** Runs the image as a container runtime does, as process 1. Returns pid (on the host), stop(signal) and its output. */
 async function start(volume, variables = {}) {
   const env = Object.fromEntries(config.Env.map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)]));
   Object.assign(env, { BLUEPRINTD_ADDR: `127.0.0.1:${port}`, BLUEPRINTD_API_KEY: KEY }, variables);
@@ -90,8 +90,8 @@ async function procedure(name, input) {
   return body.result.data.json;
 }
 
-describe('the image', () => {
-  test('serves without arguments, as nobody in particular', async (t) => {
+describe('container image', () => {
+  test('serves without arguments, under any user ID', async (t) => {
     assert.deepEqual(config.Entrypoint, ['/blueprintd']);
     assert.deepEqual(config.Cmd, ['serve']);
     assert.equal(config.User, `${USER}:${USER}`);
@@ -106,7 +106,7 @@ describe('the image', () => {
     t.diagnostic(`image: ${size}`);
   });
 
-  test('holds the program and what it needs, and nothing else', async () => {
+  test('contains only the program and what it needs', async () => {
     assert.deepEqual((await readdir(root)).filter((name) => name !== 'proc').sort(), ['LICENSE', 'blueprintd', 'data', 'etc', 'tmp']);
     const data = await stat(join(root, 'data'));
     assert.deepEqual([data.uid, data.gid], [USER, USER]);
@@ -116,7 +116,7 @@ describe('the image', () => {
     await assert.rejects(access(join(root, 'bin/sh')));
   });
 
-  test('runs as process 1, keeps its data, and leaves nothing behind', async () => {
+  test('runs as process 1, keeps its data and leaves no process behind', async () => {
     const volume = join(folder, 'volume');
     await mkdir(volume);
     await chown(volume, USER, USER);
@@ -155,7 +155,7 @@ describe('the image', () => {
     }
   });
 
-  test('is a service of a workflow by its variables alone', async () => {
+  test('runs as a service configured by variables only', async () => {
     const volume = join(folder, 'unused');
     await mkdir(volume);
     await chown(volume, USER, USER);

@@ -1,17 +1,17 @@
-// The main use with curl: create, run, poll, connect a webhook. Every response is compared in
+// The main use cases with curl: create, run, poll, connect a webhook. Every response is compared in
 // full with the shapes of the API.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { after, before, describe, test } from 'node:test';
 import { promisify } from 'node:util';
-import { nobody, node } from './support/maps.mjs';
+import { unknownId, node } from './support/maps.mjs';
 import { until } from './support/poll.mjs';
 import { startServer } from './support/server.mjs';
 import { shape } from './support/shapes.mjs';
 
 const run = promisify(execFile);
 
-/** Runs curl; gives status, headers and the body, read as JSON. */
+/** Runs curl; returns status, headers and the body as JSON. */
 async function curl(...words) {
   const { stdout } = await run('curl', ['--silent', '--show-error', '--include', '--http1.1', ...words], { maxBuffer: 64 << 20 });
   const [head, ...rest] = stdout.split('\r\n\r\n');
@@ -41,7 +41,7 @@ function payload({ status, body }) {
 const query = async (...call) => payload(await askQuery(...call));
 const mutation = async (...call) => payload(await askMutation(...call));
 
-/** Checks a refusal, which must be exactly {"error":{"json":{message, code, data:{code, httpStatus, path}}}}. */
+/** Checks an error, which must be exactly {"error":{"json":{message, code, data:{code, httpStatus, path}}}}. */
 function assertRefused({ status, body }, [httpStatus, code, number], path, message) {
   assert.equal(status, httpStatus, JSON.stringify(body));
   const { issues, ...data } = body.error.json.data;
@@ -198,7 +198,7 @@ describe('with curl', () => {
     assert.deepEqual((await polled(fired.executionId)).steps[1].output, { text: 'Hello, fire!' });
   });
 
-  test('an API trigger at its plain address', async () => {
+  test('an API trigger at its URL', async () => {
     const { id } = await mutation('blueprintTriggers.create', { blueprintId: blueprint.id, triggerType: 'api', config: { label: 'greet' } });
     const fire = (words, body) => curl(...words, `${server.apiHost}/v1/triggers/${id}/fire`, ...asJson, body);
     const fired = await fire(authorized(), '{"name":"v1"}');
@@ -208,22 +208,22 @@ describe('with curl', () => {
     assert.deepEqual([refused.status, refused.body], [401, { error: { code: 'UNAUTHORIZED', message: refused.body.error.message } }]);
   });
 
-  test('what is refused', async () => {
+  test('error responses', async () => {
     assertRefused(await askQuery('blueprint.list', {}, []), UNAUTHORIZED, 'blueprint.list');
     assertRefused(await askQuery('blueprint.list', {}, ['--header', 'Authorization: Bearer not-the-key']), UNAUTHORIZED, 'blueprint.list');
-    assertRefused(await askQuery('blueprint.get', { id: nobody }), NOT_FOUND, 'blueprint.get');
+    assertRefused(await askQuery('blueprint.get', { id: unknownId }), NOT_FOUND, 'blueprint.get');
     assertRefused(await askQuery('blueprint.get', { id: 'x' }), BAD_REQUEST, 'blueprint.get', /id/);
     assertRefused(await askQuery('blueprint.nothing'), NOT_FOUND, 'blueprint.nothing');
     assertRefused(await askMutation('blueprint.create', {}), BAD_REQUEST, 'blueprint.create', /title/);
-    assertRefused(await askMutation('blueprint.create', { title: 'x', organization_id: nobody }), FORBIDDEN, 'blueprint.create');
+    assertRefused(await askMutation('blueprint.create', { title: 'x', organization_id: unknownId }), FORBIDDEN, 'blueprint.create');
     const { id } = await mutation('blueprint.create', { title: 'Without nodes' });
     assertRefused(await askMutation('blueprint.execute', { id }), BAD_REQUEST, 'blueprint.execute', /no nodes to execute/i);
     const empty = await mutation('blueprint.create', { title: 'With no node in it', blueprint_map: { nodes: [] } });
     assertRefused(await askMutation('blueprint.execute', { id: empty.id }), BAD_REQUEST, 'blueprint.execute', /no nodes to execute/i);
-    assertRefused(await askMutation('blueprintTriggers.fire', { triggerId: nobody }), NOT_FOUND, 'blueprintTriggers.fire');
+    assertRefused(await askMutation('blueprintTriggers.fire', { triggerId: unknownId }), NOT_FOUND, 'blueprintTriggers.fire');
   });
 
-  test('the server tells that it is alive and ready', async () => {
+  test('health and readiness', async () => {
     for (const path of ['healthz', 'readyz']) {
       const { stdout } = await run('curl', ['--silent', '--output', '/dev/null', '--write-out', '%{http_code}', `${server.apiHost}/${path}`]);
       assert.equal(stdout, '200', path);

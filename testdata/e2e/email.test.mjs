@@ -40,7 +40,7 @@ after(async () => {
   await certificate.remove();
 });
 
-/** Sends one message; gives the answer of blueprint.execute, and the blueprint. */
+/** Sends one message; returns the response of blueprint.execute and the blueprint. */
 async function send(config, { connection = 'starttls', ...more } = {}) {
   const blueprint = await client.blueprint.create.mutate({
     title: 'A message', blueprint_map: { nodes: [node('send', 'send-email', { connectionId: connections[connection], to: 'grace@recipient.example', subject: 'Hello', text: 'Good day.', ...config }, more)] },
@@ -60,7 +60,7 @@ const messages = {
 };
 
 for (const [name, { subject, text, html }] of Object.entries(messages)) {
-  test(`arrives as it was meant: ${name}`, async () => {
+  test(`arrives unchanged: ${name}`, async () => {
     const answer = await send({ subject, text, ...(html && { html }) });
     assert.equal(answer.success, true, JSON.stringify(answer));
     assert.equal(mail.mails.length, 1);
@@ -81,7 +81,7 @@ for (const [name, { subject, text, html }] of Object.entries(messages)) {
   });
 }
 
-test('recipients of all kinds, each once, and nobody learns of the hidden ones', async () => {
+test('all kinds of recipients, each once, with bcc hidden', async () => {
   const answer = await send({
     to: ['"Grace \\"Amazing\\" Hopper" <grace@recipient.example>', 'ann@recipient.example, Éva <eva@recipient.example>'],
     cc: 'copy@recipient.example, grace@recipient.example', bcc: ['hidden@recipient.example'], replyTo: 'The office <office@sender.example>',
@@ -97,7 +97,7 @@ test('recipients of all kinds, each once, and nobody learns of the hidden ones',
   assert.doesNotMatch(raw, /bcc|hidden/i);
 });
 
-test('an address beyond ASCII', async () => {
+test('an address with non-ASCII characters', async () => {
   const answer = await send({ to: 'Éva <éva@bücher.example>' });
   assert.equal(answer.success, true, JSON.stringify(answer));
   const [{ mail: got, envelope }] = mail.mails;
@@ -105,20 +105,20 @@ test('an address beyond ASCII', async () => {
   assert.match(envelope.to[0], /^éva@(bücher|xn--bcher-kva)\.example$/);
 });
 
-test('TLS from the start, with the older way to log in', async () => {
+test('TLS from the start, with AUTH LOGIN', async () => {
   const answer = await send({}, { connection: 'tls' });
   assert.equal(answer.success, true, JSON.stringify(answer));
   assert.deepEqual([tlsMail.mails[0].secure, tlsMail.mails[0].user], [true, 'ada']);
 });
 
-test('unencrypted, on this machine', async () => {
+test('unencrypted, on the same machine', async () => {
   const answer = await send({}, { connection: 'none' });
   assert.equal(answer.success, true, JSON.stringify(answer));
   assert.deepEqual([clear.mails[0].secure, clear.mails[0].user], [false, 'ada']);
 });
 
-describe('what is not sent', () => {
-  /** Expects the run to fail with a code, and gives the message. */
+describe('mail that is not sent', () => {
+  /** Expects the run to fail with a code, and returns the message. */
   async function fails(answer, code) {
     assert.equal(answer.success, false);
     assert.equal(answer.result.error.code, code, JSON.stringify(answer));
@@ -128,17 +128,17 @@ describe('what is not sent', () => {
   }
   const nothing = () => assert.deepEqual([mail.mails.length, tlsMail.mails.length, clear.mails.length], [0, 0, 0]);
 
-  test('with a wrong password', async () => {
+  test('wrong password', async () => {
     assert.match(await fails(await send({}, { connection: 'wrong' }), 'login_failed'), /\(535/);
     nothing();
   });
 
-  test('where somebody took STARTTLS out of the talk', async () => {
+  test('STARTTLS stripped from the session', async () => {
     assert.match(await fails(await send({}, { connection: 'stripped' }), 'tls_failed'), /does not offer STARTTLS/);
     nothing();
   });
 
-  test('when one of the recipients is refused', async () => {
+  test('one recipient is refused', async () => {
     mail.rcpt = (address) => (address.startsWith('nobody') ? refusal(550, '5.1.1 no such user') : undefined);
     const message = await fails(await send({ to: 'grace@recipient.example, nobody@recipient.example' }), 'recipients_rejected');
     assert.match(message, /nobody@recipient\.example \(550 5\.1\.1 no such user\)/);
@@ -146,7 +146,7 @@ describe('what is not sent', () => {
     nothing();
   });
 
-  test('with a line break where only one line can be', async () => {
+  test('line break in a single-line field', async () => {
     for (const config of [{ subject: 'Hi\r\nBcc: evil@example.org' }, { to: 'grace@recipient.example\r\nBcc: evil@example.org' }, { replyTo: ['a@b.example\nX: y'] }, { cc: '=?utf-8?q?a=0D=0ABcc?= <a@b.example>' }]) {
       await fails(await send(config), 'bad_config');
     }
@@ -154,10 +154,10 @@ describe('what is not sent', () => {
   });
 });
 
-describe('trying again', () => {
+describe('retries', () => {
   const retry = { maxAttempts: 3, delayMs: 1 };
 
-  test('when the server said later: one message', async () => {
+  test('sends one message after a temporary refusal', async () => {
     let asked = 0;
     mail.rcpt = () => (asked++ === 0 ? refusal(451, '4.7.1 try again later') : undefined);
     let ended = 0;
@@ -168,13 +168,13 @@ describe('trying again', () => {
     assert.equal(mail.mails[0].mail.messageId, answer.result.output.messageId);
   });
 
-  test('not when the message may have been sent', async () => {
+  test('does not retry when the message may have been sent', async () => {
     mail.end = () => 'vanish';
     const answer = await send({}, { retry });
     assert.deepEqual([answer.success, answer.result.error.code, mail.attempts], [false, 'outcome_unknown', 1], JSON.stringify(answer));
   });
 
-  test('not when the server said no', async () => {
+  test('does not retry after a permanent refusal', async () => {
     mail.end = () => refusal(554, '5.7.1 spam');
     const answer = await send({}, { retry });
     assert.deepEqual([answer.success, answer.result.error.code, mail.attempts], [false, 'rejected', 1], JSON.stringify(answer));

@@ -20,7 +20,7 @@ const listen = (blueprint, config) => client.blueprintTriggers.create.mutate({ b
 const emitting = (event) => node('emit', 'emit-event', { event, data: { order: '{{inputData.order ?? null}}' } });
 const ledger = async (trigger) => (await client.blueprintTriggers.history.query({ triggerId: trigger.id, limit: 100 })).firings;
 
-test('an event starts who listens, once, and tells what happened', async () => {
+test('starts each subscriber once, with the data of the event', async () => {
   const shop = await make('Shop', emitting('custom.order-paid'));
   const post = await make('Post', node('say', 'template', { text: '{{inputData.event}} {{inputData.data.order.id}}' }));
   const [heard, also, narrow, own, other, off] = await Promise.all([
@@ -50,7 +50,7 @@ test('an event starts who listens, once, and tells what happened', async () => {
   assert.deepEqual((await client.blueprint.execute.mutate({ id: silent.id })).result.output, { delivered: 0 });
 });
 
-test('blueprints that answer each other come to an end', async () => {
+test('ends chains of blueprints that react to each other', async () => {
   const left = await make('Left', emitting('custom.right'));
   const right = await make('Right', emitting('custom.left'));
   const [toLeft, toRight] = [await listen(left, { event: 'custom.left' }), await listen(right, { event: 'custom.right' })];
@@ -62,7 +62,7 @@ test('blueprints that answer each other come to an end', async () => {
   assert.equal(all.length, 17);
 });
 
-test('a trigger is made only for what can be heard', async () => {
+test('creates triggers only for known events', async () => {
   const blueprint = await make('Listener', node('x', 'set', { values: {} }));
   const config = (value) => listen(blueprint, value);
   assert.equal((await config({})).is_active, true, 'without an event it hears every one but custom.*');

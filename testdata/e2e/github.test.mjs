@@ -1,11 +1,11 @@
-// The main use, end to end: GitHub's deliveries start runs of one blueprint, which branches on
+// The main use case, end to end: GitHub's deliveries start runs of one blueprint, which branches on
 // the event, calls a service, and asks a user before a pull request is merged.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { createRequire } from 'node:module';
 import { after, before, describe, test } from 'node:test';
 import { connect, connectBatching, refused } from './support/clients.mjs';
-import { edge, node, nobody } from './support/maps.mjs';
+import { edge, node, unknownId } from './support/maps.mjs';
 import { ended, reached } from './support/poll.mjs';
 import { startServer, stopAll } from './support/server.mjs';
 import { startService } from './support/service.mjs';
@@ -19,7 +19,7 @@ const examples = createRequire(import.meta.url)('@octokit/webhooks-examples');
 const deliveries = examples.flatMap(({ name, examples: payloads }) => payloads.map((payload) => ({ event: name, payload })));
 const isOpened = ({ event, payload }) => event === 'pull_request' && payload.action === 'opened';
 
-/** A POST to the service, at the path, that tells what happened. */
+/** A node that posts what happened to a path of the service. */
 const tell = (id, path, body) => node(id, 'http-request', {
   method: 'POST', url: `{{service}}/${path}`, headers: { 'x-delivery': '{{trigger.headers["x-github-delivery"]}}' }, body,
 });
@@ -65,7 +65,7 @@ before(async () => {
 });
 after(() => stopAll(server, service));
 
-/** Sends one example as GitHub does; remembers delivery id and execution id in it. */
+/** Sends one example as GitHub does and stores its delivery ID and execution ID in it. */
 async function send(delivery) {
   const body = JSON.stringify(delivery.payload);
   delivery.id = randomUUID();
@@ -76,7 +76,7 @@ async function send(delivery) {
   Object.assign(delivery, answer.body);
 }
 
-/** Works through the items, eight at a time, as senders come. */
+/** Processes the items, eight at a time. */
 async function together(items, work) {
   const queue = [...items];
   const worker = async () => {
@@ -91,14 +91,14 @@ const stepsOf = (status, wanted) => Object.fromEntries(status.steps.filter((step
 const path = { push: 'code', create: 'code', delete: 'code', issues: 'issue' };
 const calls = (executionId) => service.calls.filter(({ key }) => key?.startsWith(`${executionId}/`));
 
-test('every delivery is accepted and starts a run', async () => {
+test('accepts every delivery and starts a run', async () => {
   assert.ok(new Set(deliveries.map(({ event }) => event)).size >= 50, 'at least fifty kinds of event');
   assert.ok(deliveries.filter(isOpened).length >= 4, 'enough pull requests to decide on');
   await together(deliveries, send);
   assert.equal(new Set(deliveries.map(({ executionId }) => executionId)).size, deliveries.length, 'one run each');
 });
 
-test('runs that need nobody end by themselves, on the branch of their event', async () => {
+test('completes runs without input on the branch of their event', async () => {
   // Hundreds of queries at once: the URL must stay within the limit of servers.
   const batching = connectBatching(server.baseUrl, server.key, { maxURLLength: 8000 });
   await Promise.all(deliveries.filter((delivery) => !isOpened(delivery)).map(async ({ event, payload, id, executionId }) => {
@@ -121,7 +121,7 @@ test('runs that need nobody end by themselves, on the branch of their event', as
   }));
 });
 
-test('an opened pull request waits for approval, and ends as it was decided', async () => {
+test('waits for approval of an opened pull request and continues as decided', async () => {
   const opened = deliveries.filter(isOpened);
   await Promise.all(opened.map(async ({ payload, executionId }, index) => {
     const status = shape('status', await reached(client, executionId, 'paused'));
@@ -147,14 +147,14 @@ test('an opened pull request waits for approval, and ends as it was decided', as
   }));
 });
 
-test('the service was called once for every step, each time with a key of its own', () => {
+test('calls the service once per step, each with its own key', () => {
   const opened = deliveries.filter(isOpened).length;
   assert.equal(service.calls.length, deliveries.length + opened, 'one call a run, two for each opened pull request');
   assert.ok(service.calls.every(({ key }) => key), 'every call has an Idempotency-Key');
   assert.equal(new Set(service.calls.map(({ key }) => key)).size, service.calls.length, 'and none comes twice');
 });
 
-test('the record of every run can be read', async () => {
+test('reads the record of every run', async () => {
   const logs = [];
   for (let more = true; more;) {
     const page = await client.execution.getExecutionLogs.query({ blueprintId: blueprint.id, limit: 100, offset: logs.length });
@@ -176,7 +176,7 @@ test('the record of every run can be read', async () => {
   }
 });
 
-test('the ledger has a row for every delivery', async () => {
+test('has a ledger row for every delivery', async () => {
   const { firings, total } = await client.blueprintTriggers.history.query({ triggerId: trigger.id, limit: 100 });
   assert.equal(total, deliveries.length);
   assert.equal(firings.length, 100);
@@ -188,12 +188,12 @@ test('the ledger has a row for every delivery', async () => {
   }
 });
 
-describe('deliveries that start nothing', () => {
+describe('deliveries that start no run', () => {
   const payload = deliveries.find(({ event }) => event === 'push').payload;
   const body = JSON.stringify(payload);
   const history = async () => client.blueprintTriggers.history.query({ triggerId: trigger.id, limit: 1 });
 
-  /** Delivers, expects the status, and that the ledger has one more row with the decision (none when undefined). */
+  /** Delivers and expects the status, and one more ledger row with the decision (none if it is undefined). */
   async function expectNothingStarted(status, decision, text, headers) {
     const before = await history();
     const called = service.calls.length;
@@ -212,14 +212,14 @@ describe('deliveries that start nothing', () => {
     return { answer, firing: after.firings[0] };
   }
 
-  /** Delivers, and waits for the end of the run that it starts, so that its calls are not taken for others'. */
+  /** Delivers and waits for the end of the run, so that its calls are not counted for another one. */
   async function assertStarts(address, headers) {
     const answer = await deliver(address, body, headers);
     assert.equal(answer.status, 202, answer.text);
     await ended(client, answer.body.executionId);
   }
 
-  test('a body that was tampered with', async () => {
+  test('modified body', async () => {
     const headers = await githubHeaders('push', body, secret);
     const { answer, firing } = await expectNothingStarted(401, 'refused', body.replace('refs/', 'Refs/'), headers);
     assert.match(firing.reason, /signature/i);
@@ -228,7 +228,7 @@ describe('deliveries that start nothing', () => {
     await assertStarts(url, headers);
   });
 
-  test('a signature by another secret, a broken one, and none', async () => {
+  test('signature by another secret, malformed signature, no signature', async () => {
     await expectNothingStarted(401, 'refused', body, await githubHeaders('push', body, 'another secret'));
     const { 'x-hub-signature-256': signature, ...unsigned } = await githubHeaders('push', body, secret);
     await expectNothingStarted(401, 'refused', body, unsigned);
@@ -236,7 +236,7 @@ describe('deliveries that start nothing', () => {
     await expectNothingStarted(401, 'refused', body, { ...unsigned, 'x-hub-signature-256': '' });
   });
 
-  test('a delivery that comes again: 200, with the first run', async () => {
+  test('repeated delivery: 200 with the first run', async () => {
     const { executionId, firingId, event, payload, id } = deliveries[7];
     const again = JSON.stringify(payload);
     const { answer, firing } = await expectNothingStarted(200, 'duplicate', again, await githubHeaders(event, again, secret, id));
@@ -244,7 +244,7 @@ describe('deliveries that start nothing', () => {
     assert.equal(firing.source, 'webhook');
   });
 
-  test('content that is no JSON', async () => {
+  test('body that is not JSON', async () => {
     const broken = body.slice(0, -1);
     await expectNothingStarted(400, 'refused', broken, await githubHeaders('push', broken, secret));
     for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'application/jsonx']) {
@@ -256,12 +256,12 @@ describe('deliveries that start nothing', () => {
     await expectNothingStarted(415, 'refused', body, { 'content-type': 'text/plain' });
   });
 
-  test('a body over the limit', async () => {
+  test('body over the limit', async () => {
     const large = JSON.stringify({ padding: 'x'.repeat(5 << 20) });
     await expectNothingStarted(413, 'refused', large, await githubHeaders('push', large, secret));
   });
 
-  test('a trigger that is unknown, of another type, inactive or deleted', async () => {
+  test('trigger that is unknown, of another type, inactive or deleted', async () => {
     const address = (id) => `${server.apiHost}/webhooks/blueprint/${id}`;
     const sign = () => githubHeaders('push', body, secret);
     const assertUnknown = async (id) => {
@@ -269,7 +269,7 @@ describe('deliveries that start nothing', () => {
       assert.equal(answer.status, 404, answer.text);
       assert.deepEqual([answer.body.success, answer.body.error.code], [false, 'NOT_FOUND']);
     };
-    await assertUnknown(nobody);
+    await assertUnknown(unknownId);
     await assertUnknown('no-uuid');
     const create = (triggerType, config) => client.blueprintTriggers.create.mutate({ blueprintId: blueprint.id, triggerType, config });
     const manual = await create('manual');
@@ -287,6 +287,6 @@ describe('deliveries that start nothing', () => {
   });
 });
 
-test('to the very end, nothing was called twice', () => {
+test('calls nothing twice until the end', () => {
   assert.equal(new Set(service.calls.map(({ key }) => key)).size, service.calls.length);
 });

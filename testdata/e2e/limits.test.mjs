@@ -5,7 +5,7 @@ import { after, before, describe, test } from 'node:test';
 import { retryLink, httpLink, createTRPCClient } from '@trpc/client';
 import superjson from 'superjson';
 import { connect, connectBatching, connectStreaming, refused, ways } from './support/clients.mjs';
-import { greeting, nobody, question } from './support/maps.mjs';
+import { greeting, unknownId, question } from './support/maps.mjs';
 import { startServer } from './support/server.mjs';
 
 /** Starts a server for the tests of the enclosing describe; its fields are there once they run. */
@@ -27,7 +27,7 @@ describe('rate limit', () => {
   const freshKey = async () => (await connect(server.baseUrl, server.key).apiKey.create.mutate({ name: 'fresh' })).key;
 
   for (const name of ['client 10, httpLink', 'client 11, httpLink', 'client 11, httpBatchStreamLink']) {
-    test(`${name}: beyond the burst comes 429`, async () => {
+    test(`${name}: returns 429 beyond the burst`, async () => {
       const key = await freshKey();
       await spend(key, 4);
       const error = await refused(ways[name](server.baseUrl, key).blueprint.list.query(), 'TOO_MANY_REQUESTS');
@@ -36,7 +36,7 @@ describe('rate limit', () => {
     });
   }
 
-  test('a batch costs one per call, and is refused whole', async () => {
+  test('counts each call of a batch, and refuses a batch as a whole', async () => {
     const key = await freshKey();
     const client = connectBatching(server.baseUrl, key);
     const five = await Promise.allSettled([1, 2, 3, 4, 5].map(() => client.blueprint.list.query()));
@@ -45,10 +45,10 @@ describe('rate limit', () => {
   });
 });
 
-describe('rate limit, refilled', () => {
+describe('rate limit with refill', () => {
   const server = serving({ flags: ['--rate-limit', '5', '--rate-burst', '2'] });
 
-  test('a client that heeds Retry-After gets through', async () => {
+  test('a client that heeds Retry-After succeeds', async () => {
     let told = 0;
     const client = createTRPCClient({
       links: [
@@ -68,10 +68,10 @@ describe('rate limit, refilled', () => {
   });
 });
 
-describe('plan limit', () => {
+describe('blueprint limit', () => {
   const server = serving({ flags: ['--max-blueprints', '2', '--rate-limit', '0'] });
 
-  test('the third blueprint is refused, and possible again after a deletion', async () => {
+  test('refuses the third blueprint until one is deleted', async () => {
     const client = connect(server.baseUrl, server.key);
     const create = () => client.blueprint.create.mutate({ title: 'one of few' });
     await create();
@@ -84,7 +84,7 @@ describe('plan limit', () => {
   });
 });
 
-describe('two people', () => {
+describe('two users', () => {
   const server = serving({ onDisk: true, flags: ['--rate-limit', '0'] });
   let mine, theirs;
   before(async () => {
@@ -95,7 +95,7 @@ describe('two people', () => {
     theirs = connect(server.baseUrl, key);
   });
 
-  test('what is private is forbidden to others, what is public can be read and run', async () => {
+  test('forbids private blueprints to others, lets them read and run public ones', async () => {
     const { id } = await mine.blueprint.create.mutate({ title: 'mine', blueprint_map: greeting });
     const trigger = await mine.blueprintTriggers.create.mutate({ blueprintId: id, triggerType: 'webhook', config: { secret: 'between us' } });
     const calls = {
@@ -128,7 +128,7 @@ describe('two people', () => {
     assert.deepEqual((await theirs.blueprint.list.query({ scope: 'public' })).data.map((item) => item.id), [id]);
   });
 
-  test('a run of somebody else is unknown', async () => {
+  test('hides runs of other users', async () => {
     const { id } = await mine.blueprint.create.mutate({ title: 'asking', blueprint_map: question });
     const { executionId } = await mine.blueprint.execute.mutate({ id });
     assert.equal((await theirs.execution.getExecutionStatus.query({ executionId })).status, 'not_found');
@@ -139,7 +139,7 @@ describe('two people', () => {
     assert.ok(!(await theirs.apiKey.list.query()).some((record) => record.id === keyId));
   });
 
-  test('a key revoked by a command fails at the very next request', async () => {
+  test('refuses a key at the next request after a command revoked it', async () => {
     const { id, key } = await mine.apiKey.create.mutate({ name: 'short-lived' });
     const holder = connect(server.baseUrl, key);
     await holder.blueprint.list.query();
@@ -164,7 +164,7 @@ describe('batches', () => {
     return { status: responses[0].status, results: settled.map((item) => item.reason?.data.code ?? 'fine') };
   };
   const fine = (client) => client.blueprint.list.query();
-  const missing = (client) => client.blueprint.get.query({ id: nobody });
+  const missing = (client) => client.blueprint.get.query({ id: unknownId });
   const invalid = (client) => client.blueprint.get.query({ id: 'no uuid' });
   const created = (client) => client.blueprint.create.mutate({ title: 'in a batch' });
   const refusedCreation = (client) => client.blueprint.create.mutate({});

@@ -30,7 +30,7 @@ describe('blueprints call tools', () => {
     connection = await client.connection.create.mutate({ name: 'everything', type: 'mcp-server', config: { url: everything.url, timeoutMs: 20_000 } });
   });
 
-  /** Runs one mcp-tool node; gives its step and the record of the run. */
+  /** Runs one mcp-tool node; returns its step and the record of the run. */
   async function call(tool, args, more = {}) {
     const { id } = await client.blueprint.create.mutate({
       title: tool, blueprint_map: { nodes: [node('tool', 'mcp-tool', { connectionId: connection.id, tool, arguments: args }, more)] },
@@ -43,7 +43,7 @@ describe('blueprints call tools', () => {
     return { status, step: status.steps[0], record };
   }
 
-  test('the connection can be tried out', async () => {
+  test('tests the connection', async () => {
     const tried = await client.connection.test.mutate({ id: connection.id });
     assert.equal(tried.ok, true, tried.message);
     assert.match(tried.message, /everything/);
@@ -65,12 +65,12 @@ describe('blueprints call tools', () => {
     assert.deepEqual(step.output, { temperature: 36, conditions: 'Light rain / drizzle', humidity: 82 });
   });
 
-  test('progress on the way to an answer', async () => {
+  test('progress before the result', async () => {
     const { step } = await call('trigger-long-running-operation', { duration: 1, steps: 4 });
     assert.match(step.output.content[0].text, /completed/i);
   });
 
-  test('an error of the tool', async () => {
+  test('tool error', async () => {
     const { status, step, record } = await call('get-structured-content', { location: 'Atlantis' });
     assert.equal(status.status, 'failed');
     assert.ok(['tool_failed', 'mcp_error'].includes(step.error.code), step.error.code);
@@ -78,13 +78,13 @@ describe('blueprints call tools', () => {
     assert.deepEqual(record.mcpServerNames, ['mcp-servers/everything']);
   });
 
-  test('a tool that there is not', async () => {
+  test('unknown tool', async () => {
     const { step } = await call('ecko', {});
     assert.equal(step.error.code, 'unknown_tool');
     assert.match(step.error.message, /no tool "ecko".*echo/);
   });
 
-  test('a time limit', async () => {
+  test('time limit', async () => {
     const { step } = await call('trigger-long-running-operation', { duration: 60, steps: 2 }, { timeoutMs: 500 });
     assert.equal(step.status, 'failed');
     assert.match(step.error.code, /timeout/);
@@ -117,7 +117,7 @@ describe('blueprints are tools', () => {
     });
     after(() => mcp?.close());
 
-    test('finds them', async () => {
+    test('lists the tools', async () => {
       assert.equal(mcp.getServerVersion().name, 'blueprintd');
       const { tools: found } = await mcp.listTools();
       assert.deepEqual(found.map(({ name }) => name), ['say-hello', 'list-of-three', 'doomed', 'patient', 'slow']);
@@ -135,7 +135,7 @@ describe('blueprints are tools', () => {
       assert.deepEqual([list.structuredContent, list.content[0].text], [{ output: [1, 2, 3] }, '[1,2,3]']);
     });
 
-    test('is told what is wrong', async () => {
+    test('receives errors', async () => {
       const bad = await mcp.callTool({ name: 'say-hello', arguments: { name: 5 } });
       assert.equal(bad.isError, true);
       assert.match(bad.content[0].text, /arguments\.name/);
@@ -145,7 +145,7 @@ describe('blueprints are tools', () => {
       await assert.rejects(mcp.callTool({ name: 'nothing', arguments: {} }), /unknown tool "nothing".*say-hello/);
     });
 
-    test('is told what goes on', async () => {
+    test('receives progress', async () => {
       for (const [name, status] of [['patient', 'paused'], ['slow', 'running']]) {
         const { isError, structuredContent, content } = await mcp.callTool({ name, arguments: {} });
         assert.notEqual(isError, true);
@@ -169,7 +169,7 @@ describe('blueprints are tools', () => {
     after(() => rm(home, { recursive: true, force: true }));
     const program = fileURLToPath(new URL('node_modules/@modelcontextprotocol/inspector/clients/launcher/build/index.js', import.meta.url));
 
-    /** Runs it once; gives its exit status, and what it printed as JSON. */
+    /** Runs it once; returns its exit status and its output as JSON. */
     const inspect = (...words) => new Promise((resolve) => {
       const all = [program, '--cli', `${server.apiHost}/mcp`, '--transport', 'http', '--header', `Authorization: Bearer ${server.key}`, ...words];
       const environment = { PATH: process.env.PATH, HOME: home, MCP_CATALOG_PATH: join(home, 'catalog.json') };
@@ -201,7 +201,7 @@ describe('blueprints are tools', () => {
   });
 });
 
-test('pages of strangers are refused', async () => {
+test('refuses pages of other origins', async () => {
   for (const [origin, status] of [['https://evil.example', 403], [server.apiHost, 200]]) {
     const answer = await fetch(`${server.apiHost}/mcp`, {
       method: 'POST', body: '{"jsonrpc":"2.0","id":1,"method":"ping"}',

@@ -32,7 +32,7 @@ async function start(connectionId = connection.id, path = '/notes') {
   return { executionId, blueprintId: blueprint.id };
 }
 
-/** The run pauses and tells where to sign in. */
+/** Expects the run to pause, and returns the sign-in URL. */
 async function asked(run) {
   const status = shape('status', await reached(client, run.executionId, 'paused', 'completed', 'failed'));
   assert.equal(status.status, 'paused', JSON.stringify(status.steps));
@@ -41,7 +41,7 @@ async function asked(run) {
   return status.awaitingInput;
 }
 
-/** The run ends by itself, with the notes. */
+/** Expects the run to complete with the notes. */
 async function fetched(run) {
   const status = shape('status', await ended(client, run.executionId));
   assert.equal(status.status, 'completed', JSON.stringify(status.steps.map(({ error }) => error)));
@@ -61,14 +61,14 @@ async function advance(by) {
   assert.equal(response.status, 200, await response.text());
 }
 
-test('nothing that is told of a connection holds its secret', async () => {
+test('never shows the client secret of a connection', async () => {
   assert.equal(connection.config.clientSecret, null);
   const listed = await client.connection.list.query({});
   assert.deepEqual(listed.map(({ id }) => id), [connection.id]);
   assert.ok(!JSON.stringify(listed).includes(identity.secret));
 });
 
-test('a run pauses until somebody has signed in, and goes on by itself', async () => {
+test('pauses a run until its user signs in, then continues it', async () => {
   const run = await start();
   const { url, prompt } = await asked(run);
   assert.match(prompt, /Ann's <notes>/);
@@ -101,7 +101,7 @@ test('a run pauses until somebody has signed in, and goes on by itself', async (
   await refused(client.execution.resume.mutate({ executionId: run.executionId }), 'CONFLICT');
 });
 
-test('the next run needs nobody', async () => {
+test('needs no sign-in for the next run', async () => {
   const run = await start();
   await fetched(run);
   const { requiredLogin, oauthFlowsTriggered } = await record(run);
@@ -109,7 +109,7 @@ test('the next run needs nobody', async () => {
   assert.deepEqual(await client.connection.test.mutate({ id: connection.id }).then(({ ok }) => ok), true);
 });
 
-test('an expired token is refreshed, once for all runs, with a refresh token that is good once', async () => {
+test('refreshes an expired token once for all runs, with a single-use refresh token', async () => {
   identity.granted.length = 0;
   for (const round of [1, 2, 3]) {
     await advance('30m');
@@ -121,7 +121,7 @@ test('an expired token is refreshed, once for all runs, with a refresh token tha
   assert.ok(identity.calls.every(({ status }) => status === 200));
 });
 
-test('what was withdrawn is asked for again, once for all runs that wait', async () => {
+test('asks again after a revocation, once for all waiting runs', async () => {
   await identity.withdraw();
   await advance('30m');
   const runs = [await start(), await start()];
@@ -133,7 +133,7 @@ test('what was withdrawn is asked for again, once for all runs that wait', async
   await Promise.all(runs.map(fetched));
 });
 
-describe('sign-ins that come to nothing', () => {
+describe('sign-ins that fail', () => {
   let other, run, url;
   const waits = async () => assert.equal((await client.execution.getExecutionStatus.query({ executionId: run.executionId })).status, 'paused');
   before(async () => {
@@ -143,7 +143,7 @@ describe('sign-ins that come to nothing', () => {
   });
   const back = (address) => address.startsWith(`${server.apiHost}/oauth/callback`);
 
-  test('the person says no', async () => {
+  test('the user declines', async () => {
     const page = await openBrowser().signIn(url, 'deny');
     assert.equal(page.status, 200);
     assert.match(page.text, /Access denied/);
@@ -151,7 +151,7 @@ describe('sign-ins that come to nothing', () => {
     await waits();
   });
 
-  test('somebody else is sent the way back', async () => {
+  test('another user receives the callback', async () => {
     const { url: stolen } = await openBrowser().signIn(url, 'allow', { until: back });
     const page = await openBrowser().visit(stolen);
     assert.equal(page.status, 400);
@@ -159,7 +159,7 @@ describe('sign-ins that come to nothing', () => {
     await waits();
   });
 
-  test('the state was changed', async () => {
+  test('modified state', async () => {
     const browser = openBrowser();
     const { url: true_ } = await browser.signIn(url, 'allow', { until: back });
     const wrong = new URL(true_);
@@ -168,7 +168,7 @@ describe('sign-ins that come to nothing', () => {
     await waits();
   });
 
-  test('it took too long', async () => {
+  test('expired state', async () => {
     const browser = openBrowser();
     const { url: late } = await browser.signIn(url, 'allow', { until: back });
     await advance('10m');
@@ -176,7 +176,7 @@ describe('sign-ins that come to nothing', () => {
     await waits();
   });
 
-  test('the code is not the provider\'s', async () => {
+  test('code of another provider', async () => {
     const browser = openBrowser();
     const { url: wrong } = await browser.signIn(url, 'allow', { until: back });
     const address = new URL(wrong);
@@ -187,14 +187,14 @@ describe('sign-ins that come to nothing', () => {
     await waits();
   });
 
-  test('the address is still good after all that', async () => {
+  test('the sign-in URL still works afterwards', async () => {
     const page = await openBrowser().signIn(url);
     assert.match(page.text, /You are signed in/);
     await fetched(run);
   });
 });
 
-test('a program may follow the address as well', async () => {
+test('the sign-in URL works for programs too', async () => {
   const fresh = await client.connection.create.mutate({ name: 'for a program', type: 'oauth2', config: identity.config() });
   const tried = await client.connection.test.mutate({ id: fresh.id });
   assert.equal(tried.ok, false);
@@ -211,7 +211,7 @@ test('a program may follow the address as well', async () => {
   await fetched(await start(fresh.id));
 });
 
-test('client credentials need nobody, and their token goes only where it may', async () => {
+test('client credentials need no user, and their token is sent only to allowed hosts', async () => {
   const own = await client.connection.create.mutate({ name: 'the service\'s own', type: 'oauth2', config: identity.config({ flow: 'client_credentials', authorizationUrl: undefined, scopes: ['notes'] }) });
   assert.deepEqual((await client.connection.test.mutate({ id: own.id })).ok, true);
   const run = await start(own.id);
@@ -227,7 +227,7 @@ test('client credentials need nobody, and their token goes only where it may', a
   assert.equal(identity.calls.length, before, 'nothing was sent');
 });
 
-test('no token, code or secret is in anything that can be read', async () => {
+test('no readable data contains a token, code or secret', async () => {
   const { logs } = await client.execution.listRecentExecutions.query({ limit: 100 });
   const all = JSON.stringify([logs, await client.connection.list.query({})]) + server.said();
   assert.ok(identity.tokens.size > 10);

@@ -15,7 +15,7 @@ before(async () => {
 });
 after(() => server?.stop());
 
-/** Calls an operation by its id, with its example or another body, and checks the answer. */
+/** Calls an operation by its ID, with its example or another body, and checks the response. */
 async function call(operationId, { json, key = server.key } = {}) {
   const [path, method, operation] = Object.entries(document.paths)
     .flatMap(([path, item]) => Object.entries(item).map(([method, operation]) => [path, method, operation]))
@@ -46,7 +46,7 @@ describe('openapi.json', () => {
     assert.equal(validator.version, '3.1');
   });
 
-  test('is enough to make a blueprint and run it', async () => {
+  test('suffices to create and run a blueprint', async () => {
     const made = await call('blueprint.create');
     assert.equal(made.status, 200);
     const ran = await call('blueprint.execute', { json: { id: made.payload.id, variables: { name: 'Ada' } } });
@@ -57,7 +57,7 @@ describe('openapi.json', () => {
     assert.equal((await call('getReadiness')).body.status, 'ready');
   });
 
-  test('tells what a refusal looks like', async () => {
+  test('describes error responses', async () => {
     assert.equal((await call('blueprint.list', { key: 'nobody' })).status, 401);
     assert.equal((await call('blueprint.get')).status, 404); // the id in the example does not exist
     assert.equal((await call('blueprint.create', { json: { title: 1 } })).status, 400);
@@ -65,7 +65,7 @@ describe('openapi.json', () => {
 });
 
 describe('schemas', () => {
-  test('every one compiles, and the blueprint that the server gives fits its own', async () => {
+  test('all compile, and a blueprint of the server matches its schema', async () => {
     for (const file of document.paths['/schemas/{file}'].parameters[0].schema.enum) {
       const answer = await fetch(`${server.apiHost}/schemas/${file}`);
       assert.equal(answer.headers.get('content-type'), 'application/schema+json');

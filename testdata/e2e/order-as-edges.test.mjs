@@ -1,4 +1,4 @@
-// A sequence and the graph that the editor makes of it run alike: random sequences run in both
+// A sequence and the graph that the editor converts it to behave the same: random sequences run in both
 // forms, converted by the editor's function.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -61,7 +61,7 @@ function sequence(pick, most, of = kinds) {
   return { nodes };
 }
 
-/** Writes the order of every sequence in a map as edges: of the map itself, and of what runs for each item. */
+/** Converts the order of every sequence in a map to edges, including for-each bodies. */
 function converted(map, inLoop = false) {
   const inner = { ...map, nodes: map.nodes.map((node) => (node.config.nodes ? { ...node, config: { ...node.config, ...converted({ nodes: node.config.nodes }, true) } } : node)) };
   const made = orderAsEdges(inner, inLoop);
@@ -69,7 +69,7 @@ function converted(map, inLoop = false) {
   return made.map;
 }
 
-/** Runs a map to its end, answering approvals by the order of their nodes, and gives what it did. */
+/** Runs a map to its end, answering approvals in the order of their nodes, and returns what it did. */
 async function outcome(map, inputData, decide) {
   const { executionId } = await client.execution.executeBlueprintWithLogging.mutate({ ...map, options: { blueprintId: blueprint.id, inputData } });
   return until('the end of the run', async () => {
@@ -82,7 +82,7 @@ async function outcome(map, inputData, decide) {
   });
 }
 
-/** What counts of a run: how it ended, what each node of the sequence made, and why it failed. */
+/** The compared parts of a run: its status, the output of each node of the sequence, and the error. */
 function meaning(run, of) {
   const steps = run.steps.filter((step) => of.has(step.nodeId));
   const failed = run.steps.filter((step) => step.status === 'failed' && step.error).at(-1);

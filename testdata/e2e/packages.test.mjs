@@ -26,7 +26,7 @@ before(async () => {
 });
 after(() => rm(folder, { recursive: true, force: true }));
 
-/** Runs a program in a folder; one that fails tells what it said. */
+/** Runs a program in a folder. A failure includes its output. */
 async function tool(cwd, program, args, more = {}) {
   return run(program, args, { cwd, env: { ...env, ...more }, maxBuffer: 1 << 26 }).catch((error) => {
     throw new Error(`${program} ${args.join(' ')}: ${error.code}\n${error.stdout}\n${error.stderr}`);
@@ -40,7 +40,7 @@ async function documented(page, name) {
   return block;
 }
 
-/** Whether a process is there; one that has ended and is only not asked about is not. */
+/** Reports whether a process is running; zombies do not count. */
 async function alive(pid) {
   if (process.platform === 'linux') {
     const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => undefined);
@@ -53,13 +53,13 @@ async function alive(pid) {
   }
 }
 
-/** Whether node_modules is as new as the lock file. */
+/** Reports whether node_modules is as new as the lock file. */
 async function installed(project) {
   const [lock, done] = await Promise.all(['package-lock.json', 'node_modules/.package-lock.json'].map((name) => stat(join(project, name)).catch(() => undefined)));
   return done !== undefined && done.mtimeMs >= lock.mtimeMs;
 }
 
-/** Expects that a number of servers ran since the last time, and that none is left. */
+/** Expects that this many servers have run since the last call, and that none is left. */
 async function gone(least) {
   const list = (await readFile(pids, 'utf8')).trim().split('\n').map(Number);
   await rm(pids);
@@ -85,7 +85,7 @@ describe('npm', () => {
     await tool(project, 'npm', ['install', '--no-save', ...npm, join(packed, tarball)]);
   });
 
-  test('what is packed is small', async () => {
+  test('the package is small', async () => {
     const { stdout } = await tool(project, 'npm', ['pack', '--dry-run', '--json', '--ignore-scripts', './node_modules/blueprintd']);
     const [{ files, size }] = JSON.parse(stdout);
     assert.ok(size < 100_000, `${size} bytes`);
@@ -98,7 +98,7 @@ describe('npm', () => {
     await gone(100);
   });
 
-  test('the test that the documentation shows', async () => {
+  test('the test in the documentation passes', async () => {
     await writeFile(join(project, 'vitest/greet.test.ts'), await documented('fake-backend.md', 'greet.test.ts'));
     await tool(project, 'node_modules/.bin/vitest', ['run', 'vitest/greet.test.ts']);
     await rm(join(project, 'vitest/greet.test.ts'));
@@ -108,7 +108,7 @@ describe('npm', () => {
     await tool(project, 'node_modules/.bin/jest', []);
   });
 
-  test('a program that forgets to stop its server ends all the same', async () => {
+  test('a program that does not stop its server still exits', async () => {
     const program = "import { startBlueprintd } from 'blueprintd'; const { apiHost, pid } = await startBlueprintd(); console.log(JSON.stringify({ apiHost, pid }))";
     const { stdout } = await tool(project, process.execPath, ['--input-type=module', '-e', program], { BLUEPRINTD_PUBLIC_URL: 'https://elsewhere.example' });
     const { apiHost, pid } = JSON.parse(stdout);
@@ -116,7 +116,7 @@ describe('npm', () => {
     await until(`the end of process ${pid}`, async () => ((await alive(pid)) ? undefined : true));
   });
 
-  test('types fit, and mistakes are found', async () => {
+  test('accepts correct types and reports mistakes', async () => {
     const tsc = () => tool(project, 'node_modules/.bin/tsc', ['-p', '.', '--pretty', 'false']);
     await cp(join(here, 'packages/wrong.ts.txt'), join(project, 'wrong.ts'));
     const said = await tsc().then(() => assert.fail('tsc found nothing'), (error) => error.message);
@@ -124,7 +124,7 @@ describe('npm', () => {
     assert.deepEqual(lines, [4, 5, 6, 7, 8].map((line) => `wrong.ts:${line}`), said);
   });
 
-  test('a program that is killed leaves no server', async () => {
+  test('a killed program leaves no server', async () => {
     const child = spawn(process.execPath, ['vitest/orphans.mjs'], { cwd: project, env, stdio: ['ignore', 'pipe', 'inherit'] });
     const ended = new Promise((resolve) => child.once('exit', resolve));
     const line = await new Promise((resolve) => child.stdout.once('data', resolve));
@@ -147,7 +147,7 @@ describe('Go', () => {
     await gone(42);
   });
 
-  test('the test that the documentation shows', async () => {
+  test('the test in the documentation passes', async () => {
     const project = join(folder, 'go', 'greet');
     await mkdir(project);
     await writeFile(join(project, 'greet_test.go'), await documented('fake-backend.md', 'greet/greet_test.go'));
@@ -155,7 +155,7 @@ describe('Go', () => {
     assert.match(said, /^ok\s+example\.org\/flows\/greet/m);
   });
 
-  test('the program is built where there is none', async () => {
+  test('builds the executable when there is none', async () => {
     const project = join(folder, 'go');
     const more = { BLUEPRINTD_BINARY: '', PATH: await pathOf('go'), GOFLAGS: '', GOWORK: 'off' };
     const { stdout: said } = await tool(project, 'go', ['test', '-count=1', '-run', 'TestSchedule', './...'], more);
@@ -164,7 +164,7 @@ describe('Go', () => {
   });
 });
 
-/** The folder of a program, alone, so that no other program is found. */
+/** A PATH with only the folder of a program, so that no other one is found. */
 async function pathOf(program) {
   return dirname((await run('sh', ['-c', `command -v ${program}`])).stdout.trim());
 }

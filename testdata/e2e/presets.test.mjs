@@ -23,7 +23,7 @@ after(() => server?.stop());
 const seconds = (at) => Math.floor(at / 1000);
 const refuses = async (check) => { try { return (await check()) === false; } catch { return true; } };
 
-/** What signs and what judges, by preset: sign(secret, body, at) gives headers, accepts(secret, body, headers) tells. */
+/** The libraries by preset: sign(secret, body, at) returns headers, accepts(secret, body, headers) reports whether they are valid. */
 const services = {
   github: {
     secret: () => `It is a secret to everybody but ${randomUUID()}`,
@@ -63,7 +63,7 @@ const services = {
   },
 };
 
-/** Another character of the same alphabet in the middle of the signature, which ends the header. */
+/** Replaces a character in the middle of the signature, which ends the header. */
 const flipped = (value) => {
   const at = value.length - 9;
   return value.slice(0, at) + (value[at] === '1' ? '2' : '1') + value.slice(at + 1);
@@ -87,7 +87,7 @@ for (const [preset, { secret: make, body, header, id, timed, sign, accepts }] of
     const fresh = (n) => (preset === 'stripe' || preset === 'slack' ? body.replace(/(evt_|"Ev)\w+/, `$1${n}`) : body);
     const last = async () => (await client.blueprintTriggers.history.query({ triggerId, limit: 1 })).firings[0];
 
-    test('what the service signs starts a run, once', async () => {
+    test('a signed delivery starts one run', async () => {
       const text = fresh('Once');
       const headers = await sign(secret, text, Date.now());
       assert.ok(await accepts(secret, text, headers));
@@ -100,7 +100,7 @@ for (const [preset, { secret: make, body, header, id, timed, sign, accepts }] of
       assert.equal(firing.key, id ? headers[id] : JSON.parse(text)[preset === 'stripe' ? 'id' : 'event_id']);
     });
 
-    test('a bit of the body or the signature makes it another', async () => {
+    test('a changed bit of body or signature is refused', async () => {
       const text = fresh('Bit');
       const headers = await sign(secret, text, Date.now());
       for (const [changed, its] of [[flippedBody(text), headers], [text, { ...headers, [header]: flipped(headers[header]) }], [text, await sign(make() + 'x'.repeat(preset === 'standard' ? 0 : 1), text, Date.now())]]) {
@@ -113,12 +113,12 @@ for (const [preset, { secret: make, body, header, id, timed, sign, accepts }] of
       assert.equal((await deliver(url, text, headers)).status, 202);
     });
 
-    test('without a signature, or with that of another scheme alone: 401', async () => {
+    test('a missing signature, or one of another scheme only: 401', async () => {
       for (const headers of [{}, { 'x-signature': '00' }, { [header]: '' }]) assert.equal((await deliver(url, body, headers)).status, 401);
     });
 
     if (timed) {
-      test('one that is old is refused by both, one from the future by us', async () => {
+      test('an old delivery is refused by both, one from the future only by the server', async () => {
         const text = fresh('Stale');
         const old = await sign(secret, text, Date.now() - 6 * 60_000);
         assert.ok(await refuses(() => accepts(secret, text, old)));
@@ -127,7 +127,7 @@ for (const [preset, { secret: make, body, header, id, timed, sign, accepts }] of
       });
     }
 
-    test('while the secret is exchanged both are good, then only the new one', async () => {
+    test('during rotation both secrets are valid, afterwards only the new one', async () => {
       const next = make();
       const rotated = await client.blueprintTriggers.rotateSecret.mutate({ triggerId, secret: next, keepPreviousFor: '1h' });
       assert.equal(rotated.secret, next);
@@ -149,7 +149,7 @@ for (const [preset, { secret: make, body, header, id, timed, sign, accepts }] of
   });
 }
 
-test('a preset without a secret is refused', async () => {
+test('a preset needs a secret', async () => {
   const { id } = await client.blueprint.create.mutate({ title: 'open', blueprint_map: { nodes: [node('a', 'set', { values: {} })] } });
   for (const preset of Object.keys(services)) {
     const refused = await client.blueprintTriggers.create.mutate({ blueprintId: id, triggerType: 'webhook', config: { preset } }).then(assert.fail, (reason) => reason);

@@ -20,7 +20,7 @@ after(async () => {
   await server?.stop();
 });
 
-test('the client that the README shows', async () => {
+test('the client in the README', async () => {
   const text = await readFile(join(here, '../../README.md'), 'utf8');
   const [, block] = /^```ts[^\n]*\n(.*?)^```/ms.exec(text) ?? assert.fail('README.md shows no TypeScript');
   const { module, target } = { module: typescript.ModuleKind.ESNext, target: typescript.ScriptTarget.ES2022 };

@@ -34,8 +34,8 @@ before(async () => {
 beforeEach(() => sandbox('DELETE', ''));
 after(() => stopAll(server));
 
-describe('faults on procedures', () => {
-  test('429 with Retry-After, and then success for who tries again', async () => {
+describe('faults of procedures', () => {
+  test('429 with Retry-After, then success', async () => {
     await rules({ match: { procedure: 'server.getInfo' }, times: 2, answer: { status: 429, headers: { 'Retry-After': '3' } } });
     const seen = [];
     const patient = using(
@@ -49,7 +49,7 @@ describe('faults on procedures', () => {
   });
 
   for (const [name, link] of [['batch', httpBatchLink], ['streamed batch', httpBatchStreamLink]]) {
-    test(`one faulted call of a ${name}`, async () => {
+    test(`one failed call of a ${name}`, async () => {
       await rules({ match: { procedure: 'blueprint.*' }, times: 1, answer: { status: 503, body: { message: 'the runner is away' } } });
       const batch = using(link(to()));
       const [bad, good] = await Promise.allSettled([batch.blueprint.get.query({ id: '00000000-0000-4000-8000-000000000000' }), batch.server.getInfo.query()]);
@@ -60,7 +60,7 @@ describe('faults on procedures', () => {
     });
   }
 
-  test('nothing is run by a faulted call', async () => {
+  test('a failed call starts no run', async () => {
     const { id } = await client.blueprint.create.mutate({ title: 'Not run', blueprint_map: { nodes: [node('t', 'template', { text: 'x' })] } });
     await rules({ match: { procedure: 'blueprint.execute' }, answer: { status: 503 } });
     await assert.rejects(client.blueprint.execute.mutate({ id }), (error) => error.data.code === 'SERVICE_UNAVAILABLE');
@@ -69,21 +69,21 @@ describe('faults on procedures', () => {
   });
 
   for (const answer of [{ close: true }, { close: true, status: 200, body: { half: 'an answer' } }]) {
-    test(`a connection that is cut: ${JSON.stringify(answer)}`, async () => {
+    test(`a broken connection: ${JSON.stringify(answer)}`, async () => {
       await rules({ match: { procedure: 'server.getInfo' }, times: 1, answer });
       await assert.rejects(client.server.getInfo.query(), (error) => error instanceof TRPCClientError && error.data === undefined);
       assert.equal((await client.server.getInfo.query()).sandbox, true);
     });
   }
 
-  test('a late answer meets the patience of the client', async () => {
+  test('a delayed response meets the timeout of the client', async () => {
     await rules({ match: { procedure: 'server.getInfo' }, answer: { delayMs: 5000 } });
     await assert.rejects(client.server.getInfo.query(undefined, { signal: AbortSignal.timeout(100) }));
   });
 });
 
-describe('the outside world', () => {
-  test('an echo, and a rule before it', async () => {
+describe('fakes', () => {
+  test('an echo, overridden by a rule', async () => {
     const get = node('get', 'http-request', { url: 'https://api.example.com/orders?page=2' });
     const echo = await run(get);
     assert.deepEqual([echo.result.output.body.method, echo.result.output.body.query], ['GET', { page: '2' }]);
@@ -97,7 +97,7 @@ describe('the outside world', () => {
     ]);
   });
 
-  test('a pause, answered like a human', async () => {
+  test('a pause, answered as a human would', async () => {
     await rules({ match: { nodeType: 'http-request' }, answer: { pause: { prompt: 'Is it fine?' } } });
     const { executionId } = await run(node('get', 'http-request', { url: 'https://api.example.com/' }));
     const paused = await client.execution.getExecutionStatus.query({ executionId });
@@ -108,7 +108,7 @@ describe('the outside world', () => {
     assert.deepEqual([ended.status, ended.steps[0].output], ['completed', { fine: true }]);
   });
 
-  test('a chat model, by both protocols', async () => {
+  test('a chat model, with both protocols', async () => {
     for (const provider of ['openai', 'anthropic']) {
       const connectionId = await connection('ai-provider', { provider, apiKey: 'sk-nobody' });
       const { result } = await run(node('ask', 'ai-prompt', {
@@ -119,7 +119,7 @@ describe('the outside world', () => {
     }
   });
 
-  test('Slack, and its own refusal by a rule', async () => {
+  test('Slack, and a refusal by a rule', async () => {
     const connectionId = await connection('slack', { botToken: 'xoxb-nobody' });
     const post = node('post', 'send-slack', { connectionId, channel: '#general', text: 'Hello' });
     const first = await run(post), second = await run(post);
@@ -139,7 +139,7 @@ describe('the outside world', () => {
       ['MAIL', 'smtp://mail.example.com:587', 'ada@example.org', 'Ünïcode', 'Hello Ada', 250]);
   });
 
-  test('a signed webhook to a trigger of its own', async () => {
+  test('a signed webhook to a trigger of the sandbox', async () => {
     const { id } = await client.blueprint.create.mutate({ title: 'Pushed', blueprint_map: { nodes: [node('t', 'template', { text: '{{inputData.ref}}' })] } });
     const trigger = await client.blueprintTriggers.create.mutate({ blueprintId: id, triggerType: 'webhook', config: { secret: 'shared', preset: 'github' } });
     const { request, response } = await sandbox('POST', '/send', { webhook: trigger.id, body: { ref: 'refs/heads/main' } });
@@ -147,7 +147,7 @@ describe('the outside world', () => {
     assert.deepEqual([response.status, response.body.success], [202, true], JSON.stringify(response));
   });
 
-  test('what was expected is verified', async () => {
+  test('verifies expectations', async () => {
     await sandbox('PUT', '/expectations', { expect: [{ match: { host: 'api.example.com' }, times: 1, request: { body: { n: 1 } } }] });
     assert.equal((await sandbox('POST', '/verify')).met, false);
     await run(node('post', 'http-request', { method: 'POST', url: 'https://api.example.com/', body: { n: 1, more: true } }));

@@ -18,7 +18,7 @@ before(async () => {
 });
 after(() => server?.stop());
 
-/** Makes a blueprint with a webhook trigger; gives the address. */
+/** Creates a blueprint with a webhook trigger; returns its URL. */
 async function listening(blueprint_map, config) {
   const { id } = await client.blueprint.create.mutate({ title: 'listening', blueprint_map });
   const trigger = await client.blueprintTriggers.create.mutate({ blueprintId: id, triggerType: 'webhook', config });
@@ -72,19 +72,19 @@ describe('signatures', () => {
     });
   }
 
-  test('as openssl makes them', async () => {
+  test('computed by openssl', async () => {
     const line = execFileSync('openssl', ['dgst', '-sha256', '-hmac', secret], { input: body }).toString();
     const digest = line.trim().split(' ').at(-1);
     assert.equal((await deliver(url, body, { 'X-Webhook-Signature': digest })).status, 202);
   });
 
-  test('of an empty body, which is {}', async () => {
+  test('an empty body counts as {}', async () => {
     const answer = await deliver(url, '', { 'X-Webhook-Signature': createHmac('sha256', secret).update('').digest('hex') });
     assert.equal(answer.status, 202, answer.text);
     assert.deepEqual((await ended(client, answer.body.executionId)).steps[0].output.body, {});
   });
 
-  test('a trigger without a secret takes what comes', async () => {
+  test('a trigger without a secret accepts unsigned deliveries', async () => {
     assert.equal((await deliver(await listening(echo, {}), body)).status, 202);
   });
 });
@@ -103,7 +103,7 @@ describe('Standard Webhooks', () => {
       });
       const minutes = (n) => new Date(Date.now() + n * 60_000);
 
-      test('a signed message starts a run, and only one', async () => {
+      test('a signed message starts one run', async () => {
         const message = headers();
         const first = await deliver(url, body, message);
         assert.equal(first.status, 202, first.text);
@@ -112,13 +112,13 @@ describe('Standard Webhooks', () => {
         assert.deepEqual(again.body, first.body);
       });
 
-      test('one of several signatures is enough, as keys are exchanged', async () => {
+      test('one valid signature of several suffices during rotation', async () => {
         const message = headers();
         message['webhook-signature'] = `v1,${randomBytes(32).toString('base64')} v1a,unknown ${message['webhook-signature']}`;
         assert.equal((await deliver(url, body, message)).status, 202);
       });
 
-      test('a message that is old, early, altered or half signed is refused', async () => {
+      test('an old, early, modified or partly signed message is refused', async () => {
         const statuses = [];
         for (const message of [
           headers(minutes(-6)), headers(minutes(6)), headers(new Date(), 'msg_1', `${body} `), { ...headers(), 'webhook-id': 'msg_other' },
@@ -130,7 +130,7 @@ describe('Standard Webhooks', () => {
   }
 });
 
-test('a blueprint sees the headers of a delivery, but none that is a secret', async () => {
+test('a blueprint sees the headers of a delivery without secret ones', async () => {
   const url = await listening(echo, { secret: 's3cret-s3cret' });
   const signature = createHmac('sha256', 's3cret-s3cret').update(body).digest('hex');
   const { body: { executionId } } = await deliver(url, body, {
@@ -146,11 +146,11 @@ test('a blueprint sees the headers of a delivery, but none that is a secret', as
   assert.deepEqual(Object.keys(headers), Object.keys(headers).map((name) => name.toLowerCase()));
 });
 
-describe('answers that wait for the run', () => {
+describe('responses that wait for the run', () => {
   const wait = { respond: 'wait' };
   const respond = (config, ...after) => ({ nodes: [node('answer', 'respond', config), ...after] });
 
-  test('the respond node decides status, headers and body', async () => {
+  test('the respond node sets status, headers and body', async () => {
     const url = await listening(respond({ status: 201, headers: { 'X-Run': '{{execution.id}}' }, body: { doubled: '{{= inputData.n * 2}}' } }), wait);
     const answer = await deliver(url, '{"n":21}');
     assert.equal(answer.status, 201);
@@ -158,7 +158,7 @@ describe('answers that wait for the run', () => {
     assert.equal((await ended(client, answer.headers.get('x-run'))).status, 'completed');
   });
 
-  test('text is text, unless the headers say otherwise', async () => {
+  test('text is text/plain unless the headers differ', async () => {
     const plain = await deliver(await listening(respond({ body: 'thank you, {{inputData.name}}' }), wait), '{"name":"Ada"}');
     assert.deepEqual([plain.status, plain.text], [200, 'thank you, Ada']);
     assert.match(plain.headers.get('content-type'), /^text\/plain/);
@@ -166,13 +166,13 @@ describe('answers that wait for the run', () => {
     assert.match(page.headers.get('content-type'), /^text\/html/);
   });
 
-  test('it answers even when a later node fails', async () => {
+  test('responds even when a later node fails', async () => {
     const url = await listening(respond({ status: 202, body: { queued: true } }, node('halt', 'stop', { failed: true, message: 'too late to tell' })), wait);
     const answer = await deliver(url, '{}');
     assert.deepEqual([answer.status, answer.body], [202, { queued: true }]);
   });
 
-  test('without one the output of the run is the answer', async () => {
+  test('without a respond node, the output of the run is the response', async () => {
     const answer = await deliver(await listening({ nodes: [node('sum', 'transform', { expression: 'inputData.a + inputData.b' })] }, wait), '{"a":2,"b":3}');
     assert.deepEqual([answer.status, answer.body], [200, 5]);
   });
@@ -187,13 +187,13 @@ describe('answers that wait for the run', () => {
     assert.match(run.steps.find((step) => step.error).error.message, /nothing more to do/);
   });
 
-  test('a run that pauses is a 202', async () => {
+  test('a paused run is a 202', async () => {
     const answer = await deliver(await listening(question, wait), '{}');
     assert.equal(answer.status, 202);
     assert.equal((await client.execution.getExecutionStatus.query({ executionId: answer.body.executionId })).status, 'paused');
   });
 
-  test('a delivery that comes again is told of the first run', async () => {
+  test('a repeated delivery returns the first run', async () => {
     const url = await listening(respond({ status: 201, headers: { 'X-Run': '{{execution.id}}' }, body: {} }), wait);
     const first = await deliver(url, '{}', { 'Idempotency-Key': 'order 17' });
     assert.equal(first.status, 201);

@@ -15,7 +15,7 @@ import { deliver } from './support/webhooks.mjs';
 const secret = '8f742231b10e8888abcd99yyyzzz85a5';
 const botToken = 'xoxb-e2e-9876543210-fedcba';
 
-/** A stand-in for Slack's Web API that knows two channels. */
+/** A fake of Slack's Web API with two channels. */
 async function startWorkspace() {
   const workspace = { calls: [], said: [], failing: false };
   const channels = { C0000000001: 'general', C0000000002: 'random' };
@@ -45,7 +45,7 @@ after(() => stopAll(server, receiver, workspace));
 
 const echo = { nodes: [node('echo', 'set', { values: { heard: '{{inputData}}', type: '{{trigger.type}}' } })] };
 
-/** Makes a blueprint with a Slack trigger; gives the trigger's id and address. */
+/** Creates a blueprint with a Slack trigger; returns the trigger's ID and URL. */
 async function listening(config = {}, blueprint_map = echo) {
   const { id } = await client.blueprint.create.mutate({ title: 'from Slack', blueprint_map });
   const trigger = await client.blueprintTriggers.create.mutate({ blueprintId: id, triggerType: 'slack', config: { signingSecret: secret, ...config } });
@@ -62,10 +62,10 @@ const mention = (more = {}) => event({ type: 'app_mention', user: 'U1', text: '<
 const reaction = () => event({ type: 'reaction_added', user: 'U2', reaction: 'tada', item_user: 'U1', item: { type: 'message', channel: 'C0000000002', ts: '1712345678.000100' }, event_ts: '1712345679.000100' });
 const bot = () => event({ type: 'message', subtype: 'bot_message', bot_id: 'B1', text: 'beep', ts: '1712345680.000100', channel: 'C0000000001', channel_type: 'channel', event_ts: '1712345680.000100' });
 
-describe('what both are sent', () => {
+describe('deliveries to both', () => {
   const hello = { token: 'x', challenge: '3eZbrw1aBm2rZgRNFdxV2595E9CY3gmdALWMmHkvFXO7tYXAYM8P', type: 'url_verification' };
 
-  test('the first request of all: the challenge, for who signs it right', async () => {
+  test('url_verification: the challenge is returned if it is signed', async () => {
     const at = await listening();
     const [ours, theirs] = [await send(at.url, hello), await send(receiver.url, hello)];
     assert.deepEqual([ours.status, ours.body], [200, { challenge: hello.challenge }]);
@@ -95,7 +95,7 @@ describe('what both are sent', () => {
     });
   }
 
-  test('what is signed wrong, altered, half signed or old', async () => {
+  test('wrong, modified, partial or old signatures', async () => {
     const at = await listening();
     const body = JSON.stringify(mention());
     const headers = slackHeaders(secret, body);
@@ -115,7 +115,7 @@ describe('what both are sent', () => {
   });
 });
 
-test('an event that comes again starts nothing twice', async () => {
+test('a repeated event starts no second run', async () => {
   const at = await listening();
   const envelope = mention();
   const first = await send(at.url, envelope);
@@ -127,7 +127,7 @@ test('an event that comes again starts nothing twice', async () => {
   assert.equal(new Set(copies.map(({ body }) => body.executionId)).size, 1);
 });
 
-test('the answer does not wait for the run', async () => {
+test('the response does not wait for the run', async () => {
   const { url } = await listening({}, { nodes: [node('long', 'wait', { durationMs: 3_600_000 })] });
   const begun = Date.now();
   const { status, body } = await send(url, mention());
@@ -136,7 +136,7 @@ test('the answer does not wait for the run', async () => {
   assert.equal((await client.execution.getExecutionStatus.query({ executionId: body.executionId })).status, 'running');
 });
 
-test('forms are told that they are wrong here', async () => {
+test('form bodies are refused with an explanation', async () => {
   const at = await listening();
   const body = 'token=x&team_id=T1&command=%2Fweather&text=94070';
   const answer = await deliver(at.url, body, { ...slackHeaders(secret, body), 'content-type': 'application/x-www-form-urlencoded' });
@@ -155,19 +155,19 @@ describe('filters', () => {
   };
   const started = async (at, envelope) => assert.equal(typeof (await send(at.url, envelope)).body.executionId, 'string');
 
-  test('by the type of the event', async () => {
+  test('by event type', async () => {
     const at = await listening({ eventType: 'reaction_added' });
     await skipped(at, mention(), /app_mention/);
     await started(at, reaction());
   });
 
-  test('by the id of the channel, for a reaction that of its item', async () => {
+  test('by channel ID, also that of the item of a reaction', async () => {
     const at = await listening({ channel: 'C0000000002' });
     await skipped(at, mention(), /C0000000001/);
     await started(at, reaction());
   });
 
-  test('by the name of the channel, which Slack is asked for once', async () => {
+  test('by channel name, which is looked up once', async () => {
     const { id: connectionId } = await client.connection.create.mutate({ name: 'Slack', type: 'slack', config: { botToken, baseUrl: workspace.url } });
     const at = await listening({ channel: '#random', connectionId });
     workspace.failing = true;
@@ -188,13 +188,13 @@ describe('filters', () => {
     assert.deepEqual(workspace.calls, ['C0000000002', 'C0000000001'].map((channel) => ({ path: '/api/conversations.info', channel, authorization: `Bearer ${botToken}` })));
   });
 
-  test('a name without a connection is refused when the trigger is made', async () => {
+  test('a channel name without a connection is refused on creation', async () => {
     const refused = await listening({ channel: 'general' }).then(assert.fail, (reason) => reason);
     assert.deepEqual([refused.data.code, refused.data.issues[0].path], ['BAD_REQUEST', ['config', 'channel']]);
   });
 });
 
-test('both signing secrets are good while they are exchanged', async () => {
+test('both signing secrets are valid during rotation', async () => {
   const at = await listening();
   await client.blueprintTriggers.rotateSecret.mutate({ triggerId: at.triggerId, secret: 'the next one' });
   for (const [one, reason] of [[secret, 'the signature is valid (previous secret)'], ['the next one', 'the signature is valid']]) {
@@ -207,7 +207,7 @@ test('both signing secrets are good while they are exchanged', async () => {
   assert.equal((await deliver(at.url, body, slackHeaders('the next one', body))).status, 401);
 });
 
-test('a trigger that is unknown, of another type or off: the same 404', async () => {
+test('a trigger that is unknown, of another type or inactive: the same 404', async () => {
   const at = await listening();
   await client.blueprintTriggers.update.mutate({ triggerId: at.triggerId, isActive: false });
   const texts = new Set();

@@ -13,7 +13,7 @@ import { assertTypes } from './support/types.mjs';
 const token = 'xoxb-e2e-0123456789-abcdef';
 const posted = (fields) => ({ body: { ok: true, channel: 'C0123456789', ts: '1712345678.000100', message: { type: 'message', text: fields.text } } });
 
-/** A stand-in for Slack: it takes JSON and forms, as Slack does, and keeps what each call says. */
+/** A fake of Slack: it accepts JSON and forms, as Slack does, and stores each call. */
 async function startSlack() {
   const slack = { calls: [], answer: posted };
   const service = http.createServer(async (request, response) => {
@@ -46,7 +46,7 @@ before(async () => {
 beforeEach(() => { slack.calls.length = 0; slack.answer = posted; });
 after(() => stopAll(server, slack));
 
-/** Posts one message; gives the answer of blueprint.execute, and the blueprint. */
+/** Posts one message; returns the response of blueprint.execute and the blueprint. */
 async function send(config, more) {
   const blueprint = await client.blueprint.create.mutate({ title: 'A message', blueprint_map: { nodes: [node('post', 'send-slack', { connectionId, ...config }, more)] } });
   return { blueprintId: blueprint.id, ...await client.blueprint.execute.mutate({ id: blueprint.id }) };
@@ -64,7 +64,7 @@ for (const [name, { config, call }] of Object.entries({
   blocks: { config: { channel: 'C0123456789', text: 'Order 7 is paid', blocks } },
   'an answer in a thread': { config: { channel: 'C0123456789', text: 'yes', threadTs: '1712345678.000100' }, call: { channel: 'C0123456789', text: 'yes', thread_ts: '1712345678.000100' } },
 })) {
-  test(`says what the library says: ${name}`, async () => {
+  test(`returns the same as the official library: ${name}`, async () => {
     const wanted = call ?? config;
     const answer = await send(config);
     assert.equal(answer.success, true, JSON.stringify(answer));
@@ -93,7 +93,7 @@ describe('refusals', () => {
     });
   }
 
-  test('too many calls: tried again when Slack says, and posted once', async () => {
+  test('too many calls: retried after Retry-After and posted once', async () => {
     const tooMany = { status: 429, headers: { 'retry-after': '1' }, body: { ok: false, error: 'ratelimited' } };
     slack.answer = (fields, count) => (count === 1 ? tooMany : posted(fields));
     const begun = Date.now();
@@ -108,7 +108,7 @@ describe('refusals', () => {
     assert.deepEqual([refused.success, refused.result.error.code], [false, 'ratelimited']);
   });
 
-  test('an answer that is not Slack\'s: the message may have been posted, so it is not sent again', async () => {
+  test('a response that is not Slack\'s: not sent again because the message may have been posted', async () => {
     slack.answer = () => ({ status: 502, headers: { 'content-type': 'text/html' }, body: 'bad gateway' });
     const answer = await send({ channel: 'C0123456789', text: 'x' }, { retry: { maxAttempts: 3, delayMs: 1 } });
     assert.deepEqual([answer.success, answer.result.error.code, slack.calls.length], [false, 'slack_error', 1]);
@@ -116,7 +116,7 @@ describe('refusals', () => {
   });
 });
 
-test('the token goes nowhere else and is shown to nobody', async () => {
+test('the token is sent to no other host and never shown', async () => {
   const listed = await client.connection.list.query({});
   assert.ok(!JSON.stringify(listed).includes(token));
   const { blueprintId } = await send({ channel: token, text: `it is ${token}` });

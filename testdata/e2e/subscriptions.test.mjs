@@ -60,7 +60,7 @@ for (const [name, subscriberOf] of [['the Authorization header', subscriberByHea
       assert.deepEqual(last.steps.map(({ output }) => output), [{ count: 5 }, 10]);
     });
 
-    test('of a run that has ended gives its record and ends', async () => {
+    test('returns the record of a run that has ended', async () => {
       const { id } = await make(greeting);
       const { executionId } = await client.blueprint.execute.mutate({ id, variables: { who: 'you' } });
       const records = await watch(subscriberOf(server.baseUrl, server.key), executionId);
@@ -80,7 +80,7 @@ for (const [name, subscriberOf] of [['the Authorization header', subscriberByHea
       assert.equal(records.at(-1).status, 'failed');
     });
 
-    test('is refused with typed errors', async () => {
+    test('fails with typed errors', async () => {
       const refusal = (promise) => promise.then(() => assert.fail('expected an error'), (error) => error);
       const subscriber = subscriberOf(server.baseUrl, server.key);
       assertRefusal(await refusal(watch(subscriber, 'exec_0_none')), 'NOT_FOUND', { path: 'execution.subscribe' });

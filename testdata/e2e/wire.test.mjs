@@ -1,6 +1,6 @@
 // Sends the same raw requests to the server under test and to a real tRPC 11
 // server, and compares the answers: status, content type, allow, and the body
-// as data. What may differ is written down in full:
+// as data. The permitted differences:
 //
 //  - blueprintd answers application/json always; the library says text/plain
 //    when it refuses a request before it has been split into calls.
@@ -40,13 +40,13 @@ for (const [group, requests] of Object.entries(groups)) {
   });
 }
 
-test('the table is as long as it should be', () => {
+test('the table has the expected number of cases', () => {
   const all = Object.values(groups).flat();
   assert.ok(all.length >= 120, `${all.length} requests`);
   for (const requests of Object.values(groups)) assert.equal(new Set(requests.map(({ name }) => name)).size, requests.length, 'names are unique');
 });
 
-/** Gives what is expected of blueprintd where a real server answers theirs. */
+/** Converts the response of the real server to the one expected of blueprintd. */
 function decide(theirs, { decided }) {
   const expected = { ...theirs };
   if (expected.contentType?.startsWith('text/plain')) expected.contentType = 'application/json';
@@ -68,7 +68,7 @@ function pickFields(ours, expected, names) {
 
 const syntax = /^(Unexpected|Expected|Unterminated|Bad (control|escaped)|Cannot destructure|Unknown transformation|__proto__ is not)/;
 
-/** Walks both bodies; where the real server's error has words that are not the protocol's, ours may have others. */
+/** Compares both bodies; messages that the protocol does not define may differ. */
 function settleWords(ours, theirs) {
   if (typeof ours !== 'object' || typeof theirs !== 'object' || !ours || !theirs) return;
   if (typeof theirs.message !== 'string' || typeof theirs.code !== 'number') {

@@ -5,7 +5,7 @@ import { contrast, over, palettes, type Shades } from './palette'
 const { dark, gray } = palettes
 const AA = 4.5
 
-test('what stands on what is readable in both schemes', () => {
+test('texts have enough contrast in both colour schemes', () => {
   const pairs: [string, string, string][] = [
     ['text', gray[9], gray[0]],
     ['dimmed', gray[7], gray[0]],
@@ -33,12 +33,12 @@ test('what stands on what is readable in both schemes', () => {
     assert.ok(contrast(ink, ground) >= AA, `${name}: ${contrast(ink, ground).toFixed(2)}`)
 })
 
-test('the lines of controls are visible', () => {
+test('borders of controls have enough contrast', () => {
   assert.ok(contrast(gray[6], '#ffffff') >= 3)
   assert.ok(contrast(dark[3], dark[8]) >= 3)
 })
 
-test('contrast and mixing count as WCAG and CSS do', () => {
+test('computes contrast and mixing as WCAG and CSS define them', () => {
   assert.equal(contrast('#000000', '#ffffff'), 21)
   assert.equal(over('#ff0000', '#000000', 0.5), '#800000')
 })

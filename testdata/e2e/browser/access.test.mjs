@@ -1,4 +1,4 @@
-// What each user can see: a stranger, a viewer of a public blueprint, an editor, and a former
+// What each user can see: a signed-out one, a viewer of a public blueprint, an editor, and a former
 // editor.
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
@@ -28,7 +28,7 @@ before(async () => {
 afterEach(() => browser.check());
 after(() => stopAll(browser, server));
 
-test('who is not signed in sees the sign-in page, and nothing behind it', async () => {
+test('shows only the sign-in page to signed-out users', async () => {
   const stranger = await browser.person();
   stranger.allow('', 401);
   for (const path of ['/', '/blueprints', `/blueprints/${open.id}/edit`, '/runs', '/triggers', '/connections', '/settings/keys', '/settings/audit', `/blueprints/${closed.id}/share`]) {
@@ -39,7 +39,7 @@ test('who is not signed in sees the sign-in page, and nothing behind it', async 
   }
 });
 
-test('a public blueprint can be looked at and run, not changed', async () => {
+test('lets others view and run a public blueprint, but not change it', async () => {
   const { page } = bo;
   await page.goto('/blueprints?scope=public');
   await page.getByRole('link', { name: 'Open to all' }).click();
@@ -74,7 +74,7 @@ test('a public blueprint can be looked at and run, not changed', async () => {
   await settled(ada.page, 'Open to all');
 });
 
-test('a private one is not there for others', async () => {
+test('hides a private blueprint from others', async () => {
   const { page } = bo;
   bo.allow('', 404);
   bo.allow('', 403);
@@ -87,7 +87,7 @@ test('a private one is not there for others', async () => {
   }
 });
 
-test('a collaborator edits until that is taken back', async () => {
+test('lets a collaborator edit until removed', async () => {
   const { page } = ada;
   await page.goto(`/blueprints/${closed.id}/share`);
   await page.getByRole('textbox', { name: 'Email of an account on this server' }).fill('bo@example.org');

@@ -30,7 +30,7 @@ after(() => stopAll(browser, server, shop));
 
 const make = (title, ...nodes) => client.blueprint.create.mutate({ title, blueprint_map: { nodes } });
 
-test('a key that may only read, for a week', async () => {
+test('creates a read-only key that expires in a week', async () => {
   const { page } = ada;
   await page.goto('/settings/keys');
   await page.getByRole('button', { name: 'New API key' }).click();
@@ -51,7 +51,7 @@ test('a key that may only read, for a week', async () => {
   await refused(key.blueprint.create.mutate({ title: 'No' }), 'FORBIDDEN');
 });
 
-test('a trigger that is fired by hand takes input data', async () => {
+test('fires a manual trigger with input data', async () => {
   const { page } = ada;
   const blueprint = await make('By hand', node('say', 'template', { text: 'order {{inputData.order}}' }));
   const trigger = await client.blueprintTriggers.create.mutate({ blueprintId: blueprint.id, triggerType: 'manual', config: {} });
@@ -69,7 +69,7 @@ test('a trigger that is fired by hand takes input data', async () => {
   assert.deepEqual(run.steps[0].output, { text: 'order 1042' });
 });
 
-test('a failed call shows what was sent and what came back', async () => {
+test('shows the request and the response of a failed call', async () => {
   const { page } = ada;
   const blueprint = await make('Orders', node('post', 'http-request', { method: 'POST', url: shop.url, body: { id: '{{inputData.id}}' } }));
   const { executionId } = await client.execution.executeBlueprintWithLogging.mutate({ ...blueprint.blueprint_map, options: { blueprintId: blueprint.id, inputData: { id: 7 } } });
@@ -81,7 +81,7 @@ test('a failed call shows what was sent and what came back', async () => {
   await exchange.getByText('no stock').waitFor();
 });
 
-test('a version by somebody else asks for a grant, and the run goes on with it', async () => {
+test('asks for a grant of another user\'s version, then continues the run', async () => {
   const { page } = ada;
   const secret = await make('Private prices', node('price', 'set', { values: { price: 12 } }));
   const shared = await make('Shared offer', node('offer', 'template', { text: 'The offer' }));
@@ -120,7 +120,7 @@ test('a version by somebody else asks for a grant, and the run goes on with it',
   assert.equal((await client.blueprint.listGrants.query())[0].version, '1.1.0');
 });
 
-test('a tool of somebody else is there once it is enabled', async () => {
+test('enables an MCP tool of another user', async () => {
   const { page } = ada;
   const offered = await other.blueprint.create.mutate({ title: 'Weather of Bo', status: 'published', blueprint_map: { nodes: [node('say', 'template', { text: 'sunny' })] } });
   const { id } = await other.blueprintTriggers.create.mutate({ blueprintId: offered.id, triggerType: 'api', config: { label: 'Weather' } });

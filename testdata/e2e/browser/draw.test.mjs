@@ -25,7 +25,7 @@ const card = (name) => canvas().getByRole('group', { name });
 const idOf = () => /blueprints\/([0-9a-f-]{36})/.exec(page.url())[1];
 const saved = () => page.getByRole('button', { name: 'Saved' }).waitFor();
 const stored = async () => (await client.blueprint.get.query({ id: idOf() })).blueprint_map;
-/** The map in short: types with what was filled in, and the edges by type. */
+/** A short form of the map: types with their configs, and the edges by type. */
 const inShort = (map) => {
   const type = Object.fromEntries(map.nodes.map((one) => [one.id, one.type]));
   return { nodes: map.nodes.map((one) => [one.type, one.config]).sort(), edges: (map.edges ?? []).map((one) => [type[one.source], one.sourceHandle ?? 'main', type[one.target]].join(' ')).sort() };
@@ -42,7 +42,7 @@ async function open(title, blueprint_map) {
   return id;
 }
 
-/** Where something is once it no longer moves: the view glides when it is made to show everything. */
+/** The position of an element once the animated view is still. */
 async function atRest(locator) {
   let last;
   return until('the view stands still', async () => {
@@ -54,7 +54,7 @@ async function atRest(locator) {
   });
 }
 
-/** The dot on a card at which edges begin (or end): it has no name, for it is for the mouse alone. */
+/** The handle on a card where edges begin (or end). It has no name because only the mouse uses it. */
 const handle = async (name, way) => {
   const dot = card(name).locator(way === undefined ? '[data-handlepos=left]' : `[data-handlepos=right]${way ? `[data-handleid=${way}]` : ''}`).first();
   const box = await atRest(dot);
@@ -68,7 +68,7 @@ async function draw(from, to) {
   await page.mouse.up();
 }
 
-test('by mouse', async () => {
+test('draws with the mouse', async () => {
   await page.goto('/blueprints');
   await page.getByRole('link', { name: 'New blueprint' }).first().click();
   await page.getByRole('textbox', { name: 'Title' }).fill('Drawn by mouse');
@@ -113,7 +113,7 @@ test('by mouse', async () => {
   assert.deepEqual(await places(), before);
 });
 
-test('by keyboard alone', async () => {
+test('draws with the keyboard only', async () => {
   await page.goto('/blueprints/new');
   await page.getByRole('textbox', { name: 'Title' }).focus();
   await page.keyboard.type('Drawn by keyboard');
@@ -129,7 +129,7 @@ test('by keyboard alone', async () => {
   await page.keyboard.press('f');
   await card(/, template/).waitFor();
   const focus = (name) => card(name).focus();
-  /** Goes down an open list until the wanted option is the marked one, as somebody does who looks before pressing Enter. */
+  /** Presses ArrowDown in an open list until the wanted option is selected. */
   const choose = async (wanted) => {
     const marked = page.locator('[role=option][data-combobox-selected]');
     await until(`${wanted} is marked`, async () => {
@@ -174,7 +174,7 @@ test('by keyboard alone', async () => {
   assert.deepEqual(short, drawn);
 });
 
-test('undo and redo, copy and paste, delete', async () => {
+test('undoes, redoes, copies, pastes and deletes', async () => {
   await open('Undone', { nodes: [node('one', 'set', { values: { a: 1 } }), node('two', 'set', { values: { b: 2 } })], edges: [{ source: 'one', target: 'two' }] });
   const count = () => canvas().getByRole('group').count();
   const becomes = (wanted) => until(`${wanted} nodes`, async () => ((await count()) === wanted ? true : undefined));
@@ -203,7 +203,7 @@ test('undo and redo, copy and paste, delete', async () => {
   assert.deepEqual(JSON.parse(await page.evaluate(() => navigator.clipboard.readText())).nodes.length, 2);
 });
 
-test('what was drawn and not saved is offered again', async () => {
+test('offers to restore unsaved changes', async () => {
   await open('Left behind', { nodes: [node('one', 'set', { values: { a: 1 } })] });
   await card(/The one node/).click();
   await page.getByRole('textbox', { name: 'Title', exact: true }).fill('Renamed');
@@ -216,7 +216,7 @@ test('what was drawn and not saved is offered again', async () => {
   await saved();
 });
 
-test('an exported file comes back as the same blueprint', async () => {
+test('imports an exported file as the same blueprint', async () => {
   const id = await open('Round trip', { nodes: [node('one', 'set', { values: { n: 1, text: 'é "quoted"' } }, { position: { x: 4.5, y: -3 } })], edges: [], extra: { kept: true } });
   await page.getByRole('button', { name: 'More actions for Round trip' }).click();
   const [download] = await Promise.all([page.waitForEvent('download'), page.getByRole('menuitem', { name: 'Export to file' }).click()]);
@@ -229,7 +229,7 @@ test('an exported file comes back as the same blueprint', async () => {
   for (const key of ['title', 'description', 'tags', 'blueprint_map', 'environment_variables']) assert.deepEqual(after[key], before[key]);
 });
 
-test('versions are compared, and an old one comes back', async () => {
+test('compares versions and restores an old one', async () => {
   const id = await open('Versions', { nodes: [node('one', 'template', { text: 'first words' })] });
   await card(/The one node/).click();
   await page.getByRole('textbox', { name: 'Text', exact: true }).fill('second words');
@@ -246,7 +246,7 @@ test('versions are compared, and an old one comes back', async () => {
   await until('the old text', async () => ((await client.blueprint.get.query({ id })).blueprint_map.nodes[0].config.text === 'first words' ? true : undefined));
 });
 
-test('somebody else saved meanwhile: nothing is lost unseen', async () => {
+test('shows a conflict when another user saved a newer version', async () => {
   const id = await open('Conflict', { nodes: [node('one', 'set', { values: { a: 1 } })] });
   await card(/The one node/).click();
   await page.getByRole('textbox', { name: 'Title', exact: true }).fill('Mine');

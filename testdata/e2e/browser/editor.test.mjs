@@ -36,7 +36,7 @@ async function open(title, blueprint_map, more = {}) {
 
 const three = () => ({ nodes: [at(0, 0, node('check', 'conditional', { condition: 'inputData.ok' })), at(320, 0, node('ask', 'approval-gate', { prompt: 'Go on?' })), at(640, 0, node('end', 'template', { text: 'reached' }))] });
 
-test('the order that is kept as edges is the order of the conditions', async () => {
+test('keeps the order of conditions when it converts the order to edges', async () => {
   await open('Kept order', three());
   await card(/check/).focus();
   await page.keyboard.press('c');
@@ -53,7 +53,7 @@ test('the order that is kept as edges is the order of the conditions', async () 
   assert.deepEqual(edges.slice(0, 3).map((one) => [one.source, one.sourceHandle, one.target]), [['check', 'true', 'ask'], ['ask', 'approved', 'end'], ['ask', 'rejected', 'rejected']]);
 });
 
-test('in the body of a for-each an order with an approval is not offered as edges', async () => {
+test('does not offer edges for an order with an approval in a for-each body', async () => {
   await open('Body', { nodes: [at(0, 0, node('each', 'for-each', { items: '[1]', nodes: three().nodes }))] });
   await card(/each/).dblclick();
   await card(/check/).focus();
@@ -68,7 +68,7 @@ test('in the body of a for-each an order with an approval is not offered as edge
   await asked.getByRole('button', { name: 'Cancel' }).click();
 });
 
-test('an empty address is a problem', async () => {
+test('reports an empty URL', async () => {
   await open('Empty', { nodes: [at(0, 0, node('call', 'http-request', { method: 'GET', url: '' }))] });
   await issues('1 error');
   await card(/call/).click();
@@ -76,12 +76,12 @@ test('an empty address is a problem', async () => {
   await issues('No problems');
 });
 
-test('an edge by a way out that does not exist is a problem', async () => {
+test('reports an edge from an unknown output', async () => {
   await open('No way', { nodes: [at(0, 0, node('a', 'set', { values: {} })), at(320, 0, node('b', 'log', { message: 'x' }))], edges: [edge('a', 'b', 'bogus')] });
   await issues('1 warning');
 });
 
-test('nodes, triggers and connections link to their documentation', async () => {
+test('links nodes, triggers and connections to their documentation', async () => {
   await open('Documented', { nodes: [at(0, 0, node('say', 'template', { text: 'hello' }))] });
   await card(/say/).click();
   const link = () => page.getByRole('link', { name: /^Documentation/ });
@@ -100,7 +100,7 @@ test('nodes, triggers and connections link to their documentation', async () => 
   }
 });
 
-test('JSON that is not applied is a problem, blocks saving, and is not lost', async () => {
+test('reports JSON that is not applied, blocks saving and keeps the text', async () => {
   const id = await open('Half JSON', { nodes: [at(0, 0, node('call', 'http-request', { url: 'https://example.com', method: 'POST', body: { a: 1 } })), at(320, 0, node('end', 'log', { message: 'x' }))] });
   await issues('No problems');
   await card(/call/).click();
@@ -122,7 +122,7 @@ test('JSON that is not applied is a problem, blocks saving, and is not lost', as
   assert.deepEqual([now.blueprint_map.nodes[0].config.body, now.blueprint_map.nodes[1].title], [{ a: 3 }, 'The last']);
 });
 
-test('the node as JSON is saved as it is shown', async () => {
+test('saves the node JSON as shown', async () => {
   await open('Whole node', { nodes: [at(0, 0, node('say', 'template', { text: 'before' }))] });
   await card(/say/).click();
   await page.getByRole('tab', { name: 'JSON' }).click();
@@ -138,7 +138,7 @@ test('the node as JSON is saved as it is shown', async () => {
   await issues('No problems');
 });
 
-test('a key that is still typed is saved, too', async () => {
+test('saves a key that is still being typed', async () => {
   await open('A key', { nodes: [at(0, 0, node('facts', 'set', { values: { one: 1 } }))] });
   await card(/facts/).click();
   const key = page.getByRole('textbox', { name: 'Values, key 1' });
@@ -148,7 +148,7 @@ test('a key that is still typed is saved, too', async () => {
   assert.deepEqual((await stored()).blueprint_map.nodes[0].config.values, { first: 1 });
 });
 
-test('the last run is the last stored one', async () => {
+test('shows the last stored run as the last run', async () => {
   const { id, blueprint_map } = await client.blueprint.create.mutate({ title: 'Ran before', blueprint_map: { nodes: [at(0, 0, node('say', 'template', { text: 'said {{inputData.what}}' }))] } });
   await client.execution.executeBlueprintWithLogging.mutate({ ...blueprint_map, options: { blueprintId: id, inputData: { what: 'hello' } } });
   await page.goto(`/blueprints/${id}/edit`);
@@ -157,7 +157,7 @@ test('the last run is the last stored one', async () => {
   await page.getByText('said hello').waitFor();
 });
 
-test('Delete removes the chosen edge', async () => {
+test('deletes the selected edge with Delete', async () => {
   await open('An edge', { nodes: [at(0, 0, node('a', 'set', { values: {} })), at(400, 0, node('b', 'log', { message: 'x' }))], edges: [edge('a', 'b')] });
   const [from, to] = [await card(/The a node/).boundingBox(), await card(/The b node/).boundingBox()];
   const y = await canvas().locator('[data-handlepos=right]').first().boundingBox();
@@ -170,7 +170,7 @@ test('Delete removes the chosen edge', async () => {
   assert.deepEqual((await stored()).blueprint_map.edges, []);
 });
 
-test('publishing and moving nodes list no version', async () => {
+test('creates no version for publishing or moving nodes', async () => {
   const id = await open('Versions', { nodes: [at(0, 0, node('say', 'template', { text: 'one' }))] });
   await card(/say/).click();
   await card(/say/).press('ArrowRight');

@@ -21,7 +21,7 @@ before(async () => {
 afterEach(() => browser.check());
 after(() => stopAll(browser, server));
 
-/** Visits a page in a context of its own, whose cache is empty. Gives bytes and layout shift. */
+/** Visits a page in a new context with an empty cache. Returns bytes and layout shift. */
 async function measure(one, viewport) {
   const person = await browser.person({ viewport, storageState: await ada.context.storageState() });
   const { page, context } = person;
@@ -41,7 +41,7 @@ async function measure(one, viewport) {
   return { bytes, after, shift };
 }
 
-describe('first visits', { concurrency: 2 }, () => {
+describe('first visit', { concurrency: 2 }, () => {
   for (const [screen, viewport] of Object.entries({ desktop, phone })) {
     test(screen, async (t) => {
       const wrong = [];

@@ -24,7 +24,7 @@ before(async () => {
   for (const { name, ...one } of states) pages.push({ ...pages.find((page) => page.name === one.on), ...one, name });
 });
 
-/** What is named by words that no line holds. */
+/** Elements whose names no single line contains. */
 async function pagesOfLongWords({ client, organization }) {
   const word = 'Donaudampfschifffahrtsgesellschaftskapitaenswitwenrente'.repeat(2);
   const { id } = await client.blueprint.create.mutate({
@@ -42,7 +42,7 @@ async function pagesOfLongWords({ client, organization }) {
 afterEach(() => browser.check());
 after(() => stopAll(browser, server));
 
-/** What opens upon a page: dialogs, panels, menus. */
+/** What opens on a page: dialogs, panels, menus. */
 const states = [
   { name: 'blueprint-menu', on: 'blueprints', open: (page) => page.getByRole('button', { name: /ctions? (for|of)|^More/ }).first().click(), shown: (page) => page.getByRole('menu') },
   { name: 'editor-node', on: 'editor', open: (page) => page.getByRole('group', { name: /Is it large/ }).press('Enter'), shown: (page) => page.getByRole('textbox', { name: 'Title' }) },

@@ -51,7 +51,7 @@ async function sandbox(method, path, body) {
 const traffic = () => page.getByRole('region', { name: 'Traffic' });
 const rows = () => traffic().getByRole('list', { name: 'Exchanges, oldest first' }).getByRole('button', { expanded: false });
 
-/** What a click makes the browser save: names and texts, in order. */
+/** The files that the browser saves after a click: names and texts, in order. */
 async function saved(count, click) {
   const downloads = [];
   const note = (download) => downloads.push(download);
@@ -62,7 +62,7 @@ async function saved(count, click) {
   return Object.fromEntries(await Promise.all(downloads.map(async (one) => [one.suggestedFilename(), await readFile(await one.path(), 'utf8')])));
 }
 
-test('the header says that it is a sandbox, and what time it is there', async () => {
+test('shows in the header that the server is a sandbox with a virtual clock', async () => {
   await page.getByRole('button', { name: 'Sandbox: no real services' }).click();
   await page.getByText(`${server.apiHost}/sandbox/calls`).waitFor();
   await page.keyboard.press('Escape');
@@ -71,7 +71,7 @@ test('the header says that it is a sandbox, and what time it is there', async ()
   await page.keyboard.press('Escape');
 });
 
-test('a run that is not recorded says how to record, and runs again recorded', async () => {
+test('offers to record a run that was not recorded', async () => {
   const { executionId } = await client.execution.executeBlueprintWithLogging.mutate({ ...shop.blueprint_map, options: { blueprintId: shop.id, variables: { city: 'Porto' }, inputData: { n: 1 } } });
   await ended(client, executionId);
   await page.goto(`/runs/${executionId}`);
@@ -87,7 +87,7 @@ test('a run that is not recorded says how to record, and runs again recorded', a
   await page.getByRole('button', { name: 'Record a new run' }).and(page.locator(':focus')).waitFor();
 });
 
-test('a recorded run shows what went out and what came back', async () => {
+test('shows the traffic of a recorded run', async () => {
   await page.goto(`/blueprints/${shop.id}/runs`);
   await page.getByRole('button', { name: 'Run', exact: true }).click();
   const dialog = page.getByRole('dialog', { name: 'Start run' });
@@ -119,7 +119,7 @@ test('a recorded run shows what went out and what came back', async () => {
   assert.equal((await page.content()).includes(secret), false);
 });
 
-test('a step leads to its traffic and back', async () => {
+test('links steps to their traffic and back', async () => {
   await page.goto(`/runs/${run}?step=stock`);
   await page.getByRole('button', { name: '1 exchange with other services' }).click();
   await traffic().getByText('1 exchange of stock').waitFor();
@@ -131,7 +131,7 @@ test('a step leads to its traffic and back', async () => {
   await rows().nth(1).waitFor();
 });
 
-test('a run is saved as a test that passes', async () => {
+test('saves a run as a test that passes', async () => {
   await page.getByRole('button', { name: 'More actions' }).click();
   await page.getByRole('menuitem', { name: /Save as test/ }).click();
   const dialog = page.getByRole('dialog', { name: 'Save as test' });
@@ -151,7 +151,7 @@ test('a run is saved as a test that passes', async () => {
   await page.getByRole('button', { name: 'More actions' }).and(page.locator(':focus')).waitFor();
 });
 
-test('a run is exported, and opened elsewhere without dead buttons', async () => {
+test('exports a run that opens elsewhere without server actions', async () => {
   await page.getByRole('button', { name: 'More actions' }).click();
   const files = await saved(1, () => page.getByRole('menuitem', { name: /Export run/ }).click());
   const text = files['ship-the-order.run.json'];
@@ -186,7 +186,7 @@ test('a run is exported, and opened elsewhere without dead buttons', async () =>
   }
 });
 
-test('a trigger records all its runs', async () => {
+test('records all runs of a trigger', async () => {
   await page.goto(`/triggers/new?type=api&blueprint=${shop.id}`);
   await page.getByRole('switch', { name: 'Record traffic' }).check();
   await page.getByRole('button', { name: 'Create trigger' }).click();
@@ -197,7 +197,7 @@ test('a trigger records all its runs', async () => {
   assert.equal(await page.getByRole('switch', { name: 'Record traffic' }).isChecked(), true);
 });
 
-test('times are relative to the clock of the server, also when it is moved', async () => {
+test('shows times relative to the server clock, also after it is advanced', async () => {
   await page.goto('/runs');
   await page.getByRole('row').filter({ hasText: 'Ship the order' }).getByText('just now').first().waitFor();
   await sandbox('POST', '/clock/advance', { by: '2h' });
@@ -212,7 +212,7 @@ test('times are relative to the clock of the server, also when it is moved', asy
   await page.getByRole('img', { name: /Runs around the clock change, .*31 Mar 2030/ }).waitFor();
 });
 
-test('warnings are told apart from errors, and do not keep from saving', async () => {
+test('distinguishes warnings from errors, and saves with warnings', async () => {
   const blueprint = await client.blueprint.create.mutate({ title: 'Doubtful', blueprint_map: { nodes: [node('say', 'template', { text: 'Hello {{nobody}}' })] }, environment_variables: [{ name: 'unused', type: 'string', default: 'x' }] });
   await page.goto(`/blueprints/${blueprint.id}/edit`);
   await page.getByRole('button', { name: /^Issues:.*warning/ }).click();
@@ -221,7 +221,7 @@ test('warnings are told apart from errors, and do not keep from saving', async (
   await look(page, 'issues', desktop);
 });
 
-/** Makes a picture, and looks for what keeps people out. */
+/** Takes a screenshot and checks accessibility. */
 async function look(where, name, viewport, scheme = 'light') {
   const pictures = process.env.SCREENSHOTS;
   if (pictures) {
@@ -232,7 +232,7 @@ async function look(where, name, viewport, scheme = 'light') {
   assert.ok(await wider(where) <= 0, `${name} is wider than the screen`);
 }
 
-describe('for everybody', () => {
+describe('every page', () => {
   for (const scheme of ['light', 'dark']) {
     for (const viewport of [desktop, phone]) {
       test(`${scheme}, ${viewport.width} px`, async () => {

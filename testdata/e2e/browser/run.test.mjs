@@ -34,7 +34,7 @@ async function start(blueprint, fill) {
 }
 const runId = () => new URL(page.url()).pathname.split('/').pop();
 
-test('variables and input reach the run, outputs are shown', async () => {
+test('passes variables and input to the run and shows its outputs', async () => {
   const blueprint = await make('Greeting', { nodes: [node('greet', 'template', { text: '{{who}} orders {{inputData.count}}' }), node('shout', 'transform', { expression: 'upper(input.text)' })] }, {
     environment_variables: [{ name: 'who', type: 'string', required: true }, { name: 'token', type: 'string', secret: true, default: 'open sesame' }],
   });
@@ -52,7 +52,7 @@ test('variables and input reach the run, outputs are shown', async () => {
   await page.getByText('ZOË ORDERS 12345678901234567890').first().waitFor();
 });
 
-test('steps light up while a run goes on, and it can be cancelled', async () => {
+test('shows the progress of a run and cancels it', async () => {
   const blueprint = await make('Slow', { nodes: [node('before', 'set', { values: { a: 1 } }), node('long', 'wait', { durationMs: 600_000 }), node('after', 'set', { values: { b: 1 } })] });
   await start(blueprint);
   await step(/The before node : completed/).waitFor();
@@ -66,7 +66,7 @@ test('steps light up while a run goes on, and it can be cancelled', async () => 
   await page.getByRole('alert').filter({ hasText: 'took too long' }).first().waitFor();
 });
 
-test('a failure says where and why, and a retry begins at a node', async () => {
+test('shows where and why a run failed, and retries from a node', async () => {
   const blueprint = await make('Failing', failing);
   await start(blueprint);
   await shows('The run failed.');
@@ -81,7 +81,7 @@ test('a failure says where and why, and a retry begins at a node', async () => {
   await page.getByRole('link', { name: new RegExp(first.slice(-8)) }).or(page.getByText(/again|retry of|Retry of/i)).first().waitFor();
 });
 
-test('an approval is given and refused', async () => {
+test('approves and rejects', async () => {
   const blueprint = await make('Approval', {
     nodes: [node('ask', 'approval-gate', { prompt: 'May it?' }), node('yes', 'set', { values: { said: 'yes' } }), node('no', 'set', { values: { said: 'no' } })],
     edges: [{ source: 'ask', target: 'yes', sourceHandle: 'approved' }, { source: 'ask', target: 'no', sourceHandle: 'rejected' }],
@@ -101,7 +101,7 @@ test('an approval is given and refused', async () => {
   }
 });
 
-test('a form is filled in; what does not fit is said at its field', async () => {
+test('submits a form and shows invalid fields', async () => {
   const blueprint = await make('Form', question);
   allow('execution.resume', 400);
   await start(blueprint);
@@ -116,7 +116,7 @@ test('a form is filled in; what does not fit is said at its field', async () => 
   assert.deepEqual((await client.execution.getExecutionStatus.query({ executionId: runId() })).steps.at(-1).output, 8);
 });
 
-test('the list follows new runs and finds old ones', async () => {
+test('updates the run list and finds older runs', async () => {
   const blueprint = await make('Listed', { nodes: [node('one', 'set', { values: { a: 1 } })] });
   await page.goto(`/runs?blueprint=${blueprint.id}`);
   await settled(page, 'Runs');

@@ -18,7 +18,7 @@ before(async () => {
 afterEach(() => browser.check());
 after(() => stopAll(browser, server));
 
-test('a key made in the page works, and fails at once when it is revoked', async () => {
+test('creates a key that works until it is revoked', async () => {
   await page.goto('/settings/keys');
   await page.getByRole('button', { name: 'New API key' }).click();
   const dialog = page.getByRole('dialog');
@@ -39,7 +39,7 @@ test('a key made in the page works, and fails at once when it is revoked', async
   await refused(client.blueprint.list.query(), 'UNAUTHORIZED');
 });
 
-test('members see what they may, and no longer what they may not', async () => {
+test('applies and removes the rights of members', async () => {
   await page.goto('/settings/organizations');
   await page.getByRole('button', { name: 'New organization' }).click();
   await page.getByRole('dialog').getByRole('textbox', { name: 'Name' }).fill('Northwind');
@@ -80,7 +80,7 @@ test('members see what they may, and no longer what they may not', async () => {
   assert.equal((await bo.page.content()).includes('Shared work'), false);
 });
 
-test('connections keep their secrets to themselves', async () => {
+test('never shows the secrets of connections', async () => {
   await page.goto('/connections/new');
   await page.getByRole('link', { name: /^HTTP/ }).click();
   await settled(page, 'New connection: HTTP');
@@ -101,7 +101,7 @@ test('connections keep their secrets to themselves', async () => {
   assert.equal((await page.content()).includes('swordfish'), false);
 });
 
-test('the audit log tells all of it', async () => {
+test('lists every change in the audit log', async () => {
   await page.goto('/settings/audit');
   await settled(page, 'Audit log');
   const log = page.getByRole('table');
@@ -111,7 +111,7 @@ test('the audit log tells all of it', async () => {
   assert.match(await log.innerText(), /Dashboard|dashboard/, 'and by which way');
 });
 
-test('a name is changed, and a password with the present one only', async () => {
+test('changes the name, and the password only with the current one', async () => {
   await bo.page.goto('/settings/profile');
   await settled(bo.page, 'Profile');
   await bo.page.getByRole('textbox', { name: 'Name' }).fill('Bo Derek');

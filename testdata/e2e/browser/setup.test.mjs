@@ -25,7 +25,7 @@ const signOut = async (page) => {
   await heading(page, 'Sign in');
 };
 
-test('the link of the first start lets in, once', async () => {
+test('accepts the setup link once', async () => {
   ada = await browser.person();
   const { page } = ada;
   const link = setupLink(server);
@@ -52,7 +52,7 @@ test('the link of the first start lets in, once', async () => {
   await heading(second, 'Sign in');
 });
 
-test('out and in again, back to where one was', async () => {
+test('signs out and in again and returns to the same page', async () => {
   const { page } = ada;
   await page.goto('/settings/limits');
   await heading(page, 'Limits');
@@ -69,7 +69,7 @@ test('out and in again, back to where one was', async () => {
   await heading(page, 'Limits');
 });
 
-test('a link of the command line sets a forgotten password', async () => {
+test('sets a forgotten password with a link from the command line', async () => {
   const said = await server.command('user', 'link', '--email', 'ada@example.org');
   const next = await signUp(await browser.person(), `${server.apiHost}/setup?token=${/token=(\S+)/.exec(said)[1]}`, { password: 'eleven otters cross the river' });
   await signOut(next.page);
@@ -80,7 +80,7 @@ test('a link of the command line sets a forgotten password', async () => {
   await heading(next.page, 'Blueprints');
 });
 
-test('signing out everywhere ends the other browsers', async () => {
+test('ends the other sessions on signing out everywhere', async () => {
   const here = await browser.person();
   here.allow('session.get', 401);
   await here.page.goto('/signin');
@@ -98,7 +98,7 @@ test('signing out everywhere ends the other browsers', async () => {
   await heading(there.page, 'Sign in');
 });
 
-test('an account that is guessed at waits, and says how long', async () => {
+test('locks an account after failed sign-ins and shows for how long', async () => {
   const thief = await browser.person();
   thief.allow('session.get', 401);
   thief.allow('session.create');

@@ -30,7 +30,7 @@ const sign = (body, by = secret) => ({ 'x-webhook-signature': `sha256=${createHm
 const ledgerRow = (decision) => page.getByRole('row').filter({ hasText: decision });
 const copied = () => page.evaluate(() => navigator.clipboard.readText());
 
-test('a webhook is made in the page, and its curl line works as copied', async () => {
+test('creates a webhook whose curl command works as copied', async () => {
   await page.goto(`/blueprints/${blueprint.id}/triggers`);
   await page.getByRole('link', { name: /^Webhook/ }).click();
   await settled(page, 'New trigger: Webhook');
@@ -45,7 +45,7 @@ test('a webhook is made in the page, and its curl line works as copied', async (
   await page.getByText(/202|accepted|started/i).first().waitFor();
 });
 
-test('the ledger gets a row for each delivery while one looks, and says why one was refused', async () => {
+test('adds each delivery to the ledger live, with the reason of a refusal', async () => {
   await page.getByRole('link', { name: 'Ledger' }).click();
   await ledgerRow('Started').first().waitFor();
   const before = await ledgerRow('Started').count();
@@ -64,7 +64,7 @@ test('the ledger gets a row for each delivery while one looks, and says why one 
   await drawer.getByRole('button', { name: 'Close' }).click();
 });
 
-test('a run of a delivery is a link away', async () => {
+test('links a delivery to its run', async () => {
   await ledgerRow('Started').first().getByRole('link', { name: /^(Run )?…/ }).press('Enter');
   await settled(page, 'Orders');
   await page.getByRole('status').filter({ hasText: 'The run completed.' }).waitFor();
@@ -73,7 +73,7 @@ test('a run of a delivery is a link away', async () => {
   await page.goBack();
 });
 
-test('a delivery is delivered again', async () => {
+test('delivers again', async () => {
   await settled(page, 'Webhook, signed with a secret');
   const before = await page.getByRole('row').count();
   await ledgerRow('Started').first().getByRole('cell').first().getByRole('button').or(ledgerRow('Started').first().getByRole('cell').first().getByRole('link')).first().click();
@@ -85,7 +85,7 @@ test('a delivery is delivered again', async () => {
   await page.goto(page.url().split('?')[0]);
 });
 
-test('a paused trigger refuses, and goes on when it is resumed', async () => {
+test('refuses deliveries while a trigger is paused', async () => {
   const url = await address();
   const body = '{"order":7}';
   const done = page.locator('[aria-busy=false]'); // the button changes before the server has responded
@@ -97,7 +97,7 @@ test('a paused trigger refuses, and goes on when it is resumed', async () => {
   assert.equal((await deliver(url, body, sign(body))).status, 202);
 });
 
-test('a schedule shows when it will run', async () => {
+test('shows the next runs of a schedule', async () => {
   await page.goto(`/triggers/new?type=scheduled&blueprint=${blueprint.id}`);
   await settled(page, 'New trigger: Schedule');
   await page.getByRole('textbox', { name: 'Cron expression' }).fill('30 7 1 1 *');

@@ -15,7 +15,7 @@ let server, browser, client, ada, page;
 const stored = { blueprints: [], organizations: [], triggers: [], connections: [], runs: [] };
 const all = hostile.join('\n');
 const byPlace = Object.fromEntries(hostile.map((text, i) => [`field_${i}`, text]));
-// Also as keys: own members, whatever their name.
+// Also as keys: own members of any name.
 const byName = JSON.parse(`{${hostile.map((text) => `${JSON.stringify(text)}:${JSON.stringify(text)}`).join(',')}}`);
 
 /** One call without the official client, which refuses some of these names itself. */
@@ -26,7 +26,7 @@ async function call(procedure, input) {
   return body.result.data.json;
 }
 
-/** Stores what the server takes; what it refuses cannot be shown. Gives what was stored. */
+/** Stores what the server accepts; what it refuses cannot be shown. Returns what was stored. */
 async function storeAll(make) {
   const made = [];
   for (const [i, text] of hostile.entries()) {
@@ -54,14 +54,14 @@ afterEach(async () => {
 });
 after(() => stopAll(browser, server));
 
-// Within the page, by its links: one load for all.
+// Follows links within the page, so that it loads once.
 const go = async (path) => {
   await page.evaluate((to) => history.pushState(null, '', to), path);
   await page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))));
   await settled(page);
 };
 
-test('everything is stored as it is', async () => {
+test('stores everything unchanged', async () => {
   stored.organizations = await storeAll((name) => call('organization.create', { name }));
   await storeAll((name) => call('category.create', { name }));
   await storeAll((name) => call('apiKey.create', { name }));
@@ -105,7 +105,7 @@ test('everything is stored as it is', async () => {
   await call('user.update', { name: hostile[3] });
 });
 
-test('lists show them as text', async () => {
+test('shows it as text in lists', async () => {
   await page.goto('/blueprints');
   for (const path of [
     '/blueprints?page=2', '/blueprints?page=3', '/blueprints?scope=own', `/blueprints?search=${encodeURIComponent(hostile[0])}`, `/blueprints?tag=${encodeURIComponent(hostile[3].slice(0, 40))}`, '/runs', '/runs?status=paused',
@@ -117,14 +117,14 @@ test('lists show them as text', async () => {
   await page.keyboard.press('Escape');
 });
 
-test('each blueprint shows its title as it is', async () => {
+test('shows each title unchanged', async () => {
   for (const { id, title } of stored.blueprints) {
     await go(`/blueprints/${id}/share`);
     await until(`the title ${title}`, async () => ((await page.getByRole('heading', { level: 1 }).first().textContent()).trim() === title.trim() ? true : undefined));
   }
 });
 
-test('editors show nodes, variables and issues', async () => {
+test('shows it as text in nodes, variables and issues of editors', async () => {
   for (const { id } of [stored.big, ...stored.blueprints.slice(0, 6)]) {
     await go(`/blueprints/${id}/edit`);
     await page.getByRole('group', { name: 'Canvas' }).waitFor();
@@ -139,7 +139,7 @@ test('editors show nodes, variables and issues', async () => {
   await page.keyboard.press('Escape');
 });
 
-test('runs show outputs, errors, logs, prompts and forms', async () => {
+test('shows it as text in outputs, errors, logs, prompts and forms of runs', async () => {
   for (const id of stored.runs) {
     await go(`/runs/${id}`);
     const steps = page.getByRole('treeitem');
@@ -153,7 +153,7 @@ test('runs show outputs, errors, logs, prompts and forms', async () => {
   }
 });
 
-test('triggers show what came', async () => {
+test('shows it as text in deliveries to triggers', async () => {
   for (const { id } of stored.triggers.slice(0, 12)) await go(`/triggers/${id}?tab=use`);
   await go(`/triggers/${stored.webhook.id}`);
   const rows = page.getByRole('row');
@@ -167,7 +167,7 @@ test('triggers show what came', async () => {
   }
 });
 
-test('settings and connections show names', async () => {
+test('shows it as text in settings and connections', async () => {
   for (const { id } of stored.connections.slice(0, 12)) await go(`/connections/${id}`);
   for (const { id } of stored.organizations.slice(0, 12)) await go(`/settings/organizations/${id}`);
   await go('/settings/audit');
@@ -175,7 +175,7 @@ test('settings and connections show names', async () => {
   for (let i = 0; i < Math.min(await lines.count(), 8); i++) await lines.nth(i).click();
 });
 
-test('addresses are no way in', async () => {
+test('ignores it in URLs', async () => {
   for (const status of [400, 404]) ada.allow('', status);
   for (const text of [hostile[3], '__proto__', '%E0%A4%A', '..%2f..%2fcanary']) {
     const part = text.startsWith('%') || text.startsWith('..') ? text : encodeURIComponent(text);
@@ -188,7 +188,7 @@ test('addresses are no way in', async () => {
   }
 });
 
-test('a hostile file is imported as text', async () => {
+test('imports a hostile file as text', async () => {
   await go('/blueprints/new?from=file');
   await page.getByLabel('Blueprint files').setInputFiles(hostile.slice(0, 8).map((text, i) => ({
     name: `${text.replaceAll('/', '_')}.json`, mimeType: 'application/json',

@@ -28,13 +28,13 @@ after(async () => {
   await certificate.remove();
 });
 
-/** Makes a mailbox: {triggerId, address, rows(), inputs(n)}. */
+/** Creates a mailbox: {triggerId, address, rows(), inputs(n)}. */
 async function mailbox(config = {}) {
   const trigger = await client.blueprintTriggers.create.mutate({ blueprintId, triggerType: 'email', config });
   const rows = async () => (await client.blueprintTriggers.history.query({ triggerId: trigger.id, limit: 100 })).firings;
   return {
     triggerId: trigger.id, address: trigger.config.address, rows,
-    /** Waits for n rows; gives the inputs of the runs that they started. */
+    /** Waits for n rows; returns the inputs of the runs that they started. */
     async inputs(n) {
       const all = await until(`${n} rows`, async () => { const got = await rows(); return got.length >= n ? got : undefined; }, 60);
       assert.equal(all.length, n);
@@ -46,7 +46,7 @@ async function mailbox(config = {}) {
 
 const lines = (...all) => all.join('\n') + '\n';
 
-test('swaks: a message is a run', async () => {
+test('swaks: a message starts a run', async () => {
   const box = await mailbox();
   const sent = await swaks(server.smtpAddr, box.address, { flags: ['--header', 'Subject: Grüße', '--body', 'one\n.\n..two\n', '--h-X-Kind', 'order'] });
   assert.equal(sent.status, 0, sent.dialogue);
@@ -59,7 +59,7 @@ test('swaks: a message is a run', async () => {
   assert.deepEqual(input.attachments, []);
 });
 
-test('swaks: over STARTTLS, in pieces, and with an attachment', async () => {
+test('swaks: STARTTLS, BDAT chunks and an attachment', async () => {
   const box = await mailbox();
   const sent = await swaks(server.smtpAddr, box.address, { flags: ['--tls', '--pipeline', '--attach-name', 'färbung.bin', '--attach-type', 'application/x-unknown', '--attach', '@/bin/sh'] });
   assert.equal(sent.status, 0, sent.dialogue);
@@ -89,7 +89,7 @@ for (const [what, to, flags, status] of [
   });
 }
 
-test('swaks: a trigger that is off, and one that lets only some in', async () => {
+test('swaks: an inactive trigger, and one with allowed senders', async () => {
   const off = await mailbox();
   await client.blueprintTriggers.update.mutate({ triggerId: off.triggerId, isActive: false });
   assert.equal((await swaks(server.smtpAddr, off.address)).status, 24);
@@ -110,7 +110,7 @@ test('Postfix: one message for two mailboxes starts both, encrypted', async () =
   assert.match(a.headers.received.join('\n'), /relay\.sender\.example/);
 });
 
-test('Postfix: 8 MB with long lines, dots and 8-bit letters arrive whole', async () => {
+test('Postfix: 8 MB with long lines, dots and 8-bit letters arrive complete', async () => {
   const box = await mailbox();
   const content = randomBytes(6_000_000);
   const message = lines(
@@ -136,13 +136,13 @@ test('Postfix: the same Message-ID twice starts one run', async () => {
   assert.deepEqual((await box.rows()).map((row) => row.decision).sort(), ['duplicate', 'started']);
 });
 
-test('Postfix: an unknown recipient bounces there at once', async () => {
+test('Postfix: mail to an unknown recipient bounces immediately', async () => {
   const sent = await swaks(`127.0.0.1:${postfix.port}`, 'nobody@flows.example');
   assert.equal(sent.status, 0, sent.dialogue);
   await until('the bounce', async () => (/to=<nobody@flows\.example>.*status=bounced.*550 5\.1\.1/.test(await postfix.log()) ? true : undefined), 30);
 });
 
-test('Postfix: what a blueprint cannot take bounces, with the reason', async () => {
+test('Postfix: mail that a blueprint cannot accept bounces with the reason', async () => {
   const { id } = await client.blueprint.create.mutate({ title: 'No nodes', blueprint_map: { nodes: [] } });
   const trigger = await client.blueprintTriggers.create.mutate({ blueprintId: id, triggerType: 'email' });
   const sent = await swaks(`127.0.0.1:${postfix.port}`, trigger.config.address);
@@ -152,7 +152,7 @@ test('Postfix: what a blueprint cannot take bounces, with the reason', async () 
   assert.equal(firings[0].decision, 'refused');
 });
 
-test('Postfix: what came while the server was away arrives afterwards, once', async () => {
+test('Postfix: mail from the time of an outage arrives later, once', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'blueprintd-e2e-away-'));
   const flags = ['--db', join(folder, 'away.db'), '--smtp-addr', `127.0.0.1:${await freePort()}`, '--mail-domain', 'flows.example'];
   const first = await startServer({ onDisk: true, flags });

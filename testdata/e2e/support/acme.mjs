@@ -15,7 +15,7 @@ import { until } from './poll.mjs';
 const run = promisify(execFile);
 const release = 'v2.10.1';
 
-/** Gives a port that nobody listens on. */
+/** Returns a free TCP port. */
 export function freePort() {
   return new Promise((resolve, reject) => {
     const server = net.createServer();
@@ -27,7 +27,7 @@ export function freePort() {
   });
 }
 
-/** The same for datagrams. */
+/** Returns a free UDP port. */
 function freeDatagramPort() {
   return new Promise((resolve, reject) => {
     const socket = createSocket('udp4');
@@ -39,7 +39,7 @@ function freeDatagramPort() {
   });
 }
 
-/** Builds both programs; gives the folder, which remove() takes away. */
+/** Builds both programs; returns the folder and remove(), which deletes it. */
 export async function buildPebble() {
   const folder = await mkdtemp(join(tmpdir(), 'blueprintd-e2e-pebble-'));
   const module = 'github.com/letsencrypt/pebble/v2/cmd';
@@ -51,9 +51,9 @@ export async function buildPebble() {
 }
 
 /**
- * Starts an authority that looks for proofs on the two ports and gives
- * certificates for so many seconds. Gives directory (its address), roots() (the
- * PEM that its certificates lead to), said() and stop().
+ * Starts an authority that checks challenges on the two ports and issues
+ * certificates that are valid for a number of seconds. Returns directory (its URL), roots() (the
+ * PEM of its root certificates), said() (its output) and stop().
  */
 export async function startPebble(built, { tlsPort, httpPort, seconds = 90 * 86400 }) {
   const [port, management, names] = [await freePort(), await freePort(), await freeDatagramPort()];

@@ -10,17 +10,17 @@ const flags = [
   '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync',
 ];
 
-/** Width and height of the two screens that the dashboard is made for. */
+/** Width and height of the tested screens. */
 export const desktop = { width: 1440, height: 900 };
 export const tablet = { width: 820, height: 1100 };
 export const phone = { width: 360, height: 740 };
 
-/** The password of everybody whom {@link signUp} lets in. */
+/** The password of each user that {@link signUp} creates. */
 export const PASSWORD = 'a heron stands in the reeds';
 
 /**
- * Starts one Chromium with a profile of its own, for one server. Gives person(options): a page in a context of its own
- * (cookies, storage), options being those of a context of Playwright; check(), which fails when anything went wrong in
+ * Starts one Chromium with its own profile, for one server. Returns person(options): a page in its own context
+ * (cookies, storage) with options of Playwright; check(), which fails if anything went wrong in
  * any page so far; and stop().
  */
 export async function startBrowser(server) {
@@ -96,19 +96,19 @@ function watch(context, origin) {
   })();
   return {
     wrong, ready,
-    /** From now on answers of this status (any, when not given) to paths that hold the text are fine. */
+    /** Permits responses with this status (default: any) to paths that contain the text from now on. */
     allow: (path, status) => allowed.push({ path, status }),
   };
 }
 
-/** Where the server's owner sets a password, as serve prints it. */
+/** The setup link of the server's owner, as serve prints it. */
 export function setupLink(server) {
   const link = /http:\S+\/setup\?token=\S+/.exec(server.said())?.[0];
   assert.ok(link, `serve prints no link:\n${server.said()}`);
   return link;
 }
 
-/** Opens a setup link, fills in its form, and waits for the first page. Nobody being signed in yet is no fault. */
+/** Opens a setup link, fills in its form, and waits for the first page. Permits the 401 before that. */
 export async function signUp(one, link, { name, email, password = PASSWORD } = {}) {
   const { page } = one;
   one.allow('session.get', 401);
@@ -124,7 +124,7 @@ export async function signUp(one, link, { name, email, password = PASSWORD } = {
 /** The owner, signed in. */
 export const signUpFirst = async (browser, server, options) => signUp(await browser.person(options), setupLink(server), { name: 'Ada Lovelace', email: 'ada@example.org' });
 
-/** Another user, made and signed in; the server must be on disk. */
+/** Creates another user and signs in; the server must be on disk. */
 export async function signUpOther(browser, server, { email, name }, options) {
   await server.command('user', 'add', '--email', email, '--name', name);
   const said = await server.command('user', 'link', '--email', email);
@@ -132,7 +132,7 @@ export async function signUpOther(browser, server, { email, name }, options) {
   return signUp(await browser.person(options), `${server.apiHost}/setup?token=${token}`, {});
 }
 
-/** The same user once more, in another context (another screen or scheme), without signing in again. */
+/** Opens a page of the same user in another context (screen or colour scheme) without signing in again. */
 export async function again(browser, one, options) {
   const other = await browser.person({ storageState: await one.context.storageState(), ...options });
   return other;

@@ -15,7 +15,7 @@ const eleven = (link) => (url, key, more = {}) =>
 const older = (link) => (url, key, more = {}) =>
   ten.createTRPCProxyClient({ transformer: ten.superjson, links: [link({ url, headers: bearer(key), ...more })] });
 
-/** Every way of calling: a name, and how to make a client of (url, key, more link options). */
+/** Every kind of client: a name, and a function that creates one from (url, key, more link options). */
 export const ways = {
   'client 10, httpLink': older(ten.httpLink),
   'client 10, httpBatchLink': older(ten.httpBatchLink),
@@ -24,7 +24,7 @@ export const ways = {
   'client 11, httpBatchStreamLink': eleven(httpBatchStreamLink),
 };
 
-/** The client that suites use when the way does not matter. */
+/** The default client. */
 export const connect = ways['client 11, httpLink'];
 export const connectBatching = ways['client 11, httpBatchLink'];
 export const connectStreaming = ways['client 11, httpBatchStreamLink'];
@@ -61,7 +61,7 @@ const numbers = {
 /**
  * Expects the call to be refused with the code, its number and its HTTP
  * status, read through the client. wanted: path, message (a pattern), issues
- * (the paths that data.issues must name, in any order). Gives the error.
+ * (the paths that data.issues must name, in any order). Returns the error.
  */
 export async function refused(call, code, wanted = {}) {
   const error = await Promise.resolve(call).then(
@@ -71,7 +71,7 @@ export async function refused(call, code, wanted = {}) {
   return assertRefusal(error, code, wanted);
 }
 
-/** The same for an error that is already at hand. */
+/** The same for a caught error. */
 export function assertRefusal(error, code, { path, message, issues } = {}) {
   assert.ok(clientErrors.some((kind) => error instanceof kind), `not a client error: ${error.stack}`);
   const [number, status] = numbers[code];

@@ -6,7 +6,7 @@ import { until } from './poll.mjs';
 
 const here = (path) => fileURLToPath(new URL(path, import.meta.url));
 
-/** Starts it on loopback; gives the url of its endpoint and stop(). */
+/** Starts it on loopback; returns the URL of its endpoint and stop(). */
 export async function startEverything() {
   const child = spawn(process.execPath, [
     '--import', new URL('./loopback.mjs', import.meta.url).href,

@@ -7,7 +7,7 @@ import http from 'node:http';
 
 const secret = 'e2e-secret-of-the-client';
 
-/** Starts it for one client that comes back to redirectUri. lifetime is of access tokens, in seconds. */
+/** Starts it for one client with a redirectUri. lifetime is that of access tokens, in seconds. */
 export async function startIdentity({ redirectUri, lifetime = 600 }) {
   const { warn } = console;
   console.warn = () => {}; // it warns that it stores everything in memory, and about unsupported versions of Node
@@ -51,7 +51,7 @@ export async function startIdentity({ redirectUri, lifetime = 600 }) {
   });
   provider.on('grant.error', (ctx, error) => refused.push([ctx.oidc.params.grant_type, error.error]));
 
-  /** The form, and what becomes of it. */
+  /** The form and its handler. */
   async function interaction(request, response) {
     const details = await provider.interactionDetails(request, response);
     if (request.method === 'GET') {
@@ -101,7 +101,7 @@ export async function startIdentity({ redirectUri, lifetime = 600 }) {
       flow: 'authorization_code', authorizationUrl: `${url}/auth`, tokenUrl: `${url}/token`, clientId: 'blueprintd', clientSecret: secret,
       scopes: ['openid', 'notes'], hosts: [`127.0.0.1:${api.address().port}`], ...more,
     }),
-    /** Takes back everything that people allowed. */
+    /** Revokes all grants. */
     withdraw: async () => {
       for (const id of grants) {
         await Promise.all(['AccessToken', 'RefreshToken', 'AuthorizationCode'].map((model) => provider[model].revokeByGrantId(id)));

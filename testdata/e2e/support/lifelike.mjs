@@ -56,7 +56,7 @@ const more = [
   ['Incident to Slack', 'Turns alerts into one thread per incident, however many there are.', ['ops', 'slack']],
 ];
 
-/** Fills the server for the server's owner. Gives client and the ids of what the pages show. */
+/** Creates the data as the server's owner. Returns client and the IDs of what the pages show. */
 export async function makeLifelike(server) {
   const client = connect(server.baseUrl, server.key);
   const organization = await client.organization.create.mutate({ name: 'Northwind Shop' });
@@ -109,7 +109,7 @@ export async function makeLifelike(server) {
   return { client, organization, category, shop, meeting, sales, stock, webhook, schedule, connection, runs: { completed, failed, approval, form } };
 }
 
-/** Every page of the dashboard over that data: its name, address, and the heading that says it is there. */
+/** Every page of the dashboard with that data: its name, path, and the heading that shows it is loaded. */
 export const pagesOf = ({ organization, shop, sales, stock, webhook, schedule, connection, runs }) => [
   ['blueprints', '/blueprints', 'Blueprints'],
   ['blueprint-new', '/blueprints/new', 'New blueprint'],
@@ -146,13 +146,13 @@ export const pagesOf = ({ organization, shop, sales, stock, webhook, schedule, c
   ['not-found', '/settings/nowhere', 'Page not found'],
 ].map(([name, path, heading]) => ({ name, path, heading }));
 
-/** Goes to a page and waits until all of it is there. */
+/** Opens a page and waits until it is complete. */
 export async function visit(page, { path, heading }) {
   await page.goto(path);
   await settled(page, heading);
 }
 
-/** Waits until the page shows its heading and nothing of it is still loading. */
+/** Waits until the page shows its heading and nothing is loading. */
 export async function settled(page, heading) {
   const title = page.getByRole('heading', { level: 1, ...(heading && { name: heading }) });
   await title.first().waitFor();

@@ -11,7 +11,7 @@ import { SMTPServer } from 'smtp-server';
 
 const run = promisify(execFile);
 
-/** Makes a certificate for loopback: {file, key, cert, remove()}. */
+/** Creates a certificate for loopback: {file, key, cert, remove()}. */
 export async function makeCertificate() {
   const folder = await mkdtemp(join(tmpdir(), 'blueprintd-e2e-tls-'));
   const [key, file] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
@@ -24,9 +24,9 @@ export async function makeCertificate() {
 
 /**
  * Starts a mail server. Options go to SMTPServer; password is that of "ada".
- * Gives port, mails ({mail, raw, envelope, secure, user}), rcpt (a function
- * that a suite may set: it gives the error for a recipient, if any), end (the
- * same for a whole message; "vanish" breaks the connection off), and stop().
+ * Returns port, mails ({mail, raw, envelope, secure, user}), rcpt (a function
+ * that a suite may set: it returns the error for a recipient, if any), end (the
+ * same for a whole message; "vanish" closes the connection), and stop().
  */
 export async function startMail({ certificate, password, ...options }) {
   const sink = { mails: [], attempts: 0, rcpt: () => undefined, end: () => undefined };
@@ -62,5 +62,5 @@ export async function startMail({ certificate, password, ...options }) {
   });
 }
 
-/** The error by which a server refuses with a number. */
+/** An SMTP error with a status code. */
 export const refusal = (responseCode, text) => Object.assign(new Error(text), { responseCode });

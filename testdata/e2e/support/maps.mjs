@@ -1,9 +1,9 @@
 // Blueprint maps that several suites run.
 
-/** A node with its title made from its id. */
+/** A node whose title is made from its ID. */
 export const node = (id, type, config = {}, more = {}) => ({ id, type, title: `The ${id} node`, config, ...more });
 
-/** An edge from one node to another, by handle where it matters. */
+/** An edge from one node to another, optionally with a handle. */
 export const edge = (source, target, sourceHandle) => ({ source, target, ...(sourceHandle && { sourceHandle }) });
 
 /** Greets {{who}}: two nodes that run one after the other. */
@@ -15,7 +15,7 @@ export const greeting = {
 };
 export const greetingVariables = [{ name: 'who', type: 'string', default: 'nobody' }];
 
-/** Asks a person for a number from 1 to 10, then doubles it. */
+/** Asks a user for a number from 1 to 10, then doubles it. */
 export const question = {
   nodes: [
     node('ask', 'human', {
@@ -35,5 +35,5 @@ export const failing = {
   ],
 };
 
-/** A well-formed id that nothing has. */
-export const nobody = '3fa85f64-5717-4562-b3fc-2c963f66afa6';
+/** A well-formed ID of nothing. */
+export const unknownId = '3fa85f64-5717-4562-b3fc-2c963f66afa6';

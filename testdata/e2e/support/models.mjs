@@ -3,7 +3,7 @@
 // `says`: texts, {calls: [{id, name, arguments}]}, or {status, error}.
 import { startService } from './service.mjs';
 
-/** A chat completion as OpenAI answers it. */
+/** A chat completion in the format of OpenAI. */
 function completion(model, { text = null, calls }) {
   return {
     id: 'chatcmpl-1', object: 'chat.completion', created: 1_770_000_000, model, service_tier: 'default', system_fingerprint: 'fp_1',
@@ -22,7 +22,7 @@ function completion(model, { text = null, calls }) {
   };
 }
 
-/** A message as Anthropic answers it. */
+/** A message in the format of Anthropic. */
 function message(model, { text, calls }) {
   const content = [{ type: 'thinking', thinking: '', signature: 'c2lnbmVk' }];
   if (text !== undefined) content.push({ type: 'text', text, citations: null });
@@ -37,7 +37,7 @@ function message(model, { text, calls }) {
   };
 }
 
-/** Starts both. says.push(...) lays down answers, which are given in turn; calls are what came. */
+/** Starts both. says.push(...) queues responses; calls are the received requests. */
 export async function startModels() {
   const says = [];
   const service = await startService(({ path, text }) => {

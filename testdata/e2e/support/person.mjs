@@ -1,7 +1,7 @@
 // A user with a browser: cookies, links and forms, enough for signing in.
 import assert from 'node:assert/strict';
 
-/** A browser of its own, with nothing in it yet. */
+/** A browser without cookies. */
 export function openBrowser() {
   const jars = new Map(); // cookies by host and port
 
@@ -25,7 +25,7 @@ export function openBrowser() {
 
   const browser = {
     visited: [],
-    /** Follows redirects until there is a page: {url, status, text, headers}. until(address) stops before one. */
+    /** Follows redirects to a page: {url, status, text, headers}. Stops before a URL for which until(url) is true. */
     async visit(address, { until, ...init } = {}) {
       let url = address;
       let response = await send(url, init);
@@ -46,7 +46,7 @@ export function openBrowser() {
       assert.equal(links.length, 1, page.text);
       return browser.visit(new URL(links[0][1].replaceAll('&amp;', '&'), page.url).href, options);
     },
-    /** Presses a button of every form that comes, until there is none. */
+    /** Presses a button in each form until there is none. */
     async answer(page, answer, options) {
       let next = page;
       while (next.text?.includes('<form')) {
@@ -54,7 +54,7 @@ export function openBrowser() {
       }
       return next;
     },
-    /** All of it: reads the page of the address, goes on, and allows or denies. */
+    /** The whole flow: opens the sign-in page, continues, and allows or denies. */
     async signIn(address, answer = 'allow', options) {
       const invitation = await browser.visit(address);
       assert.equal(invitation.status, 200, invitation.text);

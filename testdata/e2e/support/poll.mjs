@@ -1,9 +1,9 @@
-// Polls like a client, until the result is there or a deadline has passed.
+// Polls like a client, until there is a result or a deadline has passed.
 import { setTimeout as pause } from 'node:timers/promises';
 
 const every = 15; // milliseconds between two requests
 
-/** Calls ask until it gives something other than undefined, and returns that. */
+/** Calls ask until it returns something other than undefined, and returns that. */
 export async function until(what, ask, seconds = 20) {
   const deadline = Date.now() + seconds * 1000;
   for (;;) {
@@ -14,7 +14,7 @@ export async function until(what, ask, seconds = 20) {
   }
 }
 
-/** Polls getExecutionStatus until the run has one of the states; gives the record. */
+/** Polls getExecutionStatus until the run has one of the statuses; returns the record. */
 export async function reached(client, executionId, ...states) {
   let last;
   try {

@@ -9,7 +9,7 @@ import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 
-/** A port that nobody has at the moment. */
+/** Returns a free port. */
 export async function freePort() {
   const probe = net.createServer().listen(0, '127.0.0.1');
   await new Promise((resolve) => probe.once('listening', resolve));
@@ -39,7 +39,7 @@ scache unix - - n - 1 scache
 postlog unix-dgram n - n - 1 postlogd
 `;
 
-/** Starts Postfix in front of the server at smtpAddr, "host:port". Gives port, flush(), log() and stop(). */
+/** Starts Postfix in front of the server at smtpAddr, "host:port". Returns port, flush(), log() and stop(). */
 export async function startPostfix(smtpAddr, more = '') {
   const folder = await mkdtemp(join(tmpdir(), 'blueprintd-e2e-postfix-'));
   await chmod(folder, 0o755); // its processes do not run as root

@@ -3,7 +3,7 @@
 import http from 'node:http';
 import net from 'node:net';
 
-/** Sends a request to the host and gives {status, headers, text}. */
+/** Sends a request to the host and returns {status, headers, text}. */
 export function send(apiHost, { method, path, headers = {}, body, http10 }) {
   const { hostname, port } = new URL(apiHost);
   if (http10) return sendOld({ hostname, port, method, path, headers });
@@ -42,7 +42,7 @@ function sendOld({ hostname, port, method, path, headers }) {
   });
 }
 
-/** What of an answer is compared: status, two headers, and the body as data. */
+/** The compared parts of a response: status, two headers, and the body as data. */
 export function comparable({ status, headers, text }, request) {
   const contentType = headers['content-type'];
   const answer = { status, contentType, allow: headers.allow, body: readBody(text, contentType, request) };

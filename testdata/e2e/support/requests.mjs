@@ -1,7 +1,7 @@
 // The requests of the wire suite. Each is sent to the server under test and to a real tRPC
 // server, and the responses must be equal. Where blueprintd differs on purpose, the request has
 // `decided`: the decision, and the parts of the real server's response that it replaces.
-import { nobody } from './maps.mjs';
+import { unknownId } from './maps.mjs';
 import { KEY } from './server.mjs';
 
 const root = '/api/trpc';
@@ -123,8 +123,8 @@ get('a comma too many', `/blueprint.list?input=${encode('{"json":{"page":1,}}')}
 get('single quotes', `/blueprint.list?input=${encode("{'json':{}}")}`);
 for (const text of ['{}', '[]', '5', '"text"', 'true']) get(`no envelope: ${text}`, `/blueprint.list?input=${encode(text)}`);
 get('no envelope: null', `/blueprint.list?input=${encode('null')}`);
-get('no envelope: the parameters alone', `/blueprint.get?input=${encode({ id: nobody })}`);
-get('an envelope of other letter case', `/blueprint.get?input=${encode({ JSON: { id: nobody } })}`);
+get('no envelope: the parameters alone', `/blueprint.get?input=${encode({ id: unknownId })}`);
+get('an envelope of other letter case', `/blueprint.get?input=${encode({ JSON: { id: unknownId } })}`);
 get('more in the envelope', `/blueprint.list?input=${encode({ json: { page: 2 }, more: 1 })}`);
 query('null', 'blueprint.list', null);
 query('an array', 'blueprint.list', []);
@@ -179,44 +179,44 @@ get('list: a number like 2.0', `/blueprint.list?input=${encode('{"json":{"page":
 get('list: a number beyond all', `/blueprint.list?input=${encode('{"json":{"page":1e400}}')}`);
 query('get: no id', 'blueprint.get', {});
 query('get: an id that is none', 'blueprint.get', { id: '3fa85f64' });
-query('get: an id in braces', 'blueprint.get', { id: `{${nobody}}` });
-query('get: an unknown id', 'blueprint.get', { id: nobody });
-query('get: an unknown id in capitals', 'blueprint.get', { id: nobody.toUpperCase() });
+query('get: an id in braces', 'blueprint.get', { id: `{${unknownId}}` });
+query('get: an unknown id', 'blueprint.get', { id: unknownId });
+query('get: an unknown id in capitals', 'blueprint.get', { id: unknownId.toUpperCase() });
 query('get: an id of no known version', 'blueprint.get', { id: '3fa85f64-5717-0562-03fc-2c963f66afa6' });
 mutation('execute: wrong types', 'blueprint.execute', { id: 7, variables: [] });
-mutation('execute: null variables', 'blueprint.execute', { id: nobody, variables: null }, {
+mutation('execute: null variables', 'blueprint.execute', { id: unknownId, variables: null }, {
   decided: ['null counts as absent', { status: 404, body: { error: { json: { message: 'dummy: NOT_FOUND', code: -32004, data: { code: 'NOT_FOUND', httpStatus: 404, path: 'blueprint.execute' } } } } }],
 });
-mutation('execute: an unknown id', 'blueprint.execute', { id: nobody });
-mutation('delete: an unknown id', 'blueprint.delete', { id: nobody });
-query('versions: an unknown id', 'blueprint.versions', { id: nobody });
+mutation('execute: an unknown id', 'blueprint.execute', { id: unknownId });
+mutation('delete: an unknown id', 'blueprint.delete', { id: unknownId });
+query('versions: an unknown id', 'blueprint.versions', { id: unknownId });
 mutation('validate: a map', 'blueprint.validate', { blueprint_map: { nodes: [{ ...step, config: { values: {} } }] } });
 mutation('validate: nothing', 'blueprint.validate', {});
 mutation('validate: a map that is none', 'blueprint.validate', { blueprint_map: 'text' });
 mutation('long run: nothing', 'execution.executeBlueprintWithLogging', {});
 mutation('long run: no blueprint', 'execution.executeBlueprintWithLogging', { nodes: [step], options: {} });
 mutation('long run: wrong types', 'execution.executeBlueprintWithLogging', { nodes: [{ id: 'a' }], options: { blueprintId: 'b' } });
-mutation('long run: an unknown blueprint', 'execution.executeBlueprintWithLogging', { nodes: [step], options: { blueprintId: nobody } });
+mutation('long run: an unknown blueprint', 'execution.executeBlueprintWithLogging', { nodes: [step], options: { blueprintId: unknownId } });
 query('status: nothing', 'execution.getExecutionStatus', {});
 query('status: a number', 'execution.getExecutionStatus', { executionId: 5 });
 query('status: an unknown run', 'execution.getExecutionStatus', { executionId: 'exec_1700000000000_01hzzzzzzzzzzzzzzzzzzzzzzz' });
 query('logs: nothing', 'execution.getExecutionLogs', {});
-query('logs: too many', 'execution.getExecutionLogs', { blueprintId: nobody, limit: 101, offset: -1 });
-query('logs: an unknown blueprint', 'execution.getExecutionLogs', { blueprintId: nobody });
+query('logs: too many', 'execution.getExecutionLogs', { blueprintId: unknownId, limit: 101, offset: -1 });
+query('logs: an unknown blueprint', 'execution.getExecutionLogs', { blueprintId: unknownId });
 get('recent: nothing', '/execution.listRecentExecutions');
 query('recent: limits', 'execution.listRecentExecutions', { limit: 100, offset: 3 });
 query('recent: too many', 'execution.listRecentExecutions', { limit: 101 });
 query('recent: wrong types', 'execution.listRecentExecutions', { limit: 'a', offset: 'b', organizationId: 5 });
 mutation('cancel: an unknown run', 'execution.cancel', { executionId: 'exec_0_none', reason: 'r' });
 query('triggers: no uuid', 'blueprintTriggers.list', { blueprintId: 'x' });
-query('triggers: an unknown blueprint', 'blueprintTriggers.list', { blueprintId: nobody });
+query('triggers: an unknown blueprint', 'blueprintTriggers.list', { blueprintId: unknownId });
 mutation('trigger: nothing', 'blueprintTriggers.create', {});
-mutation('trigger: an unknown type', 'blueprintTriggers.create', { blueprintId: nobody, triggerType: 'pigeon', config: [] });
-mutation('trigger: an unknown blueprint', 'blueprintTriggers.create', { blueprintId: nobody, triggerType: 'manual' });
-query('webhook url: an unknown trigger', 'blueprintTriggers.getWebhookUrl', { triggerId: nobody });
+mutation('trigger: an unknown type', 'blueprintTriggers.create', { blueprintId: unknownId, triggerType: 'pigeon', config: [] });
+mutation('trigger: an unknown blueprint', 'blueprintTriggers.create', { blueprintId: unknownId, triggerType: 'manual' });
+query('webhook url: an unknown trigger', 'blueprintTriggers.getWebhookUrl', { triggerId: unknownId });
 mutation('fire: wrong types', 'blueprintTriggers.fire', { triggerId: 'x', inputData: 'y' });
-mutation('fire: an unknown trigger', 'blueprintTriggers.fire', { triggerId: nobody });
-query('history: an unknown trigger', 'blueprintTriggers.history', { triggerId: nobody });
+mutation('fire: an unknown trigger', 'blueprintTriggers.fire', { triggerId: unknownId });
+query('history: an unknown trigger', 'blueprintTriggers.history', { triggerId: unknownId });
 
 about('annotations of the transformer');
 const annotated = (name, value, values, more) => get(name, `/blueprint.list?input=${encode({ json: value, meta: { values, v: 1 } })}`, more);
@@ -237,7 +237,7 @@ get('references between equal objects', `/blueprint.list?input=${encode({ json: 
 
 about('batches');
 const one = { json: { page: 2 } };
-const missing = { json: { id: nobody } };
+const missing = { json: { id: unknownId } };
 const invalid = { json: { id: 'x' } };
 batchGet('two that succeed', 'blueprint.list,execution.listRecentExecutions', { 0: one, 1: { json: {} } });
 batchGet('one that succeeds and one that fails', 'blueprint.list,blueprint.get', { 0: one, 1: missing });

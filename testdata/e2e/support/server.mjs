@@ -10,7 +10,7 @@ import { until } from './poll.mjs';
 
 const run = promisify(execFile);
 
-/** The key that every server started here gives to its owner. */
+/** The API key of the owner of every server started here. */
 export const KEY = 'e2e-key-of-the-first-user';
 
 function binary() {
@@ -22,7 +22,7 @@ function binary() {
 /**
  * Starts `blueprintd serve` on a free port and waits until it is ready.
  * Options: flags (more of them), onDisk (a database file instead of
- * --ephemeral), seed (an object for --seed). Gives baseUrl, apiHost, key,
+ * --ephemeral), seed (an object for --seed). Returns baseUrl, apiHost, key,
  * command(...args) for other commands on the same database, and stop().
  */
 export async function startServer({ flags = [], onDisk = false, seed } = {}) {
@@ -79,7 +79,7 @@ export async function startServer({ flags = [], onDisk = false, seed } = {}) {
   }
 }
 
-/** Stops servers and services, each of them even when another fails to stop; those that never started are undefined. */
+/** Stops all servers and services, even if one fails to stop; those that never started are undefined. */
 export async function stopAll(...running) {
   const settled = await Promise.allSettled(running.map((one) => one?.stop?.()));
   for (const { reason } of settled) if (reason) throw reason;

@@ -3,7 +3,7 @@
 import { once } from 'node:events';
 import http from 'node:http';
 
-/** answer(call) gives {status, body}; without it every call is answered 200 {"ok":true}. */
+/** answer(call) returns {status, body}; by default, every call gets 200 {"ok":true}. */
 export async function startService(answer = () => ({})) {
   const calls = [];
   const server = http.createServer((request, response) => {

@@ -193,7 +193,7 @@ const tables = {
   `),
 };
 
-/** Checks that the value is a record of that name: all its fields, their types, no others. Gives it back. */
+/** Checks that the value is a record of that name: all its fields, their types, no others. Returns it. */
 export function shape(name, value) {
   const fields = tables[name];
   assert.ok(is.object(value), `${name}: expected an object, got ${JSON.stringify(value)}`);

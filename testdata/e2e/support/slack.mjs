@@ -10,7 +10,7 @@ const { default: HTTPReceiver } = require('@slack/bolt/dist/receivers/HTTPReceiv
 
 let made = 0;
 
-/** The envelope of an event, with an id of its own. */
+/** The envelope of an event, with a new ID. */
 export const event = (inner, more = {}) => ({
   token: 'Jhj5dZrVaK7ZwHHjRyZWjbDl', team_id: 'T0123456789', api_app_id: 'A0123456789', event: inner, type: 'event_callback',
   event_id: `Ev${Date.now()}${made++}`, event_time: 1712345678, authorizations: [{ enterprise_id: null, team_id: 'T0123456789', user_id: 'U9', is_bot: true }], ...more,
@@ -23,14 +23,14 @@ export function slackHeaders(secret, body, at = Date.now()) {
   return { 'x-slack-request-timestamp': String(timestamp), 'x-slack-signature': `v0=${signature}`, 'user-agent': 'Slackbot 1.0 (+https://api.slack.com/robots)' };
 }
 
-/** Tells whether Slack's library takes a body with these headers. */
+/** Reports whether Slack's library accepts a body with these headers. */
 export const acceptedBySlack = (signingSecret, body, headers) => isValidSlackRequest({
   signingSecret, body, headers: { 'x-slack-signature': headers['x-slack-signature'], 'x-slack-request-timestamp': Number(headers['x-slack-request-timestamp']) },
 });
 
 const quiet = { debug() {}, info() {}, warn() {}, error() {}, setLevel() {}, getLevel: () => 'error', setName() {} };
 
-/** Starts the receiver of Slack's library: what an app would run in our place. Gives url, events and stop(). */
+/** Starts the receiver of Slack's library, as an app would run it. Returns url, events and stop(). */
 export async function startReceiver(signingSecret) {
   const events = [];
   const receiver = new HTTPReceiver({ signingSecret, logger: quiet });

@@ -1,7 +1,7 @@
 // swaks, the Swiss army knife for SMTP: sends one message and returns the dialogue.
 import { spawn } from 'node:child_process';
 
-/** Sends a message by swaks. Gives the status that it ends with and the dialogue; 0 = the message was taken. */
+/** Sends a message with swaks. Returns its exit status, 0 if the message was accepted, and the dialogue. */
 export function swaks(server, to, { message, flags = [] } = {}) {
   const [host, port] = server.split(':');
   return new Promise((resolve, reject) => {

@@ -1,9 +1,9 @@
 // A small MCP server over streamable HTTP, without sessions: one tool that counts its calls.
 import { startService } from './service.mjs';
 
-const tool = { name: 'weather', description: 'Tells the weather of a city.', inputSchema: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] } };
+const tool = { name: 'weather', description: 'Returns the weather of a city.', inputSchema: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] } };
 
-/** Starts it; cities are what it was asked for. */
+/** Starts it; cities are the arguments of its calls. */
 export async function startTools() {
   const cities = [];
   const answers = {

@@ -2,7 +2,7 @@
 import { createHmac, randomUUID } from 'node:crypto';
 import { sign } from '@octokit/webhooks-methods';
 
-/** Posts a body and gives {status, headers, text, body}; body is undefined where the answer is no JSON. */
+/** Posts a body and returns {status, headers, text, body}; body is undefined if the response is not JSON. */
 export async function deliver(url, body, headers = {}) {
   const response = await fetch(url, { method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body });
   const text = await response.text();

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { noteClock, now, onClock, serverNow } from './clock.ts'
 
-test('a virtual clock is now, and tells when it is moved; a real one is only known to be ahead', () => {
+test('a virtual clock reports its time and when it is advanced; a real clock only its offset', () => {
   let moved = 0
   const stop = onClock(() => {
     moved++

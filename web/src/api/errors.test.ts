@@ -15,7 +15,7 @@ const answer = (status: number, headers: Record<string, string> = {}) => ({
   response: { status, headers: new Headers(headers) },
 })
 
-test('an answer of the server is told in its words', () => {
+test('shows the message of an error response', () => {
   const issues = [{ path: ['tags', 1], message: 'must be a string' }]
   const told = describeError(thrown('tags[1]: must be a string', { code: 'BAD_REQUEST', httpStatus: 400, issues }))
   assert.deepEqual(
@@ -24,7 +24,7 @@ test('an answer of the server is told in its words', () => {
   )
 })
 
-test('the field of an issue is found by its path', () => {
+test('finds the field of an issue by its path', () => {
   const error = thrown('title: required', {
     code: 'BAD_REQUEST',
     issues: [{ path: ['title'], message: 'required' }, { path: 'no list' }],
@@ -34,7 +34,7 @@ test('the field of an issue is found by its path', () => {
   assert.equal(showPath(['nodes', 0, 'config', 'url']), 'nodes[0].config.url')
 })
 
-test('a message begins as a sentence, unless it begins with a name', () => {
+test('starts a message with a capital letter unless it starts with a name', () => {
   const cases = [
     ['the last owner stays', 'The last owner stays'],
     ['title: required', 'title: required'],
@@ -46,7 +46,7 @@ test('a message begins as a sentence, unless it begins with a name', () => {
   for (const [given, wanted] of cases) assert.equal(describeError(thrown(given!, { code: 'CONFLICT' })).message, wanted)
 })
 
-test('a busy server says when to come again', () => {
+test('shows when to retry a busy server', () => {
   const told = describeError(
     thrown('too many requests', { code: 'TOO_MANY_REQUESTS', httpStatus: 429 }, answer(429, { 'Retry-After': '1' })),
   )
@@ -55,7 +55,7 @@ test('a busy server says when to come again', () => {
   assert.equal(told.retryable, true)
 })
 
-test('no answer means that the server is away', () => {
+test('treats a missing response as an unreachable server', () => {
   for (const error of [
     thrown('Failed to fetch'),
     new TypeError('Failed to fetch'),
@@ -68,14 +68,14 @@ test('no answer means that the server is away', () => {
   }
 })
 
-test('a mistake of the page is no absence of the server', () => {
+test('does not treat a bug of the page as an unreachable server', () => {
   for (const error of [new TypeError('x is not a function'), 'text', null, undefined, { message: 7 }]) {
     assert.equal(describeError(error).code, 'UNKNOWN')
     assert.ok(describeError(error).message)
   }
 })
 
-test('signed out and given up are told apart', () => {
+test('distinguishes signed out from cancelled', () => {
   assert.equal(isSignedOut(thrown('sign in', { code: 'UNAUTHORIZED', httpStatus: 401 })), true)
   assert.equal(isSignedOut(thrown('no', { code: 'FORBIDDEN', httpStatus: 403 })), false)
   assert.equal(isAborted(Object.assign(new Error('x'), { cause: new DOMException('gone', 'AbortError') })), true)

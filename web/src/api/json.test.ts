@@ -12,7 +12,7 @@ const plain = jsonOver({
   stringify: (value, _none, space) => JSON.stringify(value, null, space),
 })
 
-test('numbers that a double holds are plain numbers', () => {
+test('parses numbers that a double can hold as numbers', () => {
   for (const text of [
     '0',
     '-1',
@@ -29,7 +29,7 @@ test('numbers that a double holds are plain numbers', () => {
   }
 })
 
-test('numbers that a double does not hold keep their digits', () => {
+test('keeps the digits of numbers that a double cannot hold', () => {
   for (const text of [
     '9007199254740993',
     '12345678901234567890',
@@ -45,22 +45,22 @@ test('numbers that a double does not hold keep their digits', () => {
   }
 })
 
-test('a document comes back with every digit', () => {
+test('writes a document with every digit it was read with', () => {
   const text = '{"id":9007199254740993,"of":[1,2.5,18446744073709551615],"text":"9007199254740993","__proto__":1}'
   assert.equal(exact.show(exact.parse(text), 0), text)
 })
 
-test('an engine without raw numbers reads as JSON.parse does', () => {
+test('reads like JSON.parse in an engine without raw numbers', () => {
   assert.equal(plain.parse('9007199254740993'), 9007199254740992)
   assert.equal(plain.isRaw({ rawJSON: '1' }), false)
   assert.equal(plain.show(undefined), 'undefined')
 })
 
-test('what is no JSON throws', () => {
+test('throws on invalid JSON', () => {
   assert.throws(() => parseJson('{'), SyntaxError)
 })
 
-test('sharing keeps what did not change, and only that', () => {
+test('shares unchanged parts, and only those', () => {
   const before = { a: { b: 1 }, list: [{ c: 1 }, { c: 2 }], gone: 1 }
   const after = share(before, { a: { b: 1 }, list: [{ c: 1 }, { c: 3 }] }) as typeof before
   assert.equal(after.a, before.a)

@@ -65,10 +65,10 @@ const cases: [name: string, before: Content, after: Content, words: string[]][] 
 ]
 
 for (const [name, before, after, words] of cases) {
-  test(`change in words: ${name}`, () => assert.deepEqual(changeWords(diffVersions(before, after)), words))
+  test(`describes a change: ${name}`, () => assert.deepEqual(changeWords(diffVersions(before, after)), words))
 }
 
-test('fields are told as deep as both sides go', () => {
+test('compares fields as deep as both sides go', () => {
   const changes = fieldChanges(
     { config: { list: [1, 2], deep: { a: 1 }, gone: 1 } },
     { config: { list: [1, 3], deep: { a: 1 }, come: null } },
@@ -81,7 +81,7 @@ test('fields are told as deep as both sides go', () => {
   assert.deepEqual(fieldChanges([1], [1, 2]), [{ path: [], before: [1], after: [1, 2] }])
 })
 
-test('names that every object knows are only keys', () => {
+test('treats names such as constructor as plain keys', () => {
   const hostile = JSON.parse('{"__proto__": 1, "constructor": 2}') as object
   assert.equal(fieldChanges({}, hostile).length, 2)
   const { marks } = graphDiff(
@@ -92,7 +92,7 @@ test('names that every object knows are only keys', () => {
   assert.equal(marks.nodes.constructor, undefined)
 })
 
-test('the graph shows what was removed', () => {
+test('shows removed nodes in the graph', () => {
   const [before, after] = [
     version([node('a'), node('b')], [{ source: 'a', target: 'b' }]),
     version([node('a'), node('c')], [{ source: 'a', target: 'c' }]),
@@ -106,7 +106,7 @@ test('the graph shows what was removed', () => {
   assert.deepEqual({ ...marks.nodes }, { c: 'added', b: 'removed' })
 })
 
-test('only versions with other content are listed', () => {
+test('lists only versions with changed content', () => {
   const made = (version: string, x: number, text: string) => ({
     version,
     blueprint_map: { nodes: [{ id: 'a', type: 'template', title: 'A', config: { text }, position: { x, y: 0 } }] },

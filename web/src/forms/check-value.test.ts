@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { checkValue } from './check-value'
 import { variantOf } from './variant'
 
-test('what is plainly wrong is told at its place', () => {
+test('reports invalid values at their paths', () => {
   const schema = {
     type: 'object',
     properties: {
@@ -30,7 +30,7 @@ test('what is plainly wrong is told at its place', () => {
   assert.deepEqual(checkValue({ type: 'string', pattern: '[' }, 'x'), [])
 })
 
-test('a value is of the alternative that its constant names', () => {
+test('chooses the alternative named by its constant', () => {
   const variants = ['none', 'bearer'].map((type) => ({
     schema: { type: 'object', properties: { type: { const: type } }, required: ['type'] },
   }))

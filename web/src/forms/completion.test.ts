@@ -36,7 +36,7 @@ function typed(marked: string, label: string, language: Language = 'template') {
   return `${done.text.slice(0, done.caret)}|${done.text.slice(done.caret)}`
 }
 
-test('only between braces a name stands', () => {
+test('suggests names only inside braces', () => {
   for (const marked of ['a|', '{|', '{{a}}|', '{{a}} b|', '{{a ?? "|', '{{a[0]|', '{{= "a|', '{{= 1|', '{{= a // b|']) {
     assert.equal(at(marked).spot, undefined, marked)
   }
@@ -45,7 +45,7 @@ test('only between braces a name stands', () => {
   }
 })
 
-test('names are offered first, then what lies below', () => {
+test('suggests names first, then their fields', () => {
   assert.deepEqual(
     at('{{|').labels,
     ['region', 'inputData', 'input', 'now', 'nodes'].sort(
@@ -60,7 +60,7 @@ test('names are offered first, then what lies below', () => {
   assert.deepEqual(at('{{nothing.|').labels, [])
 })
 
-test('what is chosen is written as a path', () => {
+test('inserts the chosen name as a path', () => {
   assert.equal(typed('{{reg|', 'region'), '{{region}}|')
   assert.equal(typed('a {{ |}} b', 'now'), 'a {{ now}}| b')
   assert.equal(typed('{{inputData.|}}', 'customer'), '{{inputData.customer|}}')
@@ -72,7 +72,7 @@ test('what is chosen is written as a path', () => {
   assert.equal(typed('{{a|{{now}}', 'region'.replace('region', 'inputData')), '{{inputData|}}{{now}}')
 })
 
-test('expressions know names, functions and the items of lists', () => {
+test('suggests names, functions and list items in expressions', () => {
   assert.equal(typed('input.sta|', 'status', 'expression'), 'input.status|')
   assert.equal(typed('len(inp|)', 'inputData', 'expression'), 'len(inputData|)')
   assert.equal(typed('fil|', 'filter(list, condition)', 'expression'), 'filter(|')
@@ -87,7 +87,7 @@ test('expressions know names, functions and the items of lists', () => {
   assert.equal(typed('x con|', 'contains', 'expression'), 'x contains|')
 })
 
-test('types and samples stand beside', () => {
+test('shows types and sample values', () => {
   const { spot } = at('{{|')
   const found = Object.fromEntries(suggest(spot!, names).map((one) => [one.label, one]))
   assert.equal(found.region?.type, 'text')

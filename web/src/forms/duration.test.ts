@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { inUnit, inWords, msOf, unitOf } from './duration'
 
-test('lengths of time are shown in the largest whole unit', () => {
+test('shows durations in the largest whole unit', () => {
   for (const [ms, words] of [
     [1500, '1500 milliseconds'],
     [1000, '1 second'],
@@ -15,7 +15,7 @@ test('lengths of time are shown in the largest whole unit', () => {
   }
 })
 
-test('lengths of time are read in any unit', () => {
+test('reads durations in any unit', () => {
   assert.equal(msOf('1.5', 'minutes'), 90_000)
   assert.equal(msOf('1,5', 'seconds'), 1500)
   assert.equal(msOf('', 'seconds'), undefined)

@@ -15,7 +15,7 @@ function on(marked: string, change: (edited: Edited) => Edited): string {
     : `${text.slice(0, start)}<${text.slice(start, end)}>${text.slice(end)}`
 }
 
-test('lines are set in and out', () => {
+test('indents and outdents lines', () => {
   assert.equal(on('a|b', indent), 'a  |b')
   assert.equal(on('<a\nb>', indent), '  <a\n  b>')
   assert.equal(on('  <a\n b>', outdent), '<a\nb>')
@@ -23,13 +23,13 @@ test('lines are set in and out', () => {
   assert.equal(on('<a\n>b', indent), '  <a\n>b')
 })
 
-test('a new line is set in like the one before', () => {
+test('indents a new line like the one before', () => {
   assert.equal(on('  a|', newLine), '  a\n  |')
   assert.equal(on('if (x) {|}', newLine), 'if (x) {\n  |\n}')
   assert.equal(on('  f(|', newLine), '  f(\n    |')
 })
 
-test('values turn into other kinds', () => {
+test('converts values between kinds', () => {
   assert.equal(anyKindOf(undefined), 'none')
   assert.deepEqual(turn('{"a":1}', 'json'), { a: 1 })
   assert.equal(turn({ a: 1 }, 'text'), '{"a":1}')
@@ -38,7 +38,7 @@ test('values turn into other kinds', () => {
   assert.equal(turn('', 'none'), undefined)
 })
 
-test('instants are shown in local time and written in UTC', () => {
+test('shows instants in local time and writes them in UTC', () => {
   const text = '2026-01-31T12:00:05.000Z'
   assert.equal(momentOf(dayTime(text)!), text)
   assert.equal(dayTime('tomorrow'), undefined)

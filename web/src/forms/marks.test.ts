@@ -11,14 +11,14 @@ const names: Names = {
 const read = (text: string, language: 'template' | 'expression' = 'template') =>
   marksOf(text, language, names).map((mark) => `${mark.kind}:${text.slice(mark.from, mark.to)}`)
 
-test('placeholders are marked', () => {
+test('marks placeholders', () => {
   assert.deepEqual(read('plain'), [])
   assert.deepEqual(read('a {{region}} b {{ input.a }}'), ['template:{{region}}', 'template:{{ input.a }}'])
   assert.deepEqual(read('{{region ?? "}}"}}'), ['template:{{region ?? "}}"}}'])
   assert.deepEqual(read('{{= upper(region) }}'), ['template:{{= upper(region) }}'])
 })
 
-test('unknown names are marked, but not what may be there', () => {
+test('marks unknown names, except those that may exist', () => {
   assert.deepEqual(read('{{regoin}}'), ['template:{{', 'unknown:regoin', 'template:}}'])
   assert.deepEqual(read('{{regoin ?? 1}}'), ['template:{{regoin ?? 1}}'])
   assert.deepEqual(read('{{input.b}}'), ['template:{{input.b}}'])
@@ -27,7 +27,7 @@ test('unknown names are marked, but not what may be there', () => {
   assert.deepEqual(read('{{nodes.fetch.output.x}}').length, 1)
 })
 
-test('what is malformed is marked with a reason', () => {
+test('marks malformed placeholders with a reason', () => {
   for (const text of ['{{', '{{a', '{{a b}}', '{{a.}}', '{{= 1', '{{a ?? x}}', '{{}}', '{{a-b}}']) {
     const marks = marksOf(text, 'template', names)
     assert.equal(marks.length, 1, text)
@@ -37,7 +37,7 @@ test('what is malformed is marked with a reason', () => {
   assert.deepEqual(read('{{a {{region}}'), ['bad:{{a ', 'template:{{region}}'])
 })
 
-test('in expressions only names of the scope count', () => {
+test('marks only names of the scope in expressions', () => {
   assert.deepEqual(read('filter(input.list, .x > 1 and #.y in region) | map({k: #})', 'expression'), [])
   assert.deepEqual(read('let x = 1; x + regoin', 'expression'), ['unknown:regoin'])
   assert.deepEqual(read('"regoin" + `regoin` // regoin', 'expression'), [])

@@ -184,7 +184,7 @@ describe.each(Object.entries(examples) as [Kind, Example][])('a field of kind %s
     expect(value()).toEqual({ field: example.becomes })
   })
 
-  test('shows its issue, and no other field does', () => {
+  test('shows its own issue only', () => {
     const { element } = open({ issues: [{ path: ['field'], message: 'must be better' }] })
     expect(element.textContent).toContain('Must be better')
     expect(document.querySelector('[data-field="other"]')!.textContent).not.toContain('better')
@@ -196,7 +196,7 @@ describe.each(Object.entries(examples) as [Kind, Example][])('a field of kind %s
     expect(described).not.toHaveLength(0)
   })
 
-  test('is not changed by a reader', () => {
+  test('is not editable for viewers', () => {
     const { element } = open({ readOnly: true })
     for (const control of element.querySelectorAll<HTMLInputElement>('input:not([type=hidden]), textarea, select'))
       expect(control.readOnly || control.disabled, control.outerHTML).toBe(true)
@@ -209,12 +209,12 @@ describe('a secret', () => {
   const schema: Schema = { type: 'object', properties: { key: { type: 'string', 'x-kind': 'secret' } } }
   const box = () => screen.getByLabelText<HTMLInputElement>('Key')
 
-  test('that is stored is only said to be there', () => {
+  test('that is stored is shown as set, without its value', () => {
     fill(schema, { key: null })
     expect(box()).toMatchObject({ type: 'password', value: '', placeholder: 'Set; type to replace' })
   })
 
-  test('is dots while one types, and no hint for the password store of the browser', async () => {
+  test('is masked while typed, and is no password field for the browser', async () => {
     const { user, value } = fill(schema, {})
     await user.type(box(), 'swordfish')
     expect(value()).toEqual({ key: 'swordfish' })
@@ -222,7 +222,7 @@ describe('a secret', () => {
     expect(document.body.textContent).not.toContain('swordfish')
   })
 
-  test('stays what is stored when the text is emptied again', async () => {
+  test('keeps the stored value when the text is cleared again', async () => {
     const { user, value } = fill(schema, { key: null })
     await user.type(box(), 'x{Backspace}')
     expect(value()).toEqual({ key: null })
@@ -239,7 +239,7 @@ describe('a form with templates', () => {
   }
   const complete = { input: { closed: true, members: { total: {}, tax: {} } } }
 
-  test('offers what a template can name, and takes what is chosen', async () => {
+  test('suggests what a template can name and inserts the choice', async () => {
     const { user, value } = fill(schema, {}, { complete })
     const text = screen.getByRole('textbox', { name: 'Text' })
     await user.type(text, 'Total: {{{{input.to')
@@ -247,7 +247,7 @@ describe('a form with templates', () => {
     expect(value()).toEqual({ text: 'Total: {{input.total}}' })
   })
 
-  test('lets a template stand for a number', async () => {
+  test('accepts a template in place of a number', async () => {
     const { user, value } = fill(schema, { count: 3 }, { complete })
     await user.click(screen.getByRole('button', { name: 'Count: template' }))
     fireEvent.change(screen.getByRole('textbox', { name: 'Count' }), { target: { value: '{{input.total}}' } })
@@ -270,7 +270,7 @@ const order = {
   },
 }
 
-test('each field changes its own member; what the form does not know is kept', async () => {
+test('each field changes its own member, and unknown members are kept', async () => {
   const { user, value } = fill(order, { name: 'a', unknown: 1 })
   await user.type(screen.getByRole('textbox', { name: 'Name' }), 'bc')
   await user.type(screen.getByRole('textbox', { name: 'Count' }), '12')
@@ -278,7 +278,7 @@ test('each field changes its own member; what the form does not know is kept', a
   expect(value()).toEqual({ name: 'abc', unknown: 1, count: 12, size: 'large' })
 })
 
-test('text that is no number says so and is no value', async () => {
+test('text that is not a number is reported and not applied', async () => {
   const { user, value } = fill(order, { name: 'a', count: 3 })
   const count = screen.getByRole('textbox', { name: 'Count' })
   await user.type(count, 'x')
@@ -288,7 +288,7 @@ test('text that is no number says so and is no value', async () => {
   screen.getByText(/^Not applied/)
 })
 
-test('items of a list are added, moved and removed with what they hold', async () => {
+test('list items are added, moved and removed with their content', async () => {
   const { user, value } = fill(order, { tags: ['one', 'two'] })
   const tags = within(screen.getByRole('group', { name: 'Tags' }))
   await user.click(tags.getByRole('button', { name: 'Add tag' }))
@@ -301,7 +301,7 @@ test('items of a list are added, moved and removed with what they hold', async (
   expect(tags.getAllByRole('textbox').map((box) => (box as HTMLInputElement).value)).toEqual(['three', 'two'])
 })
 
-test('a key that exists is not taken twice', async () => {
+test('an existing key is not added twice', async () => {
   const { user, value } = fill(order, { prices: { apple: 1, pear: 2 } })
   const key = screen.getAllByPlaceholderText('Key')[1]!
   await user.clear(key)
@@ -314,7 +314,7 @@ test('a key that exists is not taken twice', async () => {
   expect(value()).toEqual({ prices: { apple: 1, plum: 2 } })
 })
 
-test('an issue of an item stands at that item, and one of nothing that is shown at the top', () => {
+test('an issue is shown at its item, or at the top if no field shows it', () => {
   const issues: FormIssue[] = [
     { path: ['tags', 1], message: 'must not be empty' },
     { path: [], message: 'name is missing' },
@@ -325,13 +325,13 @@ test('an issue of an item stands at that item, and one of nothing that is shown 
   screen.getByText(/^Name is missing/)
 })
 
-test('a warning is no error', () => {
+test('a warning is not an error', () => {
   fill(order, { name: 'a' }, { issues: [{ path: ['name'], message: 'is short', severity: 'warning' }] })
   expect(screen.getByRole('textbox', { name: 'Name' }).getAttribute('aria-invalid')).toBeNull()
   screen.getByText(/Is short/)
 })
 
-test('a value that the field cannot hold is edited as what it is', async () => {
+test('a value of another type is edited as that type', async () => {
   const { user, value } = fill(order, { count: 'many' })
   const count = within(document.querySelector<HTMLElement>('[data-field="count"]')!)
   expect(count.getByRole('textbox')).toHaveProperty('value', 'many')

@@ -6,7 +6,7 @@ import type { Schema } from './types'
 
 const orTemplate = (schema: object) => ({ anyOf: [schema, { type: 'string', pattern: '\\{\\{' }] })
 
-test('kinds are read from schemas', () => {
+test('reads kinds from schemas', () => {
   const cases: [string, Schema, string][] = [
     ['text', { type: 'string' }, 'text'],
     ['a template beside a number', orTemplate({ type: 'integer', minimum: 1 }), 'number'],
@@ -36,7 +36,7 @@ test('kinds are read from schemas', () => {
   for (const [name, schema, kind] of cases) assert.equal(fieldOf(schema).kind, kind, name)
 })
 
-test('annotations beside alternatives stay, alternatives are unwrapped', () => {
+test('keeps annotations beside alternatives and unwraps the alternatives', () => {
   const field = fieldOf({
     ...orTemplate({ type: 'integer', minimum: 1, maximum: 9 }),
     description: 'how many',
@@ -49,7 +49,7 @@ test('annotations beside alternatives stay, alternatives are unwrapped', () => {
   assert.equal(field.schema.maximum, 9)
 })
 
-test('null is an alternative of its own', () => {
+test('treats null as an alternative', () => {
   for (const schema of [{ type: ['string', 'null'] }, { anyOf: [{ type: 'string' }, { type: 'null' }] }]) {
     const field = fieldOf(schema)
     assert.equal(field.kind, 'text')
@@ -57,14 +57,14 @@ test('null is an alternative of its own', () => {
   }
 })
 
-test('references are followed, also in a circle', () => {
+test('follows references, including cycles', () => {
   const root = { $defs: { name: { type: 'string', title: 'Name' }, self: { $ref: '#/$defs/self' } } }
   assert.equal(fieldOf({ $ref: '#/$defs/name' }, root).title, 'Name')
   assert.equal(fieldOf({ $ref: '#/$defs/self' }, root).kind, 'any')
   assert.equal(fieldOf({ $ref: '#/$defs/__proto__' }, root).kind, 'any')
 })
 
-test('members come in their order with what is required', () => {
+test('keeps the order of members and marks required ones', () => {
   const field = fieldOf({
     type: 'object',
     properties: { a: true, b: true, c: true },
@@ -81,7 +81,7 @@ test('members come in their order with what is required', () => {
   )
 })
 
-test('members of all parts are joined', () => {
+test('joins the members of all parts', () => {
   const field = fieldOf({
     allOf: [
       { properties: { a: true }, required: ['a'] },
@@ -97,7 +97,7 @@ test('members of all parts are joined', () => {
   )
 })
 
-test('alternatives are named by title, constant or type', () => {
+test('names alternatives by title, constant or type', () => {
   const field = fieldOf({
     oneOf: [
       { type: 'object', properties: { type: { const: 'bearer' } } },
@@ -111,7 +111,7 @@ test('alternatives are named by title, constant or type', () => {
   )
 })
 
-test('keys in words', () => {
+test('turns keys into labels', () => {
   for (const [key, label] of [
     ['expectStatus', 'Expect status'],
     ['timeoutMs', 'Timeout'],

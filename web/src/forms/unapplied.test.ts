@@ -5,7 +5,7 @@ import { UnappliedTexts } from './unapplied'
 const place = { level: [], nodeId: 'a' }
 const message = 'Not applied: invalid JSON'
 
-test('a text stays until its field holds a value again', () => {
+test('keeps a text until its field holds a value again', () => {
   const texts = new UnappliedTexts()
   let changes = 0
   texts.subscribe(() => {
@@ -21,7 +21,7 @@ test('a text stays until its field holds a value again', () => {
   assert.deepEqual([texts.snapshot().size, changes], [0, 2])
 })
 
-test('a text is dropped with its field, and kept with its node', () => {
+test('drops a text with its field and keeps it with its node', () => {
   const texts = new UnappliedTexts()
   const hide = texts.show(place, ['config', 'x'])
   texts.put(place, ['config', 'x'], { text: '{', message })

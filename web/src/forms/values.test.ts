@@ -4,7 +4,7 @@ import { below, ordered, sentence, under } from './issues'
 import { startOf } from './start'
 import { moved, readNumber, renamed, same, withMember } from './values'
 
-test('members are set in their place and taken away', () => {
+test('sets members in place and removes them', () => {
   const object = { b: 1, a: 2 }
   assert.deepEqual(Object.entries(withMember(object, 'b', 3)), [
     ['b', 3],
@@ -16,12 +16,12 @@ test('members are set in their place and taken away', () => {
   assert.deepEqual(object, { b: 1, a: 2 })
 })
 
-test('items move', () => {
+test('moves items', () => {
   assert.deepEqual(moved([1, 2, 3], 0, 1), [2, 1, 3])
   assert.deepEqual(moved([1, 2, 3], 2, -1), [1, 3, 2])
 })
 
-test('numbers are read as people write them', () => {
+test('reads numbers as users write them', () => {
   for (const [text, value] of [
     ['12', 12],
     ['-1.5', -1.5],
@@ -40,13 +40,13 @@ test('numbers are read as people write them', () => {
   }
 })
 
-test('values are compared as JSON', () => {
+test('compares values as JSON', () => {
   assert.equal(same({ a: [1, { b: null }], c: '' }, { c: '', a: [1, { b: null }] }), true)
   assert.equal(same({ a: 1 }, { a: 1, b: undefined }), false)
   assert.equal(same([1], { 0: 1 }), false)
 })
 
-test('issues find their place', () => {
+test('finds the field of an issue', () => {
   const issues = [
     { path: ['a', 0, 'b'], message: 'x' },
     { path: ['a'], message: 'y', severity: 'warning' },
@@ -63,7 +63,7 @@ test('issues find their place', () => {
   )
 })
 
-test('new values begin with what their schema says', () => {
+test('creates values from schema defaults', () => {
   assert.deepEqual(
     startOf({
       type: 'object',

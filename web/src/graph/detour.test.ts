@@ -4,7 +4,7 @@ import { type Box, detour, detourPath } from './detour'
 
 const box = (x: number, y: number): Box => ({ x, y, width: 224, height: 60 })
 
-test('an edge goes round the cards between its ends', () => {
+test('routes an edge around the cards between its ends', () => {
   const between = box(312, 0)
   const way = detour({ x: 224, y: 30 }, { x: 624, y: 30 }, [between])!
   assert.deepEqual(way, { y: -18, from: 284, to: 564 })
@@ -18,7 +18,7 @@ test('an edge goes round the cards between its ends', () => {
   )
 })
 
-test('where nothing is in the way it goes as it would', () => {
+test('leaves an edge straight when nothing is in between', () => {
   assert.equal(detour({ x: 224, y: 30 }, { x: 624, y: 30 }, [box(312, 100), box(0, 0), box(700, 0)]), undefined)
   assert.equal(detour({ x: 624, y: 30 }, { x: 224, y: 30 }, [box(312, 0)]), undefined)
   assert.equal(detour({ x: 224, y: 30 }, { x: 312, y: 200 }, []), undefined)

@@ -15,7 +15,7 @@ const node = (id: string, type = 'log', config: object = {}, more: object = {}):
   ...more,
 })
 
-test('cards stand in the order of the flow, and unchanged ones stay the same objects', () => {
+test('orders cards by the flow and keeps unchanged objects', () => {
   const map: BlueprintMap = {
     nodes: [node('b'), node('a')],
     edges: [
@@ -37,7 +37,7 @@ test('cards stand in the order of the flow, and unchanged ones stay the same obj
   )
 })
 
-test('edges twice the same are two wires of one key; without edges the order is drawn', () => {
+test('gives duplicate edges distinct IDs, and draws the order when there are no edges', () => {
   const wires = toWires({
     nodes: [node('a'), node('b')],
     edges: [
@@ -61,7 +61,7 @@ test('edges twice the same are two wires of one key; without edges the order is 
   )
 })
 
-test('the ways out of a node', () => {
+test('lists the outputs of a node', () => {
   const ids = (of: MapNode, used: string[] = []) => handlesOf(of, used).map((handle) => handle.id)
   assert.deepEqual(ids(node('a')), ['main'])
   assert.deepEqual(ids(node('a', 'log', {}, { onError: 'branch' })), ['main', 'error'])
@@ -77,7 +77,7 @@ test('the ways out of a node', () => {
   )
 })
 
-test('stored maps are read as they are; what is broken is left out', () => {
+test('reads stored maps and leaves out invalid parts', () => {
   const map = { nodes: [node('a', 'log', {}, { colour: 'red' })], edges: [], note: 1 }
   assert.deepEqual(readMap(map), map)
   assert.equal(readMap(map).nodes[0], map.nodes[0])
@@ -89,7 +89,7 @@ test('stored maps are read as they are; what is broken is left out', () => {
   assert.equal(freeId('a', new Set(['a', 'a_2'])), 'a_3')
 })
 
-test('one line about a node', () => {
+test('summarizes a node in one line', () => {
   const cases: [string, object, string][] = [
     ['http-request', { url: 'https://x.ch/{{id}}' }, 'GET https://x.ch/{{id}}'],
     ['wait', { durationMs: 90_000 }, '90 s'],
@@ -102,7 +102,7 @@ test('one line about a node', () => {
   for (const [type, config, want] of cases) assert.equal(summaryOf(node('a', type, config)), want)
 })
 
-test('the first view shows everything, or the beginning', () => {
+test('fits the first view to everything, or to the beginning', () => {
   const wide: BlueprintMap = { nodes: [node('a'), node('b', 'log', {}, { position: { x: 5000, y: 0 } })] }
   assert.equal(firstView({ nodes: [node('a')] }, 800, 600).zoom, 1)
   assert.ok(firstView(wide, 800, 600).zoom >= 0.55)
@@ -110,7 +110,7 @@ test('the first view shows everything, or the beginning', () => {
   assert.deepEqual(firstView({ nodes: [] }, 800, 600), { x: 0, y: 0, zoom: 1 })
 })
 
-test('whether everything shows beside what stands on the canvas', () => {
+test('decides whether everything fits beside the overlays', () => {
   const room = { top: 50, bottom: 60, side: 20 }
   const map: BlueprintMap = { nodes: [node('a'), node('b', 'log', {}, { position: { x: 536, y: 0 } })] }
   assert.equal(zoomOfAll(map, 420, 600, room), 0.5)
@@ -121,7 +121,7 @@ test('whether everything shows beside what stands on the canvas', () => {
   assert.equal(showsAll(map, { x: 30, y: 60, zoom: 0.5 }, 400, 300, room), false)
 })
 
-test('a phone begins with the first node and the next one, whole', () => {
+test('starts a phone with the first two nodes fully visible', () => {
   const row: BlueprintMap = {
     nodes: [0, 1, 2, 3].map((index) => node(`n${index}`, 'log', {}, { position: { x: index * 320, y: 40 } })),
   }
@@ -130,7 +130,7 @@ test('a phone begins with the first node and the next one, whole', () => {
   assert.ok((320 + 224) * zoom + x <= 360)
 })
 
-test('a node comes into view by the shortest way', () => {
+test('scrolls to a node by the shortest way', () => {
   const room = { top: 20, bottom: 20, side: 30 }
   const row: BlueprintMap = {
     nodes: [0, 1, 2, 3, 4, 5, 6].map((index) => node(`n${index}`, 'log', {}, { position: { x: index * 320, y: 0 } })),

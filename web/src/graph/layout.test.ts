@@ -7,7 +7,7 @@ import { WIDTH } from './sizes'
 const node = (id: string, more: object = {}): MapNode => ({ id, type: 'log', title: id, config: {}, ...more })
 const at = (map: BlueprintMap, id: string) => map.nodes.find((each) => each.id === id)!.position!
 
-test('a graph is drawn from left to right, branches below each other', () => {
+test('lays out from left to right with branches below each other', () => {
   const map = layout({
     nodes: ['a', 'b', 'c', 'd'].map((id) => node(id)),
     edges: [
@@ -22,7 +22,7 @@ test('a graph is drawn from left to right, branches below each other', () => {
   assert.notEqual(at(map, 'b').y, at(map, 'c').y)
 })
 
-test('nodes without edges stand in a line', () => {
+test('puts nodes without edges in a row', () => {
   const map = layout({ nodes: [node('a'), node('b'), node('c')] })
   assert.deepEqual(
     map.nodes.map((each) => each.position!.y),
@@ -31,7 +31,7 @@ test('nodes without edges stand in a line', () => {
   assert.ok(at(map, 'a').x + WIDTH < at(map, 'b').x && at(map, 'b').x + WIDTH < at(map, 'c').x)
 })
 
-test('what has a place keeps it, and the rest finds one that is free', () => {
+test('keeps existing positions and finds free ones for the rest', () => {
   const map: BlueprintMap = {
     nodes: [node('a', { position: { x: 0, y: 0 } }), node('b', { position: { x: 312, y: 0 } }), node('c')],
     edges: [
@@ -48,7 +48,7 @@ test('what has a place keeps it, and the rest finds one that is free', () => {
   assert.equal(placed(full), full, 'nothing missing, nothing made')
 })
 
-test('a place behind a node avoids what stands there', () => {
+test('avoids occupied positions behind a node', () => {
   const map: BlueprintMap = {
     nodes: [
       node('a', { position: { x: 0, y: 0 } }),
@@ -60,7 +60,7 @@ test('a place behind a node avoids what stands there', () => {
   assert.ok(free.y > 60)
 })
 
-test('thousands of nodes are drawn at once', () => {
+test('lays out thousands of nodes at once', () => {
   const ids = Array.from({ length: 5000 }, (_, index) => `n${index}`)
   const map = layout({
     nodes: ids.map((id) => node(id)),

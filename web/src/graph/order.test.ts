@@ -6,7 +6,7 @@ import { chain, circle, flowOrder, route, upstream } from './order'
 const node = (id: string): MapNode => ({ id, type: 'log', title: id, config: {} })
 const edges = (...pairs: string[]) => pairs.map((pair) => ({ source: pair[0]!, target: pair[1]! }))
 
-test('a circle is found and named', () => {
+test('finds and names a cycle', () => {
   const of = edges('ab', 'bc', 'cd')
   assert.deepEqual(circle(of, 'd', 'b'), ['d', 'b', 'c', 'd'])
   assert.deepEqual(circle(of, 'a', 'a'), ['a', 'a'])
@@ -14,7 +14,7 @@ test('a circle is found and named', () => {
   assert.deepEqual(route(of, 'a', 'c'), ['a', 'b', 'c'])
 })
 
-test('the flow walks each branch to its end', () => {
+test('walks each branch to its end', () => {
   const nodes = ['d', 'a', 'b', 'c', 'e'].map(node)
   assert.deepEqual(flowOrder({ nodes, edges: edges('ab', 'ac', 'be', 'ce', 'ed') }), ['a', 'b', 'c', 'e', 'd'])
   assert.deepEqual(flowOrder({ nodes }), ['d', 'a', 'b', 'c', 'e'])
@@ -25,13 +25,13 @@ test('the flow walks each branch to its end', () => {
   )
 })
 
-test('what leads to a node', () => {
+test('lists the ancestors of a node', () => {
   const nodes = ['a', 'b', 'c', 'd'].map(node)
   assert.deepEqual([...upstream({ nodes, edges: edges('ab', 'bc', 'ad') }, 'c')].sort(), ['a', 'b'])
   assert.deepEqual([...upstream({ nodes }, 'c')], ['a', 'b'])
 })
 
-test('very deep maps do not overflow', () => {
+test('handles very deep maps without overflow', () => {
   const ids = Array.from({ length: 10_000 }, (_, index) => `n${index}`)
   const deep = chain(ids)
   assert.equal(circle(deep, ids.at(-1)!, ids[0]!)?.length, 10_001)

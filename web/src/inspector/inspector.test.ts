@@ -7,7 +7,7 @@ import { readNodeText } from './node-json'
 
 const node = { id: 'a', type: 'http-request', title: 'A', config: {} }
 
-test('a node is read from its JSON', () => {
+test('reads a node from its JSON', () => {
   assert.deepEqual(readNodeText('{"id":"a","type":"set","title":"","config":{},"x":1}', 'a'), {
     node: { id: 'a', type: 'set', title: '', config: {}, x: 1 },
   })
@@ -24,7 +24,7 @@ test('a node is read from its JSON', () => {
   assert.equal('line' in read && read.line, 2)
 })
 
-test('issues are those of the node, with paths from it', () => {
+test('lists the issues of a node with relative paths', () => {
   const issues = [
     { path: ['blueprint_map', 'nodes', 1, 'config', 'url'], message: 'x' },
     { path: ['blueprint_map', 'nodes', 0], message: 'y' },
@@ -38,7 +38,7 @@ test('issues are those of the node, with paths from it', () => {
   )
 })
 
-test('the line of an error is read from the message of the run', () => {
+test('reads the line of an error from the message of the run', () => {
   assert.deepEqual(codeErrorOf('TypeError: x is undefined (line 3, column 7)'), {
     line: 3,
     message: 'TypeError: x is undefined',
@@ -47,7 +47,7 @@ test('the line of an error is read from the message of the run', () => {
   assert.equal(codeErrorOf(undefined), undefined)
 })
 
-test('the behaviour of a node is told in words', () => {
+test('summarizes the behaviour of a node', () => {
   assert.equal(behaviourSummary(node), '')
   assert.equal(
     behaviourSummary({ ...node, disabled: true, retry: { maxAttempts: 3 }, timeoutMs: 5000 }),

@@ -34,14 +34,14 @@ function inspect(start: object, more: Partial<NodeInspectorProps> = {}) {
 const textbox = (name: string) => screen.getByRole<HTMLInputElement>('textbox', { name })
 const change = (name: string, value: string) => fireEvent.change(textbox(name), { target: { value } })
 
-test('the title and a member of the config change, the rest of the node stays', () => {
+test('changes the title and a config member and keeps the rest of the node', () => {
   const { value } = inspect(call)
   change('Title', 'Fetch it')
   change('URL', 'https://example.org')
   expect(value()).toEqual({ ...call, title: 'Fetch it', config: { method: 'GET', url: 'https://example.org' } })
 })
 
-test('an id is given by a form of its own, which refuses one that is taken', async () => {
+test('renames an ID in its own form and refuses an existing one', async () => {
   const asked: string[] = []
   const { user, value } = inspect(call, { onRename: (id) => asked.push(id) })
   await user.click(screen.getByRole('button', { name: 'Rename the ID call' }))
@@ -59,7 +59,7 @@ test('an id is given by a form of its own, which refuses one that is taken', asy
 test.each([
   [['config', 'url'], 'URL'],
   [['title'], 'Title'],
-])('an issue at %j stands at the field %s', (path, name) => {
+])('shows an issue at %j at the field %s', (path, name) => {
   inspect(call, {
     issues: [{ path: ['blueprint_map', 'nodes', 1, ...path], message: 'must be better' }],
   })
@@ -67,19 +67,19 @@ test.each([
   screen.getByText(/Must be better/)
 })
 
-test('an issue of another node is not shown', () => {
+test('hides issues of other nodes', () => {
   inspect(call, { issues: [{ path: ['blueprint_map', 'nodes', 0, 'title'], message: 'must be better' }] })
   expect(screen.queryByText(/must be better/i)).toBeNull()
 })
 
-test('a template is offered what comes before the node', async () => {
+test('suggests outputs of earlier nodes in a template', async () => {
   const { user } = inspect({ ...call, type: 'template', config: { text: '' } })
   await user.type(textbox('Text'), 'Total: {{{{nodes.')
   await user.click(await screen.findByRole('option', { name: /^first/ }))
   expect(textbox('Text').value).toContain('{{nodes.first')
 })
 
-test('how a node runs is summed up, opened, and set without touching the rest', async () => {
+test('summarizes the behaviour of a node, opens it, and changes only what is set', async () => {
   const { user, value } = inspect({ ...call, retry: { maxAttempts: 3, note: 'kept' }, effect: 'once' })
   const section = screen.getByRole('button', { name: /^Behaviour.*3 attempts, effect once/ })
   await user.click(section)
@@ -90,7 +90,7 @@ test('how a node runs is summed up, opened, and set without touching the rest', 
   expect(value()).toMatchObject({ effect: 'pure' })
 })
 
-test('problems of how a node runs open that section', () => {
+test('opens the behaviour section when it has problems', () => {
   inspect(
     { ...call, retry: { maxAttempts: 0 } },
     { issues: [{ path: ['retry', 'maxAttempts'], message: 'is too small' }] },
@@ -98,7 +98,7 @@ test('problems of how a node runs open that section', () => {
   expect(textbox('Attempts').getAttribute('aria-invalid')).toBe('true')
 })
 
-test('as JSON a node is changed while one types, and its id or half of an object never is', async () => {
+test('applies valid node JSON while typing, except a changed ID or an incomplete object', async () => {
   const { user, value } = inspect(call)
   await user.click(screen.getByRole('tab', { name: 'JSON' }))
   const box = textbox('Node as JSON')
@@ -112,7 +112,7 @@ test('as JSON a node is changed while one types, and its id or half of an object
   expect(screen.queryByText(/^Not applied/)).toBeNull()
 })
 
-test('of the items of a for-each the last run shows the one that failed, with its error', async () => {
+test('shows the failed item of a for-each in the last run, with its error', async () => {
   const { user } = inspect(call, {
     around: [{ map: { nodes: [] } as unknown as BlueprintMap, nodeId: 'each' }],
     lastRun: {
@@ -135,13 +135,13 @@ test('of the items of a for-each the last run shows the one that failed, with it
   expect(screen.queryByText('The other side broke')).toBeNull()
 })
 
-test('without a run the tab says what to do', async () => {
+test('suggests to run the blueprint when there is no run', async () => {
   const { user } = inspect(call)
   await user.click(screen.getByRole('tab', { name: 'Last run' }))
   screen.getByText('No runs yet')
 })
 
-test('the line at which a program failed is named at the program', () => {
+test('marks the line at which a script failed', () => {
   inspect(
     { id: 'code', type: 'code', title: 'Code', config: { source: 'a\nb' } },
     {
@@ -159,14 +159,14 @@ test('the line at which a program failed is named at the program', () => {
   screen.getByText(/Line 2 in the last run/)
 })
 
-test('the config of a type that the server does not know stays and can be edited', () => {
+test('keeps and edits the config of an unknown node type', () => {
   const { value } = inspect({ id: 'old', type: 'no-such-type', title: 'Old', config: { speed: 'fast' } })
   screen.getByText('This server does not know this node type.')
   change('Value of speed', 'slow')
   expect(value().config).toEqual({ speed: 'slow' })
 })
 
-test('a for-each counts what runs for an item and opens it', async () => {
+test('counts the nodes of a for-each body and opens it', async () => {
   let opened = 0
   const body = { id: 'line', type: 'template', title: '', config: { text: 'x' } }
   const { user } = inspect(
@@ -178,7 +178,7 @@ test('a for-each counts what runs for an item and opens it', async () => {
   expect(opened).toBe(1)
 })
 
-test('a reader can look, not change', async () => {
+test('is read-only for viewers', async () => {
   const { user } = inspect(call, { readOnly: true, onRename: () => undefined, onDelete: () => undefined })
   for (const name of ['Title', 'URL']) expect(textbox(name).readOnly).toBe(true)
   expect(screen.queryByRole('button', { name: /^(Rename|Delete|Duplicate|Clear)/ })).toBeNull()

@@ -24,7 +24,7 @@ const map: BlueprintMap = {
 const offered = (text: string, names: ReturnType<typeof scopeOf>) =>
   suggest(spotAt(text, text.length, 'template')!, names).map((one) => one.label)
 
-test('the nodes before a node are named, others are not', () => {
+test('lists earlier nodes only', () => {
   const names = scopeOf(map, 'd', { types: nodeTypes, variables: [] })
   assert.deepEqual(Object.keys(names.nodes!.members!), ['a', 'b', 'c'])
   assert.deepEqual(Object.keys(scopeOf(map, 'a', { types: nodeTypes, variables: [] }).nodes!.members!), [])
@@ -32,7 +32,7 @@ test('the nodes before a node are named, others are not', () => {
   assert.deepEqual(Object.keys(scopeOf(chain, 'c', { types: nodeTypes, variables: [] }).nodes!.members!), ['a', 'b'])
 })
 
-test('input is what comes in: of one node, of several, of the run', () => {
+test('takes the input from one node, several nodes or the run', () => {
   assert.deepEqual(offered('{{input.', scopeOf(map, 'b', { types: nodeTypes, variables: [] })), [
     'body',
     'headers',
@@ -49,7 +49,7 @@ test('input is what comes in: of one node, of several, of the run', () => {
   assert.deepEqual(offered('{{input.', scopeOf(map, 'a', { types: nodeTypes, variables: [], inputSchema })), ['order'])
 })
 
-test('values of the last run stand for what is promised', () => {
+test('uses values of the last run before declared types', () => {
   const lastRun = {
     steps: [{ nodeId: 'a', status: 'completed', input: { q: 1 }, output: { status: 200, body: { id: 7 } } }],
   }
@@ -59,7 +59,7 @@ test('values of the last run stand for what is promised', () => {
   assert.deepEqual(offered('{{nodes.a.output.', names), ['status', 'body', 'headers'])
 })
 
-test('variables come from the declaration and from set nodes', () => {
+test('collects variables from declarations and set nodes', () => {
   const names = scopeOf(map, 'd', {
     types: nodeTypes,
     variables: [
@@ -74,7 +74,7 @@ test('variables come from the declaration and from set nodes', () => {
   assert.match(names.other!.note!, /does not lead here/)
 })
 
-test('in a for-each the item, and what lies around, are named', () => {
+test('lists the item and outer names inside a for-each', () => {
   const body: BlueprintMap = { nodes: [node('x', 'template'), node('y', 'log')] }
   const outer: BlueprintMap = {
     nodes: [node('a', 'http-request'), node('loop', 'for-each', { items: 'input.body', ...body })],
@@ -98,13 +98,13 @@ test('in a for-each the item, and what lies around, are named', () => {
   assert.equal(scopeOf(outer, 'a', { types: nodeTypes, variables: [] }).item, undefined)
 })
 
-test('a circle or a missing node breaks nothing', () => {
+test('handles cycles and missing nodes', () => {
   const circle: BlueprintMap = { nodes: [node('a', 'log'), node('b', 'log')], edges: edges('ab', 'ba') }
   assert.ok(scopeOf(circle, 'a', { types: nodeTypes, variables: [] }))
   assert.ok(scopeOf({ nodes: [] }, 'gone', { types: nodeTypes, variables: ['no object'] }))
 })
 
-test('variables are read and named by rules', () => {
+test('checks the names of variables', () => {
   const [one, two] = readVariables([
     { name: 'a', default: null },
     { name: 'b', type: 'json', default: null },
@@ -117,7 +117,7 @@ test('variables are read and named by rules', () => {
   for (const name of ['', 'a b', 'ä', 'now', 'taken']) assert.ok(nameFault(name, ['taken']), name)
 })
 
-test('it is known where a variable is named', () => {
+test('finds the uses of a variable', () => {
   const uses = usesOf({
     nodes: [
       node('t', 'template', { text: '{{ region }} {{= upper(name) }} {{x ?? 1}} region2' }),

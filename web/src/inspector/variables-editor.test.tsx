@@ -28,7 +28,7 @@ const open = async (user: ReturnType<typeof show>, name: string) => {
   return row(name)
 }
 
-test('a variable is added, chosen to be named, and named', async () => {
+test('adds a variable with its name selected and renames it', async () => {
   const { user, value } = edit([])
   await user.click(screen.getByRole('button', { name: 'Add variable' }))
   const name = await screen.findByRole('textbox', { name: 'Name' })
@@ -36,13 +36,13 @@ test('a variable is added, chosen to be named, and named', async () => {
   expect(value()).toEqual([{ name: 'region', type: 'string' }])
 })
 
-test('of another variable a second one has another name', async () => {
+test('gives a second new variable another name', async () => {
   const { user, value } = edit([{ name: 'variable', type: 'string' }])
   await user.click(screen.getByRole('button', { name: 'Add variable' }))
   expect(value()).toMatchObject([{ name: 'variable' }, { name: 'variable_2' }])
 })
 
-test.each(['', 'two words', 'now', 'key'])('the name %j is refused at its field', async (wrong) => {
+test.each(['', 'two words', 'now', 'key'])('refuses the name %j at its field', async (wrong) => {
   const { user } = edit([region, key])
   const { getByRole } = await open(user, 'region')
   const name = getByRole('textbox', { name: 'Name' })
@@ -51,7 +51,7 @@ test.each(['', 'two words', 'now', 'key'])('the name %j is refused at its field'
   screen.getAllByText('Problem')
 })
 
-test('what the server says of a default stands at the default', async () => {
+test('shows an issue of a default at the default', async () => {
   const issues = [{ path: ['environment_variables', 0, 'default'], message: 'must be shorter' }]
   const { user } = edit([region, key], { issues })
   const { getByRole } = await open(user, 'region')
@@ -60,7 +60,7 @@ test('what the server says of a default stands at the default', async () => {
   expect(row('key').queryByText('Problem')).toBeNull()
 })
 
-test('a doubt about a name is no error', async () => {
+test('shows a warning about a name that is not an error', async () => {
   const issues = [{ path: [0, 'name'], message: 'is used by no node', severity: 'warning' }]
   const { user } = edit([region], { issues })
   const { getByRole, getByText } = await open(user, 'region')
@@ -69,7 +69,7 @@ test('a doubt about a name is no error', async () => {
   expect([name.getAttribute('aria-invalid'), name.getAttribute('data-error')]).toEqual([null, null])
 })
 
-test('another type takes a default that does not fit away', async () => {
+test('removes a default that does not fit a new type', async () => {
   const { user, value } = edit([{ ...region, note: 'kept' }])
   const { getByRole } = await open(user, 'region')
   await user.selectOptions(getByRole('combobox', { name: 'Type' }), 'Number')
@@ -78,7 +78,7 @@ test('another type takes a default that does not fit away', async () => {
   expect(value()).toEqual([{ name: 'region', type: 'number', default: 7, note: 'kept' }])
 })
 
-test('a stored secret is never shown; what is typed replaces it, and emptied again keeps it', async () => {
+test('never shows a stored secret, replaces it with typed text, and keeps it when the text is cleared', async () => {
   const { user, value } = edit([key])
   const { getByLabelText } = await open(user, 'key')
   const box = getByLabelText<HTMLInputElement>('Value')
@@ -91,7 +91,7 @@ test('a stored secret is never shown; what is typed replaces it, and emptied aga
   expect(value()).toEqual([key])
 })
 
-test('a stored secret is removed by its button alone', async () => {
+test('removes a stored secret only with its button', async () => {
   const { user, value } = edit([key])
   const { getByRole } = await open(user, 'key')
   await user.click(getByRole('button', { name: 'Remove stored value' }))
@@ -99,7 +99,7 @@ test('a stored secret is removed by its button alone', async () => {
   screen.getByText('The stored value is removed when you save.')
 })
 
-test('a secret that is none any more does not show what was stored', async () => {
+test('does not show the stored value after Secret is turned off', async () => {
   const { user, value } = edit([{ ...key, default: 'swordfish' }])
   const { getByRole } = await open(user, 'key')
   await user.click(getByRole('checkbox', { name: 'Secret' }))
@@ -107,7 +107,7 @@ test('a secret that is none any more does not show what was stored', async () =>
   expect(getByRole('textbox', { name: 'Default' })).toHaveProperty('value', '')
 })
 
-test('a variable is moved and removed', async () => {
+test('moves and removes a variable', async () => {
   const { user, value } = edit([region, key])
   expect(screen.getByRole('button', { name: 'Move region up' })).toHaveProperty('disabled', true)
   await user.click(screen.getByRole('button', { name: 'Move region down' }))
@@ -116,7 +116,7 @@ test('a variable is moved and removed', async () => {
   expect(value()).toEqual([region])
 })
 
-test('the nodes that name a variable are listed, and one that none names is said to be unused', async () => {
+test('lists the nodes that use a variable, and marks unused ones', async () => {
   const node = { id: 'say', type: 'template', title: 'Say it', config: { text: 'In {{region}}' } }
   const shown: unknown[] = []
   const { user } = edit([region, { name: 'spare', type: 'string' }], {
@@ -130,7 +130,7 @@ test('the nodes that name a variable are listed, and one that none names is said
   expect(shown).toEqual(['say'])
 })
 
-test('a reader can look, not change', async () => {
+test('is read-only for viewers', async () => {
   const { user } = edit([region], { readOnly: true })
   expect(screen.queryByRole('button', { name: /^(Add|Move|Remove)/ })).toBeNull()
   const { getByRole } = await open(user, 'region')

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { checkJson } from './json-check'
 
-test('good texts have no fault', () => {
+test('accepts valid JSON', () => {
   for (const text of [
     '1',
     ' {"a": [1, -2.5e3, "x\\n\\u00e9", true, false, null], "b": {}} ',
@@ -14,7 +14,7 @@ test('good texts have no fault', () => {
   }
 })
 
-test('faults have a place and a reason', () => {
+test('reports position and reason of errors', () => {
   const cases: [string, number, number, RegExp][] = [
     ['', 1, 1, /missing value at the end/],
     ['{"a": 1,\n  "b" 2}', 2, 7, /expected :/],
@@ -40,7 +40,7 @@ test('faults have a place and a reason', () => {
   }
 })
 
-test('it agrees with JSON.parse about what is JSON', () => {
+test('agrees with JSON.parse', () => {
   for (const text of [
     '-',
     '1.',

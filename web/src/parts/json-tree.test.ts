@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { entriesOf, kindOf, lineOf, openAtFirst, pathOf, sizeOf } from './json-tree'
 
-test('values are read by their kind', () => {
+test('reads values by their kind', () => {
   const cases: [unknown, string, number, string][] = [
     [null, 'null', 0, 'null'],
     [undefined, 'absent', 0, 'none'],
@@ -17,7 +17,7 @@ test('values are read by their kind', () => {
     assert.deepEqual([kindOf(value), sizeOf(value), lineOf(value)], [kind, size, line])
 })
 
-test('a level is cut', () => {
+test('truncates long levels', () => {
   assert.deepEqual(entriesOf([5, 6, 7], 2), [
     [0, 5],
     [1, 6],
@@ -25,7 +25,7 @@ test('a level is cut', () => {
   assert.deepEqual(entriesOf({ a: 1, b: 2 }, 1), [['a', 1]])
 })
 
-test('small values are open, level by level, as long as the rows suffice', () => {
+test('opens small values level by level while rows are left', () => {
   const value = { a: { b: { c: 1 } }, list: [1, 2, 3] }
   assert.deepEqual([...openAtFirst(value, 6)], ['', '/a', '/list'])
   assert.deepEqual([...openAtFirst(value, 7)], ['', '/a', '/list', '/a/b'])
@@ -34,6 +34,6 @@ test('small values are open, level by level, as long as the rows suffice', () =>
   assert.deepEqual([...openAtFirst(7, 1)], [''])
 })
 
-test('keys with a slash have paths of their own', () => {
+test('distinguishes keys that contain a slash', () => {
   assert.notEqual(pathOf(pathOf('', 'a'), 'b'), pathOf('', 'a/b'))
 })

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { safeAddress } from './safe-address'
 
-test('only addresses of the web and of mail are links', () => {
+test('links only web and mail addresses', () => {
   for (const text of ['https://example.com/a?b', 'http://127.0.0.1:1', 'mailto:a@example.com', ' https://example.com'])
     assert.ok(safeAddress(text), text)
   for (const text of [

@@ -18,7 +18,7 @@ test('relative times', () => {
   for (const [seconds, words] of cases) assert.equal(showRelative(1e12 + seconds * 1000, 1e12), words, String(seconds))
 })
 
-test('absolute times name their zone', () => {
+test('absolute times with their zone', () => {
   assert.match(showAbsolute(new Date('2026-11-22T10:26:28Z'), 'UTC'), /^22 Nov 2026, 10:26:28 (UTC|GMT)$/)
 })
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { matches } from './match'
 
-test('paths fit patterns segment by segment', () => {
+test('matches paths segment by segment', () => {
   const cases: [string, string, boolean][] = [
     ['/runs', '/runs', true],
     ['/runs', '/runs/', true],

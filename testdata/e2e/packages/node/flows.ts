@@ -1,9 +1,9 @@
-// A program of somebody who uses the service: it runs flows and knows what to do when it is told to come back later.
+// A program that uses the service: it runs blueprints and retries when the server is busy.
 import { isRefusal, type Client, type Outputs } from 'blueprintd'
 
 export type Result = Outputs['execution']['getExecutionStatus']
 
-/** Calls, and calls again after a while as long as the service is too busy. */
+/** Calls, and retries while the server is too busy. */
 export async function patiently<T>(call: () => Promise<T>, pauseMs = 20, attempts = 8): Promise<T> {
   for (let left = attempts; ; left--) {
     try {
@@ -16,7 +16,7 @@ export async function patiently<T>(call: () => Promise<T>, pauseMs = 20, attempt
   }
 }
 
-/** Stores a flow, starts it, and looks until it has ended. */
+/** Creates a blueprint, starts it, and polls until the run has ended. */
 export async function runFlow(client: Client, title: string, nodes: unknown[]): Promise<Result> {
   const { id } = await patiently(() => client.blueprint.create.mutate({ title, blueprint_map: { nodes } }))
   const { executionId } = await patiently(() => client.execution.executeBlueprintWithLogging.mutate({ nodes, options: { blueprintId: id } }))

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { compared } from './grant-basis'
 
-test('a version is compared with an older one alone', () => {
+test('compares a version only with an older one', () => {
   const versions = ['1.3.0', '1.2.0', '1.1.0', '1.0.0'].map((version) => ({ version }))
   assert.deepEqual(compared(versions, '1.2.0', '1.0.0'), { after: versions[1], before: versions[3] })
   assert.deepEqual(compared(versions, '1.2.0', '1.3.0'), { after: versions[1], before: undefined })

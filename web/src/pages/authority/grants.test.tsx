@@ -37,7 +37,7 @@ function server(principal: object, more: Parameters<typeof serve>[0] = {}) {
 const me = { id: 'ada', name: 'Ada' }
 
 describe('the grant of a trigger', () => {
-  test('shows who wrote the version and what it changes since the last granted one, then grants it', async () => {
+  test('shows the author and the changes since the last granted version, then grants it', async () => {
     const of = server(me)
     const user = show(<TriggerGrant blueprintId="b1" triggerId="t1" />)
     const note = within(await screen.findByRole('region', { name: 'Grant version 1.2.0 by Bo (bo@example.org)?' }))
@@ -59,7 +59,7 @@ describe('the grant of a trigger', () => {
     screen.getByText('Version 1.2.0 is not the current version')
   })
 
-  test('is not offered to others, who are told whom to ask', async () => {
+  test('is not offered to other users, who see whom to ask', async () => {
     server(bo)
     show(<TriggerGrant blueprintId="b1" triggerId="t1" />)
     await screen.findByText('Not granted by Bo (bo@example.org)')
@@ -80,7 +80,7 @@ describe('the grants of a failed run', () => {
     resource: { kind: 'connection', id: 'c1', name: 'Slack of the shop' },
   }
 
-  test('name what the run stopped before; granted, it is retried', async () => {
+  test('lists what the run stopped before, then grants and retries', async () => {
     const of = server(me, { 'execution.retry': () => ({ executionId: 'r2' }) })
     const user = show(<FailedGrants run={failed(grant)} mine />, '/runs/r1')
     screen.getByText(/stopped before using the connection “Slack of the shop”/)
@@ -93,7 +93,7 @@ describe('the grants of a failed run', () => {
   test.each([
     ['a run for another user', false, grant, /acts for another user/],
     ['nodes that are no saved version', true, { ...grant, version: undefined }, /unsaved nodes/],
-  ])('are not offered for %s', (_case, mine, lacks, reason) => {
+  ])('is not offered for %s', (_case, mine, lacks, reason) => {
     server(me)
     show(<FailedGrants run={failed(lacks)} mine={mine} />)
     screen.getByText(reason)

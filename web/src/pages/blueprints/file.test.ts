@@ -17,7 +17,7 @@ const triggers = [
   { trigger_type: 'email', config: { address: 'x@localhost', allowFrom: ['@example.com'] }, is_active: false },
 ]
 
-test('a file holds what is portable, and no secret', () => {
+test('contains portable data and no secrets', () => {
   const text = toFile(blueprint, triggers)
   assert.ok(!text.includes('hidden') && !text.includes('x@localhost'))
   const { file, faults } = readFile(text)
@@ -37,7 +37,7 @@ test('a file holds what is portable, and no secret', () => {
   })
 })
 
-test('names of files', () => {
+test('names files', () => {
   assert.equal(fileName('Täglicher Bericht!'), 'taglicher-bericht.blueprint.json')
   assert.equal(fileName('日報'), 'untitled.blueprint.json')
 })
@@ -64,11 +64,11 @@ for (const [name, text, where, file] of refused) {
     ))
 }
 
-test('a map alone takes the name of its file', () => {
+test('names a blueprint_map after its file', () => {
   assert.equal(readFile('{"nodes": []}', 'daily.blueprint.json').file?.title, 'daily')
 })
 
-test('triggers without their secret', () => {
+test('imports triggers without their secrets', () => {
   const slack = { triggerType: 'slack', config: { signingSecret: null, channel: 'C1' } }
   assert.equal(configToCreate(slack), undefined)
   assert.deepEqual(configToCreate(slack, 's'), { channel: 'C1', signingSecret: 's' })

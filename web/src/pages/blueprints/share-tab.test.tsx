@@ -45,20 +45,20 @@ function share(more: Partial<Blueprint> = {}, refuse?: Refusal) {
 const agree = async (user: ReturnType<typeof show>, name: string) =>
   user.click(within(await screen.findByRole('dialog')).getByRole('button', { name }))
 
-test('a draft is published, a published one made a draft again', async () => {
+test('publishes and unpublishes', async () => {
   const { user, of } = share()
   await user.click(screen.getByRole('button', { name: 'Publish' }))
   await waitFor(() => expect(of('blueprint.update')).toEqual([{ id: 'b1', status: 'published' }]))
   await screen.findByText('“Orders” published')
 })
 
-test('a published blueprint is made a draft again', async () => {
+test('unpublishes a published blueprint', async () => {
   const { user, of } = share({ status: 'published' })
   await user.click(screen.getByRole('button', { name: 'Unpublish' }))
   await waitFor(() => expect(of('blueprint.update')).toEqual([{ id: 'b1', status: 'draft' }]))
 })
 
-test('it is made public after a question alone', async () => {
+test('asks before it makes a blueprint public', async () => {
   const { user, of } = share()
   await user.click(screen.getByRole('radio', { name: 'Public' }))
   await agree(user, 'Cancel')
@@ -68,7 +68,7 @@ test('it is made public after a question alone', async () => {
   await waitFor(() => expect(of('blueprint.update')).toEqual([{ id: 'b1', visibility: 'public' }]))
 })
 
-test('a budget that the server refuses says so at its field', async () => {
+test('shows a refused budget at its field', async () => {
   const message = 'must be at most 1000'
   const { user } = share({}, new Refusal('BAD_REQUEST', message, [{ path: ['budget', 'calls'], message }]))
   const calls = screen.getByRole('textbox', { name: 'Calls' })
@@ -79,7 +79,7 @@ test('a budget that the server refuses says so at its field', async () => {
   expect(calls.getAttribute('aria-invalid')).toBe('true')
 })
 
-test('it is deleted once its title is typed', async () => {
+test('deletes after the title is typed', async () => {
   const { user, of } = share()
   await user.click(screen.getByRole('button', { name: 'Delete blueprint' }))
   const dialog = within(await screen.findByRole('dialog'))
@@ -89,7 +89,7 @@ test('it is deleted once its title is typed', async () => {
   await waitFor(() => expect(of('blueprint.delete')).toEqual([{ id: 'b1' }]))
 })
 
-test('who does not manage it sees neither publishing nor deleting', () => {
+test('hides publishing and deleting from users who do not manage the blueprint', () => {
   share({ can_manage: false, is_owner: false })
   expect(screen.queryByRole('button', { name: /Publish|Delete|draft/ })).toBeNull()
   expect(screen.queryByRole('radio', { name: 'Public' })).toBeNull()

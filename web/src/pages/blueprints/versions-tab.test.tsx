@@ -35,7 +35,7 @@ function review(canManage = true) {
   return { user, updates: () => inputsOf(calls, 'blueprint.update'), calls }
 }
 
-test('versions are listed with what changed in each, the newest compared with the one before', async () => {
+test('lists versions with their changes and compares the newest two', async () => {
   review()
   const list = within(await screen.findByRole('list', { name: 'Versions, newest first' }))
   expect(list.getAllByRole('button').map((one) => /\d\.\d\.\d/.exec(one.textContent)?.[0])).toEqual([
@@ -48,7 +48,7 @@ test('versions are listed with what changed in each, the newest compared with th
   expect(screen.queryByRole('button', { name: /^Restore/ })).toBeNull()
 })
 
-test('an older version is restored after a question, with secrets as they are stored', async () => {
+test('asks before it restores an older version, and keeps stored secrets', async () => {
   const { user, updates } = review()
   await user.click(await screen.findByRole('button', { name: /^1\.0\.1/ }))
   await user.click(await screen.findByRole('button', { name: 'Restore 1.0.1' }))
@@ -70,14 +70,14 @@ test('an older version is restored after a question, with secrets as they are st
   await screen.findByText('Version 1.0.3 is the same as 1.0.1')
 })
 
-test('any two can be compared, and the address says which', async () => {
+test('compares any two versions and stores the choice in the URL', async () => {
   const { user } = review()
   await user.selectOptions(await screen.findByRole('combobox', { name: 'From' }), '1.0.0')
   screen.getByRole('heading', { name: 'From 1.0.0 to 1.0.2' })
   expect(location.search).toContain('from=1.0.0')
 })
 
-test('who does not manage the blueprint is not asked to wait', () => {
+test('shows users who do not manage the blueprint that versions are hidden', () => {
   const { calls } = review(false)
   screen.getByText('Versions are hidden')
   expect(calls).toEqual([])

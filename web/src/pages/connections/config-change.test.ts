@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { beginning, changeOf, given, needless, secretsOf } from './config-change.ts'
 
-test('what an update sends', () => {
+test('sends only changes in an update', () => {
   const before = {
     tokenUrl: 'https://a.example',
     clientSecret: null,
@@ -26,7 +26,7 @@ test('what an update sends', () => {
   for (const [name, after, wanted] of cases) assert.deepEqual(changeOf(before, after, ['clientSecret']), wanted, name)
 })
 
-test('what a new one begins with and sends', () => {
+test('starts a new config from its defaults and sends it', () => {
   const schema = {
     properties: {
       port: { type: 'integer', default: 587 },

@@ -45,7 +45,7 @@ function open({ readOnly = false, refuse }: { readOnly?: boolean; refuse?: Refus
 const field = (name: string) => screen.getByLabelText<HTMLInputElement>(new RegExp(`^${name}( \\*)?$`))
 const change = (name: string, value: string) => fireEvent.change(field(name), { target: { value } })
 
-test('a stored secret is not shown and not sent', async () => {
+test('neither shows nor sends a stored secret', async () => {
   const { updates, save } = open()
   expect(field('API key')).toMatchObject({ type: 'password', value: '' })
   change('Name', 'Models of the office')
@@ -53,7 +53,7 @@ test('a stored secret is not shown and not sent', async () => {
   await waitFor(() => expect(updates()).toEqual([{ id: 'c1', name: 'Models of the office' }]))
 })
 
-test('another secret is sent alone', async () => {
+test('sends only a replaced secret', async () => {
   const { updates, save } = open()
   change('API key', 'swordfish')
   expect(document.body.textContent).not.toContain('swordfish')
@@ -61,14 +61,14 @@ test('another secret is sent alone', async () => {
   await waitFor(() => expect(updates()).toEqual([{ id: 'c1', config: { apiKey: 'swordfish' } }]))
 })
 
-test('a member that was emptied is taken away', async () => {
+test('removes a cleared member', async () => {
   const { updates, save } = open()
   change('Base URL', '')
   await save()
   await waitFor(() => expect(updates()).toEqual([{ id: 'c1', config: { baseUrl: null } }]))
 })
 
-test('nothing is saved until something changed, and Undo brings back what is stored', async () => {
+test('saves nothing without changes, and Undo restores the stored values', async () => {
   const { user } = open()
   const button = screen.getByRole('button', { name: 'Save changes' })
   expect(button).toHaveProperty('disabled', true)
@@ -79,7 +79,7 @@ test('nothing is saved until something changed, and Undo brings back what is sto
   expect(button).toHaveProperty('disabled', true)
 })
 
-test('what the server refuses stands at its field, in plain words', async () => {
+test('shows a refusal at its field', async () => {
   const issue = { path: ['config', 'baseUrl'], message: 'must be an https address' }
   const { save } = open({ refuse: new Refusal('BAD_REQUEST', issue.message, [issue]) })
   change('Base URL', 'ftp://example.org')
@@ -89,7 +89,7 @@ test('what the server refuses stands at its field, in plain words', async () => 
   expect(screen.queryByRole('alert')).toBeNull()
 })
 
-test('who may only use it changes nothing', () => {
+test('is read-only for users who may only use the connection', () => {
   open({ readOnly: true })
   screen.getByText(/^You can use this connection/)
   expect(screen.queryByRole('button', { name: 'Save changes' })).toBeNull()

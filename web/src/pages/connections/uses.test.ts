@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { hrefOf, usersOf } from './uses.ts'
 
-test('who uses a connection', () => {
+test('lists the uses of a connection', () => {
   const [a, b, c] = [
     '11111111-1111-4111-8111-111111111111',
     '22222222-2222-4222-8222-222222222222',

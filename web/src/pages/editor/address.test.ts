@@ -9,7 +9,7 @@ const map: BlueprintMap = {
   nodes: [log('a/b'), { id: 'each', type: 'for-each', title: '', config: { nodes: [log('in')] } }],
 }
 
-test('a place in the map stands in the address', () => {
+test('stores the place in the map in the URL', () => {
   for (const place of [
     { level: [], nodeId: 'a/b' },
     { level: ['each'], nodeId: 'in' },
@@ -22,7 +22,7 @@ test('a place in the map stands in the address', () => {
   for (const text of ['', 'gone', 'gone/in', 'a%2Fb/x', '%', '/']) assert.deepEqual(findPlace(map, text), { level: [] })
 })
 
-test('of a run one sees what waits first', () => {
+test('shows the waiting step of a run first', () => {
   assert.equal(activeOf({ a: 'completed', b: 'running', c: 'paused' }), 'c')
   assert.equal(activeOf({ a: 'failed', b: 'running' }), 'a')
   assert.equal(activeOf({ a: 'completed', b: 'completed', c: 'pending' }), 'b')

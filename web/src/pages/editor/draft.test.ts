@@ -15,7 +15,7 @@ function storage() {
 const map = { nodes: [{ id: 'a', type: 'log', title: 'A', config: {} }] }
 const saved = { map: { nodes: [] }, variables: [{ name: 'key', secret: true, default: null }] }
 
-test('a draft comes back without the values of secrets', () => {
+test('restores a draft without the values of secrets', () => {
   const store = storage()
   const key = draftKey('u', 'b')
   keepDraft(store, key, {
@@ -35,7 +35,7 @@ test('a draft comes back without the values of secrets', () => {
   assert.equal(readDraft(store, key, saved), undefined)
 })
 
-test('what says the same as what is saved, or is broken, is no draft', () => {
+test('ignores a draft that equals the saved version or is invalid', () => {
   const store = storage()
   keepDraft(store, 'k', { ...saved, version: '1.0.0', at: 5 })
   assert.equal(readDraft(store, 'k', saved), undefined)
@@ -52,7 +52,7 @@ test('what says the same as what is saved, or is broken, is no draft', () => {
   keepDraft(full, 'k', { map, variables: [], version: '1.0.0', at: 5 })
 })
 
-test('the version that a save makes', () => {
+test('predicts the version that a save creates', () => {
   assert.equal(nextMinor('1.2.3'), '1.3.0')
   assert.equal(nextMinor('odd'), undefined)
 })

@@ -59,7 +59,7 @@ const settings = () => screen.findByRole('complementary', { name: 'Settings' })
 const save = () => screen.getByRole('button', { name: 'Save' })
 const issues = (text: string) => screen.findByRole('button', { name: `Issues: ${text}` })
 
-test('what is typed into a form is saved in the map', async () => {
+test('saves what is typed into a form', async () => {
   const { user, saved } = open([node('say', 'template', { text: 'before' })])
   fireEvent.click(await card(/The say node/))
   const text = within(await settings()).getByRole('textbox', { name: 'Text' })
@@ -70,7 +70,7 @@ test('what is typed into a form is saved in the map', async () => {
   expect((await saved()).nodes[0]!.config).toEqual({ text: 'after' })
 })
 
-test('typing can be undone', async () => {
+test('undoes typing', async () => {
   const { user } = open([node('say', 'template', { text: 'before' })])
   fireEvent.click(await card(/The say node/))
   const title = within(await settings()).getByRole('textbox', { name: 'Title' })
@@ -81,7 +81,7 @@ test('typing can be undone', async () => {
   screen.getByRole('button', { name: 'Saved' })
 })
 
-test('wrong JSON says so, is a problem, and blocks saving until it is mended', async () => {
+test('reports invalid JSON and blocks saving until it is fixed', async () => {
   const { user, saved, saves } = open([
     node('call', 'http-request', { url: 'https://example.com', method: 'POST', body: { a: 1 } }),
   ])
@@ -100,7 +100,7 @@ test('wrong JSON says so, is a problem, and blocks saving until it is mended', a
   expect((await saved()).nodes[0]!.config.body).toEqual({ a: 3 })
 })
 
-test('a required value that is empty is counted, and shown at its field', async () => {
+test('counts an empty required field and shows the issue at the field', async () => {
   const { user } = open([node('call', 'http-request', { method: 'GET', url: '' })])
   await issues('1 error')
   await user.click(screen.getByRole('button', { name: 'Issues: 1 error' }))
@@ -111,7 +111,7 @@ test('a required value that is empty is counted, and shown at its field', async 
   await issues('No problems')
 })
 
-test('Delete removes the chosen edge', async () => {
+test('deletes the selected edge with Delete', async () => {
   const { user, saved } = open([node('a', 'set', { values: {} }), node('b', 'log', { message: 'x' }, 400)], {
     edges: [{ source: 'a', target: 'b' }],
   })
@@ -131,7 +131,7 @@ test('Delete removes the chosen edge', async () => {
   expect(map.nodes).toHaveLength(2)
 })
 
-test('a node of the catalogue begins as its type says', async () => {
+test('adds a node with the defaults of its type', async () => {
   const { user, saved } = open([])
   await user.type(await screen.findByRole('searchbox', { name: 'Search node types' }), 'wait{Enter}')
   await card(/Wait/)
@@ -139,7 +139,7 @@ test('a node of the catalogue begins as its type says', async () => {
   expect((await saved()).nodes.map(({ type, config }) => [type, config])).toEqual([['wait', { durationMs: 60_000 }]])
 })
 
-test('the node as JSON changes the node, but not its id', async () => {
+test('changes a node by its JSON, except the ID', async () => {
   const { user, saved } = open([node('say', 'template', { text: 'before' })])
   fireEvent.click(await card(/The say node/))
   await user.click(within(await settings()).getByRole('tab', { name: 'JSON' }))
@@ -149,7 +149,7 @@ test('the node as JSON changes the node, but not its id', async () => {
   expect((await saved()).nodes[0]).toMatchObject({ id: 'say', config: { text: 'after' } })
 })
 
-test('a viewer can look, not change', async () => {
+test('is read-only for viewers', async () => {
   open([node('say', 'template', { text: 'hello' })], { canManage: false })
   const say = await card(/The say node/)
   fireEvent.click(say)

@@ -9,7 +9,7 @@ const types = [
   { type: 'http-request', title: 'HTTP request', description: 'Sends.' },
 ]
 
-test('what is called so comes before what only speaks of it', () => {
+test('lists matching names before matching descriptions', () => {
   const found = (text: string) =>
     findTypes(types, text, (type) => (type.type === 'http-request' ? 'Services' : 'Data')).map((type) => type.type)
   assert.deepEqual(found('log'), ['log', 'code'])

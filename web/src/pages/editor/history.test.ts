@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { begin, change, names, redo, undo } from './history'
 
-test('steps are taken back and done again', () => {
+test('undoes and redoes', () => {
   let history = begin('a')
   history = change(history, 'b', 'add', undefined, 0)
   history = change(history, 'c', 'move', undefined, 1)
@@ -17,7 +17,7 @@ test('steps are taken back and done again', () => {
   assert.equal(redo(history), history, 'a new change ends what could be done again')
 })
 
-test('typing is one step until a pause or something else', () => {
+test('joins typing into one step until a pause or another change', () => {
   let history = begin('')
   for (const [index, text] of ['h', 'he', 'hey'].entries())
     history = change(history, text, 'type', 'title a', index * 200)
@@ -31,7 +31,7 @@ test('typing is one step until a pause or something else', () => {
   assert.equal(undo(history).present, 'hey!', 'after going back nothing is joined')
 })
 
-test('the same state is no step, and the past is bounded', () => {
+test('ignores an unchanged state and limits the history', () => {
   let history = begin(0)
   assert.equal(change(history, 0, 'none', undefined, 0), history)
   for (let number = 1; number <= 300; number++) history = change(history, number, 'count', undefined, number)

@@ -34,7 +34,7 @@ const graph: BlueprintMap = {
   ],
 }
 
-test('a node is added behind another', () => {
+test('adds a node after another', () => {
   const fresh = newNode(line, { type: 'http-request', title: 'HTTP request', starter: { method: 'GET', url: '' } })
   assert.equal(fresh.id, 'http_request')
   assert.deepEqual(fresh.config, { method: 'GET', url: '' })
@@ -49,7 +49,7 @@ test('a node is added behind another', () => {
   assert.equal(newNode(addNode(line, fresh), { type: 'http-request', title: '', starter: {} }).id, 'http_request_2')
 })
 
-test('later nodes make room for one before them', () => {
+test('makes room for a node before later ones', () => {
   const row: BlueprintMap = {
     nodes: [
       { ...node('a'), position: { x: 0, y: 0 } },
@@ -73,7 +73,7 @@ test('later nodes make room for one before them', () => {
   ])
 })
 
-test('what may be joined', () => {
+test('decides which nodes can be connected', () => {
   assert.match(connectProblem(graph, 'c', 'main', 'if')!, /cycle.*c → if → b → c/)
   assert.match(connectProblem(graph, 'b', 'main', 'b')!, /itself/)
   assert.match(connectProblem(graph, 'b', 'main', 'c')!, /already/)
@@ -81,7 +81,7 @@ test('what may be joined', () => {
   assert.deepEqual(connect(graph, 'if', 'main', 'c').edges?.at(-1), { source: 'if', target: 'c' })
 })
 
-test('an edge is moved to other ends', () => {
+test('moves an edge to other ends', () => {
   const key = '["if","true","b"]'
   assert.equal(reconnectProblem(graph, key, 'if', 'true', 'b'), undefined)
   assert.match(reconnectProblem(graph, key, 'b', 'main', 'c')!, /already/)
@@ -93,7 +93,7 @@ test('an edge is moved to other ends', () => {
   assert.equal(reconnect(graph, key, 'if', 'true', 'b'), graph)
 })
 
-test('the first edge of a sequence', () => {
+test('adds the first edge to a sequence', () => {
   const three = { nodes: [...line.nodes, node('c')] }
   const kept = (map: BlueprintMap, source: string, handle: string, target: string, inLoop = false) => {
     const made = connectInOrder(map, source, handle, target, inLoop)
@@ -118,7 +118,7 @@ test('the first edge of a sequence', () => {
   )
 })
 
-test('removing, moving, switching off', () => {
+test('removes, moves and disables', () => {
   assert.deepEqual(remove(graph, new Set(['b'])).edges, [])
   assert.deepEqual(remove(graph, new Set(), new Set(['["b","main","c"]'])).edges?.length, 1)
   assert.deepEqual(remove(line, new Set(['a'])), { nodes: [line.nodes[1]], colour: 1 })
@@ -131,7 +131,7 @@ test('removing, moving, switching off', () => {
   assert.equal('disabled' in toggleDisabled(off, new Set(['a'])).nodes[0]!, false)
 })
 
-test('a node is put into an edge', () => {
+test('inserts a node into an edge', () => {
   const map = insertInEdge(graph, '["if","true","b"]', node('x'))
   assert.deepEqual(map.edges, [
     { source: 'if', target: 'x', sourceHandle: 'true' },
@@ -140,7 +140,7 @@ test('a node is put into an edge', () => {
   ])
 })
 
-test('bodies of for-each nodes', () => {
+test('edits the bodies of for-each nodes', () => {
   const inner = node('inner', 'for-each', { items: '[]', nodes: [node('leaf')], edges: [], extra: true })
   const map: BlueprintMap = {
     nodes: [node('first'), node('loop', 'for-each', { items: 'input', nodes: [node('x'), inner] })],
@@ -171,7 +171,7 @@ test('bodies of for-each nodes', () => {
   assert.deepEqual(locate(map, ['nodes']), { level: [], nodeId: undefined, field: ['nodes'] })
 })
 
-test('nodes in bodies get places too', () => {
+test('positions nodes in bodies', () => {
   const map: BlueprintMap = {
     nodes: [
       node('loop', 'for-each', {

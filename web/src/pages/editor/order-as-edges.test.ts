@@ -22,7 +22,7 @@ const edges = (...nodes: MapNode[]) => {
   }
 }
 
-test('conditions and approvals lead on by the way that goes on', () => {
+test('connects conditions and approvals by the output that continues', () => {
   const {
     edges: found,
     nodes,
@@ -32,7 +32,7 @@ test('conditions and approvals lead on by the way that goes on', () => {
   assert.deepEqual([nodes.at(-1)!.type, nodes.at(-1)!.config.failed, notes.length], ['stop', true, 1])
 })
 
-test('the last of a sequence', () => {
+test('ends at the last node', () => {
   assert.deepEqual(edges(node('a'), node('if', 'conditional', { onError: 'continue' })).edges, ['a main if'])
   assert.deepEqual(edges(node('rejected'), node('ask', 'approval-gate')).edges, [
     'rejected main ask',
@@ -40,7 +40,7 @@ test('the last of a sequence', () => {
   ])
 })
 
-test('a failure that the run survives leads on', () => {
+test('continues after a failure that the run survives', () => {
   const { edges: found, nodes } = edges(
     node('if', 'conditional', { onError: 'continue' }),
     node('b', 'log', { onError: 'continue' }),
@@ -53,13 +53,13 @@ test('a failure that the run survives leads on', () => {
   )
 })
 
-test('a node that is switched off passes everything on', () => {
+test('passes through disabled nodes', () => {
   const { edges: found, notes } = edges(node('if', 'conditional', { disabled: true }), node('b'))
   assert.deepEqual(found, ['if main b'])
   assert.match(notes[0]!, /disabled/)
 })
 
-test('what cannot be kept, and what has edges already', () => {
+test('refuses orders that edges cannot express, and maps that have edges', () => {
   assert.match(
     (orderAsEdges({ nodes: [node('ask', 'approval-gate'), node('b')] }, true) as { problem: string }).problem,
     /for-each/,

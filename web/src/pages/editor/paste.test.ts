@@ -23,7 +23,7 @@ const graph: BlueprintMap = {
   edges: [{ source: 'a', target: 'b', id: 'e', label: 'kept' }],
 }
 
-test('what is copied can be pasted, with ids of its own', () => {
+test('pastes copied nodes with new IDs', () => {
   const clip = clipOf(copyText(graph, new Set(['a', 'b'])))
   const { map, ids, renamed } = paste(graph, clip)
   assert.deepEqual(ids, ['a_2', 'b_2'])
@@ -50,7 +50,7 @@ test('what is copied can be pasted, with ids of its own', () => {
   )
 })
 
-test('what can be read', () => {
+test('reads pasted text', () => {
   const one = '{"id":"x","type":"log","title":"X","config":{}}'
   assert.equal(clipOf(one).nodes.length, 1)
   assert.equal(clipOf(`[${one}]`).ordered, true)
@@ -58,7 +58,7 @@ test('what can be read', () => {
   assert.deepEqual(clipOf('{"id":"x","type":"log"}').nodes[0], { id: 'x', type: 'log', title: 'x', config: {} })
 })
 
-test('what cannot', () => {
+test('refuses invalid text', () => {
   const cases: [string, RegExp][] = [
     ['', /no text/],
     ['hello', /not JSON/],
@@ -81,7 +81,7 @@ test('what cannot', () => {
   }
 })
 
-test('lists that run in order', () => {
+test('pastes lists without edges', () => {
   const line: BlueprintMap = { nodes: [node('a'), node('b')] }
   const copied = clipOf(copyText(line, new Set(['a', 'b'])))
   assert.equal(copied.ordered, true)
@@ -107,13 +107,13 @@ test('lists that run in order', () => {
   assert.match(paste(gate, clipOf(copyText(graph, new Set(['a', 'b']))), undefined, true).problem!, /rejection/)
 })
 
-test('a new id that the clip itself has is not taken', () => {
+test('avoids new IDs that the pasted nodes use', () => {
   const map: BlueprintMap = { nodes: [node('a'), node('z')], edges: [{ source: 'a', target: 'z' }] }
   const { ids } = paste(map, { nodes: [node('a', '{{nodes.a_2.output}}'), node('a_2')], edges: [], ordered: false })
   assert.deepEqual(ids, ['a_3', 'a_2'])
 })
 
-test('a duplicate is fed by what feeds the first, and digits stay', () => {
+test('connects a duplicate to the inputs of the original and keeps digits', () => {
   const map: BlueprintMap = {
     ...graph,
     nodes: [graph.nodes[0]!, { ...graph.nodes[1]!, config: { text: '{{input}}', n: JSON.parse('12345678901') } }],

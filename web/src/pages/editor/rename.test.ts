@@ -14,7 +14,7 @@ const node = (id: string, type: string, config: object): MapNode => ({
   config: config as MapNode['config'],
 })
 
-test('names in texts', () => {
+test('finds names in texts', () => {
   const cases: [string, 'template' | 'expression' | 'code', string, string][] = [
     [
       'Hello {{nodes.a.output}} and {{ nodes["a"].output[0] }}',
@@ -76,7 +76,7 @@ const map: BlueprintMap = {
   note: { keep: true },
 }
 
-test('a node is renamed in its edges and wherever it is named', () => {
+test('renames a node in edges and references', () => {
   const renamed = rename(map, 'a', 'first', true, expressions)
   assert.deepEqual(
     renamed.nodes.map((each) => each.id),
@@ -96,7 +96,7 @@ test('a node is renamed in its edges and wherever it is named', () => {
   assert.equal(rename(map, 'a', 'first', false, expressions).nodes[3], map.nodes[3])
 })
 
-test('what names a node is listed', () => {
+test('lists the references to a node', () => {
   assert.deepEqual(
     referencesTo(map, 'a', expressions).map((each) => [each.nodeId, each.count]),
     [
@@ -109,7 +109,7 @@ test('what names a node is listed', () => {
   assert.deepEqual(referencesTo(map, 'b', expressions), [])
 })
 
-test('ids that cannot be', () => {
+test('refuses invalid IDs', () => {
   assert.match(idProblem(map, 'a', 'b')!, /Another node/)
   assert.match(idProblem(map, 'a', '')!, /ID/)
   assert.match(idProblem(map, 'a', 'x]/y')!, /for-each/)

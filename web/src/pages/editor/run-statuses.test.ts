@@ -11,7 +11,7 @@ const steps = [
   { nodeId: 'loop[1]/in[3]/y', status: 'skipped' },
 ]
 
-test('statuses of each level', () => {
+test('reads the statuses of each level', () => {
   assert.equal(statusesAt(steps, []).loop, 'running')
   assert.deepEqual(
     { ...statusesAt(steps, ['loop']), 'in[3]/y': undefined },

@@ -13,7 +13,7 @@ const node = (id: string, config: object = {}): MapNode => ({
 })
 const doc = { map: { nodes: [node('a'), node('loop', { items: 'input', nodes: [node('in')] })] }, variables: [] }
 
-test('changes reach the level that is shown, and are taken back together with it', () => {
+test('changes the level that is shown, and undo returns to it', () => {
   let state = reduce(open(doc, '1.0.0'), { do: 'enter', level: ['loop'] })
   state = reduce(state, { do: 'map', name: 'add', change: (map) => addNode(map, node('x')), select: ['x'], at: 0 })
   assert.deepEqual(
@@ -28,7 +28,7 @@ test('changes reach the level that is shown, and are taken back together with it
   assert.deepEqual([...reduce(state, { do: 'redo' }).nodes], ['x'], 'what comes back is chosen')
 })
 
-test('a level that is gone is left', () => {
+test('leaves a level that was removed', () => {
   let state = reduce(open(doc, '1.0.0'), {
     do: 'map',
     name: 'delete',

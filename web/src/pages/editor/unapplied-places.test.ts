@@ -6,7 +6,7 @@ import { placedTexts } from './unapplied-places'
 const place = { level: [], nodeId: 'a' }
 const message = 'Not applied: invalid JSON'
 
-test('texts of nodes and variables that are gone do not count', () => {
+test('ignores texts of removed nodes and variables', () => {
   const texts = new UnappliedTexts()
   texts.put(place, ['config', 'x'], { text: '{', message })
   texts.put({ level: ['loop'], nodeId: 'a' }, [], { text: '{', message })

@@ -41,7 +41,7 @@ function ask(
 const sent = (input: unknown) => [{ executionId: 'r1', nodeId: 'ask', ...(input === undefined ? {} : { input }) }]
 
 describe('an approval', () => {
-  test('is given with a comment', async () => {
+  test('is approved with a comment', async () => {
     const { user, told, answers } = ask({ kind: 'approval' })
     await user.type(screen.getByRole('textbox', { name: 'Comment' }), ' Fine ')
     await user.click(screen.getByRole('button', { name: 'Approve' }))
@@ -49,19 +49,19 @@ describe('an approval', () => {
     expect(answers()).toEqual(sent({ approved: true, comment: 'Fine' }))
   })
 
-  test('is refused without one', async () => {
+  test('is rejected without a comment', async () => {
     const { user, answers } = ask({ kind: 'approval' })
     await user.click(screen.getByRole('button', { name: 'Reject' }))
     await waitFor(() => expect(answers()).toEqual(sent({ approved: false })))
   })
 
-  test('is for those who manage the blueprint', () => {
+  test('can be answered only by managers of the blueprint', () => {
     ask({ kind: 'approval' }, { canManage: false })
     screen.getByText(/^Only a manager of the blueprint can answer/)
     expect(screen.queryByRole('button')).toBeNull()
   })
 
-  test('that somebody else gave first is said to be so', async () => {
+  test('shows that another user answered first', async () => {
     const { user, told } = ask({ kind: 'approval' }, { refuse: new Refusal('CONFLICT', 'was answered already') })
     await user.click(screen.getByRole('button', { name: 'Approve' }))
     await screen.findByText('Already answered')
@@ -76,7 +76,7 @@ describe('a question', () => {
     properties: { room: { enum: ['Library', 'Garden'] }, people: { type: 'integer' } },
   }
 
-  test('is answered by the fields of its schema', async () => {
+  test('is answered with the fields of its schema', async () => {
     const { user, answers } = ask({ kind: 'human', schema })
     await user.selectOptions(await screen.findByRole('combobox', { name: 'Room' }), 'Garden')
     fireEvent.change(screen.getByRole('textbox', { name: 'People' }), { target: { value: '4' } })
@@ -84,7 +84,7 @@ describe('a question', () => {
     await waitFor(() => expect(answers()).toEqual(sent({ room: 'Garden', people: 4 })))
   })
 
-  test('shows what the server refuses at its field', async () => {
+  test('shows a refusal at its field', async () => {
     const issue = { path: ['input', 'people'], message: 'must be at most 40' }
     const { user } = ask({ kind: 'human', schema }, { refuse: new Refusal('BAD_REQUEST', issue.message, [issue]) })
     await user.click(await screen.findByRole('button', { name: 'Submit' }))
@@ -92,7 +92,7 @@ describe('a question', () => {
     expect(screen.getByRole('textbox', { name: 'People' }).getAttribute('aria-invalid')).toBe('true')
   })
 
-  test('without a schema is answered by text, or by JSON that is JSON', async () => {
+  test('without a schema is answered with text or valid JSON', async () => {
     const { user, answers } = ask({ kind: 'human' })
     await user.click(await screen.findByRole('button', { name: 'Enter JSON' }))
     const box = screen.getByRole('textbox', { name: 'Answer as JSON' })
@@ -105,7 +105,7 @@ describe('a question', () => {
   })
 })
 
-test('a step with an unknown outcome is decided on once something is chosen', async () => {
+test('a step with an unknown outcome needs a choice', async () => {
   const { user, answers } = ask({ kind: 'unknown-outcome', options: ['retry', 'mark-done'] })
   expect(screen.getByRole('button', { name: 'Continue' })).toHaveProperty('disabled', true)
   expect(screen.queryByRole('radio', { name: 'End the run' })).toBeNull()
@@ -115,7 +115,7 @@ test('a step with an unknown outcome is decided on once something is chosen', as
   await waitFor(() => expect(answers()).toEqual(sent({ action: 'mark-done', output: { id: 7 } })))
 })
 
-test('a budget grows by whole numbers alone', async () => {
+test('a budget is raised by whole numbers only', async () => {
   const { user, answers } = ask({ kind: 'budget' })
   const tokens = screen.getByRole('textbox', { name: 'Tokens to add' })
   await user.click(screen.getByRole('button', { name: 'Add and continue' }))
@@ -128,7 +128,7 @@ test('a budget grows by whole numbers alone', async () => {
   await waitFor(() => expect(answers()).toEqual(sent({ tokens: 1000 })))
 })
 
-test('a sign-in leads to an address of the web alone', () => {
+test('a sign-in links only to web addresses', () => {
   ask({ kind: 'oauth', url: 'javascript:alert(1)' })
   expect(screen.queryByRole('link')).toBeNull()
 })

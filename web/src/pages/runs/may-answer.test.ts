@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { expiry, whyNot } from './may-answer'
 
-test('who may answer what', () => {
+test('decides who may answer', () => {
   const starter = { userId: 'u', principal: 'u', canManage: false }
   const manager = { userId: 'm', principal: 'u', canManage: true }
   const other = { userId: 'x', principal: 'u', canManage: false }
@@ -16,7 +16,7 @@ test('who may answer what', () => {
   assert.equal(whyNot('approval', { userId: 'x', principal: undefined, canManage: undefined }), null)
 })
 
-test('the time left is said', () => {
+test('shows the remaining time', () => {
   const show = (length: number) => `${length} ms`
   assert.equal(expiry(undefined, 0, show), null)
   assert.equal(expiry('1970-01-01T00:00:10Z', 500, show), 'expires in 10000 ms')

@@ -58,7 +58,7 @@ function stage(answers: (Run | Error)[] = []) {
   return { source, seen, pass, to: () => to!, waiting: () => timers.length }
 }
 
-test('a subscription is followed to the end of the run', async () => {
+test('follows a subscription to the end of the run', async () => {
   const { source, seen, to, waiting } = stage()
   const feed = new RunFeed('exec_1', source)
   feed.start()
@@ -73,7 +73,7 @@ test('a subscription is followed to the end of the run', async () => {
   assert.equal(seen.subscriptions, 1)
 })
 
-test('a broken subscription is made up for by asking, and tried again', async () => {
+test('polls when a subscription breaks, and subscribes again', async () => {
   const { source, seen, to, pass } = stage([record('running', 1), record('running', 2), record('running', 3)])
   const feed = new RunFeed('exec_1', source)
   feed.start()
@@ -91,7 +91,7 @@ test('a broken subscription is made up for by asking, and tried again', async ()
   assert.equal(seen.fetched, fetched)
 })
 
-test('a subscription that stays silent is made up for too', async () => {
+test('polls when a subscription stays silent', async () => {
   const { source, to, pass } = stage([record('running', 1)])
   const feed = new RunFeed('exec_1', source)
   feed.start()
@@ -101,7 +101,7 @@ test('a subscription that stays silent is made up for too', async () => {
   assert.equal(feed.state.phase, 'live')
 })
 
-test('what cannot be seen is not asked for again', async () => {
+test('stops asking for a run that is not visible', async () => {
   for (const answer of [record('not_found'), new Error('final')]) {
     const { source, seen, to, pass, waiting } = stage([answer])
     const feed = new RunFeed('exec_1', source)
@@ -114,7 +114,7 @@ test('what cannot be seen is not asked for again', async () => {
   }
 })
 
-test('an error leaves what is known', async () => {
+test('keeps the known state after an error', async () => {
   const { source, to, pass } = stage([new Error('away'), record('completed')])
   const feed = new RunFeed('exec_1', source)
   feed.start()
@@ -126,7 +126,7 @@ test('an error leaves what is known', async () => {
   assert.deepEqual([feed.state.phase, feed.state.error], ['over', null])
 })
 
-test('nothing comes after a stop', () => {
+test('delivers nothing after stop', () => {
   const { source, to, waiting } = stage()
   const feed = new RunFeed('exec_1', source)
   feed.start()
@@ -135,7 +135,7 @@ test('nothing comes after a stop', () => {
   assert.deepEqual([feed.state.run, waiting()], [null, 0])
 })
 
-test('unchanged parts of a record stay the same objects', () => {
+test('keeps the identity of unchanged parts', () => {
   const { source, to } = stage()
   const feed = new RunFeed('exec_1', source)
   let told = 0
@@ -149,7 +149,7 @@ test('unchanged parts of a record stay the same objects', () => {
   assert.equal(told, 2)
 })
 
-test('the answer to a resume that comes late does not undo what came since', () => {
+test('ignores a late response that is older than the current state', () => {
   const { source, to } = stage()
   const feed = new RunFeed('exec_1', source)
   feed.start()

@@ -6,12 +6,12 @@ import type { Step } from './types'
 const step = (nodeId: string, status: Step['status'] = 'completed') => ({ nodeId, status }) as Step
 const map = { nodes: [{ id: 'a' }, { id: 'loop' }] }
 
-test('the nodes of the map get the statuses of their steps', () => {
+test('shows the statuses of steps on the nodes of the map', () => {
   const graph = graphOf(map, [step('a'), step('loop', 'running'), step('loop[0]/x', 'failed')])
   assert.deepEqual(graph?.statuses, { a: 'completed', loop: 'running' })
 })
 
-test('a step within a loop marks the loop', () => {
+test('marks the loop of a step inside it', () => {
   const graph = graphOf(map, [step('a'), step('loop'), step('loop[0]/x')])
   assert.deepEqual(
     ['a', 'loop[0]/x', 'loop[0]', 'loop[1]/y[2]/z', 'gone', ''].map((address) => graph?.selectedOf(address)),
@@ -19,7 +19,7 @@ test('a step within a loop marks the loop', () => {
   )
 })
 
-test('a run of other nodes is not drawn on the stored map', () => {
+test('does not draw a run of other nodes on the stored map', () => {
   assert.equal(graphOf(map, [step('a')]), null)
   assert.equal(graphOf(map, [step('a'), step('b')]), null)
   assert.equal(graphOf(undefined, [step('a')]), null)

@@ -22,7 +22,7 @@ function step(nodeId: string, status: Step['status'] = 'completed', from?: numbe
 
 const nothing = { toggled: new Map<string, boolean>() }
 
-test('an address is taken apart from its inner end', () => {
+test('parses a step path from its inner end', () => {
   assert.equal(placeOf('plain'), null)
   assert.deepEqual(placeOf('a[1]/b[2]/c'), { loop: 'a[1]/b', item: 'a[1]/b[2]', index: 2, inner: 'c' })
   assert.equal(nodePathOf('a[1]/b[2]/c'), 'a/b/c')
@@ -30,7 +30,7 @@ test('an address is taken apart from its inner end', () => {
   assert.deepEqual(around('a[1]/b[2]/c'), ['a', 'a[1]', 'a[1]/b', 'a[1]/b[2]'])
 })
 
-test('steps of items stand below their for-each node, items by their number', () => {
+test('groups steps of items under their for-each node, by index', () => {
   const tree = treeOf([step('first'), step('loop[10]/x'), step('loop'), step('loop[2]/x'), step('loop[2]/y')])
   assert.deepEqual(
     tree.map((node) => node.step.nodeId),
@@ -45,7 +45,7 @@ test('steps of items stand below their for-each node, items by their number', ()
   )
 })
 
-test('an id that only looks like an address is a node of its own', () => {
+test('treats an ID that only looks like a path as a node', () => {
   const tree = treeOf([step('odd[1]/name'), step('other')])
   assert.deepEqual(
     tree.map((node) => node.step.nodeId),
@@ -53,7 +53,7 @@ test('an id that only looks like an address is a node of its own', () => {
   )
 })
 
-test('an item is as far as its steps are', () => {
+test('computes the state of an item from its steps', () => {
   const of = (...steps: Step[]) => treeOf([step('l', 'running'), ...steps])[0]?.items[0]
   assert.equal(of(step('l[0]/a'), step('l[0]/b', 'pending'))?.status, 'running')
   assert.equal(of(step('l[0]/a'), step('l[0]/b', 'failed'))?.status, 'failed')
@@ -62,7 +62,7 @@ test('an item is as far as its steps are', () => {
   assert.equal(of(step('l[0]/a', 'completed', 5, 9), step('l[0]/b', 'completed', 10, 12))?.end, 12)
 })
 
-test('many items are closed until somebody opens them, or a step within is selected', () => {
+test('collapses many items until the user opens them or selects a step inside', () => {
   const steps = [
     step('l'),
     ...Array.from({ length: 50 }, (_, index) => [step(`l[${index}]/a`), step(`l[${index}]/b`)]).flat(),
@@ -77,7 +77,7 @@ test('many items are closed until somebody opens them, or a step within is selec
   assert.ok(chosen.some((row) => row.address === 'l[7]/b' && row.depth === 2))
 })
 
-test('items of one step take one row each', () => {
+test('uses one row per item when items have one step', () => {
   const rows = rowsOf(treeOf([step('l'), step('l[0]/a'), step('l[1]/a')]), nothing)
   assert.deepEqual(
     rows.map((row) => row.title),
@@ -85,7 +85,7 @@ test('items of one step take one row each', () => {
   )
 })
 
-test('a choice of states keeps what stands around the chosen', () => {
+test('keeps the parents of steps that match a status filter', () => {
   const tree = treeOf([step('before'), step('l', 'failed'), step('l[0]/a'), step('l[1]/a', 'failed')])
   const rows = rowsOf(tree, { ...nothing, only: new Set(['failed']) })
   assert.deepEqual(
@@ -94,20 +94,20 @@ test('a choice of states keeps what stands around the chosen', () => {
   )
 })
 
-test('the keyboard walks the rows and stays at the ends', () => {
+test('moves with the keyboard and stops at the ends', () => {
   const rows = rowsOf(treeOf([step('a'), step('b')]), nothing)
   assert.equal(neighbour(rows, null, 1)?.address, 'a')
   assert.equal(neighbour(rows, 'a', 1)?.address, 'b')
   assert.equal(neighbour(rows, 'b', 1), null)
 })
 
-test('only rows in sight are drawn', () => {
+test('renders only visible rows', () => {
   assert.deepEqual(inSight(0, 400, 40, 10_000, 5), { from: 0, to: 15 })
   assert.deepEqual(inSight(4000, 400, 40, 10_000, 5), { from: 95, to: 115 })
   assert.deepEqual(inSight(999_999, 400, 40, 20, 5), { from: 15, to: 20 })
 })
 
-test('ten thousand steps make their rows quickly', () => {
+test('builds the rows of ten thousand steps quickly', () => {
   const steps = [
     step('l'),
     ...Array.from({ length: 10_000 }, (_, index) => step(`l[${index}]/a`, 'completed', index, index + 1)),

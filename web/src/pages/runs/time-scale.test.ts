@@ -22,7 +22,7 @@ function row(start: number, end: number, status: Row['status'] = 'completed', no
   return { address: 'a', kind: 'step', depth: 0, title: 'a', status, start, end, step, within: 0, open: false }
 }
 
-test('the whole goes on to now until the run ends, and is never empty', () => {
+test('extends to now until the run ends, and is never empty', () => {
   assert.deepEqual(wholeOf({ startTime: '1970-01-01T00:00:01Z', endTime: null }, 5000), { from: 1000, to: 5000 })
   assert.deepEqual(wholeOf({ startTime: '1970-01-01T00:00:01Z', endTime: '1970-01-01T00:00:01Z' }, 5000), {
     from: 1000,
@@ -31,7 +31,7 @@ test('the whole goes on to now until the run ends, and is never empty', () => {
   assert.deepEqual(wholeOf({ startTime: null, endTime: null }, 7), { from: 7, to: 8 })
 })
 
-test('a bar knows what of it was waiting', () => {
+test('divides a bar into running and waiting', () => {
   assert.deepEqual(partsOf(row(1100, 1200), whole), [{ from: 1100, to: 1200, waits: false }])
   assert.deepEqual(partsOf(row(1100, 1200, 'completed', 'human'), whole, undefined, [], true), [
     { from: 1100, to: 1200, waits: true },
@@ -44,12 +44,12 @@ test('a bar knows what of it was waiting', () => {
   ])
 })
 
-test('what has not begun or was taken over has no bar', () => {
+test('has no bar for steps that have not started or were kept', () => {
   assert.deepEqual(partsOf(row(Number.NaN, Number.NaN, 'pending'), whole), [])
   assert.deepEqual(partsOf(row(100, 200), whole), [])
 })
 
-test('the time between attempts is waiting', () => {
+test('counts the time between attempts as waiting', () => {
   const line = (at: number, wait: string) =>
     ({
       timestamp: new Date(at).toISOString(),
@@ -77,14 +77,14 @@ test('the time between attempts is waiting', () => {
   )
 })
 
-test('a stretch is placed within the window', () => {
+test('positions a range within the window', () => {
   assert.deepEqual(placed({ from: 1250, to: 1500 }, whole), { left: 25, width: 25 })
   assert.deepEqual(placed({ from: 500, to: 1500 }, whole), { left: 0, width: 50 })
   assert.equal(placed({ from: 2100, to: 2200 }, whole), null)
   assert.deepEqual(placed({ from: 2000, to: 2000 }, whole), { left: 100, width: 0 })
 })
 
-test('marks stand at round offsets from the start', () => {
+test('puts marks at round offsets from the start', () => {
   assert.deepEqual(
     ticksOf(whole, 1000, 5).map((tick) => tick.label),
     ['0', '200 ms', '400 ms', '600 ms', '800 ms', '1.0 s'],
@@ -96,14 +96,14 @@ test('marks stand at round offsets from the start', () => {
   assert.ok(ticksOf({ from: 0, to: 4e12 }, 0, 6).length <= 7)
 })
 
-test('lengths are written as exactly as the marks need', () => {
+test('labels durations as precisely as the marks need', () => {
   assert.equal(lengthLabel(1500, 500), '1.5 s')
   assert.equal(lengthLabel(2000, 1000), '2 s')
   assert.equal(lengthLabel(150_000, 30_000), '2 min 30 s')
   assert.equal(lengthLabel(90_061_000, 1000), '1 d 1 h 1 min')
 })
 
-test('zooming keeps the point under the pointer and stays within the run', () => {
+test('zooms around the pointer and stays within the run', () => {
   assert.deepEqual(zoomed(whole, whole, 0.5, 1250), { from: 1125, to: 1625 })
   assert.deepEqual(zoomed({ from: 1125, to: 1625 }, whole, 4), whole)
   assert.deepEqual(moved({ from: 1000, to: 1500 }, whole, 2), { from: 1500, to: 2000 })

@@ -17,7 +17,7 @@ const mail = call({
   body: 'Dear B',
 })
 
-test('where it went', () => {
+test('names the target', () => {
   for (const [exchange, want] of [
     [call({}), 'api.example.com/v1/x?key=***'],
     [call({ url: 'http://127.0.0.1:80' }), '127.0.0.1:80'],
@@ -27,7 +27,7 @@ test('where it went', () => {
     assert.equal(targetOf(exchange), want)
 })
 
-test('how it ended', () => {
+test('names the outcome', () => {
   for (const [more, text, failed] of [
     [{ response: { status: 200 } }, '200', false],
     [{ response: { status: 404 } }, '404', true],
@@ -39,7 +39,7 @@ test('how it ended', () => {
     assert.deepEqual(outcomeOf(call({}, more)), { text, failed })
 })
 
-test('bodies', () => {
+test('shows bodies', () => {
   assert.deepEqual(bodyOf(undefined), { kind: 'none' })
   assert.deepEqual(bodyOf(''), { kind: 'none' })
   assert.deepEqual(bodyOf('a'), { kind: 'text', text: 'a' })
@@ -48,7 +48,7 @@ test('bodies', () => {
   assert.deepEqual(bodyOf(false), { kind: 'value', value: false })
 })
 
-test('of a step and what is within it', () => {
+test('filters by a step and the steps inside it', () => {
   for (const [node, address, want] of [
     ['each', 'each', true],
     ['each[3]/ask', 'each', true],
@@ -60,7 +60,7 @@ test('of a step and what is within it', () => {
   }
 })
 
-test('as a command', () => {
+test('copies as curl', () => {
   assert.equal(curlOf(mail), undefined)
   assert.equal(
     curlOf(

@@ -11,7 +11,7 @@ const declared = [
   { name: 'other', secret: true, required: true },
 ]
 
-test('declarations are read, the rest is left out', () => {
+test('reads declarations and ignores the rest', () => {
   assert.deepEqual(
     readVariables([{ name: 'a' }, 3, { type: 'string' }, null]).map(({ name, type }) => [name, type]),
     [['a', 'string']],
@@ -19,7 +19,7 @@ test('declarations are read, the rest is left out', () => {
   assert.deepEqual(readVariables(undefined), [])
 })
 
-test('fields begin with what is preset; secrets are not shown', () => {
+test('starts fields with defaults and hides secrets', () => {
   const fields = firstFields(readVariables(declared))
   assert.deepEqual(fields.greeting, { text: 'hi', stored: false })
   assert.deepEqual(fields.token, { text: '', stored: true })
@@ -27,18 +27,18 @@ test('fields begin with what is preset; secrets are not shown', () => {
   assert.ok(!JSON.stringify(fields).includes('s3cret'))
 })
 
-test('the values of an earlier run are offered, but for secrets', () => {
+test('offers the values of an earlier run, except secrets', () => {
   const fields = firstFields(readVariables(declared), { greeting: 'ho', count: 7, token: '***' })
   assert.deepEqual([fields.greeting?.text, fields.count?.text, fields.token?.text], ['ho', '7', ''])
 })
 
-test('only what differs is sent, and what is missing is said', () => {
+test('sends only changed values and reports missing ones', () => {
   const variables = readVariables(declared)
   const { values, faults } = readFields(variables, firstFields(variables))
   assert.deepEqual([values, Object.keys(faults)], [{}, ['on', 'other']])
 })
 
-test('values are read by their type', () => {
+test('parses values by their type', () => {
   const variables = readVariables(declared)
   const plain = (text: string) => ({ text, stored: false })
   const { values, faults } = readFields(variables, {
@@ -55,7 +55,7 @@ test('values are read by their type', () => {
   assert.match(readFields(variables, { deep: plain('') }).faults.deep ?? '', /default/)
 })
 
-test('the fault of the server is found by the name', () => {
+test('finds the field of a server error by name', () => {
   const issues = [{ path: ['options', 'variables', 'count'], message: 'must be a number' }]
   assert.equal(serverFault(issues, 'count'), 'must be a number')
   assert.equal(serverFault(issues, 'greeting'), undefined)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { showAgent } from './agent.ts'
 
-test('browsers in words', () => {
+test('names browsers', () => {
   const cases: [string, string][] = [
     ['', 'Unknown browser'],
     ['curl/8.5.0', 'curl/8.5.0'],

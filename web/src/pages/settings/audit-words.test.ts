@@ -9,7 +9,7 @@ const entry = (action: string, detail: Record<string, unknown> = {}, targetType 
   detail,
 })
 
-test('actions in words', () => {
+test('describes actions', () => {
   const cases: [string, Record<string, unknown>, string][] = [
     ['blueprint.update', { title: 'Hello', changed: ['title'] }, 'changed the blueprint "Hello"'],
     ['blueprint.update', {}, 'changed a blueprint'],
@@ -34,7 +34,7 @@ test('actions in words', () => {
   for (const [action, detail, wanted] of cases) assert.equal(actionWords(entry(action, detail)), wanted, action)
 })
 
-test('targets, areas and ways', () => {
+test('names targets, areas and sources', () => {
   assert.equal(targetHref(entry('blueprint.update', {}, 'blueprint')), '/blueprints/a1')
   assert.equal(targetHref(entry('blueprint.delete', {}, 'blueprint')), undefined)
   assert.equal(targetHref(entry('execution.cancel', {}, 'execution')), '/runs/a1')

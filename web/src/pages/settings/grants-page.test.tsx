@@ -19,7 +19,7 @@ const open = () => {
   return { user: show(<GrantsPage />, '/settings/grants'), revoked: () => inputsOf(calls, 'blueprint.revokeGrant') }
 }
 
-test('grants are listed, and those of a blueprint revoked after a question', async () => {
+test('lists grants and asks before it revokes those of a blueprint', async () => {
   const { user, revoked } = open()
   const [button] = await screen.findAllByRole('button', { name: 'Revoke grants for Orders' })
   await user.click(button!)
@@ -30,7 +30,7 @@ test('grants are listed, and those of a blueprint revoked after a question', asy
   expect(revoked()).toEqual([{ id: 'b1' }])
 })
 
-test('grants stay when the question is answered with no', async () => {
+test('keeps grants when the user cancels', async () => {
   const { user, revoked } = open()
   const [button] = await screen.findAllByRole('button', { name: 'Revoke grants for Orders' })
   await user.click(button!)

@@ -2,13 +2,13 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { accesses, keyInput, showScopes } from './key-scopes'
 
-test('scopes are shown as they are chosen', () => {
+test('shows scopes as they are chosen', () => {
   for (const { label, scopes } of accesses) if (scopes) assert.equal(showScopes(scopes), label)
   assert.equal(showScopes(['read', 'run', 'write', 'admin']), 'Full access')
   assert.equal(showScopes(['read', 'run']), 'Read and run')
 })
 
-test('what is asked of the server', () => {
+test('sends the chosen scopes', () => {
   const now = Date.parse('2026-11-23T12:00:00Z')
   assert.deepEqual(keyInput(' ci ', 'all', '', '', now), { name: 'ci' })
   assert.deepEqual(keyInput('ci', 'run', '7', '', now), {

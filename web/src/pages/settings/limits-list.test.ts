@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { keepWords, limitsOf, variableOf } from './limits-list.ts'
 
-test('how long history is kept, in words', () => {
+test('describes how long history is kept', () => {
   const cases: [string, string][] = [
     ['all', 'Forever'],
     ['0', 'Forever'],
@@ -17,7 +17,7 @@ test('how long history is kept, in words', () => {
   for (const [keep, words] of cases) assert.equal(keepWords(keep, 'run'), words)
 })
 
-test('no limit is said so', () => {
+test('shows when there is no limit', () => {
   const zero = {
     maxBlueprints: 0,
     blueprints: 3,

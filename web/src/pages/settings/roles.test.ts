@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { givable, isLastOwner, manages, mayTouch, roleTitle } from './roles.ts'
 
-test('the last owner stays', () => {
+test('keeps the last owner', () => {
   const [ada, bo] = [
     { userId: 'ada', role: 'owner' },
     { userId: 'bo', role: 'admin' },
@@ -13,7 +13,7 @@ test('the last owner stays', () => {
   assert.equal(isLastOwner([], 'ada'), false)
 })
 
-test('who decides about whom', () => {
+test('decides who may change whose role', () => {
   const cases: [string, string, boolean][] = [
     ['member', 'member', false],
     ['admin', 'member', true],

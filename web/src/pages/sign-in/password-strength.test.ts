@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { strengthOf } from './password-strength.ts'
 
-test('strength of passwords', () => {
+test('rates passwords', () => {
   const cases: [string, number[]][] = [
     ['', [0]],
     ['short', [0]],

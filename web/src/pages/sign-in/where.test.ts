@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { inside } from './where.ts'
 
-test('only addresses of this dashboard', () => {
+test('returns only to pages of this dashboard', () => {
   const cases: [string | null, string][] = [
     [null, '/'],
     ['', '/'],

@@ -29,7 +29,7 @@ const known: [string, string, number, number[]][] = [
   ['Australia/Lord_Howe', '0 3 * * *', 30112740, [90]],
 ]
 
-test('the runs around a change are those of the server', () => {
+test('lists the same runs around a clock change as the server', () => {
   for (const [zone, cron, at, ticks] of known) {
     const change = nextChange(zone, at - 90 * 1440)!
     assert.equal(change.at, at, zone)
@@ -41,7 +41,7 @@ test('the runs around a change are those of the server', () => {
   }
 })
 
-test('offsets and changes', () => {
+test('finds offsets and changes', () => {
   const winter = Date.UTC(2026, 0, 15) / 60_000
   assert.equal(offset(winter, 'Asia/Kolkata'), 330)
   assert.equal(offset(winter, 'America/New_York'), -300)
@@ -54,7 +54,7 @@ test('offsets and changes', () => {
   })
 })
 
-test('what is said', () => {
+test('describes changes', () => {
   const gap = nextChange('Europe/Berlin', Date.UTC(2026, 0, 15) / 60_000)!
   const repeat = nextChange('Europe/Berlin', gap.at)!
   const say = (cron: string, change = gap) => pictureOf(parseCron(cron)!, 'Europe/Berlin', change).words.join(' ')

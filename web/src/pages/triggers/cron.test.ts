@@ -4,7 +4,7 @@ import { parseCron } from './cron.ts'
 import { cronInWords, scheduleInWords } from './cron-words.ts'
 import { firstPlan, readPlan, writeCron } from './cron-plan.ts'
 
-test('what the server refuses is no schedule', () => {
+test('refuses expressions that the server refuses', () => {
   for (const text of [
     '',
     '* * * *',
@@ -33,7 +33,7 @@ test('what the server refuses is no schedule', () => {
   }
 })
 
-test('fields become values', () => {
+test('converts fields to values', () => {
   const cases: [string, Partial<ReturnType<typeof parseCron>>][] = [
     ['*/20 9-17/4 1 JAN,jun *', { minutes: [0, 20, 40], hours: [9, 13, 17], months: [1, 6], fixed: false, both: true }],
     [
@@ -50,7 +50,7 @@ test('fields become values', () => {
   }
 })
 
-test('words', () => {
+test('describes expressions', () => {
   const cases: Record<string, string> = {
     '* * * * *': 'every minute',
     '*/15 * * * *': 'every 15 minutes',
@@ -79,7 +79,7 @@ test('words', () => {
   assert.equal(scheduleInWords('*/5 * * * *', ''), 'every 5 minutes')
 })
 
-test('plans and expressions', () => {
+test('converts between builder and expression', () => {
   for (const text of [
     '* * * * *',
     '*/15 * * * *',

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { kinds, listensTo } from './kinds'
 
-test('what a trigger listens to', () => {
+test('describes what a trigger reacts to', () => {
   expect(listensTo('scheduled', { cron: '0 9 * * 1-5', timezone: 'Europe/Berlin' })).toBe(
     'Every weekday at 09:00, Europe/Berlin',
   )
@@ -18,6 +18,6 @@ test('what a trigger listens to', () => {
   expect(listensTo('api', {})).toBe('API call')
 })
 
-test('a sample has what the config says', () => {
+test('creates sample inputs from the config', () => {
   expect(kinds.event.sample({ event: 'custom.x' }).event).toBe('custom.x')
 })

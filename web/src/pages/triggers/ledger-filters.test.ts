@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { fromField, isFiltered, noFilters, questionFor, timeOfId, toField } from './ledger-filters.ts'
 import { checkObject, exampleOf } from './sample-input.ts'
 
-test('what of the address is asked', () => {
+test('reads filters from the URL', () => {
   const all = { decision: 'refused', source: 'webhook', status: 'failed', time: '1h', key: ' k1 ', page: '3' }
   assert.deepEqual(questionFor('t', all, ['webhook'], 3_600_000), {
     triggerId: 't',
@@ -29,7 +29,7 @@ test('what of the address is asked', () => {
   assert.equal(fromField('soon'), null)
 })
 
-test('samples', () => {
+test('creates sample deliveries', () => {
   assert.deepEqual(
     exampleOf({
       type: 'object',

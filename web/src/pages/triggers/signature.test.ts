@@ -5,7 +5,7 @@ import { changeOf, compact } from './config-change.ts'
 import { hex, hmacSha256, plainHmac } from './hmac.ts'
 import { curlOf, newSecret, signedHeaders, standardKey } from './signature.ts'
 
-test('HMAC with and without the help of the browser', async () => {
+test('computes HMAC with and without the browser API', async () => {
   for (const [key, text] of [
     ['', ''],
     ['k', 'x'.repeat(55)],
@@ -20,7 +20,7 @@ test('HMAC with and without the help of the browser', async () => {
   }
 })
 
-test('signatures of each preset', async () => {
+test('signs for each preset', async () => {
   const given = { secret: 'geheim', body: '{"a":1}\n', seconds: 1_700_000_000, id: 'd1' }
   const mac = (before: string, encoding: 'hex' | 'base64' = 'hex') =>
     createHmac('sha256', 'geheim')
@@ -45,14 +45,14 @@ test('signatures of each preset', async () => {
   assert.match(newSecret(''), /^[\w-]{43}$/)
 })
 
-test('curl keeps every byte', () => {
+test('keeps every byte in curl commands', () => {
   assert.equal(
     curlOf('https://x.org/w', [['A', 'b']], `{"a":"it's"}`),
     `curl -X POST 'https://x.org/w' \\\n  -H 'Content-Type: application/json' \\\n  -H 'A: b' \\\n  --data-binary '{"a":"it'\\''s"}'`,
   )
 })
 
-test('what an update sends', () => {
+test('sends only changes in an update', () => {
   assert.deepEqual(
     changeOf({ secret: 's', respond: 'wait', same: { a: 1 } }, { same: { a: 1 }, respond: 'accept', breaker: false }),
     { secret: '', respond: 'accept', breaker: false },

@@ -99,7 +99,7 @@ const forms: Record<TriggerType, { fill: (user: User) => Promise<void> | void; c
 describe.each(Object.entries(forms) as [TriggerType, (typeof forms)[TriggerType]][])(
   'a new trigger of type %s',
   (triggerType, { fill, config }) => {
-    test('is made of what was filled in', async () => {
+    test('is created from the form', async () => {
       const { user, make, created } = begin(triggerType)
       await fill(user)
       await make()
@@ -110,14 +110,14 @@ describe.each(Object.entries(forms) as [TriggerType, (typeof forms)[TriggerType]
 )
 
 describe('a new trigger', () => {
-  test('without a blueprint is not made, and the field says why', async () => {
+  test('needs a blueprint and says so at the field', async () => {
     const { make, created } = begin('manual', { blueprint: '' })
     await make()
     screen.getByText('Choose a blueprint.')
     expect(created()).toEqual([])
   })
 
-  test('is offered those blueprints that the user manages', async () => {
+  test('offers the blueprints that the user manages', async () => {
     const { user } = begin('manual', { blueprint: '' })
     await user.click(screen.getByRole('combobox', { name: 'Blueprint' }))
     await user.click(await screen.findByRole('option', { name: 'Ship the orders' }))
@@ -125,7 +125,7 @@ describe('a new trigger', () => {
     expect(location.search).toContain('blueprint=b1')
   })
 
-  test('that the server refuses has the message at its field, and what was typed stays', async () => {
+  test('shows a refusal at its field and keeps what was typed', async () => {
     const message = 'must have at least 16 characters'
     const refuse = new Refusal('BAD_REQUEST', `config.secret: ${message}`, [{ path: ['config', 'secret'], message }])
     const { make } = begin('webhook', { refuse })
@@ -138,7 +138,7 @@ describe('a new trigger', () => {
     within(screen.getByRole('alert')).getByText('Could not create the trigger')
   })
 
-  test('whose input schema is no JSON is refused by the server, and the field says so', async () => {
+  test('shows at its field that the input schema is not JSON', async () => {
     const message = 'must be a JSON Schema'
     const refuse = new Refusal('BAD_REQUEST', message, [{ path: ['config', 'inputSchema'], message }])
     const { make, created } = begin('api', { refuse })
@@ -148,7 +148,7 @@ describe('a new trigger', () => {
     expect(created()).toMatchObject([{ config: { inputSchema: '{"type": ' } }])
   })
 
-  test('has a webhook secret of its own, in dots', () => {
+  test('of a webhook has its own masked secret', () => {
     begin('webhook')
     const secret = screen.getByLabelText<HTMLInputElement>('Secret')
     expect(secret.type).toBe('password')
@@ -156,13 +156,13 @@ describe('a new trigger', () => {
     expect(document.body.textContent).not.toContain(secret.value)
   })
 
-  test('of a webhook without a secret is warned of', () => {
+  test('of a webhook without a secret shows a warning', () => {
     begin('webhook')
     change('Secret', '')
     screen.getByText('Without a secret, anyone who knows the URL can start runs.')
   })
 
-  test('limits runs at once when asked to', async () => {
+  test('limits concurrent runs', async () => {
     const { user, make, created } = begin('manual')
     await user.click(screen.getByLabelText(/^Limit concurrent/))
     change('Maximum', '3')
@@ -196,7 +196,7 @@ describe('the form of a trigger', () => {
     }
   }
 
-  test('sends what was changed alone, and what it does not know stays', async () => {
+  test('sends only changes and keeps unknown settings', async () => {
     const { save, updates } = open({ secret: 'swordfish', preset: 'github', note: 'x', label: 'Orders' })
     await screen.findByText('Other settings that stay unchanged: note, label.')
     fireEvent.change(screen.getByRole('combobox', { name: 'Sender' }), { target: { value: '' } })
@@ -205,27 +205,27 @@ describe('the form of a trigger', () => {
     await waitFor(() => expect(location.pathname).toBe('/triggers/t1'))
   })
 
-  test('removes a secret by an empty text', async () => {
+  test('removes a secret by clearing it', async () => {
     const { save, updates } = open({ secret: 'swordfish' })
     fireEvent.change(await screen.findByLabelText('Secret'), { target: { value: '' } })
     await save()
     await waitFor(() => expect(updates()).toEqual([{ triggerId: 't1', config: { secret: '' } }]))
   })
 
-  test('shows a stored secret in dots', async () => {
+  test('masks a stored secret', async () => {
     open({ secret: 'swordfish' })
     expect(await screen.findByLabelText('Secret')).toHaveProperty('type', 'password')
     expect(document.body.textContent).not.toContain('swordfish')
   })
 
-  test('asks nothing of the server when nothing changed', async () => {
+  test('sends nothing when nothing changed', async () => {
     const { save, updates } = open({ secret: 'swordfish' })
     await save()
     await waitFor(() => expect(location.pathname).toBe('/triggers/t1'))
     expect(updates()).toEqual([])
   })
 
-  test('is for those who manage the blueprint', async () => {
+  test('is read-only for users who do not manage the blueprint', async () => {
     open({}, { canManage: false })
     await screen.findByText('Only managers of the blueprint can change its triggers.')
     expect(screen.queryByRole('button', { name: 'Save' })).toBeNull()

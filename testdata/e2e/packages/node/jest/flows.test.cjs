@@ -4,7 +4,7 @@ const { useBlueprintd } = require('blueprintd/jest')
 
 const blueprintd = useBlueprintd({ clock: 'real', args: ['--rate-limit', '5', '--rate-burst', '3'] })
 
-test('a client that is told to wait', async () => {
+test('a client with a fake Retry-After', async () => {
   const client = createClient({ url: blueprintd.apiHost, apiKey: blueprintd.apiKey, batch: false })
   let refused = 0
   for (let done = 0; done < 6; ) {
@@ -20,7 +20,7 @@ test('a client that is told to wait', async () => {
   expect(refused).toBeGreaterThan(0)
 })
 
-test('the key is asked for', async () => {
+test('a missing key is refused', async () => {
   const client = createClient({ url: blueprintd.baseUrl, apiKey: 'another-key' })
   await expect(client.blueprint.list.query()).rejects.toMatchObject({ data: { code: 'UNAUTHORIZED' } })
 })

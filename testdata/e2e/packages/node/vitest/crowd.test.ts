@@ -1,4 +1,4 @@
-// A hundred servers at once, in each of two files that run at once; who runs the tests looks for what is left.
+// A hundred servers at once, half of them in each of two concurrent test files; the suite checks that none is left.
 import { appendFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { startBlueprintd } from 'blueprintd'
@@ -11,7 +11,7 @@ test('fifty servers', { timeout: 60_000 }, async () => {
   for (const { pid } of servers) expect(() => process.kill(pid, 0)).toThrow('ESRCH')
 })
 
-test('await using stops', async () => {
+test('await using stops the server', async () => {
   let pid: number
   {
     await using server = await startBlueprintd()
@@ -21,7 +21,7 @@ test('await using stops', async () => {
   expect(() => process.kill(pid, 0)).toThrow('ESRCH')
 })
 
-test('a program that is missing', async () => {
+test('missing executable', async () => {
   await expect(startBlueprintd({ binary: './nowhere' })).rejects.toThrow(/option binary names .*nowhere, which is no program\.\nhint: /)
   await expect(startBlueprintd({ args: ['--nonsense'] })).rejects.toThrow(/did not become ready(.|\n)*nonsense/)
 })
