@@ -1,5 +1,5 @@
-// Fails when files of src/, or its folders, import each other in a circle. Types and imports on demand count too: a circle
-// of either kind means that no part of it can be understood, tested or moved alone.
+// Fails on import cycles between the files of src/ or between its folders. Type imports and dynamic imports count too: no
+// part of a cycle can be understood, tested or moved alone.
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -24,7 +24,7 @@ function importsOf(file) {
 }
 
 /** A shortest circle of a graph (a map of names to sets of names); undefined when there is none. */
-function circleOf(graph) {
+function cycleOf(graph) {
   let shortest
   for (const start of graph.keys()) {
     const from = new Map([[start, undefined]])
@@ -59,21 +59,21 @@ for (const [file, imports] of byFile) {
   }
 }
 
-const fileCircle = circleOf(byFile)
-const folderCircle = circleOf(byFolder)
+const fileCycle = cycleOf(byFile)
+const folderCycle = cycleOf(byFolder)
 
-/** Each step of a circle on a line of its own. */
-const steps = (circle, line) => circle.map((one, i) => `  ${line(one, circle[(i + 1) % circle.length])}`).join('\n')
-if (fileCircle)
+/** One line per import of a cycle. */
+const steps = (cycle, line) => cycle.map((one, i) => `  ${line(one, cycle[(i + 1) % cycle.length])}`).join('\n')
+if (fileCycle)
   console.error(
-    `files import each other in a circle:\n${steps(fileCircle, (from, to) => `src/${from} imports src/${to}`)}`,
+    `import cycle of files:\n${steps(fileCycle, (from, to) => `src/${from} imports src/${to}`)}`,
   )
-if (folderCircle)
+if (folderCycle)
   console.error(
-    `folders import each other in a circle:\n${steps(folderCircle, (from, to) => examples.get(`${from} ${to}`))}`,
+    `import cycle of folders:\n${steps(folderCycle, (from, to) => examples.get(`${from} ${to}`))}`,
   )
-if (fileCircle || folderCircle) {
-  console.error('hint: move what both need to a folder below them, or pass it as an argument')
+if (fileCycle || folderCycle) {
+  console.error('hint: move the shared part to a folder below both, or pass it as an argument')
   process.exit(1)
 }
-console.log(`no circle among ${byFile.size} files in ${byFolder.size} folders`)
+console.log(`no import cycles in ${byFile.size} files, ${byFolder.size} folders`)

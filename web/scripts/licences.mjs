@@ -1,5 +1,5 @@
-// Writes dist/licences.txt: the licence of every library that the build holds a part of, since theirs ask for that.
-// Any licence that is not on the list below ends the build: somebody has to look at it first.
+// Writes dist/licences.txt: the licence of every library in the build. A licence that is not on the list below fails the
+// build, so that it is reviewed first.
 import { existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
 
 const root = new URL('../', import.meta.url)
@@ -12,9 +12,9 @@ for (const [folder, { version, dev, license, optional }] of Object.entries(packa
   const at = new URL(`${folder}/`, root)
   if (!folder || dev || optional || !existsSync(at)) continue
   const name = folder.replace(/^.*node_modules\//, '')
-  if (name.startsWith('@types/') || name === 'typescript' || name === 'type-fest') continue // types leave nothing in the build
+  if (name.startsWith('@types/') || name === 'typescript' || name === 'type-fest') continue // types are not in the build
   if (!allowed.includes(license))
-    throw new Error(`${name} has the licence ${license}; look at it, and add it to ${import.meta.url} if it may be`)
+    throw new Error(`${name} has the licence ${license}; review it, and add it to ${import.meta.url} if it is acceptable`)
   const file = readdirSync(at).find((entry) => /^licen[cs]e/i.test(entry))
   const text = file ? readFileSync(new URL(file, at), 'utf8').replaceAll('\r\n', '\n').trim() : `Licence: ${license}`
   parts.push(`${name} ${version}\n\n${text}\n`)

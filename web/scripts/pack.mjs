@@ -1,5 +1,5 @@
-// Replaces the files of dist/ that gzip makes smaller by name.gz; the server sends these as they are. The page stays:
-// the server writes into it.
+// Replaces the files of dist/ that gzip makes smaller by name.gz, which the server sends unchanged. It leaves index.html,
+// into which the server inserts values.
 import { readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { gzipSync } from 'node:zlib'
 

@@ -1,4 +1,4 @@
-// Prints what a first visit loads: the page, and every script and style that it names, gzipped.
+// Prints the gzipped sizes of what a first visit loads: the page, and the scripts and styles that it references.
 import { readFileSync, readdirSync, statSync } from 'node:fs'
 import { gzipSync } from 'node:zlib'
 

@@ -11,7 +11,15 @@ export function ChoiceField({ field, id, label, value, onChange, issues, require
   const choices = field.choices ?? []
   const at = choices.findIndex((choice) => same(choice.value, value))
   const standard = choices.find((choice) => field.hasDefault && same(choice.value, field.standard))
-  const data = choices.map((choice, index) => ({ value: String(index), label: choice.label }))
+  // A choice that equals the default is listed apart only while it is selected.
+  const data = choices
+    .map((choice, index) => ({
+      value: String(index),
+      label: choice.label,
+      hidden: choice === standard && index !== at,
+    }))
+    .filter((one) => !one.hidden || (required && value !== undefined))
+    .map(({ value, label }) => ({ value, label }))
   if (!required || value === undefined)
     data.unshift({
       value: '',

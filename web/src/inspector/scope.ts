@@ -55,8 +55,12 @@ export function scopeOf(map: BlueprintMap, nodeId: string, facts: Facts): Names 
     members: { id: { schema: text }, type: { schema: text }, headers: { schema: { type: 'object' } } },
     note: scopeText.whatStartedTheRun,
   }
-  names.execution = { closed: true, members: { id: { schema: text } } }
-  names.blueprint = { closed: true, members: { id: { schema: text }, title: { schema: text } } }
+  names.execution = { closed: true, members: { id: { schema: text } }, note: scopeText.theRun }
+  names.blueprint = {
+    closed: true,
+    members: { id: { schema: text }, title: { schema: text } },
+    note: scopeText.theBlueprintOfTheRun,
+  }
   names.now = { schema: text, note: scopeText.currentTimeForExample202601 }
   return names
 }

@@ -67,7 +67,7 @@ export function SearchField({ label, value, onSearch, delay = 250, ...rest }: Pr
             }}
           />
         ) : (
-          <Kbd size="xs" aria-hidden>
+          <Kbd size="xs" aria-hidden visibleFrom="sm">
             /
           </Kbd>
         )

@@ -1,8 +1,9 @@
 import { Avatar, Menu, Text, UnstyledButton } from '@mantine/core'
-import { IconKey, IconLogout, IconUser } from '@tabler/icons-react'
+import { IconBook, IconKey, IconLogout, IconUser } from '@tabler/icons-react'
 import { Link } from 'wouter'
 import { useSignedIn, useSignOut } from '../api/session'
 import { notifyError } from '../parts/notify'
+import { docLinkText } from '../text/parts'
 import { accountMenuText } from '../text/shell'
 
 /** The signed-in user, with links to the settings and a sign-out. */
@@ -34,6 +35,9 @@ export function AccountMenu() {
         </Menu.Item>
         <Menu.Item component={Link} href="/settings/keys" leftSection={<IconKey size={16} aria-hidden />}>
           {accountMenuText.apiKeys}
+        </Menu.Item>
+        <Menu.Item component="a" href="/docs" target="_blank" leftSection={<IconBook size={16} aria-hidden />}>
+          {docLinkText.documentation}
         </Menu.Item>
         <Menu.Divider />
         <Menu.Item

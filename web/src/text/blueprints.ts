@@ -244,7 +244,7 @@ export const ratingSectionText = {
   rating: 'Rating',
   average: 'Average',
   noRatingsYet: 'No ratings yet',
-  fromRatings: (Number: number, rating_count: number) => `${Number} from ${count(rating_count, 'rating')}`,
+  fromRatings: (average: number, ratings: number) => `${average} from ${count(ratings, 'rating')}`,
   yourRating: 'Your rating',
   removeRating: 'Remove rating',
   couldNotSaveTheRating: 'Could not save the rating',

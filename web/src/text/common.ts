@@ -67,6 +67,7 @@ export const commonText = {
   save: 'Save',
   saved: 'Saved',
   search: 'Search',
+  secret: 'Secret',
   sender: 'Sender',
   server: 'Server',
   settings: 'Settings',

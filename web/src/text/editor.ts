@@ -39,7 +39,7 @@ export const conflictDialogText = {
   onlyInTheirs: 'Only in theirs',
   different: 'Different',
   andMore: (value: number) => ` and ${value} more`,
-  edgesDiffer: (length: number) => `${count(length, 'edge')} differ.`,
+  edgesDiffer: (length: number) => `Different edges: ${length}.`,
   onlyNodePositionsOrOrderDiffer: 'Only node positions or order differ.',
 } as const
 
@@ -78,9 +78,9 @@ export const editorSkeletonText = {
 export const editorText = {
   node: 'Node',
   issues: 'Issues',
-  after: (value: string) => `after ${value}`,
-  onTheSelectedEdge: 'on the selected edge',
-  atTheEnd: 'at the end',
+  addAfter: (value: string) => `Add after “${value}”`,
+  addOnTheSelectedEdge: 'Add on the selected edge',
+  addAtTheEnd: 'Add at the end',
   nodeTypes: 'Node types',
   addNode: 'Add node',
 } as const
@@ -158,7 +158,7 @@ export const operationsText = {
   theseNodesAreAlreadyConnected: 'These nodes are already connected.',
   more: (value: number) => `(${value} more)`,
   thisEdgeWouldCreateAnEndless: (shown: string) =>
-    `This edge would create an endless cycle: ${shown}. Use a for-each node to repeat nodes.`,
+    `This edge would create a cycle: ${shown}. Use a for-each node to repeat nodes.`,
 } as const
 
 /** Texts of pages/editor/order-as-edges.ts. */

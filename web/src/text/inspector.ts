@@ -115,6 +115,8 @@ export const scopeText = {
   inputOfTheRun: 'input of the run',
   outputsOfEarlierNodes: 'outputs of earlier nodes',
   whatStartedTheRun: 'what started the run',
+  theRun: 'the run',
+  theBlueprintOfTheRun: 'the blueprint of the run',
   currentTimeForExample202601: 'current time, for example 2026-01-31T12:00:00.000Z',
   setBy: (value: string) => `set by ${value}`,
   setByWhichDoesNotLead: (value: string) => `set by ${value}, which does not lead here`,

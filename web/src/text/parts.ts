@@ -96,7 +96,7 @@ export const searchFieldText = {
 export const starsText = {
   rating: 'Rating',
   noRatingsYet: 'No ratings yet',
-  of5Stars: (Number: number) => `${Number} of 5 stars`,
+  of5Stars: (average: number) => `${average} of 5 stars`,
   noRating: 'No rating',
   of5Stars2: (star: number) => `${star} of 5 stars`,
 } as const

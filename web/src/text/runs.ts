@@ -352,7 +352,7 @@ export const runTableText = {
 
 /** Texts of pages/runs/runs-page.tsx. */
 export const runsPageText = {
-  executionsOfYourBlueprints: 'Executions of your blueprints, updated live',
+  runsOfYourBlueprints: 'Runs of your blueprints, updated live',
   goToBlueprints: 'Go to blueprints',
 } as const
 
@@ -525,7 +525,7 @@ export const triggerWordsText = {
 
 /** Texts of pages/runs/use-answer.ts. */
 export const answerText = {
-  answerSubmittedTheRunContinues: 'Answer submitted. The run continues.',
+  answerSubmitted: 'Answer submitted',
 } as const
 
 /** Texts of pages/runs/variable-field.tsx. */

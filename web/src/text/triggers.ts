@@ -7,7 +7,7 @@ export const activeSwitchText = {
 
 /** Texts of pages/triggers/again.tsx. */
 export const againText = {
-  deliveredAgainARunWasStarted: 'Delivered again. A run was started.',
+  deliveredAgainARunWasStarted: 'Delivered again. A run started.',
   deliverAgain: 'Deliver again?',
   deliverAgain2: 'Deliver again',
   thisDeliveryAlreadyStartedARun:
@@ -79,11 +79,11 @@ export const clockChangeText = {
   clocksInGoBackFromTo: (date: string, name: string, reading: string, reading2: string) =>
     `${date}: clocks in ${name} go back from ${reading} to ${reading2}. The time between occurs twice.`,
   theMinuteOrHourOfThis:
-    'The minute or hour of this schedule is a star, so it follows elapsed time. It continues through the change.',
+    'The minute or hour of this schedule is *, so it follows elapsed time and continues through the change.',
   itRunsInBothHours: 'it runs in both hours.',
   noRunFallsIntoThisTime: 'no run falls into this time.',
   theMinuteOrHourOfThis2: (word: string) =>
-    `The minute or hour of this schedule is a star, so it follows elapsed time: ${word}`,
+    `The minute or hour of this schedule is *, so it follows elapsed time: ${word}`,
   noRunFallsIntoThisTime2: 'No run falls into this time. The schedule runs as usual.',
   notExistMinuteAndHourAre: (said: string, word: string, reading: string) =>
     `${said} ${word} not exist. Minute and hour are fixed, so it runs once at the first instant after the gap: ${reading}.`,
@@ -294,7 +294,7 @@ export const kindsText = {
   inputdataIsScheduledatFiredat: 'inputData is {"scheduledAt", "firedAt", "missedCount"}.',
   nextRuns: 'Next runs',
   providesAUrlThatServicesSuch: 'Provides a URL that services such as GitHub or Stripe can call.',
-  inputdataIsTheJsonBodyIts: 'inputData is the JSON body; its headers are at trigger.headers.',
+  inputdataIsTheJsonBodyIts: 'inputData is the JSON body. trigger.headers holds the headers.',
   sendADelivery: 'Send a delivery',
   signedWithASecret: 'signed with a secret',
   unsigned: 'unsigned',
@@ -591,7 +591,8 @@ export const triggerFactsText = {
   furtherRunsAreSkipped: 'further runs are skipped',
   aFurtherRunCancelsTheOldest: 'a further run cancels the oldest',
   furtherRunsAreQueued: 'further runs are queued',
-  concurrentRuns: (String: number, then: string) => `${count(String, 'concurrent run')}; ${then}`,
+  triggerId: 'Trigger ID',
+  concurrentRuns: (limit: number, then: string) => `${count(limit, 'concurrent run')}; ${then}`,
 } as const
 
 /** Texts of pages/triggers/trigger-page.tsx. */

@@ -124,10 +124,10 @@ function Inside({ blueprint, types }: Props) {
       search={panels.search}
       where={
         chosen
-          ? editorText.after(chosen.title || chosen.id)
+          ? editorText.addAfter(chosen.title || chosen.id)
           : editor.state.edges.size === 1
-            ? editorText.onTheSelectedEdge
-            : editorText.atTheEnd
+            ? editorText.addOnTheSelectedEdge
+            : editorText.addAtTheEnd
       }
       draggable={!folded}
     />

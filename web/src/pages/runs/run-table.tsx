@@ -71,7 +71,7 @@ function What({ run, ofOneBlueprint }: { run: ListedRun; ofOneBlueprint: boolean
           {run.error}
         </span>
       ) : (
-        <span className={classes.sub}>
+        <span className={classes.sub} data-words={run.status === 'paused'}>
           {run.status === 'paused'
             ? awaitWord(run.awaiting)
             : `${ofOneBlueprint ? '' : `${short} · `}${runTableText.version(run.blueprintVersion)}`}

@@ -16,7 +16,7 @@ export function useAnswer(run: Run, asked: Awaiting, onRecord: (run: Run) => voi
         ...(input === undefined ? {} : { input }),
       }),
     onSuccess: (record) => {
-      notifyDone(answerText.answerSubmittedTheRunContinues)
+      notifyDone(answerText.answerSubmitted)
       onRecord(record)
       void queryClient.invalidateQueries({ queryKey: ['runs'] })
     },

@@ -12,6 +12,7 @@ export function TriggerFacts({ trigger }: { trigger: Trigger }) {
   const { user } = useSignedIn()
   const { trigger_type: type, config } = trigger
   const address = type === 'email' ? textOf(config, 'address') : trigger.url
+  const secret = textOf(config, type === 'slack' ? 'signingSecret' : 'secret')
   const previous = textOf(config, type === 'slack' ? 'previousSigningSecretUntil' : 'previousSecretUntil')
   return (
     <section className={classes.box} style={{ marginBottom: 18 }} aria-label={commonText.settings}>
@@ -27,6 +28,7 @@ export function TriggerFacts({ trigger }: { trigger: Trigger }) {
           value={address}
         />
       )}
+      {secret && <CopyField label={commonText.secret} value={secret} secret />}
       <KeyValue
         pairs={[
           [
@@ -99,6 +101,7 @@ export function TriggerFacts({ trigger }: { trigger: Trigger }) {
             trigger.created_by === user.id ? triggerFactsText.you(trigger.creator_name) : trigger.creator_name,
           ],
           [commonText.created, <Time at={trigger.created_at} past />],
+          [triggerFactsText.triggerId, <code>{trigger.id}</code>],
         ]}
       />
     </section>
