@@ -108,10 +108,17 @@ func writeOperation(page *bytes.Buffer, path, method string, operation schema) {
 	if isProcedure {
 		answer = wrapped(answer, "result", "data", "json")
 	}
-	if text := typeText(answer, ""); text != "" && text != "unknown" {
+	switch text := typeText(answer, ""); {
+	case text == "" || text == "unknown":
+	case named.MatchString(text):
+		fmt.Fprintf(page, "\nResponse: [%s](#type-%s)\n", text, strings.ToLower(text))
+	default:
 		fmt.Fprintf(page, "\nResponse:\n\n```ts shown\n%s\n```\n", text)
 	}
 }
+
+// named matches the name of a type that the page describes.
+var named = regexp.MustCompile(`^[A-Z]\w*$`)
 
 func scopeOf(operation schema) string {
 	security, _ := operation["security"].([]any)

@@ -130,7 +130,7 @@ var procedureWords = map[string]words{
 	"execution.getStatistics":               {"Count runs by hour or day", `{"blueprintId": ` + theBlueprint + `, "bucket": "day"}`},
 	"execution.listRecentExecutions":        {"List the runs of all blueprints as log records, newest first", `{"limit": 20}`},
 	"execution.listRuns":                    {"List runs page by page, with filters", `{"status": "completed", "limit": 20}`},
-	"execution.resume":                      {"Resume a run that waits for input", `{"executionId": ` + thePaused + `, "input": {"approved": true}}`},
+	"execution.resume":                      {"Answer a run that is waiting for input; it continues in the background", `{"executionId": ` + thePaused + `, "input": {"approved": true}}`},
 	"execution.retry":                       {"Retry a failed run: run the nodes that did not complete", `{"executionId": ` + theFailed + `}`},
 	"execution.subscribe":                   {"Follow a run by server-sent events", runExample},
 
