@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	_ "modernc.org/sqlite" // the driver "sqlite"
@@ -547,52 +546,52 @@ func (s *Store) create(ctx context.Context) error {
 // compareSchema refuses a database whose schema is not exactly the current one: it was
 // damaged, tampered with, or created by an unreleased build.
 func compareSchema(ctx context.Context, found *session, schema string) error {
-	want, err := wantedObjects(ctx, schema)
-	if err != nil {
-		return err
-	}
 	have, err := objects(found)
 	if err != nil {
 		return err
 	}
-	if !slices.Equal(want, have) {
+	if !slices.Equal(statements(schema), have) {
 		return dbfile.Refusal("when another build of blueprintd wrote it, export its blueprints with that one and import them into a new database; else restore a backup",
 			"the tables of the database are not those of this program")
 	}
 	return nil
 }
 
-// wanted holds the results of wantedObjects by their schema.
-var wanted sync.Map
-
-func wantedObjects(ctx context.Context, schema string) (list []string, err error) {
-	if known, ok := wanted.Load(schema); ok {
-		return known.([]string), nil
-	}
-	err = withURI(ctx, "file::memory:", func(q *session) error {
-		if _, err := q.conn.ExecContext(ctx, schema); err != nil {
-			return fmt.Errorf("schema: %w", err)
+// statements returns the statements of schema.sql as objects lists them. A statement ends
+// with a line that ends with a semicolon, a trigger with the line END;.
+func statements(schema string) (list []string) {
+	statement := ""
+	for line := range strings.Lines(schema) {
+		line = plain(line)
+		if statement = strings.TrimSpace(statement + " " + line); !strings.HasSuffix(line, ";") || strings.HasPrefix(statement, "CREATE TRIGGER") && line != "END;" {
+			continue
 		}
-		list, err = objects(q)
-		return err
-	})
-	if err == nil {
-		wanted.Store(schema, list)
+		list, statement = append(list, strings.TrimSuffix(statement, ";")), ""
 	}
+	slices.Sort(list)
+	return list
+}
+
+// objects lists the statements that made the tables, indexes and triggers of a database,
+// without comments and with single spaces. Indexes without a statement follow from their
+// tables.
+func objects(q *session) (list []string, err error) {
+	const query = "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite_stat%'"
+	err = collect(q, &list, query, nil, func(scan scanner) (string, error) {
+		var text string
+		err := scan(&text)
+		return plain(text), err
+	})
+	slices.Sort(list)
 	return list, err
 }
 
-// objects lists the objects of a schema, ignoring comments and whitespace.
-func objects(q *session) (list []string, err error) {
-	const query = "SELECT type || ' ' || name, coalesce(sql, '') FROM sqlite_schema WHERE name NOT LIKE 'sqlite_stat%' ORDER BY 1"
-	err = collect(q, &list, query, nil, func(scan scanner) (string, error) {
-		var name, text string
-		err := scan(&name, &text)
-		lines := strings.Split(text, "\n")
-		for i, line := range lines {
-			lines[i], _, _ = strings.Cut(line, "--")
-		}
-		return name + ": " + strings.Join(strings.Fields(strings.Join(lines, " ")), " "), err
-	})
-	return list, err
+// plain returns SQL without comments and with single spaces.
+func plain(text string) string {
+	var words []string
+	for line := range strings.Lines(text) {
+		line, _, _ = strings.Cut(line, "--")
+		words = append(words, strings.Fields(line)...)
+	}
+	return strings.Join(words, " ")
 }
