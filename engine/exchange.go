@@ -15,7 +15,7 @@ import (
 func (a *attempt) outbound(ctx context.Context) context.Context {
 	r := a.run
 	ctx = outbound.WithCaller(ctx, outbound.Caller{
-		ExecutionID: r.id, BlueprintID: r.program.definition.BlueprintID, Address: a.address, NodeType: a.node.Type, Attempt: a.number, Secrets: &r.masker,
+		ExecutionID: r.id, BlueprintID: r.program.definition.BlueprintID, Address: a.address, NodeType: a.node.Type, Effect: a.node.effect, Attempt: a.number, Secrets: &r.masker,
 	})
 	if r.begin.Record {
 		ctx, a.tape = outbound.WithTape(ctx, r.engine.Clock.Now)

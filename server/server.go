@@ -112,6 +112,7 @@ func New(ctx context.Context, o Options) (_ *Server, err error) {
 		return nil, err
 	}
 	client := outbound.New(s.withSandbox(outbound.Options{Allow: o.AllowNet}))
+	s.opened.add(client.Close)
 	s.Scripts = script.New(script.Options{Logger: o.Logger})
 	catalogue := project.CatalogueOf(nodes.Dependencies{HTTP: client, MCP: mcp.New(client, o.Version), Scripts: s.Scripts, Clock: o.Clock, Files: s.fileOfRun})
 	s.connections = s.newConnections(client)

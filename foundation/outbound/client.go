@@ -51,10 +51,11 @@ type Client struct {
 	fake      Network // nil = the real network
 	dialer    *net.Dialer
 	transport *http.Transport
+	reusing   *reusing
 	http      *http.Client
 }
 
-// New returns a client. It opens no connection and starts no goroutine.
+// New returns a client. It opens no connection and starts no goroutine before a request.
 func New(options Options) *Client {
 	c := &Client{guard: newGuard(options.Allow), fake: options.Network}
 	c.dialer = &net.Dialer{
@@ -76,12 +77,19 @@ func New(options Options) *Client {
 		// connection, but the request of a node with effect "once" must not be repeated.
 		DisableKeepAlives: true,
 	}
-	var base http.RoundTripper = c.transport
+	c.reusing = newReusing(c.transport)
+	var base http.RoundTripper = c.reusing
 	if options.Network != nil {
 		base = options.Network
 	}
 	c.http = &http.Client{Transport: &roundTripper{base, options.Network == nil}, CheckRedirect: checkRedirect}
 	return c
+}
+
+// Close closes the connections that wait for another request. The client can still be used.
+func (c *Client) Close() error {
+	c.reusing.again.CloseIdleConnections()
+	return nil
 }
 
 func orDefault(d, otherwise time.Duration) time.Duration {
@@ -198,7 +206,8 @@ type Caller struct {
 	BlueprintID string
 	Address     string // of the node
 	NodeType    string
-	Attempt     int // from 1
+	Effect      blueprint.Effect // of the node; "" = unknown
+	Attempt     int              // from 1
 	// Secrets loads the Masker of the secrets of the run that are known so far; nil =
 	// none. It is safe for concurrent use.
 	Secrets interface{ Load() *secret.Masker }

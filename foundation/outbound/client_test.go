@@ -37,6 +37,7 @@ func serve(t *testing.T, handler http.HandlerFunc) (*httptest.Server, *Client) {
 func newLocalClient(t *testing.T, options Options) *Client {
 	options.Allow = append(options.Allow, prefixes("127.0.0.1/32")...)
 	client := New(options)
+	t.Cleanup(func() { client.Close() })
 	return client
 }
 

@@ -57,6 +57,7 @@ func (l *Run) Do(ctx context.Context) (*blueprint.Recording, error) {
 		return nil, err
 	}
 	client := outbound.New(outbound.Options{Allow: l.Allow, Network: l.Instead})
+	defer client.Close()
 	catalogue := project.CatalogueOf(nodes.Dependencies{HTTP: client, MCP: mcp.New(client, l.Version), Scripts: l.Scripts, Clock: l.Clock})
 	if l.Wrap != nil {
 		for name, kind := range catalogue {
