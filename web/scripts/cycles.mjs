@@ -23,7 +23,7 @@ function importsOf(file) {
     })
 }
 
-/** A shortest circle of a graph (a map of names to sets of names); undefined when there is none. */
+/** A shortest cycle of a graph (a map of names to sets of names); undefined when there is none. */
 function cycleOf(graph) {
   let shortest
   for (const start of graph.keys()) {
@@ -31,9 +31,9 @@ function cycleOf(graph) {
     const queue = [start]
     for (const at of queue) {
       if (graph.get(at).has(start)) {
-        const circle = [start]
-        for (let back = at; back !== start; back = from.get(back)) circle.splice(1, 0, back)
-        if (!shortest || circle.length < shortest.length) shortest = circle
+        const cycle = [start]
+        for (let back = at; back !== start; back = from.get(back)) cycle.splice(1, 0, back)
+        if (!shortest || cycle.length < shortest.length) shortest = cycle
         break
       }
       for (const next of graph.get(at)) {
@@ -65,13 +65,9 @@ const folderCycle = cycleOf(byFolder)
 /** One line per import of a cycle. */
 const steps = (cycle, line) => cycle.map((one, i) => `  ${line(one, cycle[(i + 1) % cycle.length])}`).join('\n')
 if (fileCycle)
-  console.error(
-    `import cycle of files:\n${steps(fileCycle, (from, to) => `src/${from} imports src/${to}`)}`,
-  )
+  console.error(`import cycle of files:\n${steps(fileCycle, (from, to) => `src/${from} imports src/${to}`)}`)
 if (folderCycle)
-  console.error(
-    `import cycle of folders:\n${steps(folderCycle, (from, to) => examples.get(`${from} ${to}`))}`,
-  )
+  console.error(`import cycle of folders:\n${steps(folderCycle, (from, to) => examples.get(`${from} ${to}`))}`)
 if (fileCycle || folderCycle) {
   console.error('hint: move the shared part to a folder below both, or pass it as an argument')
   process.exit(1)

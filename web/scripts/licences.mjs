@@ -14,7 +14,9 @@ for (const [folder, { version, dev, license, optional }] of Object.entries(packa
   const name = folder.replace(/^.*node_modules\//, '')
   if (name.startsWith('@types/') || name === 'typescript' || name === 'type-fest') continue // types are not in the build
   if (!allowed.includes(license))
-    throw new Error(`${name} has the licence ${license}; review it, and add it to ${import.meta.url} if it is acceptable`)
+    throw new Error(
+      `${name} has the licence ${license}; review it, and add it to ${import.meta.url} if it is acceptable`,
+    )
   const file = readdirSync(at).find((entry) => /^licen[cs]e/i.test(entry))
   const text = file ? readFileSync(new URL(file, at), 'utf8').replaceAll('\r\n', '\n').trim() : `Licence: ${license}`
   parts.push(`${name} ${version}\n\n${text}\n`)
