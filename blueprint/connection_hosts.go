@@ -126,7 +126,7 @@ func hostName(text string) (name, problem string) {
 // OAuthHosts returns the hosts that may receive the tokens of an oauth2 connection, in
 // the forms of HostsCover: its hosts, or else those of its own URLs.
 func OAuthHosts(config map[string]any) []string {
-	hosts := textsOf(config["hosts"])
+	hosts := TextsOf(config["hosts"])
 	if len(hosts) > 0 {
 		return hosts
 	}

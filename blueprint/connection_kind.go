@@ -336,13 +336,14 @@ func authShape(auth any) []configField {
 func anyChange(before, after any) bool { return !Equal(before, after) }
 
 // widened reports whether a list of hosts has one that the previous list did not cover.
-func widened(before, after any) bool { return uncoveredHost(textsOf(before), textsOf(after)) }
+func widened(before, after any) bool { return uncoveredHost(TextsOf(before), TextsOf(after)) }
 
 func uncoveredHost(known, hosts []string) bool {
 	return slices.ContainsFunc(hosts, func(host string) bool { return !HostsCover(known, host) })
 }
 
-func textsOf(value any) (texts []string) {
+// TextsOf returns the strings in a list.
+func TextsOf(value any) (texts []string) {
 	list, _ := value.([]any)
 	for _, element := range list {
 		if text, ok := element.(string); ok {

@@ -183,7 +183,7 @@ func newOAuthClient(connection *blueprint.Connection) (*oauthClient, error) {
 	config := connection.Config
 	c := &oauthClient{
 		connection: connection, flow: textAt(config, "flow"), authorization: address(textAt(config, "authorizationUrl")), token: address(textAt(config, "tokenUrl")),
-		id: textAt(config, "clientId"), secret: textAt(config, "clientSecret"), scopes: textsAt(config, "scopes"),
+		id: textAt(config, "clientId"), secret: textAt(config, "clientSecret"), scopes: blueprint.TextsOf(config["scopes"]),
 	}
 	switch {
 	case c.token == nil || !isSafe(c.token):
@@ -206,7 +206,7 @@ func oauthReach(connection *blueprint.Connection) reach {
 // fingerprint returns a hash of the client, its addresses, scopes and hosts, to which the
 // user consented.
 func (c *oauthClient) fingerprint() string {
-	hosts, scopes := slices.Clone(textsAt(c.connection.Config, "hosts")), slices.Clone(c.scopes)
+	hosts, scopes := slices.Clone(blueprint.TextsOf(c.connection.Config["hosts"])), slices.Clone(c.scopes)
 	slices.Sort(hosts)
 	slices.Sort(scopes)
 	parts := []string{c.flow, textAt(c.connection.Config, "authorizationUrl"), textAt(c.connection.Config, "tokenUrl"), c.id, strings.Join(hosts, " "), strings.Join(scopes, " ")}

@@ -39,7 +39,7 @@ func init() {
 	kinds = map[blueprint.ConnectionType]kind{
 		blueprint.ConnectionHTTP: {
 			open: func(s *Service, ctx context.Context, use blueprint.ConnectionUse, connection *blueprint.Connection, open *blueprint.OpenConnection) error {
-				return s.openAuth(ctx, use, connection, open, reach{of: connection, hosts: textsAt(open.Config, "hosts")})
+				return s.openAuth(ctx, use, connection, open, reach{of: connection, hosts: blueprint.TextsOf(open.Config["hosts"])})
 			},
 		},
 		blueprint.ConnectionMCPServer: {

@@ -124,16 +124,6 @@ func textAt(config map[string]any, key string) string {
 	return text
 }
 
-func textsAt(config map[string]any, key string) (texts []string) {
-	list, _ := config[key].([]any)
-	for _, element := range list {
-		if text, ok := element.(string); ok {
-			texts = append(texts, text)
-		}
-	}
-	return texts
-}
-
 // address parses an http or https URL of a config; nil for anything else.
 func address(text string) *url.URL {
 	u, err := url.Parse(text)

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"time"
 
 	"blueprintd/blueprint"
+	"blueprintd/foundation/clock"
 )
 
 // bound is the budget of a run, shared with its descendants.
@@ -347,11 +347,7 @@ func (e *Engine) withMember(ctx context.Context, id string, commit bool, f func(
 		case code != blueprint.CodeUnavailable || ctx.Err() != nil:
 			return err
 		}
-		timer := time.NewTimer(delay)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
+		if !clock.Sleep(ctx, delay) {
 			return context.Cause(ctx)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"blueprintd/blueprint"
+	"blueprintd/foundation/clock"
 	"blueprintd/foundation/secret"
 )
 
@@ -127,9 +128,7 @@ func (e *Engine) commit(c *blueprint.JournalCommit) error {
 			return err
 		}
 		e.Logger.Warn("commit failed, retrying", "execution", c.Row.ID, "error", err)
-		select {
-		case <-time.After(delay):
-		case <-e.ctx.Done():
+		if !clock.Sleep(e.ctx, delay) {
 			return err
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"blueprintd/blueprint"
+	"blueprintd/foundation/clock"
 )
 
 // The queries in this file end in LIMIT ? + 0, because SQLite recompiles a statement for
@@ -311,18 +312,13 @@ func (p *pruner) standAside(ctx context.Context) error {
 	if p.busy {
 		length = busyPause
 	}
-	pause := time.NewTimer(length)
-	defer pause.Stop()
 	for waited := 0; ; waited++ {
-		select {
-		case <-pause.C:
-		case <-ctx.Done():
+		if !clock.Sleep(ctx, length) {
 			return ctx.Err()
 		}
 		if waited >= logPatience || p.logFrames.Load() < tightLog && (waited >= stepPatience || p.writer.queued() == 0) {
 			return nil
 		}
-		pause.Reset(length)
 	}
 }
 

@@ -8,7 +8,6 @@ import (
 	"mime"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -16,6 +15,7 @@ import (
 	"golang.org/x/net/http/httpguts"
 
 	"blueprintd/blueprint"
+	"blueprintd/foundation/clock"
 	"blueprintd/triggers/signature"
 )
 
@@ -274,11 +274,6 @@ func parseKeep(text string) (time.Duration, bool) {
 	if text == "" {
 		return keepPrevious, true
 	}
-	keep, err := time.ParseDuration(text)
-	if number, isDays := strings.CutSuffix(text, "d"); isDays {
-		var days uint64
-		days, err = strconv.ParseUint(number, 10, 8)
-		keep = time.Duration(days) * 24 * time.Hour
-	}
+	keep, err := clock.ParseDuration(text)
 	return keep, err == nil && keep >= 0 && keep <= maxKeepPrevious
 }

@@ -101,12 +101,7 @@ func (s *scheduler) firstLoad(ctx context.Context) error {
 			return err
 		}
 		s.Logger.Warn("reading the schedules failed, none fires; retrying", "error", err, "hint", "check the disk of the database")
-		retry := time.NewTimer(retryDelay)
-		select {
-		case <-ctx.Done():
-		case <-retry.C:
-		}
-		retry.Stop()
+		clock.Sleep(ctx, retryDelay)
 	}
 }
 

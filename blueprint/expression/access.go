@@ -30,7 +30,7 @@ func (e *evaluation) fetch(value, key any) any {
 	case map[string]any:
 		name, ok := keyOf(key)
 		if !ok {
-			panic(failf("an object key must be a string, not %s", kindOf(key)))
+			panic(failf("an object key must be a string, not %s", KindOf(key)))
 		}
 		return v[name]
 	case []any:
@@ -49,7 +49,7 @@ func (e *evaluation) fetch(value, key any) any {
 		_, size := utf8.DecodeRuneInString(v[start:])
 		return v[start : start+size]
 	default:
-		panic(failf("%s has no keys", kindOf(value)))
+		panic(failf("%s has no keys", KindOf(value)))
 	}
 }
 
@@ -58,7 +58,7 @@ func (e *evaluation) position(key any, length int) int {
 	n, ok := e.number(key)
 	switch {
 	case !ok || !n.whole:
-		panic(failf("an index must be a whole number, not %s", kindOf(key)))
+		panic(failf("an index must be a whole number, not %s", KindOf(key)))
 	case n.integer < 0:
 		return int(max(n.integer+int64(length), -1))
 	default:
@@ -95,7 +95,7 @@ func (e *evaluation) slice(value any, ends [2]operation, at int) any {
 	case string:
 		length = e.characters(v)
 	default:
-		panic(failf("%s cannot be sliced", kindOf(value)))
+		panic(failf("%s cannot be sliced", KindOf(value)))
 	}
 	bounds := [2]int{0, length}
 	for i, end := range ends {
@@ -159,7 +159,7 @@ func (c *compiler) object(n *ast.MapNode) operation {
 			name, ok := keyOf(key)
 			if !ok {
 				e.at = at
-				panic(failf("an object key must be a string, not %s", kindOf(key)))
+				panic(failf("an object key must be a string, not %s", KindOf(key)))
 			}
 			value := values[i](e)
 			if _, repeated := result[name]; repeated {

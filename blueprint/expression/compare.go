@@ -91,7 +91,7 @@ func (e *evaluation) compare(operator string, a, b any) int {
 	x, okLeft := e.number(a)
 	y, okRight := e.number(b)
 	if !okLeft || !okRight {
-		panic(failf("%s cannot compare %s and %s", operator, kindOf(a), kindOf(b)))
+		panic(failf("%s cannot compare %s and %s", operator, KindOf(a), KindOf(b)))
 	}
 	return compareNumbers(x, y)
 }
@@ -119,7 +119,7 @@ func (e *evaluation) sorted(name string, items, keys []any, direction any) []any
 		n, ok := e.number(key)
 		text, isText := key.(string)
 		if !ok && !isText {
-			panic(failf("%s takes numbers or strings, not %s", name, kindOf(key)))
+			panic(failf("%s takes numbers or strings, not %s", name, KindOf(key)))
 		}
 		if isText {
 			texts++

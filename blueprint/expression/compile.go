@@ -168,7 +168,7 @@ func (e *evaluation) boolean(run operation, at int, what string) bool {
 	answer, ok := value.(bool)
 	if !ok {
 		e.at = at
-		panic(failf("%s must be true or false, not %s", what, kindOf(value)))
+		panic(failf("%s must be true or false, not %s", what, KindOf(value)))
 	}
 	return answer
 }

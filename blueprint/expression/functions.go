@@ -84,7 +84,7 @@ var functionNames = slices.Collect(maps.Keys(functions))
 func (i *invocation) text(position int) string {
 	text, ok := i.arguments[position].(string)
 	if !ok {
-		panic(failf("%s takes a string, not %s", i.name, kindOf(i.arguments[position])))
+		panic(failf("%s takes a string, not %s", i.name, KindOf(i.arguments[position])))
 	}
 	return text
 }
@@ -106,7 +106,7 @@ func (i *invocation) texts(n int) []string {
 func (i *invocation) items(position int) []any {
 	items, ok := i.arguments[position].([]any)
 	if !ok {
-		panic(failf("%s takes an array, not %s", i.name, kindOf(i.arguments[position])))
+		panic(failf("%s takes an array, not %s", i.name, KindOf(i.arguments[position])))
 	}
 	return items
 }
@@ -116,7 +116,7 @@ func (i *invocation) items(position int) []any {
 func (i *invocation) objectArgument() (map[string]any, []string) {
 	object, ok := i.arguments[0].(map[string]any)
 	if !ok {
-		panic(failf("%s takes an object, not %s", i.name, kindOf(i.arguments[0])))
+		panic(failf("%s takes an object, not %s", i.name, KindOf(i.arguments[0])))
 	}
 	size := 0
 	for key := range object {
@@ -136,7 +136,7 @@ func (i *invocation) objectArgument() (map[string]any, []string) {
 func (i *invocation) whole(position int) int64 {
 	n, ok := i.number(i.arguments[position])
 	if !ok || !n.whole {
-		panic(failf("%s takes a whole number within 64 bits, not %s", i.name, kindOf(i.arguments[position])))
+		panic(failf("%s takes a whole number within 64 bits, not %s", i.name, KindOf(i.arguments[position])))
 	}
 	return n.integer
 }

@@ -15,7 +15,7 @@ func (i *invocation) end(position int64) any {
 	case []any, string:
 		return i.fetch(v, position)
 	default:
-		panic(failf("%s takes an array, not %s", i.name, kindOf(v)))
+		panic(failf("%s takes an array, not %s", i.name, KindOf(v)))
 	}
 }
 
@@ -194,7 +194,7 @@ func fromPairs(i *invocation) any {
 		}
 		key, ok := keyOf(pair[0])
 		if !ok {
-			panic(failf("fromPairs: a key must be a string, not %s", kindOf(pair[0])))
+			panic(failf("fromPairs: a key must be a string, not %s", KindOf(pair[0])))
 		}
 		result[key] = pair[1]
 		i.work(len(key) / 16)

@@ -44,7 +44,7 @@ func (i *invocation) numberArgument() number {
 	}
 	n, ok := i.number(value)
 	if !ok {
-		panic(failf("%s takes a number or its text, not %s", i.name, kindOf(value)))
+		panic(failf("%s takes a number or its text, not %s", i.name, KindOf(value)))
 	}
 	return n
 }
@@ -74,7 +74,7 @@ func toFloat(i *invocation) any {
 func abs(i *invocation) any {
 	n, ok := i.number(i.arguments[0])
 	if !ok {
-		panic(failf("abs takes a number, not %s", kindOf(i.arguments[0])))
+		panic(failf("abs takes a number, not %s", KindOf(i.arguments[0])))
 	}
 	if (n.whole && n.integer < 0) || (!n.whole && n.float < 0) {
 		return i.arithmetic("-", int64(0), i.arguments[0])
@@ -87,7 +87,7 @@ func rounding(i *invocation) any {
 	n, ok := i.number(i.arguments[0])
 	switch {
 	case !ok:
-		panic(failf("%s takes a number, not %s", i.name, kindOf(i.arguments[0])))
+		panic(failf("%s takes a number, not %s", i.name, KindOf(i.arguments[0])))
 	case n.whole || n.big != "":
 		return i.arguments[0]
 	}
@@ -112,7 +112,7 @@ func (i *invocation) numbersIn(value any, visit func(value any, n number)) {
 	}
 	n, ok := i.number(value)
 	if !ok {
-		panic(failf("%s takes numbers, not %s", i.name, kindOf(value)))
+		panic(failf("%s takes numbers, not %s", i.name, KindOf(value)))
 	}
 	visit(value, n)
 }
@@ -191,6 +191,6 @@ func length(i *invocation) any {
 	case map[string]any:
 		return int64(len(v))
 	default:
-		panic(failf("len takes a string, an array or an object, not %s", kindOf(v)))
+		panic(failf("len takes a string, an array or an object, not %s", KindOf(v)))
 	}
 }

@@ -111,7 +111,7 @@ func join(i *invocation) any {
 	for position, item := range items {
 		switch item.(type) {
 		case []any, map[string]any:
-			panic(failf("join takes strings, not %s", kindOf(item)))
+			panic(failf("join takes strings, not %s", KindOf(item)))
 		}
 		parts[position] = i.textOf(item)
 		size += len(parts[position])

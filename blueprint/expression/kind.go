@@ -16,40 +16,40 @@ func (x *Expression) Kind() string { return x.kind }
 func kindOfNode(node ast.Node) string {
 	switch n := node.(type) {
 	case *ast.NilNode:
-		return kindOf(nil)
+		return KindOf(nil)
 	case *ast.IntegerNode, *ast.FloatNode:
-		return kindOf(int64(0))
+		return KindOf(int64(0))
 	case *ast.StringNode:
-		return kindOf("")
+		return KindOf("")
 	case *ast.ArrayNode:
-		return kindOf([]any{})
+		return KindOf([]any{})
 	case *ast.MapNode:
-		return kindOf(map[string]any{})
+		return KindOf(map[string]any{})
 	case *ast.IdentifierNode:
 		if n.Value == "null" {
-			return kindOf(nil)
+			return KindOf(nil)
 		}
 	case *ast.UnaryNode:
 		if n.Operator == "-" || n.Operator == "+" {
-			return kindOf(int64(0))
+			return KindOf(int64(0))
 		}
 	case *ast.BinaryNode:
 		switch n.Operator {
 		case "-", "*", "/", "%", "**", "^":
-			return kindOf(int64(0))
+			return KindOf(int64(0))
 		case "+":
 			return "a number or a string"
 		case "..":
-			return kindOf([]any{})
+			return KindOf([]any{})
 		}
 	case *ast.BuiltinNode:
 		if sample, known := resultKinds[n.Name]; known {
-			return kindOf(sample)
+			return KindOf(sample)
 		}
 	case *ast.CallNode:
 		if callee, ok := n.Callee.(*ast.IdentifierNode); ok {
 			if sample, known := resultKinds[callee.Value]; known {
-				return kindOf(sample)
+				return KindOf(sample)
 			}
 		}
 	case *ast.ConditionalNode:

@@ -32,8 +32,8 @@ func TestKind(t *testing.T) {
 			value, err := x.Eval(scope)
 			if err != nil {
 				t.Error(err)
-			} else if want != "" && !strings.Contains(want, kindOf(value)) {
-				t.Errorf("%s gives %s, want %v", source, kindOf(value), want)
+			} else if want != "" && !strings.Contains(want, KindOf(value)) {
+				t.Errorf("%s gives %s, want %v", source, KindOf(value), want)
 			}
 		})
 	}

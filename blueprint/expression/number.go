@@ -194,7 +194,7 @@ func (b *budget) arithmetic(operator string, left, right any) any {
 	y, okRight := b.number(right)
 	switch {
 	case !okLeft || !okRight:
-		panic(failf("%s cannot take %s and %s", operator, kindOf(left), kindOf(right)))
+		panic(failf("%s cannot take %s and %s", operator, KindOf(left), KindOf(right)))
 	case x.big != "" || y.big != "":
 		panic(failf("whole numbers beyond 64 bits can be passed on and compared, but not computed with"))
 	}

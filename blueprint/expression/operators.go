@@ -19,7 +19,7 @@ func (c *compiler) unary(n *ast.UnaryNode, at int) operation {
 			value := operand(e)
 			e.at = at
 			if _, ok := e.number(value); !ok {
-				panic(failf("%s takes a number, not %s", n.Operator, kindOf(value)))
+				panic(failf("%s takes a number, not %s", n.Operator, KindOf(value)))
 			}
 			if n.Operator == "+" {
 				return value
@@ -106,7 +106,7 @@ func plus(e *evaluation, operator string, a, b any) any {
 		e.scan(len(x) + len(y))
 		return x + y
 	case okLeft || okRight:
-		panic(failf("+ cannot join %s and %s; convert values with string(...)", kindOf(a), kindOf(b)))
+		panic(failf("+ cannot join %s and %s; convert values with string(...)", KindOf(a), KindOf(b)))
 	default:
 		return e.arithmetic(operator, a, b)
 	}
@@ -129,7 +129,7 @@ func search(test func(text, part string) bool) func(*evaluation, string, any, an
 		text, okText := a.(string)
 		part, okPart := b.(string)
 		if !okText || !okPart {
-			panic(failf("%s takes strings, not %s and %s", operator, kindOf(a), kindOf(b)))
+			panic(failf("%s takes strings, not %s and %s", operator, KindOf(a), KindOf(b)))
 		}
 		e.scan(len(text) + len(part))
 		return test(text, part)
@@ -156,7 +156,7 @@ func contained(e *evaluation, _ string, a, b any) any {
 		_, ok = v[key]
 		return ok
 	default:
-		panic(failf(`"in" searches arrays and objects, not %s; use contains for text`, kindOf(b)))
+		panic(failf(`"in" searches arrays and objects, not %s; use contains for text`, KindOf(b)))
 	}
 }
 
@@ -165,7 +165,7 @@ func span(e *evaluation, _ string, a, b any) any {
 	x, okFrom := e.number(a)
 	y, okTo := e.number(b)
 	if !okFrom || !okTo || !x.whole || !y.whole {
-		panic(failf(".. takes two whole numbers, not %s and %s", kindOf(a), kindOf(b)))
+		panic(failf(".. takes two whole numbers, not %s and %s", KindOf(a), KindOf(b)))
 	}
 	if y.integer < x.integer {
 		return e.list(0)

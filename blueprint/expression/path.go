@@ -204,9 +204,9 @@ func (s segment) missing(value any, name string) string {
 		return fmt.Sprintf("%s is an array, it has no key %s; its first item is written [0]", name, key)
 	default:
 		if s.indexed {
-			return fmt.Sprintf("%s is %s, it has no items", name, kindOf(value))
+			return fmt.Sprintf("%s is %s, it has no items", name, KindOf(value))
 		}
-		return fmt.Sprintf("%s is %s, it has no key %s", name, kindOf(value), key)
+		return fmt.Sprintf("%s is %s, it has no key %s", name, KindOf(value), key)
 	}
 }
 

@@ -73,7 +73,7 @@ func (e *evaluation) matches(a, b any, fixed *pattern) bool {
 	text, okText := a.(string)
 	source, okPattern := b.(string)
 	if !okText || !okPattern {
-		panic(failf("matches takes strings, not %s and %s", kindOf(a), kindOf(b)))
+		panic(failf("matches takes strings, not %s and %s", KindOf(a), KindOf(b)))
 	}
 	if fixed == nil {
 		fixed = e.pattern(source)

@@ -60,7 +60,7 @@ func (c *compiler) predicate(n *ast.BuiltinNode, at int) operation {
 		e.at = at
 		items, ok := value.([]any)
 		if !ok {
-			panic(failf("%s takes an array, not %s", l.name, kindOf(value)))
+			panic(failf("%s takes an array, not %s", l.name, KindOf(value)))
 		}
 		return run(e, l, items)
 	}
@@ -80,7 +80,7 @@ func (l *loop) test(e *evaluation, items []any, index int) bool {
 	value := l.iterate(e, items, index)
 	answer, ok := value.(bool)
 	if !ok {
-		panic(failf("the condition of %s must be true or false, not %s", l.name, kindOf(value)))
+		panic(failf("the condition of %s must be true or false, not %s", l.name, KindOf(value)))
 	}
 	return answer
 }

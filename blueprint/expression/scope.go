@@ -89,7 +89,7 @@ func (c *compiler) key(node ast.Node, key string, at int) operation {
 			return v[key]
 		default:
 			e.at = at
-			panic(failf("%s has no key %q", kindOf(value), blueprint.Shorten(key, hintLength)))
+			panic(failf("%s has no key %q", KindOf(value), blueprint.Shorten(key, hintLength)))
 		}
 	}
 }

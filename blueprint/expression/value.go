@@ -53,8 +53,8 @@ func (f *failure) in(source string) *Error {
 	return e
 }
 
-// kindOf names the kind of a value for messages.
-func kindOf(value any) string {
+// KindOf names the kind of a value for messages.
+func KindOf(value any) string {
 	switch value.(type) {
 	case nil:
 		return "null"

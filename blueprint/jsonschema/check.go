@@ -141,12 +141,12 @@ func (m *meter) parts(item *cost, value any) bool {
 // fits reports whether a value may have one of the types. Every number counts as an
 // integer: the validation distinguishes them, at the same cost.
 func fits(types []string, value any) bool {
-	name := typeName(value)
+	name := TypeName(value)
 	return slices.Contains(types, name) || name == "number" && slices.Contains(types, "integer")
 }
 
-// typeName returns the JSON Schema name of a value's type.
-func typeName(value any) string {
+// TypeName returns the JSON Schema name of a value's type.
+func TypeName(value any) string {
 	switch value.(type) {
 	case nil:
 		return "null"

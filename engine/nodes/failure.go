@@ -9,6 +9,7 @@ import (
 	"unicode"
 
 	"blueprintd/blueprint"
+	expressions "blueprintd/blueprint/expression"
 )
 
 // Codes of failures.
@@ -32,14 +33,7 @@ func badConfigf(path, format string, args ...any) *blueprint.Failure {
 }
 
 func issueText(issues []blueprint.Issue) string {
-	parts := make([]string, len(issues))
-	for i, issue := range issues {
-		parts[i] = issue.Message
-		if len(issue.Path) > 0 {
-			parts[i] = blueprint.PathText(issue.Path) + ": " + issue.Message
-		}
-	}
-	return strings.Join(parts, "; ")
+	return blueprint.InvalidInput(issues).Message
 }
 
 // badAnswer rejects an answer; the run stays paused. Issue paths start at the answer.
@@ -47,7 +41,7 @@ func badAnswer(issues ...blueprint.Issue) error {
 	for i := range issues {
 		issues[i].Path = append([]any{"input"}, issues[i].Path...)
 	}
-	return &blueprint.Error{Code: blueprint.CodeBadRequest, Message: issueText(issues), Issues: issues}
+	return blueprint.InvalidInput(issues)
 }
 
 // condition evaluates an expression that must be true or false.
@@ -58,26 +52,9 @@ func condition(task *blueprint.Task, key string, source expression) (bool, error
 	}
 	answer, ok := value.(bool)
 	if !ok {
-		return false, &blueprint.Failure{Code: codeNotBoolean, Message: fmt.Sprintf("%s: must be true or false, and is %s", key, kindOf(value))}
+		return false, &blueprint.Failure{Code: codeNotBoolean, Message: fmt.Sprintf("%s: must be true or false, and is %s", key, expressions.KindOf(value))}
 	}
 	return answer, nil
-}
-
-func kindOf(value any) string {
-	switch value.(type) {
-	case nil:
-		return "null"
-	case string:
-		return "a string"
-	case []any:
-		return "an array"
-	case map[string]any:
-		return "an object"
-	case bool:
-		return "a boolean"
-	default:
-		return "a number"
-	}
 }
 
 // hints are the x-kind of fields; see field.hint.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"blueprintd/blueprint"
+	expressions "blueprintd/blueprint/expression"
 )
 
 type forEachConfig struct {
@@ -54,7 +55,7 @@ func forEach() *blueprint.NodeType {
 				}
 				var ok bool
 				if list, ok = value.([]any); !ok {
-					return blueprint.Result{}, &blueprint.Failure{Code: codeNotAList, Message: "items must be a list, not " + kindOf(value), Permanent: true}
+					return blueprint.Result{}, &blueprint.Failure{Code: codeNotAList, Message: "items must be a list, not " + expressions.KindOf(value), Permanent: true}
 				}
 			}
 			if len(list) > maxItems {

@@ -23,6 +23,7 @@ import (
 	"golang.org/x/net/http/httpguts"
 
 	"blueprintd/blueprint"
+	expressions "blueprintd/blueprint/expression"
 	"blueprintd/foundation/outbound"
 )
 
@@ -455,9 +456,9 @@ func (p *httpPages) itemsOf(output map[string]any) ([]any, error) {
 	case p.items != nil && value == nil:
 		return nil, nil // some servers omit empty lists
 	case p.items != nil:
-		return nil, pagesFailure("items", "must be an array, and is %s", kindOf(value))
+		return nil, pagesFailure("items", "must be an array, and is %s", expressions.KindOf(value))
 	case p.counted() && p.more == nil:
-		return nil, pagesFailure("items", "the body is %s; set the place of the array in it, so that a page without items ends the pages", kindOf(value))
+		return nil, pagesFailure("items", "the body is %s; set the place of the array in it, so that a page without items ends the pages", expressions.KindOf(value))
 	default:
 		return []any{value}, nil
 	}
@@ -490,14 +491,14 @@ func (x *httpExchange) nextPage(n int, first *http.Request, answer *http.Respons
 			return nil, pagesFailure("next", "is larger than %d KiB", maxCursor>>10)
 		}
 		if p.Query != "" && (!isScalar(value) || value == true) {
-			return nil, pagesFailure("next", "must be a string or a number, and is %s", kindOf(value))
+			return nil, pagesFailure("next", "must be a string or a number, and is %s", expressions.KindOf(value))
 		}
 		next.cursor = value
 		return next, nil
 	}
 	link, isText := value.(string)
 	if !isText {
-		return nil, pagesFailure("next", "must be an address, and is %s", kindOf(value))
+		return nil, pagesFailure("next", "must be an address, and is %s", expressions.KindOf(value))
 	}
 	var err error
 	next.address, err = x.address(first, answer, link)

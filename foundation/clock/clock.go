@@ -6,6 +6,7 @@
 package clock
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -86,6 +87,18 @@ func (r Real) Upkeep(t time.Time, f func()) *Timer { return r.At(t, f) }
 
 func (Real) sleep(until time.Time) time.Duration {
 	return min(max(0, until.Sub(time.Now().Round(0))), recheck)
+}
+
+// Sleep waits in real time, and reports whether ctx did not end before.
+func Sleep(ctx context.Context, wait time.Duration) bool {
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
 }
 
 // last is the latest time that can be formatted.

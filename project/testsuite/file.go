@@ -1,6 +1,7 @@
 package testsuite
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -12,6 +13,7 @@ import (
 
 	"blueprintd/blueprint"
 	"blueprintd/blueprint/document"
+	"blueprintd/foundation/clock"
 	"blueprintd/foundation/fileio"
 	"blueprintd/foundation/recording"
 	"blueprintd/foundation/secret"
@@ -71,6 +73,11 @@ type Answer struct {
 
 // ofNode reports whether the answer replaces the work of a node.
 func (a *Answer) ofNode() bool { return a.HasOutput || a.Handle != "" }
+
+// wait waits for the delay of the answer in real time, and reports whether ctx did not end.
+func (a *Answer) wait(ctx context.Context) bool {
+	return a.DelayMs == 0 || clock.Sleep(ctx, time.Duration(a.DelayMs)*time.Millisecond)
+}
 
 func (t *Test) path(parts ...any) []any { return append([]any{"tests", t.Index}, parts...) }
 

@@ -2,7 +2,6 @@ package testsuite
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"net/url"
@@ -11,6 +10,7 @@ import (
 	"strings"
 
 	"blueprintd/blueprint"
+	"blueprintd/blueprint/jsonschema"
 	"blueprintd/foundation/recording"
 )
 
@@ -203,7 +203,7 @@ func (m *matching) matcher(path []any, name string, argument any, want, got any)
 	case "$any":
 		fits = true
 	case "$type":
-		fits = typeOf(got) == argument
+		fits = jsonschema.TypeName(got) == argument
 	case "$match":
 		text, isText := got.(string)
 		pattern, _ := argument.(string)
@@ -222,28 +222,6 @@ func (m *matching) matcher(path []any, name string, argument any, want, got any)
 	if !fits {
 		m.differ(Mismatch{Path: path, Expected: want, Got: got})
 	}
-}
-
-func typeOf(value any) string {
-	switch value.(type) {
-	case nil:
-		return "null"
-	case bool:
-		return "boolean"
-	case json.Number:
-		return "number"
-	case string:
-		return "string"
-	case []any:
-		return "array"
-	}
-	return "object"
-}
-
-func fits(want, got any) bool {
-	m := &matching{}
-	m.value(nil, want, got, false)
-	return len(m.found) == 0
 }
 
 // callOf returns a call as a JSON value, with whole including headers and host.

@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"blueprintd/blueprint"
 	"blueprintd/foundation/outbound"
@@ -97,8 +96,8 @@ func (s *Stage) Instead(kind *blueprint.NodeType) *blueprint.NodeType {
 		if s.player != nil {
 			s.player.SkipNode(task.Address)
 		}
-		if err := pause(ctx, a.DelayMs); err != nil {
-			return blueprint.Result{}, err
+		if !a.wait(ctx) {
+			return blueprint.Result{}, context.Cause(ctx)
 		}
 		switch {
 		case a.Error != "":
@@ -156,21 +155,6 @@ func (s *Stage) Unused() (keys []string) {
 	return keys
 }
 
-// pause waits for a number of milliseconds in real time.
-func pause(ctx context.Context, milliseconds int) error {
-	if milliseconds == 0 {
-		return nil
-	}
-	timer := time.NewTimer(time.Duration(milliseconds) * time.Millisecond)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}
-
 // RoundTrip answers an HTTP request by a stub of its node, a stub of its host, or the
 // cassette.
 func (s *Stage) RoundTrip(request *http.Request) (*http.Response, error) {
@@ -194,8 +178,8 @@ func (s *Stage) roundTrip(request *http.Request) (*http.Response, error) {
 		if s.player != nil {
 			s.player.Skip(outbound.CallerOf(request.Context()).Address, asked.Method, asked.URL)
 		}
-		if err := pause(request.Context(), a.DelayMs); err != nil {
-			return nil, err
+		if !a.wait(request.Context()) {
+			return nil, context.Cause(request.Context())
 		}
 		if a.Error != "" {
 			return nil, errors.New(a.Error)
@@ -266,8 +250,8 @@ func (s *Stage) dial(ctx context.Context, network, address string) (net.Conn, er
 	case a != nil && a.Error != "":
 		return nil, errors.New(a.Error)
 	case a != nil:
-		if err := pause(ctx, a.DelayMs); err != nil {
-			return nil, err
+		if !a.wait(ctx) {
+			return nil, context.Cause(ctx)
 		}
 		if s.player != nil {
 			s.player.Skip(outbound.CallerOf(ctx).Address, recording.Mail, "smtp://"+address)

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"blueprintd/blueprint"
+	"blueprintd/blueprint/jsonschema"
 )
 
 // Present returns the expectation of a test changed to match the outcome. Matching parts
@@ -237,7 +238,7 @@ func merged(want, got any, partial bool) any {
 		have, ok := got.(map[string]any)
 		name, argument, is := matcherOf(want)
 		switch {
-		case is && name == "$partial" && typeOf(argument) == typeOf(got):
+		case is && name == "$partial" && jsonschema.TypeName(argument) == jsonschema.TypeName(got):
 			return map[string]any{name: merged(argument, got, true)}
 		case is || !ok:
 			return exactly(got)

@@ -116,11 +116,7 @@ func (a *Authority) maintain(ctx context.Context, d *domain) {
 		case <-ctx.Done():
 			return
 		}
-		timer := time.NewTimer(pause)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
+		if !clock.Sleep(ctx, pause) {
 			return
 		}
 	}

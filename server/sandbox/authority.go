@@ -10,7 +10,6 @@ import (
 	"math/big"
 	"net"
 	"net/url"
-	"slices"
 	"time"
 )
 
@@ -67,11 +66,6 @@ func (a *authority) config(host string) (*tls.Config, error) {
 		Certificates: []tls.Certificate{{Certificate: [][]byte{encoded}, PrivateKey: a.key}}, MinVersion: tls.VersionTLS12,
 		SessionTicketsDisabled: true, // over a pipe, sending one would deadlock with a client that writes first
 	}, nil
-}
-
-// knownGrant reports whether a form requests a token.
-func knownGrant(form url.Values) bool {
-	return slices.Contains([]string{"client_credentials", "refresh_token", "authorization_code"}, form.Get("grant_type"))
 }
 
 // tokenLife is the lifetime of a token, in seconds.

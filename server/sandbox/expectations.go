@@ -260,7 +260,8 @@ func parseRequest(request *http.Request) (*received, error) {
 	a.request.Body, a.request.Cut = shownBody(request.Header.Get("Content-Type"), body), len(body) > outbound.MaxTaped
 	a.sent = &blueprint.ExchangeRequest{Method: bare.Method, URL: address.String(), Headers: shownHeaders(request.Header, typed(bare.Header)), Body: a.request.Body, Cut: a.request.Cut}
 	a.request.Headers = shownHeaders(request.Header, a.request.Headers)
-	a.token = knownGrant(tokenForm(request.Header.Get("Content-Type"), body))
+	form := tokenForm(request.Header.Get("Content-Type"), body)
+	a.token = slices.Contains([]string{"client_credentials", "refresh_token", "authorization_code"}, form.Get("grant_type"))
 	if a.own() && a.caller.NodeType != "send-slack" && !a.token {
 		message := a.object()
 		if a.mcp = isMCP(a, message); a.mcp {

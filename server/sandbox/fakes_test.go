@@ -307,7 +307,7 @@ func FuzzRules(f *testing.F) {
 			}
 		}
 		s := &Sandbox{}
-		s.rules.set(list)
+		s.setRules(list)
 		plain, err := blueprint.Plain(map[string]any{"rules": s.Rules()})
 		if err == nil {
 			err = s.SetRules(plain)

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/net/http/httpguts"
+
 	"blueprintd/blueprint"
 )
 
@@ -30,11 +32,7 @@ func (r *reader) err() error {
 	if len(r.issues) == 0 {
 		return nil
 	}
-	parts := make([]string, len(r.issues))
-	for i, issue := range r.issues {
-		parts[i] = strings.TrimPrefix(blueprint.PathText(issue.Path)+": "+issue.Message, ": ")
-	}
-	return &blueprint.Error{Code: blueprint.CodeBadRequest, Message: strings.Join(parts, "; "), Issues: r.issues}
+	return blueprint.InvalidInput(r.issues)
 }
 
 // object reads an object with these optional members.
@@ -344,16 +342,11 @@ func (r *reader) headers(object map[string]any, path []any) http.Header {
 			r.wrong("must be a string", append(slices.Clone(path), name)...)
 			continue
 		}
-		if !isToken(name) || strings.ContainsFunc(text, func(c rune) bool { return c < ' ' && c != '\t' || c == 0x7f }) {
+		if !httpguts.ValidHeaderFieldName(name) || !httpguts.ValidHeaderFieldValue(text) {
 			r.wrong("is not a valid header", append(slices.Clone(path), name)...)
 			continue
 		}
 		out.Set(name, text)
 	}
 	return out
-}
-
-// isToken reports whether a string is a valid header name (RFC 9110, 5.6.2).
-func isToken(text string) bool {
-	return text != "" && strings.Trim(text, "!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz") == ""
 }

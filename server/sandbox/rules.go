@@ -59,12 +59,6 @@ type rules struct {
 	list []*rule
 }
 
-func (s *rules) set(list []*rule) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.list = list
-}
-
 // take returns the answer of the first matching rule and counts it, nil for none.
 func (s *rules) take(a *received) *answer { return s.takeOf(a, nil) }
 
@@ -86,9 +80,15 @@ func (s *rules) takeOf(a *received, such func(*answer) bool) *answer {
 func (s *Sandbox) SetRules(value any) error {
 	list, err := readRules(value, s.Known)
 	if err == nil {
-		s.rules.set(list)
+		s.setRules(list)
 	}
 	return err
+}
+
+func (s *Sandbox) setRules(list []*rule) {
+	s.rules.mu.Lock()
+	defer s.rules.mu.Unlock()
+	s.rules.list = list
 }
 
 // Rules returns the rules as they were set, each with how often it has answered.

@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"sync"
-	"time"
+	"sync/atomic"
 
 	"blueprintd/blueprint"
 	"blueprintd/foundation/clock"
@@ -30,7 +30,7 @@ type Sandbox struct {
 	calls        calls
 	rules        rules
 	expectations expectations
-	slack        slack
+	messages     atomic.Int64 // to Slack
 
 	mu      sync.Mutex
 	streams map[string]*ids.Source
@@ -69,7 +69,7 @@ func (s *Sandbox) stream(purpose string, caller *outbound.Caller) *ids.Source {
 // Clear removes the calls and the rules, but not the expectations.
 func (s *Sandbox) Clear() {
 	s.calls.clear()
-	s.rules.set(nil)
+	s.setRules(nil)
 }
 
 func (s *Sandbox) RoundTrip(request *http.Request) (*http.Response, error) {
@@ -85,9 +85,9 @@ func (s *Sandbox) RoundTrip(request *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	notifyGotConn(ctx)
-	if err := rule.wait(ctx); err != nil {
-		note.failed(err.Error())
-		return nil, err
+	if !rule.wait(ctx) {
+		note.failed(ctx.Err().Error())
+		return nil, ctx.Err()
 	}
 	answer := s.fake
 	if rule.answers() {
@@ -129,16 +129,6 @@ func (s *Sandbox) unanswered(ctx context.Context, rule *answer, a *received, not
 	return nil
 }
 
-func (a *answer) wait(ctx context.Context) error {
-	if a == nil || a.delay == 0 {
-		return nil
-	}
-	timer := time.NewTimer(a.delay)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+func (a *answer) wait(ctx context.Context) bool {
+	return a == nil || a.delay == 0 || clock.Sleep(ctx, a.delay)
 }

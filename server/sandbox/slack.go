@@ -6,14 +6,7 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"sync"
 )
-
-// slack is the fake workspace.
-type slack struct {
-	mu    sync.Mutex
-	count int // messages
-}
 
 // channels are the listed channels of the workspace, id and name. Any other channel exists
 // too.
@@ -83,10 +76,7 @@ func (s *Sandbox) answerSlack(a *received, object map[string]any) *reply {
 
 // nextTs returns a unique ts for the next message.
 func (s *Sandbox) nextTs() string {
-	s.slack.mu.Lock()
-	defer s.slack.mu.Unlock()
-	s.slack.count++
-	return fmt.Sprintf("%d.%06d", s.Clock.Now().Unix(), s.slack.count)
+	return fmt.Sprintf("%d.%06d", s.Clock.Now().Unix(), s.messages.Add(1))
 }
 
 // channelID returns the id of a channel given its id or name.
