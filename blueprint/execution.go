@@ -149,11 +149,6 @@ type ExecutionStatus struct {
 	AwaitingInputs []*AwaitingInput `json:"awaitingInputs,omitempty"`
 }
 
-// NotFoundStatus returns the status of an unknown id.
-func NotFoundStatus(id string) *ExecutionStatus {
-	return &ExecutionStatus{ID: id, Status: StatusNotFound, Steps: []Step{}, Logs: []LogEntry{}}
-}
-
 // Telemetry summarizes what a run's nodes did.
 type Telemetry struct {
 	TotalTokensUsed               int64        `json:"totalTokensUsed"`

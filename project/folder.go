@@ -153,8 +153,5 @@ const Scheme = "sync:"
 // gives the prefix of all of them.
 func SourceOf(name, path string) string { return Scheme + name + ":" + path }
 
-// IsOf reports whether a source belongs to a named folder.
-func IsOf(name, source string) bool { return strings.HasPrefix(source, SourceOf(name, "")) }
-
 // PathOf returns the path of the file of a source of a named folder.
 func PathOf(name, source string) string { return strings.TrimPrefix(source, SourceOf(name, "")) }

@@ -40,7 +40,7 @@ type executionID struct {
 func (s *Service) executionStatus(ctx context.Context, caller *trpc.Caller, in executionID) (*blueprint.ExecutionStatus, error) {
 	record, err := s.status(ctx, caller, in.ID)
 	if blueprint.CodeOf(err) == blueprint.CodeNotFound {
-		return blueprint.NotFoundStatus(in.ID), nil
+		return &blueprint.ExecutionStatus{ID: in.ID, Status: blueprint.StatusNotFound, Steps: []blueprint.Step{}, Logs: []blueprint.LogEntry{}}, nil
 	}
 	return record, err
 }

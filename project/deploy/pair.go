@@ -163,7 +163,7 @@ func adopt(files []project.Desired, p *pairing, o Options) (notes map[string]str
 
 // sourced returns the blueprints of a named folder, by path and as a list.
 func sourced(have []project.Deployed, name string) (out map[string]*project.Deployed, of []project.Deployed) {
-	of = slices.DeleteFunc(slices.Clone(have), func(d project.Deployed) bool { return !project.IsOf(name, d.Source) })
+	of = slices.DeleteFunc(slices.Clone(have), func(d project.Deployed) bool { return !strings.HasPrefix(d.Source, project.SourceOf(name, "")) })
 	out = make(map[string]*project.Deployed, len(of))
 	for i := range of {
 		out[project.PathOf(name, of[i].Source)] = &of[i]

@@ -92,12 +92,6 @@ func (g *Connections) read(r *project.SeedReader, lookup func(string) (string, b
 	g.List = append(g.List, made)
 }
 
-// named finds a connection by its name, and find by its id or a name that is an id. They
-// return nil if there is none, or for a nil g.
-func (g *Connections) named(name string) *givenConnection {
-	return g.first(func(c *givenConnection) bool { return c.Name == name })
-}
-
 func (g *Connections) find(id string) *givenConnection {
 	return g.first(func(c *givenConnection) bool { return c.ID == id || c.Name == id && blueprint.IsUUID(id) })
 }
@@ -143,7 +137,7 @@ func (g *Connections) Check(out io.Writer, f *project.Followed) error {
 			if to.Key != project.ConnectionKey || to.Path[0] != "blueprint_map" { // triggers are not used here
 				continue
 			}
-			c := g.named(to.Name)
+			c := g.first(func(c *givenConnection) bool { return c.Name == to.Name })
 			if message := g.unfit(c, to); message != "" {
 				count++
 				wrong[path] = append(wrong[path], blueprint.Issue{Path: to.Path, Message: fmt.Sprintf("node %q: ", nodeAt(project.RawMap(b), to.Path[1:])) + message, Severity: blueprint.SeverityError})

@@ -63,7 +63,7 @@ func (s *Sandbox) answerSlack(a *received, object map[string]any) *reply {
 	case arguments["text"] == nil && arguments["blocks"] == nil:
 		return refuse("no_text")
 	default:
-		id, ts := channelID(name), s.nextTs()
+		id, ts := channelID(name), fmt.Sprintf("%d.%06d", s.Clock.Now().Unix(), s.messages.Add(1))
 		message := map[string]any{"type": "message", "ts": ts, "bot_id": slackBot, "user": slackUser, "team": slackTeam}
 		for _, member := range []string{"text", "blocks", "thread_ts"} {
 			if arguments[member] != nil {
@@ -72,11 +72,6 @@ func (s *Sandbox) answerSlack(a *received, object map[string]any) *reply {
 		}
 		return ok(map[string]any{"ok": true, "channel": id, "ts": ts, "message": message})
 	}
-}
-
-// nextTs returns a unique ts for the next message.
-func (s *Sandbox) nextTs() string {
-	return fmt.Sprintf("%d.%06d", s.Clock.Now().Unix(), s.messages.Add(1))
 }
 
 // channelID returns the id of a channel given its id or name.
