@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"maps"
 	"reflect"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -25,7 +26,10 @@ import (
 	"blueprintd/foundation/secret"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	debug.SetGCPercent(400) // the tests hold little
+	goleak.VerifyTestMain(m)
+}
 
 var epoch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
@@ -20,12 +21,19 @@ import (
 	"blueprintd/foundation/clock"
 	"blueprintd/foundation/ids"
 	"blueprintd/foundation/secret"
+	"blueprintd/tests/process"
 )
 
 // thorough makes tests try all faults at all points, and repeat as often as make check does.
 var thorough = flag.Bool("thorough", false, "let upgrades fail at every write, and repeat as often as make check does")
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	debug.SetGCPercent(400) // the tests hold little
+	if err := process.MoreParallel(4); err != nil {
+		panic(err)
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // start is where the clock of every test stands.
 var start = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)

@@ -16,7 +16,7 @@ func limit(most, rule string) map[string]any {
 
 // Copies of a delivery that come at once are duplicates, whatever the limit.
 func TestCopiesAreNotLeftOut(t *testing.T) {
-	s := serve(t, file(t), noon)
+	s := serve(t, "", noon)
 	hook := s.trigger(blueprint.TriggerWebhook, limit("1", "skip"), "human")
 	var group sync.WaitGroup
 	for range 8 {
@@ -34,7 +34,7 @@ func TestCopiesAreNotLeftOut(t *testing.T) {
 // A limit that is taken away lets in who stands, and so does the end of the
 // trigger; when it is switched off, its limit stays.
 func TestLimitTakenAway(t *testing.T) {
-	s := serve(t, file(t), noon)
+	s := serve(t, "", noon)
 	off := false
 	for name, act := range map[string]func(trigger blueprint.Trigger) error{
 		"taken away": func(trigger blueprint.Trigger) error {

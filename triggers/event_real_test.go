@@ -13,7 +13,7 @@ import (
 // Two blueprints that answer each other's events go on until the chain is as
 // long as it may be.
 func TestEventChain(t *testing.T) {
-	s := serve(t, file(t), noon)
+	s := serve(t, "", noon)
 	on := func(event string) map[string]any { return map[string]any{"event": event} }
 	ping := s.trigger(blueprint.TriggerEvent, on("custom.ping"), "custom.pong")
 	pong := s.trigger(blueprint.TriggerEvent, on("custom.pong"), "custom.ping")
@@ -54,6 +54,7 @@ func TestEventChain(t *testing.T) {
 // An event that is raised again, as after a crash, starts nothing twice, also by
 // another process.
 func TestEventAgain(t *testing.T) {
+	t.Parallel()
 	path := file(t)
 	s := serve(t, path, noon)
 	trigger := s.trigger(blueprint.TriggerEvent, map[string]any{"event": "custom.ping"}, "pass")

@@ -137,6 +137,7 @@ func TestDueAllIsCapped(t *testing.T) {
 // saving, whichever way an outage lies; and a server that stops after any step
 // does the same as one that does not.
 func TestDueCoversEveryTickOnce(t *testing.T) {
+	t.Parallel()
 	zones := []string{"", "Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Pacific/Apia", "Africa/Cairo"}
 	for _, zone := range zones {
 		for _, expression := range []string{"30 2 * * *", "*/20 * * * *", "0 */3 * * *", "15 0,1,2,3 * * 0", "0 0 29 3 *"} {

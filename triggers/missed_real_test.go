@@ -10,6 +10,7 @@ import (
 // TestMissedTicksAreDelivered checks that an outage of a schedule is delivered to event
 // triggers as one event.
 func TestMissedTicksAreDelivered(t *testing.T) {
+	t.Parallel()
 	path := file(t)
 	s := serve(t, path, noon)
 	listener := s.trigger(blueprint.TriggerEvent, map[string]any{"event": blueprint.EventTriggerMissed}, "pass")

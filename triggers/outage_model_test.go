@@ -66,21 +66,23 @@ func (c *calendar) walk() (ticks []time.Time) {
 		}
 		return ticks
 	}
-	shown := map[time.Time]time.Time{} // when a reading is shown first
+	const day = 24 * time.Hour                                             // no zone is further from UTC
+	shown := make([]time.Time, (eraEnds.Sub(eraBegins)+2*day)/time.Minute) // when a reading is shown first
+	first := func(reading time.Time) *time.Time { return &shown[reading.Sub(eraBegins.Add(-day))/time.Minute] }
 	for at := eraBegins; at.Before(eraEnds); at = at.Add(time.Minute) {
-		if _, again := shown[wall(at)]; !again {
-			shown[wall(at)] = at
+		if known := first(wall(at)); known.IsZero() {
+			*known = at
 		}
 	}
-	for reading := wall(eraBegins); reading.Before(wall(eraEnds.Add(-24 * time.Hour))); reading = reading.Add(time.Minute) {
+	for reading := wall(eraBegins); reading.Before(wall(eraEnds.Add(-day))); reading = reading.Add(time.Minute) {
 		if !c.suits(reading) {
 			continue
 		}
 		there := reading
-		for shown[there].IsZero() { // in a gap
+		for first(there).IsZero() { // in a gap
 			there = there.Add(time.Minute)
 		}
-		if at := shown[there]; len(ticks) == 0 || !at.Equal(ticks[len(ticks)-1]) {
+		if at := *first(there); len(ticks) == 0 || !at.Equal(ticks[len(ticks)-1]) {
 			ticks = append(ticks, at)
 		}
 	}

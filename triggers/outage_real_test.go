@@ -12,6 +12,7 @@ import (
 // TestOutagesOverTheStore stops the server and starts it again over the same
 // file: what the ledger says of a schedule in UTC can be worked out by hand.
 func TestOutagesOverTheStore(t *testing.T) {
+	t.Parallel()
 	day := 24 * time.Hour
 	path := file(t)
 	at := noon

@@ -39,8 +39,7 @@ func (r runner) Start(_ context.Context, request *blueprint.StartRequest, patien
 	return handle, nil
 }
 
-// server is a store, an engine and triggers over a database file, wired as in
-// the program.
+// server is a store, an engine and triggers over a database, wired as in the program.
 type server struct {
 	t        testing.TB
 	clock    *clock.Virtual
@@ -55,6 +54,7 @@ type server struct {
 	stop     func()
 }
 
+// serve runs a server on a database file, or on a database in memory if path is empty.
 func serve(t testing.TB, path string, at time.Time) *server {
 	t.Helper()
 	schema, err := os.ReadFile("../schema.sql")
@@ -68,7 +68,7 @@ func serve(t testing.TB, path string, at time.Time) *server {
 	logger := slog.New(slog.DiscardHandler)
 	s := &server{t: t, clock: clock.NewVirtual(at), gate: make(chan struct{}), begun: make(chan struct{}, 1000)}
 	source := ids.New(nil)
-	s.store, err = store.Open(t.Context(), store.Options{Path: path, Server: true, Schema: string(schema), Sealer: sealer, Clock: s.clock, IDs: source, Logger: logger, OnEvents: func() { s.triggers.Published() }})
+	s.store, err = store.Open(t.Context(), store.Options{Path: path, Ephemeral: path == "", Server: true, Schema: string(schema), Sealer: sealer, Clock: s.clock, IDs: source, Logger: logger, OnEvents: func() { s.triggers.Published() }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -272,7 +272,7 @@ func count(rows []blueprint.Firing) map[blueprint.Decision]int {
 func file(t testing.TB) string { return filepath.Join(t.TempDir(), "test.db") }
 
 func TestManyCopiesOfOneDelivery(t *testing.T) {
-	s := serve(t, file(t), noon)
+	s := serve(t, "", noon)
 	for _, respond := range []string{"accept", "wait"} {
 		trigger := s.trigger(blueprint.TriggerWebhook, map[string]any{"secret": "s3cret", "respond": respond}, "gate", "pass")
 		const body = `{"a":1}`
@@ -339,7 +339,7 @@ func TestManyCopiesOfOneDelivery(t *testing.T) {
 }
 
 func TestWaitModes(t *testing.T) {
-	s := serve(t, file(t), noon)
+	s := serve(t, "", noon)
 	wait := map[string]any{"respond": "wait"}
 	for _, c := range []struct {
 		nodes  []string
@@ -373,7 +373,7 @@ func TestWaitModes(t *testing.T) {
 }
 
 func TestAnswerBeforeTheRunEnds(t *testing.T) {
-	s := serve(t, file(t), noon)
+	s := serve(t, "", noon)
 	trigger := s.trigger(blueprint.TriggerWebhook, map[string]any{"respond": "wait"}, "respond", "gate")
 	if status, body, _ := s.hook(trigger, "{}"); status != 201 || body != "hello" {
 		t.Errorf("%d %s, want 201 and hello", status, body)
@@ -385,7 +385,7 @@ func TestAnswerBeforeTheRunEnds(t *testing.T) {
 }
 
 func TestCallerHangsUp(t *testing.T) {
-	s := serve(t, file(t), noon)
+	s := serve(t, "", noon)
 	trigger := s.trigger(blueprint.TriggerWebhook, map[string]any{"respond": "wait"}, "gate", "pass")
 	conn, err := net.Dial("tcp", s.http.Listener.Addr().String())
 	if err != nil {
@@ -412,7 +412,7 @@ func checkStatus(t *testing.T, s *server, execution string, want blueprint.Statu
 }
 
 func TestDeletedAtOnce(t *testing.T) {
-	s := serve(t, file(t), noon)
+	s := serve(t, "", noon)
 	trigger := s.trigger(blueprint.TriggerWebhook, map[string]any{}, "pass")
 	status, _, _ := s.hook(trigger, "{}")
 	s.fine(s.store.DeleteTrigger(t.Context(), s.user, trigger.ID))
@@ -424,7 +424,7 @@ func TestDeletedAtOnce(t *testing.T) {
 }
 
 func TestAPIOverHTTP(t *testing.T) {
-	s := serve(t, file(t), noon)
+	s := serve(t, "", noon)
 	trigger := s.trigger(blueprint.TriggerAPI, map[string]any{"inputSchema": map[string]any{"required": []any{"n"}}}, "pass")
 	path := "/v1/triggers/" + trigger.ID + "/fire"
 	var group sync.WaitGroup
@@ -452,7 +452,7 @@ func TestAPIOverHTTP(t *testing.T) {
 }
 
 func TestNothingToRun(t *testing.T) {
-	s := serve(t, file(t), noon)
+	s := serve(t, "", noon)
 	trigger := s.trigger(blueprint.TriggerWebhook, map[string]any{}, []string{}...)
 	status, body, _ := s.hook(trigger, "{}")
 	if rows := s.ledger(trigger); status != 400 || len(rows) != 1 || rows[0].Decision != blueprint.DecisionRefused || !strings.Contains(rows[0].Reason, "no nodes") {
@@ -461,6 +461,7 @@ func TestNothingToRun(t *testing.T) {
 }
 
 func TestScheduleOverMonthsAndRestarts(t *testing.T) {
+	t.Parallel()
 	path := file(t)
 	s := serve(t, path, noon)
 	hourly := s.trigger(blueprint.TriggerScheduled, map[string]any{"cron": "0 * * * *", "breaker": false}, "pass", "fail")
@@ -538,7 +539,7 @@ func TestScheduleOverMonthsAndRestarts(t *testing.T) {
 }
 
 func TestLostAccessOverTheStore(t *testing.T) {
-	s := serve(t, file(t), noon)
+	s := serve(t, "", noon)
 	bob, err := s.store.CreateUser(t.Context(), "bob@example.org", "Bob")
 	if err != nil {
 		t.Fatal(err)
@@ -578,7 +579,7 @@ func TestLostAccessOverTheStore(t *testing.T) {
 
 // What stands for missed ticks is stored with the firing or not at all.
 func TestCoalescedGoesWithItsFiring(t *testing.T) {
-	s := serve(t, file(t), noon)
+	s := serve(t, "", noon)
 	trigger := s.trigger(blueprint.TriggerScheduled, map[string]any{"cron": "0 * * * *"}, "pass")
 	s.advance(noon.Add(time.Hour))
 	binding, err := s.store.Binding(t.Context(), trigger.ID)

@@ -25,7 +25,7 @@ func (s *server) again(hook blueprint.Trigger, decision blueprint.Decision, chan
 // Who follows next comes to each firing once, though all came in the same
 // millisecond.
 func TestRedeliverPages(t *testing.T) {
-	s := serve(t, file(t), noon)
+	s := serve(t, "", noon)
 	hook := s.trigger(blueprint.TriggerWebhook, nil, "fail")
 	for range 6 {
 		s.hook(hook, `{}`)
@@ -59,7 +59,7 @@ func TestRedeliverPages(t *testing.T) {
 // A request that comes twice at once, as from a client that did not wait for the
 // answer, runs nothing twice; what failed again may be run once more.
 func TestRedeliverTwice(t *testing.T) {
-	s := serve(t, file(t), noon)
+	s := serve(t, "", noon)
 	hook := s.trigger(blueprint.TriggerWebhook, nil, "fail")
 	switched := func(on bool) {
 		if _, err := s.store.UpdateTrigger(t.Context(), s.user, hook.ID, nil, &on); err != nil {

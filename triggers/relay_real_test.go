@@ -29,7 +29,7 @@ func on(event string, more ...any) map[string]any {
 // Event triggers receive the end, the failure and the pause of runs before the clock
 // moves on.
 func TestExecutionEvents(t *testing.T) {
-	s := serve(t, file(t), noon)
+	s := serve(t, "", noon)
 	hears := map[string]blueprint.Trigger{}
 	for _, event := range []string{blueprint.EventExecutionCompleted, blueprint.EventExecutionFailed, blueprint.EventExecutionPaused} {
 		hears[event] = s.trigger(blueprint.TriggerEvent, on(event), "pass")
@@ -64,7 +64,7 @@ func TestExecutionEvents(t *testing.T) {
 // Two blueprints that are triggered by each other's end run until the chain has its
 // maximum length.
 func TestExecutionEventChain(t *testing.T) {
-	s := serve(t, file(t), noon)
+	s := serve(t, "", noon)
 	ping := s.trigger(blueprint.TriggerEvent, on(blueprint.EventExecutionCompleted), "pass")
 	pong := s.trigger(blueprint.TriggerEvent, on(blueprint.EventExecutionCompleted, "blueprintId", ping.BlueprintID), "pass")
 	if _, _, err := s.triggers.Fire(t.Context(), s.user, ping.ID, nil, false); err != nil {
@@ -88,7 +88,7 @@ func TestExecutionEventChain(t *testing.T) {
 // Blueprints that are all triggered by each other's end multiply until their chain has
 // reached its maximum number of runs; then the outbox is empty and the clock moves on.
 func TestExecutionEventStorm(t *testing.T) {
-	s := serve(t, file(t), noon)
+	s := serve(t, "", noon)
 	var all []blueprint.Trigger
 	for range 3 {
 		all = append(all, s.trigger(blueprint.TriggerEvent, on(blueprint.EventExecutionCompleted), "pass"))
@@ -112,7 +112,7 @@ func TestExecutionEventStorm(t *testing.T) {
 // A trigger whose runs keep failing is switched off. Firing it returns an error that says
 // so, and a schedule stops.
 func TestTripped(t *testing.T) {
-	s := serve(t, file(t), noon)
+	s := serve(t, "", noon)
 	schedule := s.trigger(blueprint.TriggerScheduled, map[string]any{"cron": "* * * * *"}, "fail")
 	hook := s.trigger(blueprint.TriggerWebhook, nil, "fail")
 	for range 20 {
@@ -203,6 +203,7 @@ func (q quits) Start(ctx context.Context, request *blueprint.StartRequest, patie
 func TestOutboxOutlivesCrashes(t *testing.T) {
 	for calls := range 9 {
 		t.Run(fmt.Sprint(calls), func(t *testing.T) {
+			t.Parallel()
 			path := file(t)
 			s := serve(t, path, noon)
 			var hears []blueprint.Trigger

@@ -51,6 +51,7 @@ func TestDeliveryAfterChangeBesides(t *testing.T) {
 		}, http.StatusUnauthorized},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			for _, config := range []map[string]any{{}, {"respond": "wait"}} {
 				path := file(t)
 				s := serve(t, path, noon)

@@ -41,7 +41,7 @@ func TestSignInThrottling(t *testing.T) {
 	ctx := t.Context()
 	store := &memoryStore{hashes: map[string]string{}}
 	failed := 0
-	s := New(Options{Store: store, Clock: clock.NewVirtual(noon), IDs: ids.New(nil), Sealer: newSealer(t), Failed: func(context.Context, string) { failed++ }})
+	s := New(Options{Store: store, Clock: clock.NewVirtual(noon), IDs: ids.New(nil), Sealer: newSealer(t), HashMemory: 64, Failed: func(context.Context, string) { failed++ }})
 	var err error
 	if store.hashes["ada"], err = s.hasher.hash(ctx, "", "a password", []byte("0123456789abcdef")); err != nil {
 		t.Fatal(err)

@@ -33,6 +33,9 @@ func TestMain(m *testing.M) {
 	}
 	schema = string(text)
 	debug.SetGCPercent(400) // the servers hold little
+	if err := process.MoreParallel(4); err != nil {
+		panic(err)
+	}
 	os.Exit(m.Run())
 }
 

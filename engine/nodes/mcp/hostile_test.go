@@ -155,6 +155,7 @@ func TestHostileServers(t *testing.T) {
 		}, code: "host_not_allowed"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
 			server := httptest.NewServer(test.answer)
 			defer server.Close()
 			client := New(loopback, "1")
