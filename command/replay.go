@@ -103,7 +103,7 @@ func repeat(c *cli.Context, f *recording.File, definition *blueprint.Definition)
 	}
 	player := recording.NewPlayer(recorded)
 	player.Rules = recording.Rules{Volatile: f.Volatile()}
-	stage := testsuite.NewStage(recordedStubs(f, c.String("blueprint") == ""), definition.BlueprintID, player, f.Cassette != nil)
+	doubles := testsuite.NewDoubles(recordedStubs(f, c.String("blueprint") == ""), definition.BlueprintID, player, f.Cassette != nil)
 	open := local.Stubs(recorded.Connections, definition)
 	variables := map[string]any{}
 	maps.Copy(variables, f.Run.InputVariables)
@@ -113,8 +113,8 @@ func repeat(c *cli.Context, f *recording.File, definition *blueprint.Definition)
 	local := &local.Run{
 		Version:    programOf(c).Version,
 		Definition: definition, Variables: testsuite.Placeholders(definition.Variables, variables), Input: f.Run.InputData, Clock: clock.NewVirtual(f.Run.StartTime.Time()), IDs: ids.Seeded(testsuite.TestSeed),
-		Scripts: scripts, Errors: c.App.ErrWriter, Instead: stage, Connections: open, Record: true,
-		Wrap:  func(kind *blueprint.NodeType) *blueprint.NodeType { return stage.Instead(open.Around(kind)) },
+		Scripts: scripts, Errors: c.App.ErrWriter, Instead: doubles, Connections: open, Record: true,
+		Wrap:  func(kind *blueprint.NodeType) *blueprint.NodeType { return doubles.Instead(open.Around(kind)) },
 		Halts: f.Run.Status == blueprint.StatusPaused, Emit: func(context.Context, blueprint.Event) (int, error) { return 0, nil },
 	}
 	if t := f.Run.Trigger; t != nil {

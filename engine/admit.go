@@ -208,10 +208,10 @@ func (e *Engine) admit(r *run) (admission, error) {
 	case child:
 	case r.reserved > 0:
 		if e.held-e.reserved > e.Limits.Held {
-			return 0, errNoRoom()
+			return 0, errMemoryFull()
 		}
 	case e.held > 0 && e.held+r.memory > e.room(r.memory):
-		return 0, errNoRoom()
+		return 0, errMemoryFull()
 	}
 	atOnce, err := e.checkConcurrency(r)
 	if err == nil && atOnce && !child {
@@ -272,13 +272,13 @@ func (e *Engine) admitInput(ctx context.Context, r *run) error {
 	size := int64(min(r.memory, e.Limits.Held))
 	if !e.inputs.TryAcquire(size) {
 		if e.InputWait <= 0 || ctx.Err() != nil {
-			return errNoRoom()
+			return errMemoryFull()
 		}
 		ctx, cancel := context.WithTimeout(ctx, e.InputWait)
 		defer cancel()
 		defer context.AfterFunc(e.ctx, cancel)()
 		if e.inputs.Acquire(ctx, size) != nil {
-			return errNoRoom()
+			return errMemoryFull()
 		}
 	}
 	r.reserved, r.memory = size, int(size)
@@ -292,7 +292,7 @@ func (e *Engine) releaseInput(r *run) {
 	}
 }
 
-func errNoRoom() error {
+func errMemoryFull() error {
 	return unavailable("the inputs of the running executions take too much memory")
 }
 

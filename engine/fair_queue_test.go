@@ -147,7 +147,7 @@ func TestFlowsRoundRobin(t *testing.T) {
 
 // A lone flow leaves a ninth of many slots and places free, a lone organization a
 // seventeenth; of a few they leave none.
-func TestFlowsLeaveRoom(t *testing.T) {
+func TestFlowsLeaveCapacity(t *testing.T) {
 	for _, test := range []struct{ most, alone, group int }{{1, 1, 1}, {2, 2, 2}, {4, 4, 4}, {8, 8, 8}, {10, 9, 10}, {1000, 889, 942}} {
 		t.Run(fmt.Sprint(test.most), func(t *testing.T) {
 			alone, group := newLoad(test.most, test.most), newLoad(test.most, test.most)

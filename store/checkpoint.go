@@ -10,10 +10,10 @@ const (
 	checkpointCommits = 32
 	checkpointBytes   = 4 << 20
 	// longLog is the number of pages above which the log is rewound, not only copied.
-	// tightLog is the number above which pruning waits and slow reads are ended. They are
+	// logHighWater is the number above which pruning waits and slow reads are ended. They are
 	// 16 and 32 MiB.
-	longLog  = 4096
-	tightLog = 8192
+	longLog      = 4096
+	logHighWater = 8192
 	// longFile is the size to which the log file is truncated once most of it is unused.
 	longFile = 32 << 20
 	// fullLog is the size at which a write waits until the log is empty, and fullLook is
@@ -54,7 +54,7 @@ func (s *Store) checkpoint(ctx context.Context) {
 	case s.logFrames.Load() >= longLog:
 		err = s.rewindLog()
 	}
-	if err == nil && s.logFrames.Load() >= tightLog {
+	if err == nil && s.logFrames.Load() >= logHighWater {
 		s.readers.expire(maxAge)
 	}
 	if err != nil && ctx.Err() == nil {

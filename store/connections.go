@@ -37,7 +37,7 @@ func (s *Store) CreateConnection(ctx context.Context, principal blueprint.Princi
 	const insert = `INSERT INTO connections (id, name, type, sealed_config, organization_id, created_by, configured_by, created_at, updated_at)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`
 	err = s.write(ctx, func(t *transaction) error {
-		if err := connectionRoom(t, principal, given.OrganizationID); err != nil {
+		if err := checkConnectionLimit(t, principal, given.OrganizationID); err != nil {
 			return err
 		}
 		if _, err := t.exec(insert, c.ID, c.Name, string(c.Type), sealed, textOrNull(given.OrganizationID), c.CreatedBy, c.ConfiguredBy, now, now); err != nil {
@@ -51,9 +51,9 @@ func (s *Store) CreateConnection(ctx context.Context, principal blueprint.Princi
 	return shown(c), nil
 }
 
-// connectionRoom returns an error for a connection of an organization that the principal is
+// checkConnectionLimit returns an error for a connection of an organization that the principal is
 // not a member of, and for one too many.
-func connectionRoom(t *transaction, principal blueprint.Principal, organizationID string) error {
+func checkConnectionLimit(t *transaction, principal blueprint.Principal, organizationID string) error {
 	if organizationID == "" {
 		return room(t, "connections", mostConnections, "SELECT count(*) FROM connections WHERE created_by = ? AND organization_id IS NULL", principal.UserID)
 	}

@@ -140,9 +140,9 @@ func unopened(err error) error {
 	return passing(err)
 }
 
-// leastRoom is the free space below which SQLite cannot create the files it needs beside a
+// minFreeSpace is the free space below which SQLite cannot create the files it needs beside a
 // database. SQLite then reports only an I/O error.
-const leastRoom = 64 << 10
+const minFreeSpace = 64 << 10
 
 // fullAtStart returns an error for a full disk if that is why a database cannot be opened.
 func (o *Options) fullAtStart(err error) error {
@@ -150,7 +150,7 @@ func (o *Options) fullAtStart(err error) error {
 	full := code == sqliteFull || errors.Is(err, errNoSpace)
 	if !full && !o.Ephemeral && (code == sqliteIOError || code == sqliteCannotOpen) {
 		p, lookErr := o.fileSystem(filepath.Dir(o.Path))
-		full = lookErr == nil && p.Known && p.Free < leastRoom
+		full = lookErr == nil && p.Known && p.Free < minFreeSpace
 	}
 	if !full {
 		return err

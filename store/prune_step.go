@@ -316,7 +316,7 @@ func (p *pruner) standAside(ctx context.Context) error {
 		if !clock.Sleep(ctx, length) {
 			return ctx.Err()
 		}
-		if waited >= logPatience || p.logFrames.Load() < tightLog && (waited >= stepPatience || p.writer.queued() == 0) {
+		if waited >= logPatience || p.logFrames.Load() < logHighWater && (waited >= stepPatience || p.writer.queued() == 0) {
 			return nil
 		}
 	}

@@ -214,7 +214,7 @@ func (u *upgrade) follow() (stop func()) {
 		for {
 			select {
 			case <-ticker.C:
-				u.tell(clock.Real{}.Now().Sub(began))
+				u.report(clock.Real{}.Now().Sub(began))
 			case <-ended:
 				return
 			}
@@ -227,8 +227,8 @@ func (u *upgrade) follow() (stop func()) {
 	}
 }
 
-// tell logs the stage.
-func (u *upgrade) tell(elapsed time.Duration) {
+// report logs the stage.
+func (u *upgrade) report(elapsed time.Duration) {
 	now := u.stage.Load()
 	attributes := []any{"stage", now.name, "duration", elapsed.Round(time.Second)}
 	if now.file != "" {

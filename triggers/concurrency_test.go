@@ -187,7 +187,7 @@ func TestTicksOfAFullConcurrencyGroup(t *testing.T) {
 }
 
 // A concurrency group or a queue with no room says when to come again.
-func TestNoRoomSaysWhenToComeAgain(t *testing.T) {
+func TestFullQueueSetsRetryAfter(t *testing.T) {
 	m := newMemory()
 	s := newService(m, clock.NewVirtual(begin))
 	id := m.trigger(blueprint.TriggerWebhook, limited("queue"), begin)

@@ -168,7 +168,7 @@ func TestWebhookRefusals(t *testing.T) {
 	}
 }
 
-func TestWebhookSameAnswerForEveryClosedDoor(t *testing.T) {
+func TestUnavailableWebhooksAnswerAlike(t *testing.T) {
 	m := newMemory()
 	s := newService(m, clock.NewVirtual(begin))
 	inactive := m.trigger(blueprint.TriggerWebhook, nil, begin)

@@ -170,7 +170,7 @@ func TestRedeliverUnknown(t *testing.T) {
 }
 
 // When there is no room the row says so, and the error lets the caller come back.
-func TestRedeliverNoRoom(t *testing.T) {
+func TestRedeliverToFullQueue(t *testing.T) {
 	m := newMemory()
 	id := m.trigger(blueprint.TriggerWebhook, nil, begin)
 	first := rowOf(id, blueprint.SourceWebhook, blueprint.DecisionStarted, "{}")

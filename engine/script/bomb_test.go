@@ -153,7 +153,7 @@ func TestOthersAreUntouched(t *testing.T) {
 }
 
 // A tenant that uses all its slots leaves slots for others.
-func TestOneTenantLeavesRoom(t *testing.T) {
+func TestOneTenantLeavesCapacity(t *testing.T) {
 	p := running(t)
 	ctx, stop := context.WithCancel(context.Background())
 	var bombs sync.WaitGroup

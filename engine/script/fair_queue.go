@@ -43,15 +43,15 @@ func newFairQueue(slots int) *fairQueue {
 func (t *fairQueue) acquire(ctx context.Context, name string, size int64) (release func(), err error) {
 	w := &waiter{size: min(size, t.tenantLimit), ready: make(chan struct{})}
 	t.mu.Lock()
-	who := t.tenants[name]
-	if who == nil {
-		who = &tenant{}
-		t.tenants[name] = who
+	owner := t.tenants[name]
+	if owner == nil {
+		owner = &tenant{}
+		t.tenants[name] = owner
 	}
-	if len(who.waiting) == 0 {
-		t.waiting = append(t.waiting, who)
+	if len(owner.waiting) == 0 {
+		t.waiting = append(t.waiting, owner)
 	}
-	who.waiting = append(who.waiting, w)
+	owner.waiting = append(owner.waiting, w)
 	t.serve()
 	t.mu.Unlock()
 	select {
@@ -66,8 +66,8 @@ func (t *fairQueue) acquire(ctx context.Context, name string, size int64) (relea
 func (t *fairQueue) release(name string, w *waiter) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	who := t.tenants[name]
-	who.held -= w.size
+	owner := t.tenants[name]
+	owner.held -= w.size
 	t.free += w.size
 	t.serve()
 	t.dropIdle(name)
@@ -77,11 +77,11 @@ func (t *fairQueue) release(name string, w *waiter) {
 func (t *fairQueue) cancel(name string, w *waiter) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	who := t.tenants[name]
-	if i := slices.Index(who.waiting, w); i >= 0 {
-		t.dequeue(who, i)
+	owner := t.tenants[name]
+	if i := slices.Index(owner.waiting, w); i >= 0 {
+		t.dequeue(owner, i)
 	} else {
-		who.held -= w.size
+		owner.held -= w.size
 		t.free += w.size
 	}
 	t.serve() // also without free slots: others may have waited for this one
@@ -89,14 +89,14 @@ func (t *fairQueue) cancel(name string, w *waiter) {
 }
 
 func (t *fairQueue) dropIdle(name string) {
-	if who := t.tenants[name]; who.held == 0 && len(who.waiting) == 0 {
+	if owner := t.tenants[name]; owner.held == 0 && len(owner.waiting) == 0 {
 		delete(t.tenants, name)
 	}
 }
 
-func (t *fairQueue) dequeue(who *tenant, i int) {
-	if who.waiting = slices.Delete(who.waiting, i, i+1); len(who.waiting) == 0 {
-		t.waiting = slices.DeleteFunc(t.waiting, func(other *tenant) bool { return other == who })
+func (t *fairQueue) dequeue(owner *tenant, i int) {
+	if owner.waiting = slices.Delete(owner.waiting, i, i+1); len(owner.waiting) == 0 {
+		t.waiting = slices.DeleteFunc(t.waiting, func(other *tenant) bool { return other == owner })
 	}
 }
 
@@ -112,10 +112,10 @@ func (t *fairQueue) serveOne() bool {
 		return false
 	}
 	var short []*waiter // too few slots are free for them
-	for place, who := range t.waiting {
-		for i, w := range who.waiting {
-			if who.held+w.size > t.tenantLimit { // limited by its own tenant, so only that waits
-				if who.held == t.tenantLimit || w.overtaken >= maxOvertaken {
+	for place, owner := range t.waiting {
+		for i, w := range owner.waiting {
+			if owner.held+w.size > t.tenantLimit { // limited by its own tenant, so only that waits
+				if owner.held == t.tenantLimit || w.overtaken >= maxOvertaken {
 					break
 				}
 				continue
@@ -127,8 +127,8 @@ func (t *fairQueue) serveOne() bool {
 				short = append(short, w)
 				continue
 			}
-			for _, other := range who.waiting[:i] {
-				if who.held+other.size > t.tenantLimit {
+			for _, other := range owner.waiting[:i] {
+				if owner.held+other.size > t.tenantLimit {
 					short = append(short, other)
 				}
 			}
@@ -144,13 +144,13 @@ func (t *fairQueue) serveOne() bool {
 
 // grant assigns slots to a script and moves its tenant to the back.
 func (t *fairQueue) grant(place, i int) {
-	who := t.waiting[place]
-	w := who.waiting[i]
-	who.held += w.size
+	owner := t.waiting[place]
+	w := owner.waiting[i]
+	owner.held += w.size
 	t.free -= w.size
 	t.waiting = slices.Delete(t.waiting, place, place+1)
-	if who.waiting = slices.Delete(who.waiting, i, i+1); len(who.waiting) > 0 {
-		t.waiting = append(t.waiting, who)
+	if owner.waiting = slices.Delete(owner.waiting, i, i+1); len(owner.waiting) > 0 {
+		t.waiting = append(t.waiting, owner)
 	}
 	close(w.ready)
 }

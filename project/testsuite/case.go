@@ -35,7 +35,7 @@ type testCase struct {
 	nodes      []string
 	cassette   *recording.Cassette // nil for none
 
-	stage   *Stage   // of the last run
+	doubles *Doubles // of the last run
 	outcome *Outcome // nil before the run
 }
 
@@ -71,7 +71,7 @@ func (c *testCase) result(ctx context.Context) *Result {
 	}
 	c.outcome = &Outcome{Recording: record, Nodes: c.nodes}
 	r.Mismatches = c.test.judge(c.outcome)
-	for _, key := range c.stage.Unused() {
+	for _, key := range c.doubles.Unused() {
 		at := document.At(c.test.path("stubs", key))
 		r.Notes = append(r.Notes, fmt.Sprintf("%s:%d:%d: the stub %q was not used", c.name, at.Line, at.Column, key))
 	}
@@ -101,13 +101,13 @@ func (c *testCase) run(ctx context.Context, player *recording.Player) (*blueprin
 	maps.Copy(connections, c.test.Connections)
 	nameConnected(connections, c.names)
 	open := local.Stubs(connections, append(slices.Collect(maps.Values(c.others)), c.definition)...)
-	stage := NewStage(c.test, testedID, player, c.suite.Replay)
-	c.stage = stage
+	doubles := NewDoubles(c.test, testedID, player, c.suite.Replay)
+	c.doubles = doubles
 	local := &local.Run{
 		Version:    c.suite.Version,
 		Definition: c.definition, Others: c.others, Variables: Placeholders(c.definition.Variables, c.test.Variables), Input: c.test.InputData, Clock: clock.NewVirtual(c.test.Clock),
-		IDs: ids.Seeded(TestSeed), Scripts: c.suite.Scripts, Errors: c.suite.Errors, Instead: stage, Connections: open,
-		Wrap: func(kind *blueprint.NodeType) *blueprint.NodeType { return stage.Instead(open.Around(kind)) }, Record: true, Halts: c.test.Expect["status"] == string(blueprint.StatusPaused),
+		IDs: ids.Seeded(TestSeed), Scripts: c.suite.Scripts, Errors: c.suite.Errors, Instead: doubles, Connections: open,
+		Wrap: func(kind *blueprint.NodeType) *blueprint.NodeType { return doubles.Instead(open.Around(kind)) }, Record: true, Halts: c.test.Expect["status"] == string(blueprint.StatusPaused),
 		Emit: func(context.Context, blueprint.Event) (int, error) { return 0, nil },
 	}
 	return local.Do(ctx)

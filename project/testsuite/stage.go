@@ -17,9 +17,9 @@ import (
 	"blueprintd/foundation/recording"
 )
 
-// Stage replaces nodes and the network in the run of a test by stubs and a cassette. It
+// Doubles replace nodes and the network in the run of a test by stubs and a cassette. It
 // is safe for concurrent use.
-type Stage struct {
+type Doubles struct {
 	blueprintID string
 	player      *recording.Player // nil without a cassette
 
@@ -35,10 +35,10 @@ type activeStub struct {
 	ever bool
 }
 
-// NewStage returns the Stage of a test of a blueprint. If recorded is set, only stubs of
+// NewDoubles returns the Doubles of a test of a blueprint. If recorded is set, only stubs of
 // nodes are used, and the cassette answers requests.
-func NewStage(t *Test, blueprintID string, player *recording.Player, recorded bool) *Stage {
-	s := &Stage{blueprintID: blueprintID, player: player, stubs: map[string]*activeStub{}}
+func NewDoubles(t *Test, blueprintID string, player *recording.Player, recorded bool) *Doubles {
+	s := &Doubles{blueprintID: blueprintID, player: player, stubs: map[string]*activeStub{}}
 	for _, stub := range t.Stubs {
 		if recorded && !slices.ContainsFunc(stub.Answers, func(a Answer) bool { return a.ofNode() }) {
 			continue
@@ -54,7 +54,7 @@ var errSpent = errors.New("the stub has no answers left")
 
 // take returns the next answer of the first stub with one of keys whose answer is
 // accepted, nil if there is none.
-func (s *Stage) take(keys []string, accept func(*Answer) bool) (*Answer, error) {
+func (s *Doubles) take(keys []string, accept func(*Answer) bool) (*Answer, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, key := range keys {
@@ -80,7 +80,7 @@ func (s *Stage) take(keys []string, accept func(*Answer) bool) (*Answer, error) 
 }
 
 // Instead returns a node type whose nodes use their stubs, or run normally without one.
-func (s *Stage) Instead(kind *blueprint.NodeType) *blueprint.NodeType {
+func (s *Doubles) Instead(kind *blueprint.NodeType) *blueprint.NodeType {
 	stubbed := *kind
 	stubbed.Run = func(ctx context.Context, task *blueprint.Task) (blueprint.Result, error) {
 		if task.BlueprintID != s.blueprintID {
@@ -125,7 +125,7 @@ const (
 )
 
 // noted records the first failure caused by the test itself.
-func (s *Stage) noted(err error) error {
+func (s *Doubles) noted(err error) error {
 	if failure, ok := errors.AsType[*blueprint.Failure](err); ok && (failure.Code == codeStub || failure.Code == codeRecorded) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -136,14 +136,14 @@ func (s *Stage) noted(err error) error {
 
 // unready returns the first failure caused by the test itself: a request without an
 // answer, or a stub without answers left. "" means none.
-func (s *Stage) unready() string {
+func (s *Doubles) unready() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.incomplete
 }
 
 // Unused returns the sorted keys of the stubs that were not used.
-func (s *Stage) Unused() (keys []string) {
+func (s *Doubles) Unused() (keys []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, p := range s.stubs {
@@ -157,12 +157,12 @@ func (s *Stage) Unused() (keys []string) {
 
 // RoundTrip answers an HTTP request by a stub of its node, a stub of its host, or the
 // cassette.
-func (s *Stage) RoundTrip(request *http.Request) (*http.Response, error) {
+func (s *Doubles) RoundTrip(request *http.Request) (*http.Response, error) {
 	response, err := s.roundTrip(request)
 	return response, s.noted(err)
 }
 
-func (s *Stage) roundTrip(request *http.Request) (*http.Response, error) {
+func (s *Doubles) roundTrip(request *http.Request) (*http.Response, error) {
 	a, err := s.answer(request.Context(), request.URL.Scheme, request.URL.Host)
 	switch {
 	case err != nil:
@@ -199,7 +199,7 @@ func redactedURL(u *url.URL) string {
 
 // answer returns the next answer of a stub for a request to a host, nil if there is no
 // stub.
-func (s *Stage) answer(ctx context.Context, scheme, host string) (*Answer, error) {
+func (s *Doubles) answer(ctx context.Context, scheme, host string) (*Answer, error) {
 	caller := outbound.CallerOf(ctx)
 	var keys []string
 	if caller.BlueprintID == s.blueprintID && caller.Address != "" {
@@ -237,12 +237,12 @@ func hostKeys(scheme, host string) (keys []string) {
 }
 
 // DialContext answers mail like RoundTrip answers requests.
-func (s *Stage) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
+func (s *Doubles) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
 	connection, err := s.dial(ctx, network, address)
 	return connection, s.noted(err)
 }
 
-func (s *Stage) dial(ctx context.Context, network, address string) (net.Conn, error) {
+func (s *Doubles) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	a, err := s.answer(ctx, "smtp", address)
 	switch {
 	case err != nil:

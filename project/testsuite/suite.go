@@ -186,8 +186,8 @@ func (t *Suite) write(cases []*testCase, results []*Result) {
 	for i, r := range results {
 		switch wanted := len(r.Mismatches) > 0 || len(cases[i].test.Expect) == 0; {
 		case !wanted || r.Fault != nil || r.NotRun:
-		case cases[i].stage.unready() != "":
-			r.Fault = fmt.Errorf("%s is not written, because the test is incomplete: %s", r.File, cases[i].stage.unready())
+		case cases[i].doubles.unready() != "":
+			r.Fault = fmt.Errorf("%s is not written, because the test is incomplete: %s", r.File, cases[i].doubles.unready())
 		default:
 			files[r.File] = append(files[r.File], i)
 		}

@@ -81,13 +81,13 @@ func TestOpenAPICovers(t *testing.T) {
 	t.Parallel()
 	d := openAPIValue(t)
 	paths := d["paths"].(object)
-	untold := []string{
+	undocumented := []string{
 		"/", "/docs", "/docs/", "GET /{$}", "/webhooks/", // pages, and the handlers of unknown paths
 		"GET /oauth/start", "GET /oauth/callback", "GET /sandbox/authorize", // for browsers
 	}
 	var want []string
 	for _, pattern := range mountedRoutes(t) {
-		if !slices.Contains(untold, pattern) {
+		if !slices.Contains(undocumented, pattern) {
 			_, path, found := strings.Cut(pattern, " ")
 			if !found {
 				path = pattern

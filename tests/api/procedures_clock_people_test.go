@@ -68,9 +68,9 @@ func TestClockOfSetupLinks(t *testing.T) {
 	}
 }
 
-// TestClockOfBrakes: failed sign-ins count for five minutes, and a device stays known for a
+// TestClockOfLockouts: failed sign-ins count for five minutes, and a device stays known for a
 // year.
-func TestClockOfBrakes(t *testing.T) {
+func TestClockOfLockouts(t *testing.T) {
 	t.Parallel()
 	s := servertest.New(t, servertest.AtNoon)
 	setUpAda(t, s)

@@ -98,7 +98,7 @@ type counts struct {
 	Told        int `json:"endsHeard"`
 	Changes     int `json:"changesHeard"`
 	Redelivered int `json:"redelivered"`
-	Laned       int `json:"runsUnderLimit"`
+	Limited     int `json:"runsUnderLimit"`
 	Met         int `json:"limitMet"`
 	Displaced   int `json:"runsDisplaced"`
 	Explained   int `json:"explained"`

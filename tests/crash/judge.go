@@ -20,7 +20,7 @@ func (s *scene) judge(calls string) error {
 	for what, entries := range made {
 		s.judgeEffect(what, entries, letters)
 	}
-	s.judgeLane(made)
+	s.judgeGroups(made)
 	if err := s.judgeLog(); err != nil {
 		return err
 	}

@@ -11,9 +11,9 @@ import (
 // The sources with a limit on simultaneous runs: one that queues runs, and one that cancels
 // the running one.
 const (
-	laned     = "laned"
-	crowded   = "crowded"
-	laneLimit = 2
+	queued     = "queued"
+	crowded    = "crowded"
+	groupLimit = 2
 )
 
 // span is the time between the first and the last effect of a run.
@@ -22,15 +22,15 @@ type span struct {
 	first, last int64 // Unix nanoseconds
 }
 
-// judgeLane searches all effects for a moment with more simultaneous runs of a limited
+// judgeGroups searches all effects for a moment with more simultaneous runs of a limited
 // source than allowed. Runs that did not complete have no observable end.
-func (s *scene) judgeLane(made map[effect][]entry) {
+func (s *scene) judgeGroups(made map[effect][]entry) {
 	spans := map[string]*span{}
 	for _, entries := range made {
 		for _, e := range entries {
 			id := before(e.Key)
 			r := s.book.runs[id]
-			if r == nil || r.shape == nil || r.shape.name != laned || r.status != "completed" {
+			if r == nil || r.shape == nil || r.shape.name != queued || r.status != "completed" {
 				continue
 			}
 			one := spans[id]
@@ -41,7 +41,7 @@ func (s *scene) judgeLane(made map[effect][]entry) {
 			one.first, one.last = min(one.first, e.At), max(one.last, e.At)
 		}
 	}
-	s.book.counts.Laned += len(spans)
+	s.book.counts.Limited += len(spans)
 	s.book.judgeSpans(spans)
 }
 
@@ -54,14 +54,14 @@ func (b *book) judgeSpans(spans map[string]*span) {
 	var going []*span
 	for _, one := range all {
 		going = slices.DeleteFunc(going, func(other *span) bool { return other.last < one.first })
-		if going = append(going, one); len(going) > laneLimit {
+		if going = append(going, one); len(going) > groupLimit {
 			var others []string
 			for _, other := range going[:len(going)-1] {
 				others = append(others, other.run)
 			}
-			b.violated("I16", one.run, "it worked at the same time as %v, and %d runs of its trigger may", others, laneLimit)
+			b.violated("I16", one.run, "it worked at the same time as %v, and %d runs of its trigger may", others, groupLimit)
 		}
-		if len(going) == laneLimit {
+		if len(going) == groupLimit {
 			b.counts.Met++
 		}
 	}

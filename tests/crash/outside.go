@@ -110,7 +110,7 @@ func (s *scene) outsideParts() (list []part) {
 		{"slack", []part{{"event of Slack", c.Slack}, {"event that a filter left out", c.Skipped}}},
 		{"letter", []part{{"letter", c.Letters}, {"letter cut off", c.Cut}, {"attachment", c.Files}}},
 		{spoken, []part{{"delivered end of a run", c.Told}, {"delivered change of a blueprint", c.Changes}}},
-		{laned, []part{{"run under a limit", c.Laned}, {"limit that was met", c.Met}}},
+		{queued, []part{{"run under a limit", c.Limited}, {"limit that was met", c.Met}}},
 		{crowded, []part{{"run that made room", c.Displaced}}},
 	} {
 		if s.has(one.shape) {

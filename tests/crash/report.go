@@ -80,7 +80,7 @@ func (r *report) text() string {
 		fmt.Fprintf(&b, "  begun     %d logged, %d synchronous, %d fired, %d deliveries accepted, %d answered at the end\n", f.Logged, f.Executed, f.Fired, f.Delivered, f.Waited)
 		fmt.Fprintf(&b, "  beside    %d changes of a blueprint, %d subscriptions with %d events, %d second servers\n", f.Updates, f.Streams, f.Events, f.Intruders)
 		fmt.Fprintf(&b, "  within    %d items, %d sub-runs, %d events delivered, %d scripts\n", f.Items, f.SubRuns, f.Heard, f.Scripts)
-		if f.Signed+f.Letters+f.Told+f.Laned > 0 {
+		if f.Signed+f.Letters+f.Told+f.Limited > 0 {
 			b.WriteString(f.outside())
 		}
 		fmt.Fprintf(&b, "  services  %d calls with a token, %d redirected, %d with OAuth (%d tokens); %d questions to a model, %d tool calls, %d mails, %d posts\n", f.Guarded, f.Landed, f.Metered, f.Tokens, f.Questions, f.Tools, f.Mails, f.Posts)
@@ -106,7 +106,7 @@ func (f *figures) outside() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "  outside   %d signed deliveries (%d with the secret before, %d replaced), %d signed wrongly, %d of Slack, %d left out by a filter; %d letters (%d cut off), %d attachments read\n", f.Signed, f.OldSecrets, f.Rotations, f.Wrong, f.Slack, f.Skipped, f.Letters, f.Cut, f.Files)
 	fmt.Fprintf(&b, "  events    %d ends and %d changes delivered; %d firings redelivered, %d explained\n", f.Told, f.Changes, f.Redelivered, f.Explained)
-	fmt.Fprintf(&b, "  limits    %d runs that wait for others, which met their limit %d times; %d that made room\n", f.Laned, f.Met, f.Displaced)
+	fmt.Fprintf(&b, "  limits    %d runs that wait for others, which met their limit %d times; %d that made room\n", f.Limited, f.Met, f.Displaced)
 	return b.String()
 }
 

@@ -194,7 +194,7 @@ func TestJudgeWork(t *testing.T) {
 	full := counts{Requests: 100, Acknowledged: 1000, Completed: 500, Failed: 1, Duplicates: 1, Answers: 1, UnknownOutcome: 1, Cancelled: 1, Retried: 1,
 		Logged: 1, Executed: 1, Fired: 1, Delivered: 1, Waited: 1, Updates: 1, Streams: 1, Events: 1, Intruders: 1, Ticks: 1,
 		Items: 1, Scripts: 1, SubRuns: 1, Heard: 1, Guarded: 1, Landed: 1, Metered: 1, Tokens: 1, Questions: 1, Tools: 1, Mails: 1, Posts: 1, LinkLooks: 1, LinkTests: 1, LinkChanges: 1,
-		Signed: 1, OldSecrets: 1, Wrong: 1, Rotations: 1, Slack: 1, Skipped: 1, Letters: 1, Cut: 1, Files: 1, Told: 1, Changes: 1, Redelivered: 1, Laned: 1, Met: 1, Displaced: 1, Explained: 1, Conflicts: 1,
+		Signed: 1, OldSecrets: 1, Wrong: 1, Rotations: 1, Slack: 1, Skipped: 1, Letters: 1, Cut: 1, Files: 1, Told: 1, Changes: 1, Redelivered: 1, Limited: 1, Met: 1, Displaced: 1, Explained: 1, Conflicts: 1,
 		Deeds: 1, DeedsSignedIn: 1, HourEnds: 1, SignIns: 1, Sessions: 1, SignOuts: 1, Turned: 1, Passwords: 1, OldPasswords: 1, SetUps: 1, UsedLinks: 1}
 	judge := func(starts int, virtual bool, change func(*counts)) string {
 		s := newScene(options{}, "test", t.TempDir(), newScreen(io.Discard, 0))

@@ -154,8 +154,8 @@ func TestDoctorBesideAServer(t *testing.T) {
 	s.Stop()
 }
 
-// TestServerWithoutRoom runs a server on a disk that is always low on space.
-func TestServerWithoutRoom(t *testing.T) {
+// TestServerLowOnSpace runs a server on a disk that is always low on space.
+func TestServerLowOnSpace(t *testing.T) {
 	t.Parallel()
 	database := filepath.Join(t.TempDir(), "my.db")
 	ask := node("ask", "human", object{"prompt": "Your name?"})

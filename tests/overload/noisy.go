@@ -27,8 +27,8 @@ func (s *stage) playNoisy(ctx context.Context, sc *scene) error {
 		fmt.Fprint(w, "{}")
 	}))
 	defer stub.Close()
-	for _, turns := range []int{8, 1000} {
-		if err := s.playNoise(ctx, sc, turns, stub.URL); err != nil {
+	for _, slots := range []int{8, 1000} {
+		if err := s.playNoise(ctx, sc, slots, stub.URL); err != nil {
 			return err
 		}
 	}
@@ -36,8 +36,8 @@ func (s *stage) playNoisy(ctx context.Context, sc *scene) error {
 }
 
 // playNoise is playNoisy with a number of slots.
-func (s *stage) playNoise(ctx context.Context, sc *scene, turns int, stub string) error {
-	p, err := s.launch(ctx, fmt.Sprint("noisy", turns), "--rate-limit", "0", "--max-running", fmt.Sprint(turns))
+func (s *stage) playNoise(ctx context.Context, sc *scene, slots int, stub string) error {
+	p, err := s.launch(ctx, fmt.Sprint("noisy", slots), "--rate-limit", "0", "--max-running", fmt.Sprint(slots))
 	if err != nil {
 		return err
 	}
@@ -58,7 +58,7 @@ func (s *stage) playNoise(ctx context.Context, sc *scene, turns int, stub string
 	if err != nil {
 		return err
 	}
-	who := []string{"same organization", "another"}
+	owners := []string{"same organization", "another"}
 	calm := func() (all [2]*result, err error) {
 		var loads [2]*load
 		for i, path := range []string{beside, elsewhere} {
@@ -92,10 +92,10 @@ func (s *stage) playNoise(ctx context.Context, sc *scene, turns int, stub string
 	if err != nil {
 		return err
 	}
-	for i := range who {
-		sc.demand(lost(amid[i], 200) == 0, fmt.Sprintf("%d turns: every request to a trigger of %s answered with 200", turns, who[i]), "%s", counts(amid[i]))
+	for i := range owners {
+		sc.demand(lost(amid[i], 200) == 0, fmt.Sprintf("%d slots: every request to a trigger of %s answered with 200", slots, owners[i]), "%s", counts(amid[i]))
 		most := max(10*noisyRun, 2*alone[i].P99) // a busy machine slows every trigger down
-		sc.demand(amid[i].P99 <= most, fmt.Sprintf("%d turns: its p99 at most %s", turns, shown(most)), "p50 %s, p99 %s; alone %s, %s: %.1f and %.1f times",
+		sc.demand(amid[i].P99 <= most, fmt.Sprintf("%d slots: its p99 at most %s", slots, shown(most)), "p50 %s, p99 %s; alone %s, %s: %.1f and %.1f times",
 			shown(amid[i].P50), shown(amid[i].P99), shown(alone[i].P50), shown(alone[i].P99),
 			float64(amid[i].P50)/float64(alone[i].P50), float64(amid[i].P99)/float64(alone[i].P99))
 	}

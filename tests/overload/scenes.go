@@ -50,15 +50,15 @@ func (s *stage) playSenders(ctx context.Context, sc *scene) error {
 			open += n
 		}
 	}
-	sc.demand(open == 0, "who is slow with the headers is given up within 15 s", "the last after %.1f s: %s", r.Last.Seconds(), counts(r))
+	sc.demand(open == 0, "slow headers time out within 15 s", "the last after %.1f s: %s", r.Last.Seconds(), counts(r))
 	// A body may take a minute; only this load runs that long.
 	if r, err = perform(ctx, job{Kind: "senders", Address: s.main.address, Paths: []string{s.accept}, Connections: max(8, s.options.connections/20), Size: 1 << 20, Length: 70 * time.Second}); err != nil {
 		return err
 	}
 	open = r.Counts["body still open"] + r.Counts["head still open"]
-	sc.demand(open == 0, "who is slow with the body is given up within 70 s", "the last after %.1f s: %s", r.Last.Seconds(), counts(r))
+	sc.demand(open == 0, "a slow body times out within 70 s", "the last after %.1f s: %s", r.Last.Seconds(), counts(r))
 	resident, _, err := process.Memory(s.main.Pid())
-	sc.demand(resident <= s.idle+128<<20, "memory afterwards at most 128 MiB above that at rest", "%s, at rest %s", mebibytes(resident), mebibytes(s.idle))
+	sc.demand(resident <= s.idle+128<<20, "memory afterwards at most 128 MiB above idle", "%s, at rest %s", mebibytes(resident), mebibytes(s.idle))
 	return err
 }
 
