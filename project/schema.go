@@ -65,14 +65,14 @@ func defined(name string) map[string]any { return map[string]any{"$ref": "#/$def
 
 func runSchema() map[string]any {
 	stored := openObject("The blueprint as it ran.", []any{"title", "blueprint_map"}, map[string]any{
-		"id": oneType("string", "its id on that server"), "version": oneType("string", "its version"), "title": oneType("string", "its title"), "blueprint_map": defined("map"),
+		"id": oneType("string", "the id on that server"), "version": oneType("string", "the version"), "title": oneType("string", "the title"), "blueprint_map": defined("map"),
 	})
 	schema := openObject("A run with its blueprint and its exchanges with other services.", []any{"format", "blueprint", "run"}, map[string]any{
-		"format": map[string]any{"const": "blueprintd-run/1"}, "exportedAt": oneType("string", "when it was exported"), "server": oneType("string", "the version of the server that it ran on"),
+		"format": map[string]any{"const": "blueprintd-run/1"}, "exportedAt": oneType("string", "the time of the export"), "server": oneType("string", "the version of the server that ran it"),
 		"blueprint": stored,
-		"run": openObject("The status record, and what went in and came out.", []any{"id", "status"}, map[string]any{
-			"id": oneType("string", "the id of the run"), "status": choiceOf("how it ended", "completed", "failed", "paused", "running"), "inputVariables": oneType("object", "its variables; secrets as ***"),
-			"inputData": anything("its input"), "output": anything("its output"), "steps": listOf("what each node did", map[string]any{"type": "object"}),
+		"run": openObject("The status record with input and output.", []any{"id", "status"}, map[string]any{
+			"id": oneType("string", "the id of the run"), "status": choiceOf("the final status", "completed", "failed", "paused", "running"), "inputVariables": oneType("object", "the variables, with secrets as ***"),
+			"inputData": anything("the input"), "output": anything("the output"), "steps": listOf("the steps", map[string]any{"type": "object"}),
 		}),
 		"cassette": map[string]any{"anyOf": []any{map[string]any{"type": "null"}, defined("cassette")}},
 	})
@@ -120,23 +120,23 @@ func nameReferences(value any, keys ...string) {
 // and trigger types.
 func BlueprintSchema() map[string]any {
 	schema := closedObject("A blueprint: a graph of nodes and its triggers.", []any{"title", "blueprint_map"}, map[string]any{
-		"$schema":     oneType("string", "where this schema is, for editors"),
-		"title":       map[string]any{"type": "string", "minLength": json.Number("1"), "maxLength": json.Number("500"), "description": "the name for people"},
-		"description": map[string]any{"type": "string", "maxLength": json.Number("10000"), "description": "what it is for"},
+		"$schema":     oneType("string", "the URL of this schema, for editors"),
+		"title":       map[string]any{"type": "string", "minLength": json.Number("1"), "maxLength": json.Number("500"), "description": "the title"},
+		"description": map[string]any{"type": "string", "maxLength": json.Number("10000"), "description": "the purpose"},
 		"tags":        listOf("words to find it by", map[string]any{"type": "string", "maxLength": json.Number("200")}),
 		"environment_variables": map[string]any{
 			"type": []any{"array", "null"}, "items": defined("variable"), "description": "the variables of a run; {{name}} in a config is replaced by the value",
 		},
 		"blueprint_map": defined("map"),
-		"triggers":      map[string]any{"type": []any{"array", "null"}, "items": defined("trigger"), "description": "what starts it by itself"},
-		"status":        choiceOf("of a blueprint in a seed file", "draft", "published"),
-		"visibility":    choiceOf("of a blueprint in a seed file", "private", "public"),
-		"budget": map[string]any{"type": []any{"object", "null"}, "description": "what each run may ask of language models", "properties": map[string]any{
-			"tokens": optional(map[string]any{"type": "integer", "minimum": json.Number("0"), "description": "how many tokens"}), "calls": optional(map[string]any{"type": "integer", "minimum": json.Number("0"), "description": "how many calls"}),
-			"onBreach": choiceOf("what happens then; fail when left out", "fail", "pause", nil),
+		"triggers":      map[string]any{"type": []any{"array", "null"}, "items": defined("trigger"), "description": "the triggers, which start runs automatically"},
+		"status":        choiceOf("the status; only in a seed file", "draft", "published"),
+		"visibility":    choiceOf("the visibility; only in a seed file", "private", "public"),
+		"budget": map[string]any{"type": []any{"object", "null"}, "description": "limits on the use of language models in each run", "properties": map[string]any{
+			"tokens": optional(map[string]any{"type": "integer", "minimum": json.Number("0"), "description": "the maximum number of tokens"}), "calls": optional(map[string]any{"type": "integer", "minimum": json.Number("0"), "description": "the maximum number of calls"}),
+			"onBreach": choiceOf("what happens at a limit; default: fail", "fail", "pause", nil),
 		}},
-		"owner":        oneType("string", "the email address of its owner, in a seed file"),
-		"organization": oneType("string", "the name of its organization, in a seed file"),
+		"owner":        oneType("string", "the email address of the owner; only in a seed file"),
+		"organization": oneType("string", "the name of the organization; only in a seed file"),
 	})
 	schema["title"] = "Blueprint file (*.blueprint.yaml, *.blueprint.json)"
 	definitions := blueprintDefinitions()
@@ -153,17 +153,17 @@ func blueprintDefinitions() map[string]any {
 	definitions := map[string]any{
 		"map": openObject("The graph. Without edges the nodes run one after the other.", []any{"nodes"}, map[string]any{"nodes": defined("nodes"), "edges": defined("edges")}),
 		"nodes": map[string]any{
-			"type": "array", "items": defined("node"), "maxItems": json.Number("10000"), "description": "what is done",
+			"type": "array", "items": defined("node"), "maxItems": json.Number("10000"), "description": "the steps",
 		},
-		"edges": map[string]any{"type": []any{"array", "null"}, "description": "which node follows which", "items": openObject("", []any{"source", "target"}, map[string]any{
-			"id": oneType("string", "the edge's own id"), "source": oneType("string", "the id of the node that comes first"), "target": oneType("string", "the id of the node that follows"),
-			"sourceHandle": map[string]any{"type": []any{"string", "null"}, "description": "which way out of the source: main, error, or one of its type's own, such as true, false, approved"},
+		"edges": map[string]any{"type": []any{"array", "null"}, "description": "the order of the nodes", "items": openObject("", []any{"source", "target"}, map[string]any{
+			"id": oneType("string", "the id of the edge"), "source": oneType("string", "the id of the earlier node"), "target": oneType("string", "the id of the later node"),
+			"sourceHandle": map[string]any{"type": []any{"string", "null"}, "description": "the output of the source: main, error, or one of its type, such as true, false, approved"},
 		})},
 		"node": node, "trigger": trigger,
 		"variable": openObject("A variable of the blueprint's runs.", []any{"name"}, map[string]any{
 			"name": map[string]any{"type": "string", "pattern": "^[A-Za-z0-9_]+$", "not": map[string]any{"enum": Words(blueprint.ReservedNames)}, "description": "the name in {{name}}"},
-			"type": choiceOf("string when left out", types...), "default": anything("the value of runs that are given none"), "description": oneType("string", "what it is for"),
-			"required": oneType("boolean", "whether a run must be given one"), "secret": oneType("boolean", "shown as *** everywhere"),
+			"type": choiceOf("the type; default: string", types...), "default": anything("the value for runs that set none"), "description": oneType("string", "the purpose"),
+			"required": oneType("boolean", "whether each run must set a value"), "secret": oneType("boolean", "whether the value is encrypted and shown as ***"),
 		}),
 	}
 	maps.Copy(definitions, configs)
@@ -197,19 +197,19 @@ func nodeSchema() (node, configs map[string]any) {
 	}
 	types = append(types, map[string]any{"enum": old, "description": "another name for one of the types above", "deprecated": true})
 	node = openObject("A node of the blueprint.", []any{"id", "type", "title", "config"}, map[string]any{
-		"id":       map[string]any{"type": "string", "minLength": json.Number("1"), "description": "what edges and {{nodes.<id>.output}} call it; once in a map"},
-		"type":     map[string]any{"anyOf": types, "description": "what it does"},
-		"title":    oneType("string", "its name for people"),
-		"config":   oneType("object", "how it does it; {{...}} in a string is resolved just before it runs"),
-		"disabled": optional(oneType("boolean", "skipped; its input is passed on")),
+		"id":       map[string]any{"type": "string", "minLength": json.Number("1"), "description": "the id in edges and {{nodes.<id>.output}}, unique in the map"},
+		"type":     map[string]any{"anyOf": types, "description": "the type of the node"},
+		"title":    oneType("string", "the title"),
+		"config":   oneType("object", "the settings; {{...}} in a string is resolved just before the node runs"),
+		"disabled": optional(oneType("boolean", "whether the node is skipped and passes its input on")),
 		"retry": optional(openObject("how often and how soon it is tried again", []any{"maxAttempts"}, map[string]any{
-			"maxAttempts": map[string]any{"type": "integer", "minimum": json.Number("1"), "maximum": json.Number("1000"), "description": "in all"},
-			"delayMs":     optional(map[string]any{"type": "number", "minimum": json.Number("0"), "maximum": json.Number("86400000"), "description": "before the second attempt; 1000 when left out"}),
-			"backoff":     optional(map[string]any{"type": "number", "minimum": json.Number("1"), "maximum": json.Number("100"), "description": "from one delay to the next; 2 when left out"}),
+			"maxAttempts": map[string]any{"type": "integer", "minimum": json.Number("1"), "maximum": json.Number("1000"), "description": "the maximum number of attempts"},
+			"delayMs":     optional(map[string]any{"type": "number", "minimum": json.Number("0"), "maximum": json.Number("86400000"), "description": "the delay in milliseconds before the second attempt; default: 1000"}),
+			"backoff":     optional(map[string]any{"type": "number", "minimum": json.Number("1"), "maximum": json.Number("100"), "description": "the factor from one delay to the next; default: 2"}),
 		})),
-		"timeoutMs": optional(map[string]any{"type": "number", "exclusiveMinimum": json.Number("0"), "description": "of each attempt, in milliseconds"}),
-		"onError":   choiceOf("what its failure does: stop the run, continue, or branch to the edges whose sourceHandle is error", "stop", "continue", "branch", nil),
-		"effect":    choiceOf("what a second run after a crash may do: pure and idempotent nodes run again, once never unasked", "pure", "idempotent", "once", nil),
+		"timeoutMs": optional(map[string]any{"type": "number", "exclusiveMinimum": json.Number("0"), "description": "the time limit of each attempt, in milliseconds"}),
+		"onError":   choiceOf("the effect of a failure: stop the run, continue, or branch to the edges whose sourceHandle is error", "stop", "continue", "branch", nil),
+		"effect":    choiceOf("whether the node runs again after a crash: pure and idempotent nodes do, once nodes only after a decision", "pure", "idempotent", "once", nil),
 	})
 	node["allOf"] = rules
 	return node, configs
@@ -246,9 +246,9 @@ func TriggerSchema() (trigger, configs map[string]any) {
 		})
 	}
 	trigger = openObject("A trigger, which starts the blueprint automatically.", []any{"triggerType"}, map[string]any{
-		"triggerType": map[string]any{"anyOf": types, "description": "what starts it"},
-		"config":      map[string]any{"type": []any{"object", "null"}, "description": "how"},
-		"isActive":    oneType("boolean", "whether it is on; true when left out"),
+		"triggerType": map[string]any{"anyOf": types, "description": "the type of the trigger"},
+		"config":      map[string]any{"type": []any{"object", "null"}, "description": "the settings"},
+		"isActive":    oneType("boolean", "whether the trigger is active; default: true"),
 	})
 	trigger["allOf"] = rules
 	return trigger, configs
@@ -294,27 +294,27 @@ func Words[T ~string](list []T) []any {
 func seedSchema() map[string]any {
 	file := BlueprintSchema()
 	delete(file, "$defs")
-	file["properties"].(map[string]any)["owner"] = emailOf("the email of its owner; by default the owner of the server")
+	file["properties"].(map[string]any)["owner"] = emailOf("the email of the owner; default: the owner of the server")
 	kinds := make([]any, 0, 6)
 	for _, form := range blueprint.ConnectionForms() {
 		kinds = append(kinds, string(form.Type))
 	}
 	members := seedList("the members", closedObject("", []any{"email", "role"}, map[string]any{
-		"email": emailOf("of one of the users"), "role": choiceOf("what they may do", string(blueprint.OrganizationMember), string(blueprint.OrganizationAdmin), string(blueprint.OrganizationOwner)),
+		"email": emailOf("the email of one of the users"), "role": choiceOf("the role", string(blueprint.OrganizationMember), string(blueprint.OrganizationAdmin), string(blueprint.OrganizationOwner)),
 	}))
 	members["type"] = "array"
 	members["contains"] = map[string]any{"type": "object", "required": []any{"role"}, "properties": map[string]any{"role": map[string]any{"const": string(blueprint.OrganizationOwner)}}}
 	schema := closedObject("The initial content of a server. In keys, passwords, configs of connections and secrets of triggers, ${NAME} is replaced by an environment variable.", nil, map[string]any{
-		"$schema": oneType("string", "where this schema is, for editors"),
-		"users": seedList("people", closedObject("", []any{"email"}, map[string]any{
-			"email": emailOf("the address"), "name": shortText("the name; by default the part of the email address before the @", 0, 200),
+		"$schema": oneType("string", "the URL of this schema, for editors"),
+		"users": seedList("the users", closedObject("", []any{"email"}, map[string]any{
+			"email": emailOf("the email address"), "name": shortText("the name; default: the part of the email address before the @", 0, 200),
 			"apiKey": shortText("an API key of 8 or more printable characters", 1, 4096), "password": shortText("the password for the dashboard", 1, 4096),
 		})),
-		"organizations": seedList("organizations", closedObject("", []any{"name", "members"}, map[string]any{"name": shortText("the name; once in the file", 1, 200), "members": members})),
-		"blueprints":    seedList("blueprints, as in their files", file),
-		"connections": seedList("credentials of other services", closedObject("", []any{"name", "type", "config"}, map[string]any{
-			"name": shortText("the name; once in the file", 1, 200), "type": choiceOf("the type", kinds...), "config": oneType("object", "the config, with secrets"),
-			"owner": emailOf("the email of its owner; by default the owner of the server"), "organization": shortText("the name of its organization", 0, 200),
+		"organizations": seedList("the organizations", closedObject("", []any{"name", "members"}, map[string]any{"name": shortText("the name, unique in the file", 1, 200), "members": members})),
+		"blueprints":    seedList("the blueprints, as in their files", file),
+		"connections": seedList("the connections", closedObject("", []any{"name", "type", "config"}, map[string]any{
+			"name": shortText("the name, unique in the file", 1, 200), "type": choiceOf("the type", kinds...), "config": oneType("object", "the config, with secrets"),
+			"owner": emailOf("the email of the owner; default: the owner of the server"), "organization": shortText("the name of the organization", 0, 200),
 		})),
 	})
 	schema["title"] = "Seed file"
@@ -365,15 +365,15 @@ func suiteSchema() map[string]any {
 	}
 	enum := func(values []any) map[string]any { return map[string]any{"enum": values} }
 	anything := map[string]any{"description": "a value, or a matcher: {\"$any\": true}, {\"$exact\": value}, {\"$match\": regexp}, {\"$partial\": value}, {\"$type\": name}"}
-	answer := object("an answer: output (or handle), status, or error", map[string]any{
-		"output":  map[string]any{"description": "replaces the work of the node; for human and approval-gate nodes the answer"},
-		"handle":  oneType("string", "the handle at which the run goes on"),
-		"status":  map[string]any{"type": "integer", "minimum": 100, "maximum": 999, "description": "of an HTTP answer; 250 takes a mail"},
-		"headers": byName("of the answer", map[string]any{"type": []any{"string", "number", "boolean"}}),
-		"body":    map[string]any{"description": "of the answer: text as it is, anything else as JSON"},
-		"error":   oneType("string", "why the node fails, or the host cannot be reached"),
-		"times":   map[string]any{"type": "integer", "minimum": 1, "description": "how often it answers"},
-		"delayMs": map[string]any{"type": "integer", "minimum": 0, "maximum": MaxDelayMs, "description": "how long it takes, in real time"},
+	answer := object("a response: output (or handle), status, or error", map[string]any{
+		"output":  map[string]any{"description": "the output of the node; for human and approval-gate nodes the answer"},
+		"handle":  oneType("string", "the handle at which the run continues"),
+		"status":  map[string]any{"type": "integer", "minimum": 100, "maximum": 999, "description": "the status of an HTTP response; 250 accepts a mail"},
+		"headers": byName("the headers of the response", map[string]any{"type": []any{"string", "number", "boolean"}}),
+		"body":    map[string]any{"description": "the body of the response: text unchanged, anything else as JSON"},
+		"error":   oneType("string", "the error of the node, or of the connection to the host"),
+		"times":   map[string]any{"type": "integer", "minimum": 1, "description": "how often the response is used"},
+		"delayMs": map[string]any{"type": "integer", "minimum": 0, "maximum": MaxDelayMs, "description": "the delay in milliseconds of real time"},
 	})
 	stub := map[string]any{"anyOf": []any{answer, map[string]any{"type": "array", "minItems": 1, "items": answer}}}
 	call := object("the expected parts of a request", map[string]any{
@@ -396,19 +396,19 @@ func suiteSchema() map[string]any {
 		}},
 	}, "status")
 	test := object("a test", map[string]any{
-		"name":        oneType("string", "what it shows"),
-		"variables":   oneType("object", "of the run"),
-		"inputData":   map[string]any{"description": "of the run"},
-		"clock":       map[string]any{"type": "string", "format": "date-time", "description": "the start of the virtual clock; by default 2000-01-01T00:00:00Z"},
-		"cassette":    oneType("string", "a recording, a path relative to this file"),
-		"connections": byName("connections by the name in references, or by id, instead of placeholders", object("a connection", map[string]any{"name": oneType("string", "its name"), "type": enum(Words(blueprint.ConnectionTypes)), "config": oneType("object", "without secrets")}, "type")),
+		"name":        oneType("string", "the name of the test"),
+		"variables":   oneType("object", "the variables of the run"),
+		"inputData":   map[string]any{"description": "the input of the run"},
+		"clock":       map[string]any{"type": "string", "format": "date-time", "description": "the start of the virtual clock; default: 2000-01-01T00:00:00Z"},
+		"cassette":    oneType("string", "the path of a recording, relative to this file"),
+		"connections": byName("connections by the name in references or by id, instead of placeholders", object("a connection", map[string]any{"name": oneType("string", "the name"), "type": enum(Words(blueprint.ConnectionTypes)), "config": oneType("object", "the config, without secrets")}, "type")),
 		"stubs":       byName("stubs by the address of a node, or by host", stub),
 		"expect":      expect,
 	}, "name", "expect")
 	out := object("tests of a blueprint", map[string]any{
-		"$schema":    oneType("string", "where this schema is, for editors"),
-		"blueprint":  oneType("string", "the blueprint's file, a path relative to this one"),
-		"blueprints": byName("the files of blueprints that nodes run, by the id that they name", map[string]any{"type": "string"}),
+		"$schema":    oneType("string", "the URL of this schema, for editors"),
+		"blueprint":  oneType("string", "the path of the blueprint, relative to this file"),
+		"blueprints": byName("the paths of blueprints that nodes run, by the id that the nodes use", map[string]any{"type": "string"}),
 		"tests":      map[string]any{"type": "array", "minItems": 1, "items": test},
 	}, "blueprint", "tests")
 	out["title"] = "Tests of a blueprintd blueprint"

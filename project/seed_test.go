@@ -95,7 +95,7 @@ func TestSeedFiles(t *testing.T) {
 				t.Errorf("said %q, want %q", all, test.want)
 			}
 			if strings.Contains(all, "canary") {
-				t.Errorf("a secret is told: %s, want no \"canary\"", all)
+				t.Errorf("a secret is revealed: %s, want no \"canary\"", all)
 			}
 		})
 	}

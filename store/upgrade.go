@@ -293,7 +293,7 @@ func (u *upgrade) run(ctx context.Context) error {
 	}
 	if log != nil {
 		if damaged.Count > 0 {
-			log.Warn("damaged runs upgraded as they are", "path", u.path, "runs", damaged.Count, "hint", "blueprintd doctor --full tells which")
+			log.Warn("damaged runs upgraded as they are", "path", u.path, "runs", damaged.Count, "hint", "run blueprintd doctor --full to list them")
 		}
 		log.Info("database upgraded", "path", u.path, "from", version, "to", u.options.version(), "duration", clock.Real{}.Now().Sub(began).Round(time.Millisecond), "copy", kept)
 	}

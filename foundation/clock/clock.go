@@ -128,7 +128,7 @@ func Target(value any, now time.Time) (time.Time, error) {
 			return time.Time{}, fmt.Errorf("to: %q is not an RFC 3339 time", shown(text))
 		}
 		if at.Before(now) {
-			return time.Time{}, fmt.Errorf("to: the clock stands at %s and cannot go backwards", now.UTC().Format("2006-01-02T15:04:05.000Z"))
+			return time.Time{}, fmt.Errorf("to: the clock is at %s and cannot go backwards", now.UTC().Format("2006-01-02T15:04:05.000Z"))
 		}
 		target = at
 	} else {

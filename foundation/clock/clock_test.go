@@ -49,7 +49,7 @@ func advance(t testing.TB, v *clock.Virtual, by time.Duration) {
 func TestVirtualCallsInOrder(t *testing.T) {
 	v := clock.NewVirtual(start.Add(999 * time.Nanosecond))
 	if !v.Now().Equal(start) {
-		t.Fatalf("the clock stands at %v, want %v", v.Now(), start)
+		t.Fatalf("the clock is at %v, want %v", v.Now(), start)
 	}
 	var got record
 	at := func(seconds int, name string) {
@@ -71,7 +71,7 @@ func TestVirtualCallsInOrder(t *testing.T) {
 		t.Errorf("got %s, want a b c d", &got)
 	}
 	if !v.Now().Equal(start.Add(3 * time.Second)) {
-		t.Errorf("the clock stands at %v", v.Now())
+		t.Errorf("the clock is at %v", v.Now())
 	}
 	advance(t, v, time.Hour)
 	if got.String() != "a b c d e" {
@@ -146,7 +146,7 @@ func TestVirtualWaitsForHolds(t *testing.T) {
 		other()
 		synctest.Wait()
 		if !v.Now().Equal(start.Add(time.Second)) {
-			t.Errorf("during a call the clock stands at %v", v.Now())
+			t.Errorf("during a call the clock is at %v", v.Now())
 		}
 		close(inside)
 		synctest.Wait()
@@ -205,7 +205,7 @@ func TestVirtualConcurrentUse(t *testing.T) {
 	}
 	group.Wait()
 	if n := strings.Count(calls.String(), "x"); n != 50 || !v.Now().Equal(start.Add(3*time.Minute)) {
-		t.Errorf("%d calls, the clock stands at %v", n, v.Now())
+		t.Errorf("%d calls, the clock is at %v", n, v.Now())
 	}
 }
 
@@ -279,7 +279,7 @@ func TestRealStop(t *testing.T) {
 		<-wait
 		select {
 		case <-called:
-			t.Error("called all the same")
+			t.Error("called anyway")
 		default:
 		}
 		if stop.Stop() {

@@ -11,7 +11,7 @@ func TestASeedGivesTheSameIDs(t *testing.T) {
 	first := s.Stream("run", "1").Token(20)
 	s.UUID()
 	if again := s.Stream("run", "1").Token(20); again != first {
-		t.Errorf("what a stream gives depends on what else was drawn: %s, %s", first, again)
+		t.Errorf("a stream depends on other draws: %s, %s", first, again)
 	}
 	if s.Stream("a", "bc").UUID() == s.Stream("ab", "c").UUID() || s.Stream("a").Stream("b").UUID() == s.Stream("b").Stream("a").UUID() {
 		t.Error("two names give one stream")

@@ -93,7 +93,7 @@ func TestCounting(t *testing.T) {
 	}
 	gauge.Set(3)
 	if gauge.Value() != 3 {
-		t.Error("a gauge that was set stands elsewhere")
+		t.Error("a gauge has another value")
 	}
 	counters.Each(func(_, _ string, n int64) {
 		if n != 8000 {

@@ -307,7 +307,7 @@ func TestTimeouts(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 	})
-	t.Run("the caller gives up", func(t *testing.T) {
+	t.Run("the caller cancels", func(t *testing.T) {
 		server, client := serve(t, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
 		ctx, cancel := context.WithTimeout(context.Background(), time.Millisecond)
 		defer cancel()

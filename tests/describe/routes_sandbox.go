@@ -147,7 +147,7 @@ func sandboxSchemas() object {
 	match["properties"].(object)["query"], match["properties"].(object)["body"] = object{"type": "object"}, object{"description": "members that the body must have"}
 	match["minProperties"], match["description"] = 1, "selects requests; * in a text matches anything. Of the requests to an MCP server only tools/call matches, unless rpc names another method"
 	rule := shape(object{
-		"match": match, "times": object{"type": "integer", "minimum": 1, "description": "how often it answers; without a limit if absent"}, "answered": count,
+		"match": match, "times": object{"type": "integer", "minimum": 1, "description": "how often the response is used; default: no limit"}, "answered": count,
 		"answer": object{"type": "object", "minProperties": 1, "properties": object{
 			"status": object{"type": "integer", "minimum": 200, "maximum": 599}, "headers": anything, "body": object{},
 			"delayMs": object{"type": "integer", "minimum": 0, "maximum": 600000, "description": "delay in milliseconds of real time"},

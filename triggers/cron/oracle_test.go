@@ -244,7 +244,7 @@ func (w *walk) compare(t rapid.TB, expression string, random *rand.Rand, effort 
 			fail("Between(%v, %v) counts %d; want %d", w.at(after), w.at(until), total, high-low)
 		}
 		if len(ticks) != min(total, most) {
-			fail("Between(%v, %v, %d) gives %d of %d", w.at(after), w.at(until), most, len(ticks), total)
+			fail("Between(%v, %v, %d) returned %d of %d", w.at(after), w.at(until), most, len(ticks), total)
 		}
 		for i, tick := range ticks {
 			if expect := w.at(want[high-len(ticks)+i]); !tick.Equal(expect) {

@@ -322,7 +322,7 @@ func refuseCount(expression string, texts []string) error {
 	case strings.EqualFold(texts[0], "@every"):
 		return refuseExpression(expression, "@every is not known; write a step, as in */5 * * * * for every five minutes")
 	case strings.HasPrefix(texts[0], "@"):
-		return refuseExpression(expression, "%s stands alone", show(texts[0]))
+		return refuseExpression(expression, "%s must be the whole expression", show(texts[0]))
 	case count == 6:
 		return refuseExpression(expression, "has six fields, needs 5: leave out seconds or year, so that there are %s", order)
 	case count > 6:
@@ -363,7 +363,7 @@ func (f *field) refuseWord(text string) error {
 	case strings.Contains(text, "#"):
 		return f.refuse(text, "%s names one weekday of a month with #, which is not supported; run on each such weekday and test the date in the blueprint", show(text))
 	case strings.Contains(text, "*"):
-		return f.refuse(text, "%s is not known; * stands alone or before a step, as in */5", show(text))
+		return f.refuse(text, "%s is not known; * must be alone or before a step, as in */5", show(text))
 	case isDigits(strings.TrimLeft(text, "+")):
 		return f.refuse(text, "%s has a sign; write %s", show(text), show(strings.TrimLeft(text, "+")))
 	case strings.Trim(upper, "0123456789LW") == "" && strings.Contains(upper, "W"):

@@ -59,7 +59,7 @@ func (a *advice) next() string {
 	case firing.Decision == blueprint.DecisionCoalesced:
 		return `nothing: a later tick covers it; config.catchUp "all" runs each missed tick`
 	case first != "":
-		return "blueprintTriggers.explain says more of firing " + first + ", whose delivery it is"
+		return "call blueprintTriggers.explain for firing " + first + ", which has the delivery"
 	case firing.Decision == blueprint.DecisionSkipped:
 		return a.ofSkipped()
 	case len(a.causes) > 0:

@@ -394,7 +394,7 @@ func (q *Question) schedule(w *Answer, words phrase) {
 			w.Next = "check that a server is running on this database; when it starts, it catches up according to config.catchUp"
 		}
 	} else if ahead := cursor.Sub(q.Now); ahead > triggers.OverdueAfter {
-		w.say("All ticks up to %s are decided, which lies ahead of the clock: it is silent until then.", words.time(q.Story.Cursor))
+		w.say("All ticks up to %s are decided. That is ahead of the clock, so none fires until then.", words.time(q.Story.Cursor))
 	}
 	after := now
 	if cursor.After(after) {

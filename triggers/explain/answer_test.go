@@ -69,7 +69,7 @@ func TestWhyPresent(t *testing.T) {
 		}, []string{"  2 redeliveries refused (last"}, ""},
 		{"never, and none runs", func(q *Question) { q.Story.Firings, q.Unserved = 0, true }, []string{"first due 2026-03-02 11:00 CET (10:00 UTC); a server must be running"}, ""},
 		{"an api trigger", func(q *Question) { q.Story.Trigger.Type = blueprint.TriggerAPI }, []string{"It is an api trigger"}, ""},
-		{"ahead", func(q *Question) { q.Story.Cursor = blueprint.TimeOf(asOf.Add(48 * time.Hour)) }, []string{"it is silent until then", "2026-03-04 11:00 CET"}, "overdue"},
+		{"ahead", func(q *Question) { q.Story.Cursor = blueprint.TimeOf(asOf.Add(48 * time.Hour)) }, []string{"none fires until then", "2026-03-04 11:00 CET"}, "overdue"},
 		{"of a clock that is ahead", func(q *Question) {
 			q.Story.Cursor = blueprint.TimeOf(asOf.Add(-time.Hour))
 			q.Now = asOf.AddDate(-4, 0, 0)

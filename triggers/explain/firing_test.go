@@ -184,7 +184,7 @@ func TestExplainWords(t *testing.T) {
 		{firing: blueprint.Firing{Source: "manual", Decision: "refused", Why: blueprint.NewReason(blueprint.ReasonInactive)}, summary: "A manual firing was refused, and nothing ran: the trigger is not active.", next: "fire it again"},
 		{firing: blueprint.Firing{Source: "manual", Decision: "refused", Why: blueprint.NewReason(blueprint.ReasonLostAccess)}, summary: "A manual firing was refused, and nothing ran: the trigger's creator can no longer manage the blueprint.", next: "access"},
 		{firing: blueprint.Firing{Source: "redelivery", Decision: "refused", Why: blueprint.MessageReason(blueprint.ReasonMessage, "no").With("again", "X"), Delivery: &blueprint.Delivery{Facts: map[string]any{"of": "X"}}},
-			summary: "A redelivery was refused, and nothing ran: firing X again: no.", next: "explain says more of firing X", in: "it is stored with firing X"},
+			summary: "A redelivery was refused, and nothing ran: firing X again: no.", next: "explain for firing X", in: "it is stored with firing X"},
 		{firing: blueprint.Firing{Source: "manual", Decision: "refused", Why: blueprint.MessageReason(blueprint.ReasonMessage, "x")}, paused: &blueprint.Trip{Failures: 20, ExecutionID: "exec_1_a"}, next: "send it again",
 			summary: "A manual firing was refused, and nothing ran: x.", in: "the server did, because 20 runs in a row failed"},
 	} {
@@ -274,9 +274,9 @@ func TestExplainNext(t *testing.T) {
 		{name: "limit", active: true, story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "webhook", Decision: "skipped", Why: (&blueprint.ConcurrencyLimitError{Limit: 1, Running: 1, Oldest: "exec_7_q"}).Reason(), Delivery: body}}, exactly: again + " runs this one when exec_7_q has ended"},
 		{name: "displaced", story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "webhook", Decision: "started", Delivery: body}, Run: &blueprint.FiringRun{ExecutionID: "exec_1_a", Status: "failed", Displaced: true}}, exactly: "nothing: a newer run replaced it, as config.concurrency says"},
 		{name: "another endpoint", story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "webhook", Decision: "refused", Why: blueprint.NewReason(blueprint.ReasonOtherAddress, "type", "slack", "triggerId", "T"), Delivery: body}}, exactly: "have the sender post to /webhooks/slack/T"},
-		{name: "it stands behind one that is paused", active: true, story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "webhook", Decision: "started", Delivery: body}, Run: run("running", ""), Unfinished: stood("paused"), Trigger: blueprint.Trigger{Config: limit}},
+		{name: "it is queued behind a paused one", active: true, story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "webhook", Decision: "started", Delivery: body}, Run: run("running", ""), Unfinished: stood("paused"), Trigger: blueprint.Trigger{Config: limit}},
 			summary: "A delivery started exec_1_a, which waits for a slot.", next: "answer exec_0_o (execution.resume) or cancel it"},
-		{name: "it stands behind one that runs", active: true, story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "webhook", Decision: "started", Delivery: body}, Run: run("running", ""), Unfinished: stood("running"), Trigger: blueprint.Trigger{Config: limit}}, next: "wait until exec_0_o has ended"},
+		{name: "it is queued behind a running one", active: true, story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "webhook", Decision: "started", Delivery: body}, Run: run("running", ""), Unfinished: stood("running"), Trigger: blueprint.Trigger{Config: limit}}, next: "wait until exec_0_o has ended"},
 		{name: "the throttle", active: true, story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "webhook", Decision: "refused", Why: blueprint.NewReason(blueprint.ReasonMany, "count", 7).WithInner(blueprint.MessageReason(blueprint.ReasonMessage, "x"))}}, summary: "7 more deliveries started no run", next: "see the rows before it"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
