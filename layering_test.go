@@ -199,7 +199,7 @@ func TestTree(t *testing.T) {
 		case entry.IsDir() && !slices.Contains(folders, name):
 			t.Errorf("the folder %s is new: the program has %d, and each says what is in it", name, len(folders))
 		case strings.HasSuffix(name, ".go") && !slices.Contains([]string{"main.go", "script_test.go", "layering_test.go"}, name):
-			t.Errorf("%s stands in the root, where only main.go and two test files do", name)
+			t.Errorf("%s is in the root, where only main.go and two test files are allowed", name)
 		}
 	}
 	const most = 60
@@ -369,7 +369,7 @@ func TestFailuresAreSpecific(t *testing.T) {
 			return true
 		})
 		for _, table := range tablesWithoutRun(f) {
-			t.Errorf("%s: a table whose cases are no subtests: call t.Run for each; if each depends on the one before, name the variable step", files.Position(table.Pos()))
+			t.Errorf("%s: cases of a table are not subtests: call t.Run for each; if each depends on the one before, name the variable step", files.Position(table.Pos()))
 		}
 	})
 }

@@ -59,7 +59,7 @@ func TestCorpus(t *testing.T) {
 				t.Fatalf("line %d: got\n%s\nwant\n%s\n(go test ./command -run TestCorpus -update writes it)", i+1, a[i], strings.Join(b[min(i, len(b)):min(i+1, len(b))], ""))
 			}
 		}
-		t.Fatal("less is told than before")
+		t.Fatal("fewer problems are reported than before")
 	}
 }
 

@@ -159,7 +159,7 @@ func TestLimits(t *testing.T) {
 	}{
 		{"an output as large as may be", `a echo {"value": "` + long(16<<10-2) + `"}`, nil, `completed: a=completed`},
 		{"a larger one", `a echo {"value": "` + long(16<<10-1) + `"}`, nil, `failed: a=failed(the output is larger than 16 KiB) !a:the output is larger than 16 KiB`},
-		{"a larger one goes on as an error", `a echo {"value": "` + long(16<<10-1) + `"} | {"onError": "continue"}` + "\nb pass", nil, `completed: a=failed(the output is larger than 16 KiB) b=completed`},
+		{"a larger one continues as an error", `a echo {"value": "` + long(16<<10-1) + `"} | {"onError": "continue"}` + "\nb pass", nil, `completed: a=failed(the output is larger than 16 KiB) b=completed`},
 		{"two that are too large together", "a pass\nb pass\nc pass\na -> c\nb -> c", long(9 << 10), `failed: a=completed b=completed c=failed(the input is larger than 16 KiB) !c:the input is larger than 16 KiB`},
 		{"many that are too large together", strings.Repeat(`%s echo {"value": "{{inputData}}"}`+"\n", 5), long(15 << 10),
 			`failed: n0=completed n1=completed n2=completed n3=completed n4=failed(with this output, the outputs of the run are larger than 64 KiB together) !n4:with this output, the outputs of the run are larger than 64 KiB together`},

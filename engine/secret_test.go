@@ -249,7 +249,7 @@ func testDenied(t *testing.T, lines string, given map[string]any, denied bool) {
 			t.Errorf("%v, want Failure not nil and Code secret_denied", sum(x))
 		}
 		if x := w.repeat(x.ID, ""); x.Status != blueprint.StatusCompleted {
-			t.Errorf("for who can manage: %s, want Status %v", sum(x), blueprint.StatusCompleted)
+			t.Errorf("for a manager: %s, want Status %v", sum(x), blueprint.StatusCompleted)
 		}
 	})
 }

@@ -53,7 +53,7 @@ func TestChildRun(t *testing.T) {
 			`completed: a=completed z=completed -> [1,2]`},
 		{"fails", `x fail {"message": "why"}`, `{"blueprintId": "%s"}`, "owner",
 			`failed: a=failed(the run CHILD failed: failed: why) z=pending !a:the run CHILD failed: failed: why`},
-		{"fails and the run goes on", `x fail {"message": "why"}`, `{"blueprintId": "%s"} | {"onError": "continue"}`, "owner",
+		{"fails and the run continues", `x fail {"message": "why"}`, `{"blueprintId": "%s"} | {"onError": "continue"}`, "owner",
 			`completed: a=failed(the run CHILD failed: failed: why) z=completed -> {"error":{"code":"run_failed","message":"the run CHILD failed: failed: why"}}`},
 		{"is of no blueprint", `x pass`, `{"blueprintId": "other%.0s"}`, "owner",
 			`failed: a=failed(there is no blueprint other that this run may start) z=pending !a:there is no blueprint other that this run may start`},

@@ -63,7 +63,7 @@ func TestNoting(t *testing.T) {
 			return succeeded{true}, nil
 		}, "[u api x.y execution e map[n:1]]"},
 		"about nothing in particular": {func(context.Context, *trpc.Caller, struct{}) (succeeded, error) { return succeeded{true}, nil }, "[u api x.y   map[]]"},
-		"who signed in by it": {func(_ context.Context, caller *trpc.Caller, _ struct{}) (succeeded, error) {
+		"signed in by it": {func(_ context.Context, caller *trpc.Caller, _ struct{}) (succeeded, error) {
 			caller.UserID = "new"
 			return succeeded{true}, nil
 		}, "[new api x.y   map[]]"},

@@ -31,7 +31,7 @@ func inJSON(o *server.Options, logs io.Writer) {
 func TestLogsHaveNoSecrets(t *testing.T) {
 	t.Parallel()
 	var logs lockedBuffer
-	const canary, hookSecret, input, key = `pä$$/w0rd+&="x"~ <12>`, `hook/sec+ret="1" ü`, `input&of<somebody>="2" ö`, "key-that-nobody-may-read-3"
+	const canary, hookSecret, input, key = `pä$$/w0rd+&="x"~ <12>`, `hook/sec+ret="1" ü`, `input&of<somebody>="2" ö`, "key-that-is-secret-3"
 	path := filepath.Join(t.TempDir(), "logs.db")
 	change := []func(*server.Options){servertest.AtNoon, servertest.OnFile(path), func(o *server.Options) {
 		inJSON(o, &logs)

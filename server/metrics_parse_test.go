@@ -69,7 +69,7 @@ func parseMetrics(t testing.TB, text string) scraped {
 			own = name == family+"_bucket" || name == family+"_sum" || name == family+"_count"
 		}
 		if !own {
-			t.Errorf("%s stands in the family %s, a %s", name, family, kind)
+			t.Errorf("%s is in the family %s, a %s", name, family, kind)
 		}
 		if kind == "counter" && !strings.HasSuffix(name, "_total") {
 			t.Errorf("the counter %s is not called a total", name)

@@ -27,7 +27,7 @@ func TestMetricsTellWhatHappened(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "metrics.db")
 	s := servertest.New(t, servertest.AtNoon, servertest.OnFile(path))
-	hello := s.Root.Blueprint(t, "a title that nobody else has", node("a", "set", object{"values": object{"x": 1}}))
+	hello := s.Root.Blueprint(t, "a unique title", node("a", "set", object{"values": object{"x": 1}}))
 	hook := s.Root.IDOf(t, "blueprintTriggers.create", object{"blueprintId": hello, "triggerType": "webhook", "config": object{"respond": "wait"}})
 	s.Root.OK(t, "blueprintTriggers.create", object{"blueprintId": hello, "triggerType": "scheduled", "config": object{"cron": "0 * * * *", "timezone": "UTC"}})
 	for range 3 {
@@ -65,7 +65,7 @@ func TestMetricsTellWhatHappened(t *testing.T) {
 	}
 	for name := range m {
 		if strings.Contains(name, hook) || strings.Contains(name, "title") || strings.Contains(name, "admin") {
-			t.Errorf("%s tells too much, want no %q, no \"title\" and no \"admin\"", name, hook)
+			t.Errorf("%s reveals too much, want no %q, no \"title\" and no \"admin\"", name, hook)
 		}
 	}
 
@@ -200,11 +200,11 @@ func TestDatabaseCheck(t *testing.T) {
 		stats store.Stats
 		ok    bool
 	}{
-		"idle for an hour":                  {store.Stats{LastCommit: now.Add(-time.Hour)}, true},
-		"work after an hour":                {store.Stats{LastCommit: now.Add(-time.Hour), Queued: 3, BusySince: now.Add(-time.Second)}, true},
-		"the first work":                    {store.Stats{Queued: 1, BusySince: now}, true},
-		"stuck with others waiting":         {store.Stats{LastCommit: now.Add(-time.Minute), Queued: 3, BusySince: now.Add(-11 * time.Second)}, false},
-		"stuck with nobody waiting as well": {store.Stats{LastCommit: now.Add(-time.Minute), BusySince: now.Add(-11 * time.Second)}, false},
+		"idle for an hour":          {store.Stats{LastCommit: now.Add(-time.Hour)}, true},
+		"work after an hour":        {store.Stats{LastCommit: now.Add(-time.Hour), Queued: 3, BusySince: now.Add(-time.Second)}, true},
+		"the first work":            {store.Stats{Queued: 1, BusySince: now}, true},
+		"stuck with others waiting": {store.Stats{LastCommit: now.Add(-time.Minute), Queued: 3, BusySince: now.Add(-11 * time.Second)}, false},
+		"stuck with no waiter":      {store.Stats{LastCommit: now.Add(-time.Minute), BusySince: now.Add(-11 * time.Second)}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := server.DatabaseCheck(&test.stats, now); got.OK != test.ok || got.OK != (got.Hint == "") {

@@ -128,7 +128,7 @@ func TestAuditOfChanges(t *testing.T) {
 				t.Errorf("%s (-want +got):\n%s", step.action, diff)
 			}
 			if strings.Contains(string(detail), "S3cret") {
-				t.Errorf("%s tells a secret: %s, want no \"S3cret\"", step.action, detail)
+				t.Errorf("%s reveals a secret: %s, want no \"S3cret\"", step.action, detail)
 			}
 		}
 		before := linesOf(t, s)

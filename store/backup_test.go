@@ -93,7 +93,7 @@ func TestBackup(t *testing.T) {
 	cancel()
 	_, err = s.Backup(ended, path+"2", BackupOptions{})
 	if !errors.Is(err, context.Canceled) {
-		t.Errorf("a backup that was called off gives %v, want %v", err, context.Canceled)
+		t.Errorf("a backup that was cancelled returns %v, want %v", err, context.Canceled)
 	}
 	if got := files(t, filepath.Dir(path)); len(got) != 1 {
 		t.Errorf("files %v, want length 1", got)

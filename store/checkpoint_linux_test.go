@@ -57,7 +57,7 @@ func TestFailedCutEndsTheStore(t *testing.T) {
 			check(t, syscall.Setrlimit(syscall.RLIMIT_FSIZE, &old))
 			var refused *blueprint.Error
 			if err := s.usable(); !errors.As(err, &refused) || refused.Code != blueprint.CodeUnavailable {
-				t.Errorf("the store goes on: %v, want Code %v", err, blueprint.CodeUnavailable)
+				t.Errorf("the store continues: %v, want Code %v", err, blueprint.CodeUnavailable)
 			}
 			if n := bytes.Count([]byte(fmt.Sprint(&log.text)), []byte("takes no more writes")); n != 1 {
 				t.Errorf("it was said %d times: %.2000s, want 1", n, &log.text)

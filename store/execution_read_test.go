@@ -49,7 +49,7 @@ func TestExecutionReaders(t *testing.T) {
 			if name != "stranger" {
 				wantCode(t, err, blueprint.CodeNotFound)
 			} else if err != nil || canManage {
-				t.Errorf("who triggered it reads %v, %v", canManage, err)
+				t.Errorf("the starter reads %v, %v", canManage, err)
 			}
 		}
 	})

@@ -17,7 +17,7 @@ func TestSetupLinks(t *testing.T) {
 			t.Helper()
 			_, err := s.SetupLink(ctx, token)
 			wantCode(t, err, blueprint.CodeNotFound)
-			_, err = s.TakeSetupLink(ctx, token, blueprint.SetupLink{Email: "x@y", Name: "X"}, oneHash, "of nobody", "")
+			_, err = s.TakeSetupLink(ctx, token, blueprint.SetupLink{Email: "x@y", Name: "X"}, oneHash, "of no parent", "")
 			wantCode(t, err, blueprint.CodeNotFound)
 		}
 		none("")
@@ -54,7 +54,7 @@ func TestSetupLinks(t *testing.T) {
 		// Another one's, and a forgotten password: the email stays.
 		check(t, s.CreateSetupLink(ctx, ann.UserID, "forgotten"))
 		if link := must(s.SetupLink(ctx, "forgotten"))(t); link.Initial {
-			t.Error("who had a password is fresh")
+			t.Error("a user with a password counts as new")
 		}
 		check(t, s.CreateSetupLink(ctx, bob.UserID, "bob's"))
 		if link := must(s.SetupLink(ctx, "bob's"))(t); link.Initial {
@@ -65,7 +65,7 @@ func TestSetupLinks(t *testing.T) {
 			t.Errorf("user %+v, want Email Ada@example.com and Name Eve", got)
 		}
 		if admitted(t, s, "ann's") || !admitted(t, s, "again") {
-			t.Error("the session of before goes on")
+			t.Error("the earlier session still works")
 		}
 		check(t, s.CreateSetupLink(ctx, ann.UserID, "late"))
 		check(t, s.SetPassword(ctx, ann.UserID, oneHash))

@@ -89,7 +89,7 @@ func TestRestoreNoticesEveryByte(t *testing.T) {
 		}
 		write(offset, changed)
 		if _, _, err := dbfile.ReadBackup(file, nil, schemaVersion, schemaVersion); err == nil {
-			t.Errorf("a backup whose byte %d is %#x instead of %#x is taken for good", offset, changed, good[offset])
+			t.Errorf("a backup whose byte %d is %#x instead of %#x is accepted", offset, changed, good[offset])
 		}
 		if i%500 == 0 {
 			_, err := Restore(t.Context(), file.Name(), options, RestoreOptions{})
@@ -368,7 +368,7 @@ func TestRestoreEndsSessions(t *testing.T) {
 	_, err := copied.SetupLink(t.Context(), "a-link")
 	wantCode(t, err, blueprint.CodeNotFound)
 	if admitted(t, copied, "a-token") || report.Sessions != 1 {
-		t.Errorf("a session goes on; %d are reported to have ended", report.Sessions)
+		t.Errorf("a session still works; %d are reported to have ended", report.Sessions)
 	}
 	if _, hash, err := copied.Password(t.Context(), "ann@example.com"); hash != oneHash || err != nil {
 		t.Errorf("the password is %q, %v; want %v", hash, err, oneHash)

@@ -188,7 +188,7 @@ func TestRescuedTakesThePlace(t *testing.T) {
 	_, err := Open(t.Context(), options)
 	wantRefused(t, err, "is missing")
 	if !strings.Contains(fmt.Sprint(err), rescued) && !strings.Contains(hintOf(err, ""), "mv "+rescued) {
-		t.Errorf("a start without the database gives %v, hint %q", err, hintOf(err, ""))
+		t.Errorf("a start without the database returns %v, hint %q", err, hintOf(err, ""))
 	}
 	if f := Diagnose(t.Context(), options, false)[0]; f.Health != Broken || !strings.Contains(f.Message+f.Fix, rescued) {
 		t.Errorf("doctor says %+v, want Health %v and %q in it", f, Broken, rescued)

@@ -103,7 +103,7 @@ func FuzzSignatureHeaders(f *testing.F) {
 		}
 		_, reason := signature.Verify(signature.Usual, secret, deliveryOf(header, body), begin)
 		if (reason == "") != wanted {
-			t.Fatalf("verify gives %q, want acceptance %v", reason, wanted)
+			t.Fatalf("verify returns %q, want acceptance %v", reason, wanted)
 		}
 		if wanted {
 			for name := range header {

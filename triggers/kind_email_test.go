@@ -51,7 +51,7 @@ func TestSameMail(t *testing.T) {
 		"DNS fails the second time": {[]*blueprint.ReceivedMail{arrived("<1>", "a@b", "b", "x"), arrived("<1>", "a@b", "", "x")}, "started duplicate", []string{"<1>", "<1>"}},
 		"no id":                     {[]*blueprint.ReceivedMail{arrived("", "a@b", "", "x"), arrived("", "a@b", "", "x")}, "started started", nil},
 		"a long id":                 {[]*blueprint.ReceivedMail{arrived(long, "a@b", "", "x"), arrived(long, "e@f", "", "y"), arrived(long, "e@f", "", "y")}, "started started duplicate", nil},
-		"nobody makes a long key":   {[]*blueprint.ReceivedMail{arrived("<1> sha256:0000000000000000", "a@b", "", "x")}, "started", []string{"sha256:"}},
+		"a forged long key":         {[]*blueprint.ReceivedMail{arrived("<1> sha256:0000000000000000", "a@b", "", "x")}, "started", []string{"sha256:"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := newMemory()

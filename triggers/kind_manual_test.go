@@ -70,7 +70,7 @@ func TestFireRefused(t *testing.T) {
 		{name: "bad schema", who: me, change: func(b *blueprint.Binding) { b.Trigger.Config = map[string]any{"inputSchema": "x"} }, want: blueprint.CodeBadRequest, reason: "inputSchema"},
 		{name: "no nodes", who: me, fail: blueprint.Errorf(blueprint.CodeBadRequest, "no nodes"), want: blueprint.CodeBadRequest, reason: "no nodes"},
 		{name: "queue full", who: me, fail: unavailable(3 * time.Second), want: blueprint.CodeUnavailable, reason: "queue is full"},
-		{name: "our fault", who: me, fail: io.ErrUnexpectedEOF, want: blueprint.CodeInternal, reason: "internal error"},
+		{name: "internal error", who: me, fail: io.ErrUnexpectedEOF, want: blueprint.CodeInternal, reason: "internal error"},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {

@@ -119,7 +119,7 @@ func TestDueAllIsCapped(t *testing.T) {
 			}
 			rest := c.ticks - c.runs
 			if steps[0].missed != rest || (rest == 0) != (steps[0].skipped == nil) {
-				t.Errorf("%d ticks: the first stands for %d", c.ticks, steps[0].missed)
+				t.Errorf("%d ticks: the first represents %d", c.ticks, steps[0].missed)
 			}
 			if rest > 0 && (!steps[0].skipped.first.Equal(cursor.Add(time.Minute)) || !steps[0].skipped.last.Equal(steps[0].at.Add(-time.Minute)) || steps[0].skipped.count != rest) {
 				t.Errorf("%d ticks: left %s", c.ticks, steps[0].skipped)

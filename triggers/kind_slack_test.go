@@ -114,7 +114,7 @@ func TestSlackStartsNothing(t *testing.T) {
 		{name: "the channel", config: map[string]any{"channel": "C1"}, body: message, status: 200},
 		{name: "another channel", config: map[string]any{"channel": "C2"}, body: message, status: 200, decision: "skipped", reason: `channel "C1"; the trigger listens to "C2"`},
 		{name: "no channel", config: map[string]any{"channel": "C2"}, body: event(`"type":"team_join"`), status: 200, decision: "skipped", reason: "has no channel"},
-		{name: "a name that nobody can know", config: map[string]any{"channel": "#general"}, body: message, status: 503, decision: "refused", reason: `no connection looks up "#general": set config.connectionId`},
+		{name: "a name that cannot be resolved", config: map[string]any{"channel": "#general"}, body: message, status: 503, decision: "refused", reason: `no connection looks up "#general": set config.connectionId`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := newMemory()

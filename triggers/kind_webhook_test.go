@@ -411,7 +411,7 @@ func TestWebhookRunnerRefuses(t *testing.T) {
 		{"disk full", unavailable(0), false, blueprint.CodeUnavailable, "the queue is full", "1"},
 		{"no nodes", blueprint.Errorf(blueprint.CodeBadRequest, "the blueprint has no nodes to execute"), true, blueprint.CodeBadRequest, "no nodes", ""},
 		{"deleted in between", blueprint.Errorf(blueprint.CodeNotFound, "blueprint b not found"), false, blueprint.CodeNotFound, "no webhook here", ""},
-		{"our fault", io.ErrUnexpectedEOF, true, blueprint.CodeInternal, "internal error", ""},
+		{"internal error", io.ErrUnexpectedEOF, true, blueprint.CodeInternal, "internal error", ""},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -651,7 +651,7 @@ func TestSeededDeliveryAsksAtOnce(t *testing.T) {
 
 func TestStale(t *testing.T) {
 	if !isStale(errors.Join(errors.New("commit"), &blueprint.StaleError{})) || isStale(errors.New("other")) || isStale(nil) {
-		t.Error("a stale run is told by its error alone")
+		t.Error("a stale run is recognized only by its error")
 	}
 }
 

@@ -470,7 +470,7 @@ func checkLedger(t *testing.T, m *memory, id string, from, to time.Time) {
 	}
 	for i, times := range covered {
 		if times != 1 {
-			t.Errorf("%s: the tick of %s is told %d times, want 1", config["cron"], ticks[i], times)
+			t.Errorf("%s: the tick of %s is reported %d times, want 1", config["cron"], ticks[i], times)
 		}
 	}
 }

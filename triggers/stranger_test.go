@@ -26,7 +26,7 @@ func TestDuplicatesDoNotFillTheLedger(t *testing.T) {
 		{"webhook", "webhook", nil, func(s *Service, id string) { send(s, id) }, true},
 		{"webhook with a secret", "webhook", map[string]any{"secret": "s"}, func(s *Service, id string) { send(s, id, "X-Signature: "+hexMAC("s", `{"n":1}`)) }, false},
 		{"mail", "email", nil, func(s *Service, _ string) { _ = s.ReceiveMail(t.Context(), "box", letter("<1@example.org>")) }, true},
-		{"mail of a sender who must prove who it is", "email", map[string]any{"requireAuth": true, "allowFrom": []any{"a@example.org"}}, func(s *Service, _ string) {
+		{"mail of a sender that must be authenticated", "email", map[string]any{"requireAuth": true, "allowFrom": []any{"a@example.org"}}, func(s *Service, _ string) {
 			mail := letter("<1@example.org>")
 			mail.Check.Passed = true
 			_ = s.ReceiveMail(t.Context(), "box", mail)

@@ -33,7 +33,7 @@ func TestKind(t *testing.T) {
 			if err != nil {
 				t.Error(err)
 			} else if want != "" && !strings.Contains(want, KindOf(value)) {
-				t.Errorf("%s gives %s, want %v", source, KindOf(value), want)
+				t.Errorf("%s returned %s, want %v", source, KindOf(value), want)
 			}
 		})
 	}

@@ -40,7 +40,7 @@ func TestFailures(t *testing.T) {
 		{name: "metadata", url: "http://169.254.169.254/latest/", code: codeRefused, message: "169.254.169.254 is the metadata service of a cloud", notSent: true},
 		{name: "spelling", url: "http://0x7f.1/", code: codeRefused, message: "usual spelling", notSent: true},
 		{name: "port", url: "http://127.0.0.1:25/", code: codeRefused, message: "port 25", notSent: true},
-		{name: "nobody listens", url: "http://" + gone.Addr().String() + "/?secret", code: codeConnect, message: "cannot connect to " + gone.Addr().String() + ": connection refused", notSent: true},
+		{name: "no listener", url: "http://" + gone.Addr().String() + "/?secret", code: codeConnect, message: "cannot connect to " + gone.Addr().String() + ": connection refused", notSent: true},
 		{name: "not TLS", url: strings.Replace(s.URL, "http:", "https:", 1), code: codeCertificate, message: "check whether the url must begin with http://", notSent: true},
 		{name: "certificate", url: secure.URL, code: codeCertificate, message: "its issuer is not known", notSent: true},
 		{name: "broken off", url: s.URL + "/?secret", code: codeConnect, message: "closed the connection before", calls: 1,
@@ -87,7 +87,7 @@ func TestFailures(t *testing.T) {
 				t.Errorf("got %+v, want Code %v, %q in it, NotSent %v and not Permanent", failure, test.code, test.message, test.notSent)
 			}
 			if strings.Contains(failure.Message, "secret") {
-				t.Errorf("it tells a secret: %s, want no \"secret\"", failure.Message)
+				t.Errorf("it reveals a secret: %s, want no \"secret\"", failure.Message)
 			}
 			if len(result.Calls) != test.calls {
 				t.Errorf("calls: %+v, want length %v", result.Calls, test.calls)

@@ -320,7 +320,7 @@ func TestPagesFail(t *testing.T) {
 				t.Fatalf("got %+v, want it sent, permanent: %v", failure, test.code == codeHost)
 			}
 			if strings.Contains(failure.Message, "secret") {
-				t.Errorf("it tells a secret: %s, want no \"secret\"", failure.Message)
+				t.Errorf("it reveals a secret: %s, want no \"secret\"", failure.Message)
 			}
 			if len(s.requests()) != test.requests || len(result.Calls) != test.requests {
 				t.Errorf("%d requests, calls %+v; want %v and length %v", len(s.requests()), result.Calls, test.requests, test.requests)

@@ -88,7 +88,7 @@ func TestSendEmail(t *testing.T) {
 				t.Errorf("id %q, want %q in it, \"<\" at the start and \"@sender.example>\" at the end", id, "Message-ID: "+id+"\r\n")
 			}
 			if strings.Contains(strings.ToLower(mail), "bcc") || strings.Contains(mail, "e@x.org") {
-				t.Error("the message tells of the hidden recipients")
+				t.Error("the message reveals the hidden recipients")
 			}
 			for _, part := range c.mail {
 				if !strings.Contains(mail, part) {
@@ -193,7 +193,7 @@ func TestSendEmailFails(t *testing.T) {
 				t.Errorf("%q", f.Message)
 			}
 			if s.received() != "" {
-				t.Error("a message was sent all the same")
+				t.Error("a message was sent anyway")
 			}
 		})
 	}

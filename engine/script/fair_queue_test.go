@@ -120,7 +120,7 @@ func (l *line) end() {
 		}
 	}
 	if len(l.tenants) != 0 || len(l.waiting) != 0 {
-		l.t.Errorf("%d tenants, %d of them waiting, when nobody is left", len(l.tenants), len(l.waiting))
+		l.t.Errorf("%d tenants, %d of them waiting, when none is left", len(l.tenants), len(l.waiting))
 	}
 }
 
@@ -142,18 +142,18 @@ func TestTurns(t *testing.T) {
 		{"half of an odd number", 9, "a1:8 b1:8 c1:1 c2:1", "a1 b1 c1"},
 		{"three that are large leave half", 8, "a1:8 a2:8 a3:8 b1:1 b2:1 b3:1 b4:1", "a1 b1 b2 b3 b4"},
 		{"a small one passes a large one of another", 8, "a1:4 b1:2 c1:4 d1:1 d2:1", "a1 b1 d1 d2"},
-		{"a small one passes a large one of its own", 8, "a1:2 a2:4 a3:2 a4:1", "a1 a3"},
+		{"a small one overtakes a large one of its tenant", 8, "a1:2 a2:4 a3:2 a4:1", "a1 a3"},
 		{"in turn", 8, "x1:4 y1:4 a1:1 a2:1 a3:1 b1:1 c1:1 -x1", "y1 a1 a2 b1 c1"},
 		{"in turn again", 8, "x1:4 y1:4 a1:2 a2:2 b1:2 b2:2 -x1", "y1 a1 b1"},
 		{"the order of one tenant", 8, "a1:4 a2:1 a3:1 -a1 -a2", "a3"},
 		{"one that left", 8, "a1:4 a2:4 a3:1 -a2 b1:4 -a1", "a3 b1"},
-		{"one that comes free goes to who does not fit", 8, "a1:4 b1:1 c1:4 -b1", "a1 c1"},
+		{"a freed slot goes to one that did not fit", 8, "a1:4 b1:1 c1:4 -b1", "a1 c1"},
 		{"not passed for ever", 8, "a1:4 b1:1 d1:4" + passing + " e1:1", "a1 b1"},
 		{"then it is next", 8, "a1:4 b1:1 d1:4" + passing + " e1:1 -b1", "a1 d1"},
 		{"and then the others", 8, "a1:4 b1:1 d1:4" + passing + " e1:1 -b1 -a1", "d1 e1"},
 		{"or it leaves", 8, "a1:4 b1:1 d1:4" + passing + " e1:1 -d1", "a1 b1 e1"},
 		{"not passed by its own for ever", 8, "c:1 c1000:4" + passing + " c2000:1", "c"},
-		{"who waits for its own keeps nobody waiting", 8, "c:1 c1000:4" + passing + " c2000:1 d1:4", "c d1"},
+		{"one that waits for its own tenant blocks no other", 8, "c:1 c1000:4" + passing + " c2000:1 d1:4", "c d1"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			l := newLine(t, test.slots)

@@ -90,7 +90,7 @@ func TestMistypedVariables(t *testing.T) {
 			}
 			told := validated(filepath.Join(world.dir, "a.seed.yaml"))
 			if !strings.Contains(told, want) || (told == "") != (want == "") || strings.Contains(told, "canary") {
-				t.Errorf("validate tells %q, want %q", told, want)
+				t.Errorf("validate reports %q, want %q", told, want)
 			}
 		})
 	}

@@ -175,7 +175,7 @@ func TestCalls(t *testing.T) {
 			`{"result":{"content":[{"text":"arguments.a: must be a string","type":"text"}],"isError":true,"structuredContent":{"error":{"code":"BAD_REQUEST","issues":[{"message":"must be a string","path":["arguments","a"]}],"message":"arguments.a: must be a string"}}}}`},
 		{"full", fine, nil, blueprint.Errorf(blueprint.CodeUnavailable, "the queue is full"), `{"result":{"content":[{"text":"the queue is full","type":"text"}],"isError":true,"structuredContent":{"error":{"code":"SERVICE_UNAVAILABLE","message":"the queue is full"}}}}`},
 		{"deleted", fine, nil, blueprint.Errorf(blueprint.CodeNotFound, "gone"), `{"error":{"code":-32602,"message":"unknown tool \"do-it\"; there is none"}}`},
-		{"our fault", fine, nil, errors.New("secret detail"), `{"error":{"code":-32603,"message":"internal error"}}`},
+		{"internal error", fine, nil, errors.New("secret detail"), `{"error":{"code":-32603,"message":"internal error"}}`},
 		{"somebody else's", `{"name":"other"}`, nil, nil, `{"error":{"code":-32602,"message":"unknown tool \"other\"; there is do-it"}}`},
 		{"no object", `{"name":"do-it","arguments":[1]}`, nil, nil, `{"error":{"code":-32602,"message":"the arguments must be an object"}}`},
 	} {

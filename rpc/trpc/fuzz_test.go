@@ -99,7 +99,7 @@ func checkProtocol(t *testing.T, got *httptest.ResponseRecorder) {
 	text := got.Body.String()
 	switch kind := got.Header().Get("Content-Type"); {
 	case got.Code == http.StatusInternalServerError:
-		t.Errorf("our fault: %s", text)
+		t.Errorf("internal error: %s", text)
 	case got.Code == http.StatusNoContent:
 	case kind == "text/event-stream":
 		if !strings.HasPrefix(text, "event: connected\n") {

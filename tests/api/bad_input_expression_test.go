@@ -53,7 +53,7 @@ func TestHostileExpressions(t *testing.T) {
 					t.Errorf("%d %.60s: %s", i, source, servertest.Encoded(t, result))
 				}
 				if at(validity, "valid") == false && at(result, "status") == string(blueprint.StatusCompleted) {
-					t.Errorf("%d %.60s: runs well and is said to be bad: %s", i, source, servertest.Encoded(t, validity))
+					t.Errorf("%d %.60s: runs and is reported as bad: %s", i, source, servertest.Encoded(t, validity))
 				}
 			})
 		}

@@ -191,7 +191,7 @@ func TestSweep(t *testing.T) {
 				status := ada.OK(t, "execution.getExecutionStatus", object{"executionId": at(row, "executionId")})
 				note("run that heard", servertest.Encoded(t, status))
 				if at(status, "status") != "completed" || at(at(status, "steps").([]any)[0], "output.data.t") != "***" {
-					t.Errorf("who heard: %s, want status completed and output.data.t ***", servertest.Encoded(t, status))
+					t.Errorf("the subscriber: %s, want status completed and output.data.t ***", servertest.Encoded(t, status))
 				}
 			}
 		}

@@ -65,7 +65,7 @@ func TestNobodyLearnsWhoHasAnAccount(t *testing.T) {
 	if !slices.ContainsFunc(mine, func(line any) bool {
 		return at(line, "action") == "session.changePassword" && at(line, "detail.outcome") == "failed" && at(line, "actorId") == s.Root.ID
 	}) {
-		t.Errorf("the audit log does not tell of wrong passwords: %v", mine)
+		t.Errorf("the audit log does not mention wrong passwords: %v", mine)
 	}
 	for _, input := range []any{nil, object{}, object{"email": "ada@example.org"}, object{"email": "", "password": "x"}, object{"email": nil, "password": nil}, object{"email": []any{"x"}, "password": object{}}, object{"email": "x", "password": strings.Repeat("x", 1001)}} {
 		b.Refused(t, blueprint.CodeBadRequest, "", "session.create", input)
@@ -223,7 +223,7 @@ func TestTrustedProxies(t *testing.T) {
 		t.Error("those behind the proxy count as one")
 	}
 	if told := strings.Count(s.Logs.String(), "proxy sends no X-Forwarded-For"); told != 1 {
-		t.Errorf("the log tells of the proxy %d times, want 1", told)
+		t.Errorf("the log mentions the proxy %d times, want 1", told)
 	}
 }
 

@@ -225,7 +225,7 @@ func TestSessionProcedures(t *testing.T) {
 	s.Advance(t, "721h")
 	bos.Refused(t, blueprint.CodeUnauthorized, "sign in again", "session.get", nil)
 	if text := s.Logs.String(); strings.Contains(text, "password") || strings.Contains(text, token) || strings.Contains(text, strings.SplitN(before, "=", 2)[1]) {
-		t.Errorf("the log tells a secret:\n%s", text)
+		t.Errorf("the log reveals a secret:\n%s", text)
 	}
 }
 

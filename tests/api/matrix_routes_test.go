@@ -84,7 +84,7 @@ func TestOpenRoutes(t *testing.T) {
 				t.Errorf("%s %s: %d %s", method, path, answer.Status, answer.Text)
 			}
 			if strings.Contains(answer.Text, testKey) {
-				t.Errorf("%s %s tells the key, want no %q", method, path, testKey)
+				t.Errorf("%s %s reveals the key, want no %q", method, path, testKey)
 			}
 		}
 	}

@@ -212,7 +212,7 @@ func (w *world) target(t *testing.T, kind string) *target {
 // connectionOf returns a connection to create that leads nowhere, with one of the secrets
 // of a target; without an organization it belongs to its creator.
 func connectionOf(x *target, organization string) object {
-	secret, title := "of nobody", "made"
+	secret, title := "of no parent", "made"
 	if len(x.secrets) > 0 {
 		secret, title = x.secrets[2], x.marks[0]
 	}
@@ -408,7 +408,7 @@ func (w *world) cell(t *testing.T, row *row, x *target, name string, letter rune
 func refusedWrongly(x *target, answer servertest.Reply) string {
 	for _, mark := range slices.Concat(x.marks, x.secrets, []string{"@example.org", "key-of-", "sqlite", "goroutine"}) {
 		if strings.Contains(answer.Text, mark) {
-			return fmt.Sprintf("gives %q away", mark)
+			return fmt.Sprintf("reveals %q", mark)
 		}
 	}
 	code := answer.Code()
@@ -447,7 +447,7 @@ func doneWrongly(row *row, x *target, letter rune, answer servertest.Reply) stri
 	case (letter == '?') != missing:
 		return fmt.Sprintf("the status is %v", at(answer.Payload(), "status"))
 	case letter == '?' && named:
-		return "tells of what is not there"
+		return "reveals something that does not exist"
 	}
 	if letter == 'o' {
 		runs, _ := at(answer.Payload(), "logs").([]any)

@@ -30,7 +30,7 @@ func goldenDocument(t *testing.T, name string, want []byte) {
 		}
 	}
 	if got, err := os.ReadFile(name); err != nil || !bytes.Equal(got, want) {
-		t.Errorf("%s is not what the program gives (%v); look at it and run make goldens", name, err)
+		t.Errorf("%s differs from the program (%v); review it and run make goldens", name, err)
 	}
 }
 
@@ -69,7 +69,7 @@ func TestOpenAPI(t *testing.T) {
 	nobody := servertest.Caller{Server: s}
 	answer := nobody.Send(t, http.MethodGet, "/openapi.json", "")
 	if answer.Status != http.StatusOK || answer.Text != string(want) || answer.Header.Get("Content-Type") != "application/json" {
-		t.Errorf("the server gives another one: %d %.200s, want %v, %v and Content-Type application/json", answer.Status, answer.Text, http.StatusOK, string(want))
+		t.Errorf("the server returns another one: %d %.200s, want %v, %v and Content-Type application/json", answer.Status, answer.Text, http.StatusOK, string(want))
 	}
 	if again := nobody.Send(t, http.MethodGet, "/openapi.json", "", "If-None-Match", answer.Header.Get("ETag")); again.Status != http.StatusNotModified || again.Text != "" {
 		t.Errorf("asked again: %d %.200s, want %v and nothing", again.Status, again.Text, http.StatusNotModified)
@@ -312,7 +312,7 @@ func (w *exampleWorld) make(t *testing.T, kind string, known map[string]string) 
 	case "key":
 		return w.IDOf(t, "apiKey.create", object{"name": title})
 	}
-	t.Fatalf("nobody makes a %s", kind)
+	t.Fatalf("nothing creates a %s", kind)
 	return ""
 }
 

@@ -121,10 +121,10 @@ func TestCallsOfOthers(t *testing.T) {
 	}
 	record := ada.OK(t, "execution.getRecord", object{"executionId": at(answer.Payload(), "executionId")})
 	if at(record, "executionMetadata.sandbox") != true {
-		t.Errorf("the record does not tell of the sandbox: %s, want executionMetadata.sandbox true", servertest.Encoded(t, at(record, "executionMetadata")))
+		t.Errorf("the record does not mention the sandbox: %s, want executionMetadata.sandbox true", servertest.Encoded(t, at(record, "executionMetadata")))
 	}
 	if file := ada.OK(t, "execution.export", object{"executionId": at(answer.Payload(), "executionId")}); at(file, "run.sandbox") != true {
-		t.Error("the exported run does not tell of the sandbox")
+		t.Error("the exported run does not mention the sandbox")
 	}
 }
 

@@ -214,7 +214,7 @@ func TestRunKeepsItsVersion(t *testing.T) {
 	}
 	logs := ada.OK(t, "execution.getExecutionLogs", object{"blueprintId": id})
 	if version := at(at(logs, "logs").([]any)[0], "executionMetadata.blueprintVersion"); version != "1.0.0" {
-		t.Errorf("the run is said to be of version %v, want 1.0.0", version)
+		t.Errorf("the run has version %v, want 1.0.0", version)
 	}
 }
 

@@ -20,7 +20,7 @@ func TestConnectionProcedures(t *testing.T) {
 	calls := func(name string, input object) servertest.Reply {
 		answer := s.Root.Call(t, name, input)
 		if strings.Contains(answer.Text, canary) {
-			t.Errorf("%s gives the secret away: %s, want no %q", name, answer.Text, canary)
+			t.Errorf("%s reveals a secret: %s, want no %q", name, answer.Text, canary)
 		}
 		return answer
 	}
@@ -83,7 +83,7 @@ func TestBadConnections(t *testing.T) {
 				answer := v.Root.Call(t, test.name, servertest.Decoded(t, test.input))
 				wellRefused(t, test.input, answer.Value, answer.Status, blueprint.CodeBadRequest, test.name, test.want)
 				if strings.Contains(answer.Text, "canary") {
-					t.Errorf("%s: gives a secret away: %s, want no \"canary\"", test.input, answer.Text)
+					t.Errorf("%s: reveals a secret: %s, want no \"canary\"", test.input, answer.Text)
 				}
 			})
 		}

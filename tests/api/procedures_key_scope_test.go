@@ -226,7 +226,7 @@ func TestSubscriptionEndsAtTheExpiry(t *testing.T) {
 	s := servertest.New(t, servertest.AtNoon)
 	ada := s.NewUser(t, "ada")
 	brief := limitedTo(t, ada, object{"expiresAt": "2030-05-01T12:05:00Z"})
-	nodes := []any{node("ask", "human", object{"prompt": "?"}), node("end", "template", object{"text": "told to nobody"})}
+	nodes := []any{node("ask", "human", object{"prompt": "?"}), node("end", "template", object{"text": "not for the stream"})}
 	run := ada.Launch(t, ada.Blueprint(t, "asks", nodes...), nil, nodes...)
 	lines := subscribed(t, brief, run)
 	s.Advance(t, "5m")
@@ -235,7 +235,7 @@ func TestSubscriptionEndsAtTheExpiry(t *testing.T) {
 	for lines.Scan() {
 		text.WriteString(lines.Text() + "\n")
 	}
-	if !strings.Contains(text.String(), "serialized-error") || !strings.Contains(text.String(), "UNAUTHORIZED") || strings.Contains(text.String(), "told to nobody") {
-		t.Errorf("the rest of the stream is %s, want \"serialized-error\" in it, \"UNAUTHORIZED\" in it and no \"told to nobody\"", text.String())
+	if !strings.Contains(text.String(), "serialized-error") || !strings.Contains(text.String(), "UNAUTHORIZED") || strings.Contains(text.String(), "not for the stream") {
+		t.Errorf("the rest of the stream is %s, want \"serialized-error\" in it, \"UNAUTHORIZED\" in it and no \"not for the stream\"", text.String())
 	}
 }

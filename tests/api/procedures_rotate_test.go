@@ -35,7 +35,7 @@ func TestRotateSecret(t *testing.T) {
 			}
 			servertest.Shape(t, "a day", ada.OK(t, rotate, object{"triggerId": trigger, "secret": "second canary"}), `{"secret": "second canary", "previousSecretUntil": "2030-05-02T12:00:00.000Z"}`)
 			both := fmt.Sprintf(`{%q: "second canary", %q: "first canary", %q: "2030-05-02T12:00:00.000Z", "note": "n"}`, c.secret, c.previous, c.until)
-			servertest.Shape(t, "to who manages", config(ada), both)
+			servertest.Shape(t, "to a manager", config(ada), both)
 			ben.Refused(t, blueprint.CodeForbidden, "blueprintTriggers.list", object{"blueprintId": id})
 			ada.OK(t, "blueprintTriggers.update", object{"triggerId": trigger, "config": object{c.secret: nil, c.previous: nil}})
 			servertest.Shape(t, "null keeps them", config(ada), both)

@@ -104,7 +104,7 @@ func TestFakes(t *testing.T) {
 				t.Errorf("listed is %s", servertest.Encoded(t, last))
 			}
 			if text := servertest.Encoded(t, calls); strings.Contains(text, canary) {
-				t.Errorf("the list gives a secret away: %s, want no %q", text, canary)
+				t.Errorf("the list reveals a secret: %s, want no %q", text, canary)
 			}
 			if test.kind == "send-email" && (at(last, "request.method") != "MAIL" || at(last, "request.headers.subject") != "Grüße" || !strings.Contains(at(last, "request.body").(string), "Hello.\n.dot") || at(last, "request.headers.to") != "ada@example.org") {
 				t.Errorf("the mail is %s", servertest.Encoded(t, last))

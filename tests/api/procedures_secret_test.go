@@ -35,9 +35,9 @@ func TestSecretVariables(t *testing.T) {
 	get := func(p servertest.Caller) any {
 		return at(p.OK(t, "blueprint.get", object{"id": id}), "environment_variables")
 	}
-	servertest.Shape(t, "to who manages", get(ada), first)
+	servertest.Shape(t, "to a manager", get(ada), first)
 	hidden := strings.NewReplacer(`"the text"`, "null", "12.50", "null", `{"a": "b"}`, "null")
-	servertest.Shape(t, "to who sees", get(ben), hidden.Replace(first))
+	servertest.Shape(t, "to a viewer", get(ben), hidden.Replace(first))
 	list := at(ben.OK(t, "blueprint.list", object{"scope": "public"}), "data").([]any)
 	servertest.Shape(t, "in a list", at(list[0], "environment_variables"), hidden.Replace(first))
 	for _, step := range []struct{ update, want string }{
@@ -94,7 +94,7 @@ func TestSecretConfig(t *testing.T) {
 	servertest.Shape(t, "without a secret", at(ada.OK(t, "blueprintTriggers.update", object{"triggerId": at(slack, "id"), "config": object{"signingSecret": ""}}), "config"), `{}`)
 	ada.OK(t, "blueprintTriggers.update", object{"triggerId": at(slack, "id"), "config": object{"signing_secret": "the slack secret"}})
 	if text := ben.Refused(t, blueprint.CodeForbidden, "blueprintTriggers.list", object{"blueprintId": id}); strings.Contains(text, "third secret") || strings.Contains(text, "slack secret") {
-		t.Errorf("who only sees gets %s, want no \"third secret\" and no \"slack secret\"", text)
+		t.Errorf("a viewer gets %s, want no \"third secret\" and no \"slack secret\"", text)
 	}
 }
 

@@ -138,7 +138,7 @@ func TestOptions(t *testing.T) {
 	}
 	o, err := parse([]string{"-quick", "-rounds", "2"})
 	if err != nil || o.rounds != 2 || o.starts != 1 || o.connections[0] != 4 {
-		t.Errorf("-quick -rounds 2 gives %+v, %v; want rounds 2, starts 1 and connections 4", o, err)
+		t.Errorf("-quick -rounds 2 returned %+v, %v; want rounds 2, starts 1 and connections 4", o, err)
 	}
 }
 
@@ -171,7 +171,7 @@ func TestLoad(t *testing.T) {
 		t.Error(err)
 	}
 	if _, err := generate(&job); err == nil {
-		t.Error("nobody listens, and all is well, want an error")
+		t.Error("nothing listens and no error is reported, want an error")
 	}
 }
 

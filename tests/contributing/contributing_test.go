@@ -147,7 +147,7 @@ var additions = []addition{
 			},
 			{
 				name: "token", required: true, secret: true, check: headerSecret,
-				title: "Token", doc: "What proves who we are.", kind: "secret",
+				title: "Token", doc: "Authenticates the client.", kind: "secret",
 			},
 		},
 		placeholder: func() map[string]any {

@@ -80,7 +80,7 @@ func (b *book) judgeLines(m *minutes, lines []line, users map[string]string) {
 		b.violated("I17", "", "%d sign-ins were refused, and %d lines say so", m.wrong, failed)
 	}
 	for _, action := range m.unknown {
-		b.violated("I17", "", "the load calls %s, of whose line nothing is known here", action)
+		b.violated("I17", "", "the load calls %s, whose audit line is not described here", action)
 	}
 	acknowledged, unsure := map[said][]*deed{}, map[said]int{}
 	for _, d := range m.all {

@@ -218,7 +218,7 @@ func (v *dashboardUser) open(a answer, d *deed) *browser {
 		v.browsers = append(v.browsers, made)
 		return made
 	}
-	v.book.violated("I19", "", "who signed in got no cookie")
+	v.book.violated("I19", "", "a sign-in returned no cookie")
 	return &browser{state: gone}
 }
 

@@ -43,7 +43,7 @@ func TestJudgeFamilies(t *testing.T) {
 		}, "I14"},
 		{"never ends", func(b *book) { saw(b, "p", "failed", ""); saw(b, "c", "running", "p", says("run")) }, "I14"},
 		{"outlived", func(b *book) { saw(b, "p", "running", ""); saw(b, "c", "completed", "p", says("run")) }, "I14"},
-		{"of nobody", func(b *book) { saw(b, "c", "completed", "p", says("run")) }, "I14"},
+		{"of no parent", func(b *book) { saw(b, "c", "completed", "p", says("run")) }, "I14"},
 		{"of another", func(b *book) {
 			saw(b, "p", "completed", "", gave("run", "c"))
 			saw(b, "q", "completed", "")
@@ -82,11 +82,11 @@ func TestJudgeEvents(t *testing.T) {
 		want            string
 	}{
 		{"heard", "1", map[string]string{"p/each[0]/emit": "l"}, ""},
-		{"heard, and the step was cut off", "", map[string]string{"p/each[0]/emit": "l"}, ""},
-		{"not heard", "1", nil, "I7"},
-		{"heard by nobody, it says", "0", map[string]string{"p/each[0]/emit": "l"}, "I7"},
-		{"heard by two, it says", "2", map[string]string{"p/each[0]/emit": "l"}, "I7"},
-		{"raised by nobody", "", map[string]string{"q/emit": "l"}, "I7"},
+		{"received, and the step was cut off", "", map[string]string{"p/each[0]/emit": "l"}, ""},
+		{"not received", "1", nil, "I7"},
+		{"no subscriber, it says", "0", map[string]string{"p/each[0]/emit": "l"}, "I7"},
+		{"two subscribers, it says", "2", map[string]string{"p/each[0]/emit": "l"}, "I7"},
+		{"published by no run", "", map[string]string{"q/emit": "l"}, "I7"},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {

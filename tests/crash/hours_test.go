@@ -48,7 +48,7 @@ func TestJudgeEnds(t *testing.T) {
 		{"as failed", both(0), map[hour]ends{one: {1, 0}, two: {1, 0}}, asked, nil, "I18"},
 		{"where none ended", both(3), map[hour]ends{one: {3, 1}}, asked, nil, "I18"},
 		{"for the organization alone", map[hour]ends{two: {3, 1}}, both(3), asked, nil, "I18"},
-		{"nobody was told", map[hour]ends{two: {3, 1}}, both(3), map[string]bool{"o": true}, nil, "I18"},
+		{"not acknowledged", map[hour]ends{two: {3, 1}}, both(3), map[string]bool{"o": true}, nil, "I18"},
 		{"of a deleted blueprint", map[hour]ends{two: {3, 1}}, both(3), map[string]bool{"o": true}, map[string]bool{"b": true}, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {

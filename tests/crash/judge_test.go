@@ -72,7 +72,7 @@ func TestObserve(t *testing.T) {
 	}
 	finish := strings.Replace(open, "pending", "completed", 1)
 	cases := []struct{ name, first, second, want string }{
-		{"goes on", at("running", 50, 1, done, open), at("failed", 50, 1, done, open), ""},
+		{"continues", at("running", 50, 1, done, open), at("failed", 50, 1, done, open), ""},
 		{"vanishes", at("running", 50, 1, done, open), at("not_found", 0, 0), "I1"},
 		{"out of order", at("running", 0, 0), at("running", 50, 1, strings.Replace(done, "completed", "pending", 1), finish), "I3"},
 		{"too early", at("running", 0, 0), at("running", 50, 1, done, `{"nodeId":"b","status":"running","startTime":"2"}`), "I3"},

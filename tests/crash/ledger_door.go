@@ -32,7 +32,7 @@ func (l *ledger) credentials(r *http.Request, connection string) (shown string, 
 	}
 	switch {
 	case connection == "" && shown != "":
-		wrong = fmt.Sprintf("%s %s got credentials that are none of its business: %s", r.Host, r.URL.Path, shown)
+		wrong = fmt.Sprintf("%s %s got credentials it must not get: %s", r.Host, r.URL.Path, shown)
 	case connection != "" && !l.good(connection, shown):
 		wrong = fmt.Sprintf("%s %s, for the connection %s, got the credentials %q", r.Host, r.URL.Path, connection, shown)
 	case strings.Contains(elsewhere, canary):

@@ -43,15 +43,15 @@ func TestListeners(t *testing.T) {
 		acknowledged, tried int
 		want                string
 	}{
-		"each once":                 {[]string{heard(done, "of", "good"), heard(failed, "of", "bad"), heard(change, "version", "1.0.1")}, 1, 1, ""},
-		"an end nobody heard":       {[]string{heard(done, "of", "good")}, 0, 0, "I7"},
-		"an end twice":              {[]string{heard(done, "of", "good"), heard(done, "of", "good"), heard(failed, "of", "bad")}, 0, 0, "I7"},
-		"another end":               {[]string{heard(done, "of", "good"), heard(failed, "of", "bad"), heard(failed, "of", "good")}, 0, 0, "I7"},
-		"an end of nothing":         {[]string{heard(done, "of", "good"), heard(failed, "of", "bad"), heard(done, "of", "none")}, 0, 0, "I7"},
-		"a change not heard":        {[]string{heard(done, "of", "good"), heard(failed, "of", "bad")}, 1, 1, "I7"},
-		"a change nobody made":      {[]string{heard(done, "of", "good"), heard(failed, "of", "bad"), heard(change, "version", "1.0.1")}, 0, 0, "I7"},
-		"a change without answer":   {[]string{heard(done, "of", "good"), heard(failed, "of", "bad"), heard(change, "version", "1.0.1")}, 0, 1, ""},
-		"a listener without a word": {[]string{heard(done, "of", "good"), heard(failed, "of", "bad"), heard(done, "other", "x")}, 0, 0, "I7"},
+		"each once":                  {[]string{heard(done, "of", "good"), heard(failed, "of", "bad"), heard(change, "version", "1.0.1")}, 1, 1, ""},
+		"an end not received":        {[]string{heard(done, "of", "good")}, 0, 0, "I7"},
+		"an end twice":               {[]string{heard(done, "of", "good"), heard(done, "of", "good"), heard(failed, "of", "bad")}, 0, 0, "I7"},
+		"another end":                {[]string{heard(done, "of", "good"), heard(failed, "of", "bad"), heard(failed, "of", "good")}, 0, 0, "I7"},
+		"an end of nothing":          {[]string{heard(done, "of", "good"), heard(failed, "of", "bad"), heard(done, "of", "none")}, 0, 0, "I7"},
+		"a change not received":      {[]string{heard(done, "of", "good"), heard(failed, "of", "bad")}, 1, 1, "I7"},
+		"a change that was not made": {[]string{heard(done, "of", "good"), heard(failed, "of", "bad"), heard(change, "version", "1.0.1")}, 0, 0, "I7"},
+		"a change without answer":    {[]string{heard(done, "of", "good"), heard(failed, "of", "bad"), heard(change, "version", "1.0.1")}, 0, 1, ""},
+		"a listener without a word":  {[]string{heard(done, "of", "good"), heard(failed, "of", "bad"), heard(done, "other", "x")}, 0, 0, "I7"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b, shapes := newBook("test", io.Discard), map[string]*shape{}

@@ -206,7 +206,7 @@ func (s *scene) play(ctx context.Context) error {
 			s.intrude(ctx)
 		}
 		if !p.Running() {
-			s.book.violated("up", "", "the server ended by itself: %v; its log is %s", p.Err, s.serverLog())
+			s.book.violated("up", "", "the server exited: %v; its log is %s", p.Err, s.serverLog())
 			return nil
 		}
 		next, err := s.replace(ctx, p)

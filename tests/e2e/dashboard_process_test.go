@@ -77,12 +77,12 @@ func TestSessionOutlivesTheServer(t *testing.T) {
 	}
 	fresh := token
 	if token = old; signedIn(second) {
-		t.Error("the session of before goes on")
+		t.Error("the earlier session still works")
 	}
 	token = fresh
 	withPassword(t, database, "ada@example.org")
 	if signedIn(second) {
-		t.Error("another process ended the session and it goes on")
+		t.Error("another process ended the session and it still works")
 	}
 	second.Kill()
 	for _, suffix := range []string{"", "-wal"} {

@@ -61,7 +61,7 @@ func TestStreamByHTTP2EndsWithTheServer(t *testing.T) {
 	for lines.Scan() && !strings.Contains(lines.Text(), `"status":"running"`) {
 	}
 	if lines.Err() != nil || lines.Text() == "" {
-		t.Fatalf("the stream does not tell of the run: %v, want nil and Text not empty", lines.Err())
+		t.Fatalf("the stream does not mention the run: %v, want nil and Text not empty", lines.Err())
 	}
 	rest := make(chan error, 1)
 	go func() {

@@ -237,7 +237,7 @@ func (t *trial) close(p *play) {
 	}
 	if p.server.Running() {
 		if fatal {
-			t.fail("it goes on after a sync failed: %s", struck)
+			t.fail("it continues after a failed sync: %s", struck)
 		}
 		if struck.Number > 0 && t.number%2 == 0 {
 			p.server.Kill()

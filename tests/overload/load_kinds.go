@@ -293,7 +293,7 @@ func (w *worker) beyondLimit(up func()) error {
 		process.Pause(w.ctx, time.Duration(longest.Load())*time.Second)
 		for _, l := range lines {
 			if o := l.ask(request); o.err != nil || o.status == http.StatusTooManyRequests || o.status >= 500 {
-				w.count("obeyed in vain")
+				w.count("obeyed and refused again")
 			} else {
 				w.count("obeyed")
 			}

@@ -107,7 +107,7 @@ func (s *stage) playLimit(ctx context.Context, sc *scene) error {
 	if err != nil {
 		return err
 	}
-	sc.demand(r.Counts["429"] > 0 && total(r) == r.Counts["200"]+r.Counts["429"]+r.Counts["obeyed"]+r.Counts["obeyed in vain"], "beyond the rate 429 with Retry-After", "%s", counts(r))
-	sc.demand(r.Counts["obeyed"] > 0 && r.Counts["obeyed in vain"] == 0, "a request repeated after Retry-After succeeds", "%d of %d", r.Counts["obeyed"], r.Counts["obeyed"]+r.Counts["obeyed in vain"])
+	sc.demand(r.Counts["429"] > 0 && total(r) == r.Counts["200"]+r.Counts["429"]+r.Counts["obeyed"]+r.Counts["obeyed and refused again"], "beyond the rate 429 with Retry-After", "%s", counts(r))
+	sc.demand(r.Counts["obeyed"] > 0 && r.Counts["obeyed and refused again"] == 0, "a request repeated after Retry-After succeeds", "%d of %d", r.Counts["obeyed"], r.Counts["obeyed"]+r.Counts["obeyed and refused again"])
 	return nil
 }

@@ -379,7 +379,7 @@ func Memory(pid int) (resident, peak int64, err error) {
 		*into = n << 10
 	}
 	if resident == 0 {
-		return 0, 0, fmt.Errorf("/proc/%d/status tells no size", pid)
+		return 0, 0, fmt.Errorf("/proc/%d/status has no size", pid)
 	}
 	return resident, peak, nil
 }

@@ -159,13 +159,13 @@ func (w *world) came(v *visit) {
 	case v.at.attempt > 1 && h.visits[v.at.before()] == 0 && h.starts[v.at.before()] == 0:
 		w.fail("I4: %s runs %s at attempt %d, without the one before", h.name, node, v.at.attempt)
 	case h.script.book.first(node) && !same(f.input, v.task.Input):
-		w.fail("I3: %s gives %s the input %s, not %s", h.name, node, text(v.task.Input), text(f.input))
+		w.fail("I3: %s passes %s the input %s, not %s", h.name, node, text(v.task.Input), text(f.input))
 	case known && (!f.begun || f.kept):
 		w.fail("I3: %s runs %s, to which nothing leads (kept: %v)", h.name, node, f.kept)
 	case known && v.at.attempt > f.attempt:
 		w.fail("I4: %s runs %s at attempt %d; %d is its last", h.name, node, v.at.attempt, f.attempt)
 	case known && !same(f.input, v.task.Input):
-		w.fail("I3: %s gives %s the input %s, not %s", h.name, node, text(v.task.Input), text(f.input))
+		w.fail("I3: %s passes %s the input %s, not %s", h.name, node, text(v.task.Input), text(f.input))
 	}
 	w.crowded(h, v)
 	if v.ctx.Err() == nil { // otherwise it started earlier, and waited for the disk

@@ -155,7 +155,7 @@ func (w *world) allDecided() {
 	now := blueprint.TimeOf(w.now())
 	for _, t := range w.tables {
 		if left := t.between(t.cursor, now); t.active && left > 0 {
-			w.fail("I7: %s (%s every %s) stands at %s, and %d ticks up to %s are not decided", t.name, t.catchUp, t.period, t.cursor, left, now)
+			w.fail("I7: %s (%s every %s) is at %s, and %d ticks up to %s are not decided", t.name, t.catchUp, t.period, t.cursor, left, now)
 		}
 	}
 }

@@ -140,7 +140,7 @@ func (w *world) compare(h *history, x *blueprint.Execution) {
 	case x.Status != m.status:
 		w.fail("the reference differs: %s is %s, not %s", h.name, x.Status, m.status)
 	case x.Status == blueprint.StatusCompleted && !same(m.output, x.Output):
-		w.fail("the reference differs: %s gives %s, not %s", h.name, text(x.Output), text(m.output))
+		w.fail("the reference differs: %s returned %s, not %s", h.name, text(x.Output), text(m.output))
 	case m.loose || m.lost:
 	case x.Telemetry.TotalTokensUsed != tokens, made != calls:
 		w.fail("I8: %s used %d tokens and made %d calls, not %d and %d", h.name, x.Telemetry.TotalTokensUsed, made, tokens, calls)

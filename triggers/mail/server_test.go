@@ -242,7 +242,7 @@ func TestTimeouts(t *testing.T) {
 	c = dial(t, address).begin()
 	c.send("Subject: x\r\n")
 	if got := c.read(); !strings.HasPrefix(got, "421 4.4.2") {
-		t.Errorf("no more of the message: %q, want \"421 4.4.2\" at the start", got)
+		t.Errorf("the rest of the message: %q, want \"421 4.4.2\" at the start", got)
 	}
 	c = dial(t, address).begin()
 	ended := make(chan string)

@@ -186,7 +186,7 @@ func TestCheck(t *testing.T) {
 		refused bool
 	}{
 		{"without a secret", trigger(nil), "", "", blueprint.ReasonUnsigned, false},
-		{"without a secret, signed all the same", trigger(nil), "X-Signature", wrong, blueprint.ReasonUnsigned, false},
+		{"without a secret, signed anyway", trigger(nil), "X-Signature", wrong, blueprint.ReasonUnsigned, false},
 		{"signed", trigger(map[string]any{"secret": testSecret}), "X-Signature", right, blueprint.ReasonSigned, false},
 		{"wrong", trigger(map[string]any{"secret": testSecret}), "X-Signature", wrong, blueprint.ReasonSignature, true},
 		{"missing", trigger(map[string]any{"secret": testSecret}), "", "", blueprint.ReasonSignature, true},

@@ -64,7 +64,7 @@ func TestAskingForJSON(t *testing.T) {
 		})
 	}
 	if schemaPrompt("", true) == "" || strings.HasPrefix(schemaPrompt("", true), "\n") {
-		t.Error("a rule stands alone where there is no system prompt")
+		t.Error("a rule is sent without a system prompt")
 	}
 	for schema, want := range map[string]bool{
 		`true`: false, loose: false, objectOne: true, `{"$schema":"x",` + objectOne[1:]: true,

@@ -144,7 +144,7 @@ func wantFailure(t *testing.T, err error, code string, notSent bool, text string
 		t.Errorf("got %#v, want %s, not sent: %v, with %q", err, code, notSent, text)
 	}
 	if err != nil && strings.Contains(err.Error(), "s3cret") {
-		t.Errorf("a secret is told: %v", err)
+		t.Errorf("a secret is revealed: %v", err)
 	}
 }
 

@@ -124,7 +124,7 @@ func TestHostileServers(t *testing.T) {
 		{name: "a number that no float holds", answer: func(w http.ResponseWriter, _ *http.Request, _, id string) {
 			result(w, id, `{"content":[],"structuredContent":{"n":1e99999}}`)
 		}},
-		{name: "a kind of content that nobody knows", answer: func(w http.ResponseWriter, _ *http.Request, _, id string) {
+		{name: "an unknown kind of content", answer: func(w http.ResponseWriter, _ *http.Request, _, id string) {
 			result(w, id, `{"content":[{"type":"hologram","x":1}]}`)
 		}},
 		{name: "more input", answer: func(w http.ResponseWriter, _ *http.Request, _, id string) {
@@ -218,7 +218,7 @@ func TestOpenFails(t *testing.T) {
 		{"password", nil, connectionTo("http://a:b@example.com"), "bad_config", "password", true},
 		{"timeout", nil, connectionTo(server.URL, "timeoutMs", "0"), "bad_config", "timeoutMs", true},
 		{"credentials for another host", nil, lost, "host_not_allowed", "not this one", true},
-		{"nobody there", nil, connectionTo(gone.URL), "connect_failed", "refused", false},
+		{"no server", nil, connectionTo(gone.URL), "connect_failed", "refused", false},
 		{"silence", nil, connectionTo(silent.URL, "timeoutMs", "100"), "timeout", "in time", false},
 		{"private", closed, connectionTo(server.URL), "address_refused", "--allow-net", false},
 		{"no TLS", nil, connectionTo(strings.Replace(server.URL, "http:", "https:", 1)), "tls_failed", "TLS", false},

@@ -197,14 +197,14 @@ func FuzzAddresses(f *testing.F) {
 		}
 		for _, one := range list {
 			if strings.ContainsAny(one.Address, " \r\n\t<>\"\\(),:;[]\x00") || strings.Count(one.Address, "@") != 1 || !blueprint.IsOneLine(one.Name+one.Address) {
-				t.Fatalf("%q gives %+v", source, one)
+				t.Fatalf("%q returned %+v", source, one)
 			}
 		}
 		m := &Message{From: list[0], To: list, ID: "<0@x>", Date: sentAt}
 		header, _, _ := readMail(t, m.bytes())
 		got, err := header.AddressList("To")
 		if err != nil || !slices.EqualFunc(got, list, func(a *mail.Address, b mail.Address) bool { return *a == b }) {
-			t.Fatalf("%q gives %+v, written %q, read %v, %v", source, list, header.Get("To"), got, err)
+			t.Fatalf("%q returned %+v, written %q, read %v, %v", source, list, header.Get("To"), got, err)
 		}
 	})
 }
