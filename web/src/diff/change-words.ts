@@ -6,7 +6,10 @@ import { commonText } from '../text/common'
 
 /** The changes between two versions, a short sentence for each kind. */
 export function changeWords(diff: VersionDiff): string[] {
-  const words = [...items('node', diff.nodes), ...items('variable', diff.variables)]
+  const words = [
+    ...items(diff.nodes, changeWordsText.nodes),
+    ...items(diff.variables, changeWordsText.variables, changeWordsText.variable),
+  ]
   if (diff.wiring === 'to edges') words.push(changeWordsText.connectedTheNodesWithEdges)
   else if (diff.wiring === 'to order') words.push(changeWordsText.removedAllEdgesNodesRunIn)
   else if (diff.edges.length > 0) words.push(edges(diff.edges))
@@ -35,7 +38,7 @@ export function showField(path: (string | number)[]): string {
   return showPath(path[0] === 'config' && path.length > 1 ? path.slice(1) : path)
 }
 
-function items(noun: string, changes: ItemChange[]): string[] {
+function items(changes: ItemChange[], several: (n: number) => string, one = (title: string) => title): string[] {
   return (
     [
       ['added', commonText.added],
@@ -48,22 +51,26 @@ function items(noun: string, changes: ItemChange[]): string[] {
     const only = some[0]!
     if (some.length > 1)
       return [
-        `${verb} ${some.length} ${noun}s: ${list(
+        `${verb} ${several(some.length)}: ${list(
           some.map(({ title }) => `“${short(title)}”`),
           3,
         )}`,
       ]
-    return [
-      `${verb} ${noun === 'node' ? '' : `${noun} `}“${short(only.title)}”${kind === 'changed' ? `: ${fieldWords(only)}` : ''}`,
-    ]
+    return [`${verb} ${one(`“${short(only.title)}”`)}${kind === 'changed' ? `: ${fieldWords(only)}` : ''}`]
   })
+}
+
+const edgeWords = {
+  added: changeWordsText.edgesAdded,
+  removed: changeWordsText.edgesRemoved,
+  changed: changeWordsText.edgesChanged,
 }
 
 function edges(changes: ItemChange[]): string {
   const count = (kind: ItemChange['kind']) => changes.filter((change) => change.kind === kind).length
   const parts = (['added', 'removed', 'changed'] as const)
     .filter((kind) => count(kind) > 0)
-    .map((kind) => `${count(kind)} ${kind}`)
+    .map((kind) => edgeWords[kind](count(kind)))
   return changeWordsText.edges(parts.join(', '))
 }
 

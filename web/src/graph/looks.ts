@@ -39,7 +39,10 @@ type Look = {
 // has a plain icon.
 const looks: Record<string, Look> = {
   conditional: { icon: IconArrowsSplit, handles: ['true', 'false'], summary: (c) => text(c.condition) },
-  switch: { icon: IconSwitch3, summary: (c) => [text(c.value), count(c.cases, 'case')].filter(Boolean).join(': ') },
+  switch: {
+    icon: IconSwitch3,
+    summary: (c) => [text(c.value), count(c.cases, looksText.cases)].filter(Boolean).join(': '),
+  },
   'for-each': { icon: IconRepeat, summary: (c) => [text(c.items), body(c)].filter(Boolean).join(': ') },
   merge: { icon: IconGitMerge, summary: (c) => text(c.mode) || 'object' },
   blueprint: { icon: IconSitemap, summary: (c) => text(c.blueprintId) },
@@ -50,7 +53,7 @@ const looks: Record<string, Look> = {
   respond: { icon: IconCornerDownLeft, summary: (c) => [text(c.status), text(c.body)].filter(Boolean).join(' ') },
   stop: {
     icon: IconPlayerStop,
-    summary: (c) => [c.failed === true ? 'fails' : '', text(c.message)].filter(Boolean).join(': '),
+    summary: (c) => [c.failed === true ? looksText.fails : '', text(c.message)].filter(Boolean).join(': '),
   },
   set: { icon: IconBraces, summary: (c) => (isObject(c.values) ? Object.keys(c.values).join(', ') : '') },
   template: { icon: IconFileText, summary: (c) => text(c.text) },
@@ -81,13 +84,12 @@ export function summaryOf({ type, config }: MapNode): string {
 }
 
 function body(config: JsonObject): string {
-  if (Array.isArray(config.nodes)) return count(config.nodes, 'node')
+  if (Array.isArray(config.nodes)) return count(config.nodes, looksText.nodes)
   return config.blueprintId === undefined ? '' : looksText.aBlueprint
 }
 
-function count(list: unknown, of: string): string {
-  if (!Array.isArray(list)) return ''
-  return `${list.length} ${of}${list.length === 1 ? '' : 's'}`
+function count(list: unknown, words: (n: number) => string): string {
+  return Array.isArray(list) ? words(list.length) : ''
 }
 
 function duration(value: unknown): string {

@@ -1,4 +1,5 @@
 import { isRaw, show } from '../api/json'
+import { jsonTreeText } from '../text/parts'
 
 /** Helpers of JsonView, without React. */
 
@@ -36,11 +37,10 @@ export function entriesOf(value: unknown, limit: number): [key: string | number,
 /** A value on one line: scalars as JSON, others by their size. */
 export function lineOf(value: unknown): string {
   const kind = kindOf(value)
-  if (kind === 'absent') return 'none'
+  if (kind === 'absent') return jsonTreeText.none
   if (kind === 'array' || kind === 'object') {
     const size = sizeOf(value)
-    const noun = kind === 'array' ? (size === 1 ? 'item' : 'items') : size === 1 ? 'key' : 'keys'
-    return kind === 'array' ? `[ ${size} ${noun} ]` : `{ ${size} ${noun} }`
+    return kind === 'array' ? `[ ${jsonTreeText.items(size)} ]` : `{ ${jsonTreeText.keys(size)} }`
   }
   return show(value, 0)
 }

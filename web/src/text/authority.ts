@@ -5,6 +5,7 @@ export const changesText = {
   changesSinceVersionWhichYou: (version: string) => `Changes since version ${version}, which you wrote or granted`,
   youHaveNotWrittenOrGranted: 'You have not written or granted an earlier version. All changes are shown',
   hideChanges: 'Hide changes',
+  nothing: 'nothing',
   showChanges: 'Show changes',
 } as const
 

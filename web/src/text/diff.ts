@@ -1,3 +1,5 @@
+import { count } from './count'
+
 /** Texts of diff/change-words.ts. */
 export const changeWordsText = {
   connectedTheNodesWithEdges: 'Connected the nodes with edges',
@@ -6,15 +8,21 @@ export const changeWordsText = {
   changed: (list: string) => `Changed ${list}`,
   movedNodesOnTheCanvas: 'Moved nodes on the canvas',
   changedTitleStatusTagsOr: 'Changed title, status, tags or sharing only',
+  nodes: (n: number) => count(n, 'node'),
+  variables: (n: number) => count(n, 'variable'),
+  variable: (title: string) => `variable ${title}`,
   edges: (parts: string) => `Edges: ${parts}`,
+  edgesAdded: (n: number) => `${n} added`,
+  edgesRemoved: (n: number) => `${n} removed`,
+  edgesChanged: (n: number) => `${n} changed`,
   andMore: (value: string, rest: number) => `${value} and ${rest} more`,
 } as const
 
 /** Texts of diff/field-diff.tsx. */
 export const fieldDiffText = {
   value: 'value',
-  unchangedLines: (value: number) => `${value} unchanged lines`,
-  showMoreLines: (value: number) => `Show ${value} more lines`,
+  unchangedLines: (lines: number) => count(lines, 'unchanged line'),
+  showMoreLines: (lines: number) => `Show ${count(lines, 'more line')}`,
 } as const
 
 /** Texts of diff/version-diff.tsx. */

@@ -263,6 +263,7 @@ export const sidePanelText = {
 /** Texts of pages/editor/state.ts. */
 export const stateText = {
   changeOfVariables: 'change variables',
+  restoreChanges: 'restore changes',
 } as const
 
 /** Texts of pages/editor/toolbar.tsx. */
@@ -282,6 +283,8 @@ export const toolbarText = {
   noProblems: 'No problems',
   issues: (short: string | number, label: string) => `Issues: ${short}, ${label}`,
   issues2: (label: string) => `Issues: ${label}`,
+  errors: (n: number) => count(n, 'error'),
+  warnings: (n: number) => count(n, 'warning'),
   saveKeys: (command: string) => `${command} S`,
 } as const
 

@@ -37,6 +37,9 @@ export const handlesText = {
 export const looksText = {
   until: (text: string) => `until ${text}`,
   aBlueprint: 'a blueprint',
+  cases: (n: number) => count(n, 'case'),
+  fails: 'fails',
+  nodes: (n: number) => count(n, 'node'),
   ms: (value: number) => `${value} ms`,
 } as const
 

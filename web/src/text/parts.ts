@@ -55,6 +55,13 @@ export const jsonNodeText = {
   truncatedInTotal: (bytes: string) => `truncated, ${bytes} in total`,
 } as const
 
+/** Texts of parts/json-tree.ts. */
+export const jsonTreeText = {
+  none: 'none',
+  items: (n: number) => count(n, 'item'),
+  keys: (n: number) => count(n, 'key'),
+} as const
+
 /** Texts of parts/json-view.tsx. */
 export const jsonViewText = {
   value: (label: string) => `${label}, value`,

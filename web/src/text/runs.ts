@@ -174,6 +174,8 @@ export const reachedText = {
 /** Texts of pages/runs/row-words.ts. */
 export const rowWordsText = {
   keptFromTheEarlierRun: (word: string) => `${word}, kept from the earlier run`,
+  activeFor: (status: string, duration: string) => `${status} for ${duration}`,
+  endedAfter: (status: string, duration: string) => `${status} after ${duration}`,
   startedAt: (duration: string) => `started at ${duration}`,
   attempts: (attempt: number) => `${count(attempt, 'attempt')}`,
   items: (counts: string) => `items: ${counts}`,

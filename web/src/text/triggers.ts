@@ -85,10 +85,10 @@ export const clockChangeText = {
   theMinuteOrHourOfThis2: (word: string) =>
     `The minute or hour of this schedule is *, so it follows elapsed time: ${word}`,
   noRunFallsIntoThisTime2: 'No run falls into this time. The schedule runs as usual.',
-  notExistMinuteAndHourAre: (said: string, word: string, reading: string) =>
-    `${said} ${word} not exist. Minute and hour are fixed, so it runs once at the first instant after the gap: ${reading}.`,
-  twiceMinuteAndHourAreFixed: (said: string, word: string) =>
-    `${said} ${word} twice. Minute and hour are fixed, so it runs only the first time.`,
+  notExistMinuteAndHourAre: (said: string, one: boolean, reading: string) =>
+    `${said} ${one ? 'does' : 'do'} not exist. Minute and hour are fixed, so it runs once at the first instant after the gap: ${reading}.`,
+  twiceMinuteAndHourAreFixed: (said: string, one: boolean) =>
+    `${said} ${one ? 'occurs' : 'occur'} twice. Minute and hour are fixed, so it runs only the first time.`,
 } as const
 
 /** Texts of pages/triggers/code-block.tsx. */
@@ -169,7 +169,7 @@ export const cronWordsText = {
   everyMinute: 'every minute',
   everyMinutes: (step: number) => `every ${step} minutes`,
   at: (list: string) => `at ${list}`,
-  at2: (word: string, spans: string) => ` at ${word} ${spans}`,
+  at2: (minutes: number, spans: string) => ` at ${minutes > 1 ? 'minutes' : 'minute'} ${spans}`,
   everyHour: (minute: string) => `every hour${minute}`,
   everyHour2: 'every hour',
   everyHours: (hourStep: number, minute: string) => `every ${hourStep} hours${minute}`,
@@ -572,6 +572,8 @@ export const triggerFactsText = {
   missedRuns: 'Missed runs',
   runAll: 'run all',
   runOnce: 'run once',
+  skip: 'skip',
+  none: 'none',
   theOutputOfTheRun: 'the output of the run',
   acceptedImmediately: 'accepted immediately',
   previousSecret: 'Previous secret',

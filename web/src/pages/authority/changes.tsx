@@ -65,7 +65,7 @@ export function Changes({
           before={before ?? nothing}
           after={after}
           diff={diff}
-          names={[before?.version ?? 'nothing', after.version]}
+          names={[before?.version ?? changesText.nothing, after.version]}
         />
       )}
     </div>

@@ -158,7 +158,7 @@ function Comparison({ from, to }: { from: Version | undefined; to: Version }) {
         before={from ?? nothing}
         after={to}
         diff={diff}
-        names={[from?.version ?? 'nothing', to.version]}
+        names={[from?.version ?? versionsTabText.nothing, to.version]}
       />
     </>
   )

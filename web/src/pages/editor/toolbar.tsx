@@ -215,8 +215,8 @@ function Status({ validation, narrow, onClick }: { validation: Validation; narro
   const { errors, warnings, checking, error } = validation
   const unknown = checking || (error !== undefined && errors + warnings === 0)
   const words = [
-    errors > 0 ? `${errors} ${errors === 1 ? 'error' : 'errors'}` : '',
-    warnings > 0 ? `${warnings} ${warnings === 1 ? 'warning' : 'warnings'}` : '',
+    errors > 0 ? toolbarText.errors(errors) : '',
+    warnings > 0 ? toolbarText.warnings(warnings) : '',
   ].filter(Boolean)
   const [color, Sign] =
     errors > 0

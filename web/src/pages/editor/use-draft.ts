@@ -2,6 +2,7 @@ import { useEffect, useState } from 'react'
 import { now } from '../../api/clock'
 import { type Draft, dropDraft, keepDraft, readDraft } from './draft'
 import type { Editor } from './use-editor'
+import { stateText } from '../../text/editor'
 
 /** Stores unsaved changes in this browser, and returns those of an earlier visit. */
 export function useDraft(editor: Editor, key: string) {
@@ -31,7 +32,7 @@ export function useDraft(editor: Editor, key: string) {
   return {
     found,
     take() {
-      if (found) editor.replace('restoring what was not saved', { map: found.map, variables: found.variables })
+      if (found) editor.replace(stateText.restoreChanges, { map: found.map, variables: found.variables })
       setFound(undefined)
     },
     drop() {

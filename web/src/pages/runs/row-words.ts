@@ -11,7 +11,8 @@ export function describeRow(row: Row, whole: Span, asked?: Awaiting): string {
   const length = row.step?.durationMs ?? (Number.isFinite(row.end) ? row.end : whole.to) - row.start
   const words = [lookOf(row.status).word]
   if (Number.isFinite(row.start)) {
-    words[0] += ` ${row.status === 'running' || row.status === 'paused' ? 'for' : 'after'} ${showDuration(length)}`
+    const active = row.status === 'running' || row.status === 'paused'
+    words[0] = (active ? rowWordsText.activeFor : rowWordsText.endedAfter)(words[0]!, showDuration(length))
     words.push(rowWordsText.startedAt(showDuration(row.start - whole.from)))
   }
   if (row.step && row.step.attempt > 1) words.push(rowWordsText.attempts(row.step.attempt))

@@ -122,7 +122,7 @@ function wordsOf(
   return [
     first,
     kind === 'gap'
-      ? clockChangeText.notExistMinuteAndHourAre(said, one ? 'does' : 'do', showReading(high))
-      : clockChangeText.twiceMinuteAndHourAreFixed(said, one ? 'occurs' : 'occur'),
+      ? clockChangeText.notExistMinuteAndHourAre(said, one, showReading(high))
+      : clockChangeText.twiceMinuteAndHourAreFixed(said, one),
   ]
 }

@@ -65,10 +65,7 @@ function times({ texts: [minuteText, hourText], minutes, hours }: Schedule): str
   if (minutes.length > 1 && step && minutes[0] === 0) return within(cronWordsText.everyMinutes(step), hours)
   if (minutes.length * hours.length <= 6)
     return cronWordsText.at(list(hours.flatMap((hour) => minutes.map((minute) => clock(hour, minute)))))
-  const minute =
-    minutes.length === 1 && minutes[0] === 0
-      ? ''
-      : cronWordsText.at2(minutes.length > 1 ? 'minutes' : 'minute', spans(minutes))
+  const minute = minutes.length === 1 && minutes[0] === 0 ? '' : cronWordsText.at2(minutes.length, spans(minutes))
   if (hourText === '*' || hours.length === 24)
     return minute ? cronWordsText.everyHour(minute) : cronWordsText.everyHour2
   const hourStep = stepOf(hours, 24)

@@ -46,14 +46,15 @@ export function TriggerFacts({ trigger }: { trigger: Trigger }) {
                   <Time at={trigger.next_at} />, <Time at={trigger.next_at} absolute />
                 </>
               ) : trigger.is_active ? (
-                'none'
+                triggerFactsText.none
               ) : (
                 triggerFactsText.noneWhilePaused
               )),
           ],
           [
             triggerFactsText.missedRuns,
-            (type === 'scheduled' && { all: triggerFactsText.runAll, none: 'skip' }[textOf(config, 'catchUp')]) ||
+            (type === 'scheduled' &&
+              { all: triggerFactsText.runAll, none: triggerFactsText.skip }[textOf(config, 'catchUp')]) ||
               (type === 'scheduled' && triggerFactsText.runOnce),
           ],
           [
