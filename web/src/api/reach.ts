@@ -14,7 +14,7 @@ const returns = new Set<() => void>()
 export function markAway(): void {
   if (away) return
   away = true
-  tell()
+  notify()
   timer = setTimeout(ask, wait)
 }
 
@@ -28,7 +28,7 @@ function back(): void {
   if (!away) return
   away = false
   clearTimeout(timer)
-  tell()
+  notify()
   for (const returned of returns) returned()
 }
 
@@ -73,6 +73,6 @@ function listen(listener: () => void): () => void {
   return () => listeners.delete(listener)
 }
 
-function tell(): void {
+function notify(): void {
   for (const listener of listeners) listener()
 }

@@ -32,7 +32,7 @@ export function confirm(question: Question): Promise<boolean> {
   const opener = openerOf(document.activeElement)
   return new Promise<boolean>((resolve) => {
     asked = { ...question, answer: resolve }
-    tell()
+    notify()
   }).finally(() => giveBack(opener))
 }
 
@@ -44,7 +44,7 @@ export function ConfirmHost() {
   const answer = (yes: boolean) => {
     question?.answer(yes)
     asked = undefined
-    tell()
+    notify()
   }
   return (
     <Modal
@@ -117,6 +117,6 @@ function listen(listener: () => void): () => void {
   return () => listeners.delete(listener)
 }
 
-function tell(): void {
+function notify(): void {
   for (const listener of listeners) listener()
 }

@@ -39,12 +39,12 @@ export function SearchField({ label, value, onSearch, delay = 250, ...rest }: Pr
   const search = (next: string, soon: boolean) => {
     setText(next)
     clearTimeout(timer.current)
-    const tell = () => {
+    const emit = () => {
       setKnown(next)
       onSearch(next)
     }
-    if (soon) tell()
-    else timer.current = setTimeout(tell, delay)
+    if (soon) emit()
+    else timer.current = setTimeout(emit, delay)
   }
   return (
     <TextInput

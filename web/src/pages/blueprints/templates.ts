@@ -23,19 +23,19 @@ export const templates: Template[] = [
     map: {
       nodes: [
         {
-          id: 'pick',
+          id: 'read_name',
           type: 'set',
           title: templatesText.readTheName,
           config: { values: { name: '{{inputData.name ?? "world"}}' } },
         },
         {
-          id: 'answer',
+          id: 'respond',
           type: 'respond',
           title: templatesText.respond,
           config: { status: 200, body: { greeting: 'Hello, {{name}}.', at: '{{now}}' } },
         },
       ],
-      edges: [{ source: 'pick', target: 'answer' }],
+      edges: [{ source: 'read_name', target: 'respond' }],
     },
     triggers: [{ triggerType: 'webhook', config: { respond: 'wait' } }],
   },
@@ -46,20 +46,20 @@ export const templates: Template[] = [
     map: {
       nodes: [
         {
-          id: 'ask',
+          id: 'request',
           type: 'http-request',
           title: templatesText.requestThePage,
           config: { method: 'GET', url: 'https://example.com/', expectStatus: ['2xx', '3xx', '4xx', '5xx'] },
           onError: 'continue',
         },
         {
-          id: 'well',
+          id: 'is_up',
           type: 'conditional',
           title: templatesText.isItUp,
           config: { condition: 'input.status != nil && input.status < 400' },
         },
         {
-          id: 'tell',
+          id: 'notify',
           type: 'send-slack',
           title: templatesText.postToSlack,
           config: {
@@ -70,8 +70,8 @@ export const templates: Template[] = [
         },
       ],
       edges: [
-        { source: 'ask', target: 'well' },
-        { source: 'well', target: 'tell', sourceHandle: 'false' },
+        { source: 'request', target: 'is_up' },
+        { source: 'is_up', target: 'notify', sourceHandle: 'false' },
       ],
     },
     triggers: [{ triggerType: 'scheduled', config: { cron: '*/15 * * * *', timezone: 'UTC' } }],
@@ -100,7 +100,7 @@ export const templates: Template[] = [
           },
         },
         {
-          id: 'gate',
+          id: 'approval',
           type: 'approval-gate',
           title: templatesText.askForApproval,
           config: {
@@ -110,22 +110,22 @@ export const templates: Template[] = [
           },
         },
         {
-          id: 'buy',
+          id: 'approved',
           type: 'set',
           title: templatesText.approved,
           config: { values: { decision: 'approved', purchase: '{{nodes.form.output.item}}' } },
         },
         {
-          id: 'leave',
+          id: 'rejected',
           type: 'set',
           title: templatesText.rejected,
           config: { values: { decision: 'rejected', comment: '{{input.comment ?? "none"}}' } },
         },
       ],
       edges: [
-        { source: 'form', target: 'gate' },
-        { source: 'gate', target: 'buy', sourceHandle: 'approved' },
-        { source: 'gate', target: 'leave', sourceHandle: 'rejected' },
+        { source: 'form', target: 'approval' },
+        { source: 'approval', target: 'approved', sourceHandle: 'approved' },
+        { source: 'approval', target: 'rejected', sourceHandle: 'rejected' },
       ],
     },
     triggers: [],

@@ -13,7 +13,7 @@ const common = {
   'blueprint.listSummaries': () => ({
     data: [
       { id: 'b1', title: 'Ship the orders', can_manage: true },
-      { id: 'b2', title: 'Of somebody else', can_manage: false },
+      { id: 'b2', title: 'Of another user', can_manage: false },
     ],
   }),
   'blueprint.get': () => ({ title: 'Ship the orders' }),
@@ -121,7 +121,7 @@ describe('a new trigger', () => {
     const { user } = begin('manual', { blueprint: '' })
     await user.click(screen.getByRole('combobox', { name: 'Blueprint' }))
     await user.click(await screen.findByRole('option', { name: 'Ship the orders' }))
-    expect(screen.queryByRole('option', { name: 'Of somebody else' })).toBeNull()
+    expect(screen.queryByRole('option', { name: 'Of another user' })).toBeNull()
     expect(location.search).toContain('blueprint=b1')
   })
 

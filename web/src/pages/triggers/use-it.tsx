@@ -25,7 +25,7 @@ const parts: Partial<Record<TriggerType, Part>> = {
   api: ({ trigger }) => trigger.url && <Call trigger={trigger} url={trigger.url} />,
   slack: ({ trigger }) => trigger.url && <Slack url={trigger.url} eventType={textOf(trigger.config, 'eventType')} />,
   email: ({ trigger }) => <Mail address={textOf(trigger.config, 'address')} />,
-  event: ({ trigger }) => <Raise event={textOf(trigger.config, 'event')} />,
+  event: ({ trigger }) => <Emit event={textOf(trigger.config, 'event')} />,
 }
 
 /** How to use a trigger, by its type; a type without its own section is fired here. */
@@ -133,7 +133,7 @@ function Mail({ address }: { address: string }) {
   )
 }
 
-function Raise({ event }: { event: string }) {
+function Emit({ event }: { event: string }) {
   const name = event.startsWith('custom.') ? event.slice(7) : ''
   return (
     <section className={classes.box} aria-label={itText.emitTheEvent}>
@@ -143,7 +143,7 @@ function Raise({ event }: { event: string }) {
           <CodeBlock
             label={itText.emitEventNode}
             text={show({
-              id: 'tell',
+              id: 'notify',
               type: 'emit-event',
               title: useItText.sampleTitle,
               config: { name, data: { hello: 'world' } },
