@@ -213,7 +213,7 @@ func TestUpgradeWithFaults(t *testing.T) {
 	for _, test := range []struct {
 		mode faultMode
 		step int // from point to point, without -thorough
-	}{{faultKill, 7}, {faultError, 13}, {faultShort, 17}, {faultFull, 19}} {
+	}{{faultKill, 13}, {faultError, 29}, {faultShort, 31}, {faultFull, 37}} {
 		mode, step := test.mode, test.step
 		t.Run(string(mode), func(t *testing.T) {
 			t.Parallel()
