@@ -245,14 +245,15 @@ type LastRun struct {
 
 // SummaryFilter selects blueprints for a list of summaries. Empty fields match all.
 type SummaryFilter struct {
-	Scope          Scope // also ScopeAll and ScopeFavorites
-	Status         string
-	Search         string
-	Tag            string
-	CategoryID     string
-	OrganizationID string
-	Sort           string // "created", "updated" or "title"
-	Page, Limit    int    // pages count from 1
+	Page           int    `json:"page" check:"min=1,default=1"`
+	Limit          int    `json:"limit" check:"min=1,max=100,default=20"`
+	Scope          Scope  `json:"scope" check:"enum=all|own|shared|public|favorites,default=all"`
+	Status         string `json:"status" check:"enum=draft|published"`
+	Search         string `json:"search" check:"max=500"`
+	Tag            string `json:"tag" check:"max=200"`
+	CategoryID     string `json:"categoryId" check:"uuid"`
+	OrganizationID string `json:"organizationId" check:"uuid"`
+	Sort           string `json:"sort" check:"enum=created|updated|title,default=updated"`
 }
 
 // The scopes that only lists of summaries have.
@@ -279,12 +280,12 @@ const (
 
 // BlueprintFilter selects a page of blueprints. Page and Limit must be at least 1.
 type BlueprintFilter struct {
-	Scope  Scope  // "" = ScopeOwn
-	Status string // "" = any
-	Search string // part of title or description, ignoring case; "" = any
-	Source string // prefix of the source; "" = any
-	Page   int
-	Limit  int
+	Page   int    `json:"page" check:"min=1,default=1"`
+	Limit  int    `json:"limit" check:"min=1,max=100,default=20"`
+	Status string `json:"status" check:"enum=draft|published"`              // "" = any
+	Search string `json:"search" check:"max=500"`                           // part of title or description, ignoring case; "" = any
+	Scope  Scope  `json:"scope" check:"enum=own|shared|public,default=own"` // "" = ScopeOwn
+	Source string `json:"source" check:"max=1000"`                          // prefix of the source; "" = any
 }
 
 // NewBlueprint is a blueprint to create. Map and Variables are plain JSON values.

@@ -374,3 +374,12 @@ func ParseRunPosition(text string) (p RunPosition, ok bool) {
 	p = RunPosition{Time(when), place}
 	return p, found && err == nil && failed == nil && p.String() == text
 }
+
+// ResumeAnswer is a user's answer to a paused run.
+type ResumeAnswer struct {
+	ExecutionID string
+	NodeID      string // "" = the first in map order that awaits input
+	Input       any
+	UserID      string
+	CanManage   bool // of the run's blueprint
+}

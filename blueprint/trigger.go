@@ -97,11 +97,12 @@ type LastFiring struct {
 
 // TriggerFilter selects triggers. Empty fields match all.
 type TriggerFilter struct {
-	OrganizationID string
-	Type           TriggerType
-	Active         *bool
-	Search         string // part of the blueprint's title, of the label or of the mailbox
-	Page, Limit    int    // pages count from 1
+	OrganizationID string      `json:"organizationId" check:"uuid"`
+	Type           TriggerType `json:"type"`
+	Active         *bool       `json:"active"`
+	Search         string      `json:"search" check:"max=500"` // part of the blueprint's title, of the label or of the mailbox
+	Page           int         `json:"page" check:"min=1,default=1"`
+	Limit          int         `json:"limit" check:"min=1,max=100,default=20"`
 }
 
 // keysOfEveryTrigger are the config keys of all types.

@@ -14,21 +14,12 @@ import (
 // errCancelled is the cause with which a cancelled run is interrupted.
 var errCancelled = errors.New("the run was cancelled")
 
-// Answer is a user's answer to a paused run.
-type Answer struct {
-	ExecutionID string
-	NodeID      string // "" = the first in map order that awaits input
-	Input       any
-	UserID      string
-	CanManage   bool // of the run's blueprint
-}
-
 // Resume answers a run and returns once the answer is durable; the run continues in the
 // background. Errors: CodeBadRequest if the answer is invalid (the run stays paused) or the
 // node does not exist, CodeForbidden when the user may not answer this kind of question,
 // CodeConflict when nothing is asked (any more), CodeUnavailable when the journal does not
 // store it within seconds: the run continues once it does.
-func (e *Engine) Resume(ctx context.Context, a Answer) error {
+func (e *Engine) Resume(ctx context.Context, a blueprint.ResumeAnswer) error {
 	r, err := e.acquire(ctx, a.ExecutionID)
 	if err != nil {
 		return err
@@ -75,7 +66,7 @@ func (r *fold) awaitingNode(nodeID string) (first *nodeRun, err error) {
 	return n, nil
 }
 
-func (r *fold) mayAnswer(kind blueprint.AwaitKind, a Answer) error {
+func (r *fold) mayAnswer(kind blueprint.AwaitKind, a blueprint.ResumeAnswer) error {
 	may := a.CanManage
 	switch kind {
 	case blueprint.AwaitHuman:

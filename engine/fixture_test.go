@@ -285,7 +285,7 @@ func (w *fixture) advance(by time.Duration) {
 }
 
 func (w *fixture) answer(id, node string, input any) error {
-	return w.Resume(w.Context(), engine.Answer{ExecutionID: id, NodeID: node, Input: input, UserID: owner.UserID, CanManage: true})
+	return w.Resume(w.Context(), blueprint.ResumeAnswer{ExecutionID: id, NodeID: node, Input: input, UserID: owner.UserID, CanManage: true})
 }
 
 func (w *fixture) answerOK(id, node string, input any) {

@@ -162,7 +162,7 @@ func testMayAnswer(t *testing.T, kind blueprint.AwaitKind, user string, canManag
 	t.Helper()
 	test(t, func(w *fixture) {
 		x := w.run(w.define(`a ask {"kind": "` + string(kind) + `"}`))
-		err := w.Resume(w.Context(), engine.Answer{ExecutionID: x.ID, Input: map[string]any{"tokens": json.Number("1")}, UserID: user, CanManage: canManage})
+		err := w.Resume(w.Context(), blueprint.ResumeAnswer{ExecutionID: x.ID, Input: map[string]any{"tokens": json.Number("1")}, UserID: user, CanManage: canManage})
 		if may && err != nil || !may && blueprint.CodeOf(err) != blueprint.CodeForbidden {
 			t.Errorf("%s, %s: %v", kind, user, err)
 		}

@@ -399,7 +399,7 @@ func TestWaitingForALoadEndsWithItsContext(t *testing.T) {
 		synctest.Wait()
 		second, stopSecond := context.WithCancel(w.Context())
 		go func() {
-			secondDone <- w.Resume(second, engine.Answer{ExecutionID: h.ID, UserID: owner.UserID, CanManage: true})
+			secondDone <- w.Resume(second, blueprint.ResumeAnswer{ExecutionID: h.ID, UserID: owner.UserID, CanManage: true})
 		}()
 		synctest.Wait()
 		stopSecond()

@@ -162,7 +162,7 @@ func (r *accessRunner) Recording(context.Context, *blueprint.StoredExecution) (*
 	return &blueprint.Recording{Execution: fullRun(r.privateTo), Recorded: true, Exchanges: []blueprint.Exchange{{NodeID: hush}}}, r.viewErr
 }
 
-func (r *accessRunner) Resume(_ context.Context, answer ResumeAnswer) error {
+func (r *accessRunner) Resume(_ context.Context, answer blueprint.ResumeAnswer) error {
 	r.calls = append(r.calls, fmt.Sprintf("resume %s as %s, manages %v", answer.ExecutionID, answer.UserID, answer.CanManage))
 	return r.err
 }
@@ -373,7 +373,7 @@ func TestUnknownConfigIsForManagers(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			page, err := s.blueprintList(t.Context(), callerOf("ann"), blueprintList{Page: 1, Limit: 20})
+			page, err := s.blueprintList(t.Context(), callerOf("ann"), blueprint.BlueprintFilter{Page: 1, Limit: 20})
 			if err != nil {
 				t.Fatal(err)
 			}

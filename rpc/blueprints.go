@@ -37,15 +37,6 @@ func (s *Service) blueprints() []trpc.Procedure {
 	}
 }
 
-type blueprintList struct {
-	Page   int    `json:"page" check:"min=1,default=1"`
-	Limit  int    `json:"limit" check:"min=1,max=100,default=20"`
-	Status string `json:"status" check:"enum=draft|published"`
-	Search string `json:"search" check:"max=500"`
-	Scope  string `json:"scope" check:"enum=own|shared|public,default=own"`
-	Source string `json:"source" check:"max=1000"`
-}
-
 type blueprintPage struct {
 	Data       []blueprint.Blueprint `json:"data"`
 	Pagination pagination            `json:"pagination"`
@@ -62,8 +53,8 @@ func paginationOf(page, limit, total int) pagination {
 	return pagination{page, limit, total, (total + limit - 1) / limit}
 }
 
-func (s *Service) blueprintList(ctx context.Context, caller *trpc.Caller, in blueprintList) (blueprintPage, error) {
-	found, total, err := s.listed(ctx, caller.Principal, blueprint.BlueprintFilter{Scope: blueprint.Scope(in.Scope), Status: in.Status, Search: in.Search, Source: in.Source, Page: in.Page, Limit: in.Limit})
+func (s *Service) blueprintList(ctx context.Context, caller *trpc.Caller, in blueprint.BlueprintFilter) (blueprintPage, error) {
+	found, total, err := s.listed(ctx, caller.Principal, in)
 	found, err = listed(found, err)
 	return blueprintPage{found, paginationOf(in.Page, in.Limit, total)}, err
 }
@@ -202,28 +193,13 @@ func (s *Service) listings() []trpc.Procedure {
 	}
 }
 
-type summaryList struct {
-	Page           int    `json:"page" check:"min=1,default=1"`
-	Limit          int    `json:"limit" check:"min=1,max=100,default=20"`
-	Scope          string `json:"scope" check:"enum=all|own|shared|public|favorites,default=all"`
-	Status         string `json:"status" check:"enum=draft|published"`
-	Search         string `json:"search" check:"max=500"`
-	Tag            string `json:"tag" check:"max=200"`
-	CategoryID     string `json:"categoryId" check:"uuid"`
-	OrganizationID string `json:"organizationId" check:"uuid"`
-	Sort           string `json:"sort" check:"enum=created|updated|title,default=updated"`
-}
-
 type summaryPage struct {
 	Data       []blueprint.BlueprintSummary `json:"data"`
 	Pagination pagination                   `json:"pagination"`
 }
 
-func (s *Service) blueprintSummaries(ctx context.Context, caller *trpc.Caller, in summaryList) (summaryPage, error) {
-	found, total, err := s.Store.ListSummaries(ctx, caller.Principal, blueprint.SummaryFilter{
-		Scope: blueprint.Scope(in.Scope), Status: in.Status, Search: in.Search, Tag: in.Tag, CategoryID: in.CategoryID,
-		OrganizationID: in.OrganizationID, Sort: in.Sort, Page: in.Page, Limit: in.Limit,
-	})
+func (s *Service) blueprintSummaries(ctx context.Context, caller *trpc.Caller, in blueprint.SummaryFilter) (summaryPage, error) {
+	found, total, err := s.Store.ListSummaries(ctx, caller.Principal, in)
 	return summaryPage{found, paginationOf(in.Page, in.Limit, total)}, err
 }
 

@@ -145,7 +145,7 @@ func (s *Service) executionResume(ctx context.Context, caller *trpc.Caller, in e
 	if err != nil {
 		return nil, err
 	}
-	if err := s.Runner.Resume(ctx, ResumeAnswer{in.ID, in.NodeID, in.Input, caller.UserID, canManage}); err != nil {
+	if err := s.Runner.Resume(ctx, blueprint.ResumeAnswer{ExecutionID: in.ID, NodeID: in.NodeID, Input: in.Input, UserID: caller.UserID, CanManage: canManage}); err != nil {
 		return nil, err
 	}
 	caller.Note("execution", in.ID, map[string]any{"nodeId": in.NodeID})

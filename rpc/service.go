@@ -89,19 +89,10 @@ type Runner interface {
 // Control changes existing runs. An error of Resume or Cancel means that the run is
 // unchanged.
 type Control interface {
-	Resume(ctx context.Context, answer ResumeAnswer) error
+	Resume(ctx context.Context, answer blueprint.ResumeAnswer) error
 	Cancel(ctx context.Context, id, reason string) error
 	CancelAll(ctx context.Context, ids []string, reason string) error
 	Retry(ctx context.Context, stored *blueprint.StoredExecution, fromNodeID string, principal blueprint.Principal, canManage bool) (id string, err error)
-}
-
-// ResumeAnswer answers a paused run.
-type ResumeAnswer struct {
-	ExecutionID string
-	NodeID      string // "" = the first waiting node
-	Input       any
-	UserID      string
-	CanManage   bool
 }
 
 // Triggers fires triggers and checks their configs.

@@ -164,24 +164,13 @@ func (s *Service) triggerPreview(_ context.Context, _ *trpc.Caller, in triggerPr
 	return s.Triggers.Preview(in.Cron, in.Timezone, in.Count)
 }
 
-type triggerListAll struct {
-	OrganizationID string                `json:"organizationId" check:"uuid"`
-	Type           blueprint.TriggerType `json:"type"`
-	Active         *bool                 `json:"active"`
-	Search         string                `json:"search" check:"max=500"`
-	Page           int                   `json:"page" check:"min=1,default=1"`
-	Limit          int                   `json:"limit" check:"min=1,max=100,default=20"`
-}
-
 type triggerPage struct {
 	Data       []blueprint.ListedTrigger `json:"data"`
 	Pagination pagination                `json:"pagination"`
 }
 
-func (s *Service) triggerListAll(ctx context.Context, caller *trpc.Caller, in triggerListAll) (triggerPage, error) {
-	found, total, err := s.Store.ListAllTriggers(ctx, caller.Principal, blueprint.TriggerFilter{
-		OrganizationID: in.OrganizationID, Type: in.Type, Active: in.Active, Search: in.Search, Page: in.Page, Limit: in.Limit,
-	})
+func (s *Service) triggerListAll(ctx context.Context, caller *trpc.Caller, in blueprint.TriggerFilter) (triggerPage, error) {
+	found, total, err := s.Store.ListAllTriggers(ctx, caller.Principal, in)
 	for i := range found {
 		s.complete(&found[i])
 	}

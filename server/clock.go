@@ -83,8 +83,8 @@ func (s *Server) clockState(w http.ResponseWriter, r *http.Request, _ *trpc.Call
 		w.Header().Set("Allow", "GET, HEAD")
 		return blueprint.Errorf(blueprint.CodeMethodNotSupported, "/clock accepts only GET; POST /clock/advance moves the clock")
 	}
-	virtual, ok := s.Options.Clock.(*clock.Virtual)
-	if !ok {
+	virtual := s.Options.Virtual()
+	if virtual == nil {
 		return errRealClock
 	}
 	virtual.WaitIdle(r.Context(), settleTimeout)()
@@ -120,11 +120,10 @@ func sourceOf(seed *int64) *ids.Source {
 
 // frozenClock returns the virtual clock of a server with seeded ids; nil otherwise.
 func (s *Server) frozenClock() *clock.Virtual {
-	virtual, ok := s.Options.Clock.(*clock.Virtual)
-	if !ok || s.Options.SeedIDs == nil {
+	if s.Options.SeedIDs == nil {
 		return nil
 	}
-	return virtual
+	return s.Options.Virtual()
 }
 
 // serializer returns the function that serializes runs; nil for concurrent runs.

@@ -236,32 +236,15 @@ func (s *Server) maySee(ctx context.Context, caller *trpc.Caller) func(execution
 	}
 }
 
-// sandboxRules answers GET and PUT /sandbox/rules.
-func (s *Server) sandboxRules() trpc.PlainFunc {
+// sandboxState answers GET and PUT of the rules or the expectations of the sandbox.
+func (s *Server) sandboxState(action, member string, get func() []any, set func(value any) error) trpc.PlainFunc {
 	show := func(w http.ResponseWriter, _ *http.Request, _ *trpc.Caller) error {
-		return WriteJSON(w, http.StatusOK, map[string]any{"rules": s.sandbox.Rules()})
+		return WriteJSON(w, http.StatusOK, map[string]any{member: get()})
 	}
-	return s.sandboxOwnerOnly("sandbox.rules", map[string]trpc.PlainFunc{http.MethodGet: show, http.MethodPut: func(w http.ResponseWriter, r *http.Request, caller *trpc.Caller) error {
+	return s.sandboxOwnerOnly(action, map[string]trpc.PlainFunc{http.MethodGet: show, http.MethodPut: func(w http.ResponseWriter, r *http.Request, caller *trpc.Caller) error {
 		value, err := readJSON(w, r, maxSandbox)
 		if err == nil {
-			err = s.sandbox.SetRules(value)
-		}
-		if err != nil {
-			return err
-		}
-		return show(w, r, caller)
-	}})
-}
-
-// sandboxExpectations answers GET and PUT /sandbox/expectations.
-func (s *Server) sandboxExpectations() trpc.PlainFunc {
-	show := func(w http.ResponseWriter, _ *http.Request, _ *trpc.Caller) error {
-		return WriteJSON(w, http.StatusOK, map[string]any{"expect": s.sandbox.Expectations()})
-	}
-	return s.sandboxOwnerOnly("sandbox.expectations", map[string]trpc.PlainFunc{http.MethodGet: show, http.MethodPut: func(w http.ResponseWriter, r *http.Request, caller *trpc.Caller) error {
-		value, err := readJSON(w, r, maxSandbox)
-		if err == nil {
-			err = s.sandbox.SetExpectations(value)
+			err = set(value)
 		}
 		if err != nil {
 			return err

@@ -13,10 +13,10 @@ import (
 
 // seeded is what a seed file created or found, for the ready file.
 type seeded struct {
-	Users         []seededUser         `json:"users"`
-	Organizations []seededOrganization `json:"organizations"`
-	Connections   []seededConnection   `json:"connections"`
-	Blueprints    []seededBlueprint    `json:"blueprints"`
+	Users         []seededUser      `json:"users"`
+	Organizations []seededNamed     `json:"organizations"`
+	Connections   []seededNamed     `json:"connections"`
+	Blueprints    []seededBlueprint `json:"blueprints"`
 
 	Left int `json:"-"` // number of existing objects, which are unchanged
 }
@@ -26,12 +26,7 @@ type seededUser struct {
 	ID    string `json:"id"`
 }
 
-type seededOrganization struct {
-	Name string `json:"name"`
-	ID   string `json:"id"`
-}
-
-type seededConnection struct {
+type seededNamed struct {
 	Name string `json:"name"`
 	ID   string `json:"id"`
 }
@@ -62,7 +57,7 @@ type seeder struct {
 func newSeeder(s *Server) *seeder {
 	return &seeder{
 		Server: s, seed: s.Options.Seed, users: map[string]blueprint.User{}, organizationIDs: map[string]string{}, connectionIDs: map[string]string{},
-		done: &seeded{Users: []seededUser{}, Organizations: []seededOrganization{}, Connections: []seededConnection{}, Blueprints: []seededBlueprint{}},
+		done: &seeded{Users: []seededUser{}, Organizations: []seededNamed{}, Connections: []seededNamed{}, Blueprints: []seededBlueprint{}},
 	}
 }
 
@@ -161,7 +156,7 @@ func (w *seeder) addOrganization(ctx context.Context, given *project.SeedOrganiz
 		}
 	}
 	w.organizationIDs[given.Name] = id
-	w.done.Organizations = append(w.done.Organizations, seededOrganization{given.Name, id})
+	w.done.Organizations = append(w.done.Organizations, seededNamed{given.Name, id})
 	return nil
 }
 
@@ -187,7 +182,7 @@ func (w *seeder) addConnection(ctx context.Context, given *project.SeedConnectio
 		id = made.ID
 	}
 	w.connectionIDs[given.Name] = id
-	w.done.Connections = append(w.done.Connections, seededConnection{given.Name, id})
+	w.done.Connections = append(w.done.Connections, seededNamed{given.Name, id})
 	return nil
 }
 

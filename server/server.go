@@ -363,10 +363,6 @@ func (r Runner) Start(ctx context.Context, request *blueprint.StartRequest) (str
 	return begun(ctx, handle)
 }
 
-func (r Runner) Resume(ctx context.Context, a rpc.ResumeAnswer) error {
-	return r.Engine.Resume(ctx, engine.Answer(a))
-}
-
 func (r Runner) Retry(ctx context.Context, stored *blueprint.StoredExecution, fromNodeID string, principal blueprint.Principal, canManage bool) (string, error) {
 	handle, err := r.Engine.Retry(ctx, stored, fromNodeID, principal, canManage)
 	if err != nil {

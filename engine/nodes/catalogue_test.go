@@ -303,7 +303,7 @@ func TestSame(t *testing.T) {
 		t.Run(test.a+" "+test.b, func(t *testing.T) {
 			a, _ := blueprint.Decode([]byte(test.a))
 			b, _ := blueprint.Decode([]byte(test.b))
-			if equalValues(a, b) != test.want || equalValues(b, a) != test.want {
+			if blueprint.EqualValues(a, b) != test.want || blueprint.EqualValues(b, a) != test.want {
 				t.Errorf("%s, %s: want %v", test.a, test.b, test.want)
 			}
 		})

@@ -520,7 +520,7 @@ func isEmpty(value any) bool {
 	case map[string]any:
 		return len(value) == 0
 	case json.Number:
-		return equalValues(value, json.Number("0"))
+		return blueprint.EqualValues(value, json.Number("0"))
 	default:
 		return false
 	}

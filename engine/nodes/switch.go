@@ -74,7 +74,7 @@ func checkSwitch(c *switchConfig, r *report) {
 func (c *switchConfig) matches(task *blueprint.Task, i int) (bool, error) {
 	each := &c.Cases[i]
 	if each.Equals.Given {
-		return equalValues(c.Value.Value, each.Equals.Value), nil
+		return blueprint.EqualValues(c.Value.Value, each.Equals.Value), nil
 	}
 	return condition(task, blueprint.PathText([]any{"cases", i, "when"}), each.When)
 }

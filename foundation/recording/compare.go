@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"math/big"
 	"slices"
 	"strings"
 
@@ -153,23 +152,7 @@ func EqualScalars(a, b any) bool {
 		}
 		return a == b
 	}
-	if x == y {
-		return true
-	}
-	if len(x) > maxDigits || len(y) > maxDigits || hugeExponent(x) || hugeExponent(y) {
-		return false
-	}
-	p, ok := new(big.Rat).SetString(string(x))
-	q, fine := new(big.Rat).SetString(string(y))
-	return ok && fine && p.Cmp(q) == 0
-}
-
-// maxDigits is the length up to which numbers are compared by value.
-const maxDigits = 1000
-
-func hugeExponent(n json.Number) bool {
-	at := strings.IndexAny(string(n), "eE")
-	return at >= 0 && len(n)-at > 5
+	return blueprint.EqualNumbers(x, y)
 }
 
 // String describes the difference in one line.

@@ -166,7 +166,7 @@ func (f *File) rewrite(data []byte, expectations map[int]map[string]any, whole b
 	}
 	meant := maps.Clone(object)
 	meant["tests"] = wanted
-	return now, equal(meant, again.document.Value)
+	return now, blueprint.EqualValues(meant, again.document.Value)
 }
 
 // shared returns how the expectation of a test is shared, "" if it is not.

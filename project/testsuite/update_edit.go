@@ -44,7 +44,7 @@ func (t *text) change(path []any, old, present any) (ok bool) {
 		}
 		return true
 	default:
-		if equal(old, present) {
+		if blueprint.EqualValues(old, present) {
 			return true
 		}
 	}
@@ -54,13 +54,6 @@ func (t *text) change(path []any, old, present any) (ok bool) {
 func has(object map[string]any, name string) bool {
 	_, there := object[name]
 	return there
-}
-
-// equal reports whether two JSON values are equal, numbers by their value.
-func equal(a, b any) bool {
-	m := &matching{literal: true}
-	m.value(nil, a, b, false)
-	return len(m.found) == 0
 }
 
 func (t *text) replace(path []any, old, present any) bool {

@@ -199,7 +199,7 @@ func (w *world) resume(h *history, node string) {
 		return
 	}
 	w.ask(fmt.Sprintf("answer %s of %s: %s", node, h.name, text(input)), func(p *process) func() {
-		err := p.engine.Resume(context.Background(), engine.Answer{ExecutionID: h.id, NodeID: node, Input: input, UserID: owner.UserID, CanManage: true})
+		err := p.engine.Resume(context.Background(), blueprint.ResumeAnswer{ExecutionID: h.id, NodeID: node, Input: input, UserID: owner.UserID, CanManage: true})
 		return func() {
 			switch {
 			case wrong && err == nil:

@@ -1,4 +1,4 @@
-package nodes
+package blueprint
 
 import (
 	"encoding/json"
@@ -8,26 +8,26 @@ import (
 	"strings"
 )
 
-// equalValues compares plain JSON values, numbers by value.
-func equalValues(a, b any) bool {
+// EqualValues compares plain JSON values, numbers by value.
+func EqualValues(a, b any) bool {
 	switch x := a.(type) {
 	case json.Number:
 		y, ok := b.(json.Number)
-		return ok && equalNumbers(x, y)
+		return ok && EqualNumbers(x, y)
 	case []any:
 		y, ok := b.([]any)
-		return ok && slices.EqualFunc(x, y, equalValues)
+		return ok && slices.EqualFunc(x, y, EqualValues)
 	case map[string]any:
 		y, ok := b.(map[string]any)
-		return ok && maps.EqualFunc(x, y, equalValues)
+		return ok && maps.EqualFunc(x, y, EqualValues)
 	default:
 		return a == b
 	}
 }
 
-// equalNumbers compares decimal numbers exactly and without expanding them: 1e999999 is
+// EqualNumbers compares decimal numbers exactly and without expanding them: 1e999999 is
 // a number too.
-func equalNumbers(a, b json.Number) bool {
+func EqualNumbers(a, b json.Number) bool {
 	if a == b {
 		return true
 	}
