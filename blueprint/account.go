@@ -187,8 +187,7 @@ type KeyScopes []KeyScope
 // AllScopes returns every scope.
 func AllScopes() KeyScopes { return KeyScopes{ScopeAdmin, ScopeRead, ScopeRun, ScopeWrite} }
 
-// ParseScopes parses the result of String, with the names in any order. For an unknown
-// name ok is false.
+// ParseScopes parses the result of String in any order. For an unknown name ok is false.
 func ParseScopes(text string) (scopes KeyScopes, unknown string, ok bool) {
 	for name := range strings.SplitSeq(text, ",") {
 		scope := KeyScope(strings.TrimSpace(name))
@@ -226,8 +225,7 @@ func (s KeyScopes) String() string {
 	return strings.Join(names, ",")
 }
 
-// Admission is the access that a token grants: the principal's, limited to scopes, until
-// the token expires.
+// Admission is the access of a token: the principal's, limited to scopes, until it expires.
 type Admission struct {
 	Principal
 	Scopes    KeyScopes

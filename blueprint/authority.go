@@ -84,8 +84,7 @@ type MissingGrant struct {
 	Resource    Resource `json:"resource"`
 }
 
-// Author is the author of a version. Email is only set for readers who may manage the
-// blueprint.
+// Author is the author of a version. Email is set only for managers of the blueprint.
 type Author struct {
 	ID    string `json:"id"`
 	Name  string `json:"name"`
@@ -149,8 +148,7 @@ type Granted struct {
 	GrantedAt   Time   `json:"grantedAt"`
 }
 
-// AuthorityView is the authority of the current version of a blueprint as one user
-// sees it.
+// AuthorityView is the authority of the current version of a blueprint as one user sees it.
 type AuthorityView struct {
 	Version string `json:"version"`
 	Author  Author `json:"author"`

@@ -200,8 +200,7 @@ func InvalidInput(issues []Issue) *Error {
 	return &Error{Code: CodeBadRequest, Message: strings.Join(parts, "; "), Issues: issues}
 }
 
-// BlueprintSummary is a blueprint in a list as one user sees it, without its map and
-// variables.
+// BlueprintSummary is a listed blueprint as a user sees it, without map and variables.
 type BlueprintSummary struct {
 	ID               string   `json:"id"`
 	Title            string   `json:"title"`
@@ -341,8 +340,7 @@ type Binding struct {
 	RetryAt Time
 }
 
-// Schedule is an active scheduled trigger. All ticks up to and including Cursor have
-// been decided.
+// Schedule is an active scheduled trigger. All ticks up to Cursor, included, are decided.
 type Schedule struct {
 	Trigger        Trigger
 	Cursor         Time

@@ -5,8 +5,7 @@ import (
 	"fmt"
 )
 
-// Budget limits the use of language models by a run. A nil Budget or field is
-// unlimited.
+// Budget limits the use of language models by a run. A nil Budget or field is unlimited.
 type Budget struct {
 	Tokens   *int64   `json:"tokens,omitempty"`
 	Calls    *int64   `json:"calls,omitempty"`
@@ -25,8 +24,7 @@ const (
 // maxBudget is the maximum of a limit and of a raise.
 const maxBudget = 1 << 50
 
-// ParseBudget parses a decoded budget; null returns nil. Issue paths start at the
-// budget.
+// ParseBudget parses a decoded budget; null returns nil. Issue paths start at the budget.
 func ParseBudget(value any) (*Budget, []Issue) {
 	if value == nil {
 		return nil, nil

@@ -78,8 +78,7 @@ func NameConnections(message string, name func(id string) string) string {
 	})
 }
 
-// OpenConnection is a connection for one attempt of a node. It is safe for concurrent
-// use.
+// OpenConnection is a connection for one attempt of a node. Safe for concurrent use.
 type OpenConnection struct {
 	ID   string
 	Name string

@@ -142,8 +142,7 @@ func untrimmed(text string) string {
 	return ""
 }
 
-// addressProblem checks the URL of a service. With safe set, only loopback hosts may
-// use http.
+// addressProblem checks the URL of a service. If safe, only loopback hosts may use http.
 func addressProblem(text string, safe bool) string {
 	address, err := url.Parse(text)
 	if err != nil || strings.ContainsAny(text, " \\") {

@@ -18,8 +18,7 @@ const (
 	ConnectionSlack      ConnectionType = "slack"
 )
 
-// connectionKind defines the config of a connection type. Package connections opens and
-// tests connections.
+// connectionKind defines the config of a connection type. Package connections uses them.
 type connectionKind struct {
 	of         ConnectionType
 	title, doc string

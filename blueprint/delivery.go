@@ -175,8 +175,7 @@ type RefusedRedelivery struct {
 	Reason   string `json:"reason"`
 }
 
-// RedeliveredFiring is a firing that was run again. FiringID and ExecutionID are nil in
-// a dry run.
+// RedeliveredFiring is a firing that was run again. The ids are nil in a dry run.
 type RedeliveredFiring struct {
 	FiringID    *string `json:"firingId"`
 	Of          string  `json:"of"`

@@ -25,8 +25,7 @@ func EqualValues(a, b any) bool {
 	}
 }
 
-// EqualNumbers compares decimal numbers exactly and without expanding them: 1e999999 is
-// a number too.
+// EqualNumbers compares decimal numbers exactly, without expanding 1e999999.
 func EqualNumbers(a, b json.Number) bool {
 	if a == b {
 		return true

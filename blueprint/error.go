@@ -67,12 +67,10 @@ func CodeForStatus(status int) Code {
 	return ""
 }
 
-// Number returns the JSON-RPC number of a code. A code outside the list counts as
-// CodeInternal.
+// Number returns the JSON-RPC number of a code. Unknown codes count as CodeInternal.
 func (c Code) Number() int { return c.row().number }
 
-// HTTPStatus returns the HTTP status of a code. A code outside the list counts as
-// CodeInternal.
+// HTTPStatus returns the HTTP status of a code. Unknown codes count as CodeInternal.
 func (c Code) HTTPStatus() int { return c.row().status }
 
 func (c Code) row() struct{ number, status int } {
@@ -140,8 +138,7 @@ func Errorf(code Code, format string, args ...any) *Error {
 	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
-// Hinted returns an error for the operator with a hint. Network clients see neither
-// (CodeInternal).
+// Hinted returns an error with a hint for the operator. Network clients see neither.
 func Hinted(hint, format string, args ...any) *Error {
 	return &Error{Code: CodeInternal, Message: fmt.Sprintf(format, args...), Hint: hint}
 }
@@ -226,8 +223,7 @@ func CodeOf(err error) Code {
 	return CodeInternal
 }
 
-// BodyError converts an error of reading a request body: refused by a limit, too slow,
-// or incomplete.
+// BodyError converts an error of reading a request body: refused, too slow, or incomplete.
 func BodyError(err error) *Error {
 	var refused *Error
 	var network net.Error

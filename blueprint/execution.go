@@ -223,8 +223,7 @@ type Ending struct {
 	Failure *RunError
 }
 
-// RunError is result.error: why the run failed, and the node, "" for other causes
-// such as a cancellation.
+// RunError is result.error: why the run failed, and the node, "" for causes outside nodes.
 type RunError struct {
 	NodeID  string `json:"nodeId"`
 	Message string `json:"message"`

@@ -6,8 +6,7 @@ import (
 	"strings"
 )
 
-// Graph is a compiled Map whose nodes are their indexes in the map. It is immutable
-// and may be shared.
+// Graph is a compiled Map whose nodes are indexes in the map. It is immutable.
 type Graph struct {
 	nodes      []Node
 	sequential bool

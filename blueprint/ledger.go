@@ -17,8 +17,7 @@ func (f *FiringFilter) IsZero() bool {
 	return len(f.Decisions) == 0 && len(f.Sources) == 0 && f.From == 0 && f.To == 0 && f.Status == "" && f.Key == ""
 }
 
-// FiringRun is the run of a row of the ledger. Status is StatusNotFound for a pruned
-// run.
+// FiringRun is the run of a row of the ledger. Status is StatusNotFound for a pruned run.
 type FiringRun struct {
 	ExecutionID string `json:"executionId"`
 	Status      Status `json:"status"`
@@ -83,8 +82,7 @@ type FiringStory struct {
 // MaxRedeliveries is the maximum of listed redeliveries of a firing.
 const MaxRedeliveries = 50
 
-// Explanation explains the result of a firing. It holds no secrets and no credentials
-// of the sender.
+// Explanation explains the result of a firing, without secrets and credentials.
 type Explanation struct {
 	Firing       Firing         `json:"firing"`
 	Summary      string         `json:"summary"` // one sentence

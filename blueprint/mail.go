@@ -28,8 +28,7 @@ type Mail struct {
 	Attachments []File
 }
 
-// IsMailDomain reports whether a text is a domain of lower-case letters, digits and
-// hyphens.
+// IsMailDomain reports whether a text is a lower-case domain of letters, digits, hyphens.
 func IsMailDomain(text string) bool {
 	for label := range strings.SplitSeq(text, ".") {
 		if label == "" || len(label) > 63 || strings.Trim(label, "abcdefghijklmnopqrstuvwxyz0123456789-") != "" || label[0] == '-' || label[len(label)-1] == '-' {

@@ -118,8 +118,7 @@ func sameRetry(a, b *Retry) bool {
 	return *a == *b
 }
 
-// EquivalentVariables reports whether two lists of variables differ only in
-// descriptions.
+// EquivalentVariables reports whether two lists of variables differ only in descriptions.
 func EquivalentVariables(a, b []Variable) bool {
 	return slices.EqualFunc(a, b, func(one, other Variable) bool {
 		same := Equal(one.Default, other.Default)

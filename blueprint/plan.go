@@ -162,8 +162,7 @@ func (p *Plan) Start(i int) {
 	p.started++
 }
 
-// Complete settles a started node: its edges without a handle and those of handle are
-// taken.
+// Complete settles a started node and takes its edges without a handle and of handle.
 func (p *Plan) Complete(i int, handle string) {
 	p.end(i, NodeCompleted, func(h string) bool { return h == "" || h == handle })
 }
@@ -192,8 +191,7 @@ func (p *Plan) Finish(i int) {
 	p.end(i, NodeCompleted, func(string) bool { return false })
 }
 
-// Stop ends the walk early: nodes that have not started are skipped. Started nodes still
-// settle.
+// Stop ends the walk early: nodes that have not started are skipped, others still settle.
 func (p *Plan) Stop() {
 	if !p.halted {
 		p.skipPending()

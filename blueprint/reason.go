@@ -282,8 +282,7 @@ func (p *Trip) Short() string {
 	return fmt.Sprintf("%d runs in a row failed, the last of them %s", p.Failures, p.ExecutionID)
 }
 
-// String describes the failures and whether the trigger is switched on again; "" for
-// nil.
+// String describes the failures and whether the trigger is switched on again; "" for nil.
 func (p *Trip) String() string {
 	switch {
 	case p == nil:

@@ -18,8 +18,7 @@ func RedactVariables(list []any) []any {
 	})
 }
 
-// HiddenOfVariable returns the keys of a secret variable, as spelled, whose values are
-// hidden.
+// HiddenOfVariable returns the keys of a secret variable, as spelled, with hidden values.
 func HiddenOfVariable(object map[string]any) (hidden []string) {
 	spelled, renamed, _ := VariableSpelling(object)
 	if spelled["secret"] != true {

@@ -123,8 +123,7 @@ func shared(a, b *Writers) *Writers {
 	return a
 }
 
-// lastOf returns the last node in the map among those that have none of the others
-// downstream.
+// lastOf returns the last node in the map among those without others downstream.
 func (g *Graph) lastOf(nodes []int) int {
 	// The search stops at the first of them in the order of the graph.
 	first := len(g.nodes)

@@ -67,8 +67,7 @@ func ShellWord(word string) string {
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
-// IsOneLine reports whether a text is UTF-8 without control characters and line
-// separators.
+// IsOneLine reports whether a text is UTF-8 without control characters and line separators.
 func IsOneLine(source string) bool {
 	return utf8.ValidString(source) && !strings.ContainsFunc(source, func(c rune) bool { return unicode.IsControl(c) || c == '\u2028' || c == '\u2029' })
 }
@@ -101,8 +100,7 @@ func Nearest(name string, known []string) string {
 	return best
 }
 
-// DidYouMean returns "; did you mean ...?" for a message about an unknown name, "" if
-// Nearest finds none.
+// DidYouMean returns "; did you mean ...?" for an unknown name, "" if Nearest finds none.
 func DidYouMean(name string, known []string) string {
 	if meant := Nearest(name, known); meant != "" {
 		return "; did you mean " + strconv.Quote(meant) + "?"
@@ -132,8 +130,7 @@ func ToolName(label, title, ownerID string) string {
 	return ""
 }
 
-// Slug converts a text to lower-case ASCII letters and digits with hyphens between
-// words. It may be "".
+// Slug converts a text to lower-case ASCII words joined by hyphens. It may be "".
 func Slug(text string) string {
 	words := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !(r >= 'a' && r <= 'z' || r >= '0' && r <= '9') })
 	return strings.Join(words, "-")

@@ -66,8 +66,7 @@ type Firing struct {
 
 func (f *Firing) SetReason(why Reason) { f.Why, f.Reason, f.SealedWhy = why, why.String(), nil }
 
-// ListedTrigger is a trigger in a list over several blueprints, for a user who may
-// manage them.
+// ListedTrigger is a listed trigger, for a user who may manage its blueprint.
 type ListedTrigger struct {
 	ID             string         `json:"id"`
 	BlueprintID    string         `json:"blueprint_id"`

@@ -61,8 +61,7 @@ type TriggerKind struct {
 	Open func(config map[string]any) bool
 }
 
-// TriggerSecrets are the config keys of the secret, the previous secret, and the end of
-// its validity.
+// TriggerSecrets are the config keys of the secrets and of the end of the previous one.
 type TriggerSecrets struct{ Secret, Previous, Until string }
 
 // triggerKinds are in the order of the documentation.

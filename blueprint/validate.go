@@ -169,8 +169,7 @@ func (v *validator) config(node *Node) (found checkedConfig) {
 	return found
 }
 
-// ways computes for all references whether the referenced node leads to the referring
-// one.
+// ways computes for all references whether the referenced node leads to the referring one.
 func (v *validator) ways(found []checkedConfig) {
 	v.led = map[way]bool{}
 	if v.graph == nil {

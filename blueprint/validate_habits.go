@@ -122,8 +122,7 @@ func (u *usage) note(refs []Reference) {
 	}
 }
 
-// variables warns of unused variables, of misspelled members, and of secrets in the
-// defaults.
+// variables warns of unused and misspelled variables, and of secrets in the defaults.
 func (v *validator) variables(list []any, declared []Variable) {
 	warn := func(message string, spot Spot, path ...any) {
 		v.found.add(Issue{Path: path, Message: message, Severity: SeverityWarning, Spot: spot}, "environment_variables")

@@ -47,8 +47,7 @@ const minSecret = 6
 
 var credentials = regexp.MustCompile(`(?i)^\s*(bearer|basic|token|apikey)\s+\S{4,}\s*$`)
 
-// plainSecrets finds secrets in a value under a key. Verbatim values are only searched
-// for shapes.
+// plainSecrets finds secrets in a value under a key. In verbatim values only shapes count.
 func plainSecrets(path []any, key string, value any, verbatim func([]any) bool, found func(path []any, what string, spot Spot)) {
 	isVerbatim := verbatim != nil && verbatim(path)
 	switch v := value.(type) {

@@ -218,8 +218,7 @@ func wrongKey(ref Reference) (message, severity string) {
 	return fmt.Sprintf("%s has no key %q", name, ref.Key) + hint, severityOf(ref)
 }
 
-// severityOf returns the severity of a broken reference: without a default the node
-// fails.
+// severityOf returns the severity of a broken reference: without a default the node fails.
 func severityOf(ref Reference) string {
 	if ref.Optional {
 		return SeverityWarning

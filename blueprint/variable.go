@@ -36,8 +36,7 @@ var variableName = regexp.MustCompile(`^[A-Za-z0-9_]+$`)
 // ReservedNames are names of the scope that no variable may have.
 var ReservedNames = []string{"inputData", "input", "nodes", "item", "index", "execution", "blueprint", "trigger", "now"}
 
-// ScopeKeys are the possible keys of names of the scope; for nodes, those after the id
-// of a node.
+// ScopeKeys are the possible keys of names of the scope; for nodes, those after the id.
 var ScopeKeys = map[string][]string{
 	"nodes": {"output"}, "execution": {"id"}, "blueprint": {"id", "title"}, "trigger": {"id", "type", "headers"},
 }

@@ -100,8 +100,7 @@ func completeLine(app *cli.App, words []string, out io.Writer) {
 	}
 }
 
-// completeFlag writes the flags that begin with a word, except those given already that
-// cannot be repeated.
+// completeFlag writes the flags that begin with a word and may still be given.
 func completeFlag(flags []cli.Flag, word string, given []string, out io.Writer) {
 	begun := strings.TrimLeft(word, "-")
 	for _, one := range append(slices.Clone(flags), cli.HelpFlag) {

@@ -95,8 +95,7 @@ func printFindings(c *cli.Context, findings []store.Finding) error {
 	return nil
 }
 
-// examineKey reads the master key. Whether it is the right one is checked with the
-// database.
+// examineKey reads the master key. The check of the database shows if it is the right one.
 func examineKey(database, chosen string) (masterkey.Key, []store.Finding) {
 	key, err := masterkey.Read(database, chosen, slog.New(slog.NewTextHandler(io.Discard, nil)))
 	if err != nil {

@@ -56,8 +56,7 @@ func export(c *cli.Context) error {
 	})
 }
 
-// exported returns the members of a blueprint file; those that are as for a new
-// blueprint are left out.
+// exported returns the members of a blueprint file, without those that have the default.
 func exported(b *blueprint.Blueprint, triggers []blueprint.Trigger) ([]document.Member, error) {
 	budget, err := plainBudget(b.Budget)
 	if err != nil {

@@ -86,8 +86,7 @@ func onLine(c *cli.Context, name string) bool {
 	return flags[name]
 }
 
-// given returns the name under which the user set a flag: --name, or its environment
-// variable.
+// given returns the name of a flag as the user set it: --name, or its variable.
 func given(c *cli.Context, name string) string {
 	if c.IsSet(name) && !onLine(c, name) {
 		return variableOf(name)

@@ -123,8 +123,7 @@ func runFile(c *cli.Context) error {
 	return outcome
 }
 
-// printOutcome writes the status record with its output. Its error has the exit code of
-// the run.
+// printOutcome writes the status record and output. Its error has the run's exit code.
 func printOutcome(out io.Writer, x *blueprint.Execution, name string) error {
 	record := struct {
 		*blueprint.ExecutionStatus
@@ -158,8 +157,7 @@ func printOutcome(out io.Writer, x *blueprint.Execution, name string) error {
 	}
 }
 
-// progress shows the progress of a run on a terminal: a line for each node that ended,
-// and a status line.
+// progress shows a run on a terminal: a line for each ended node, and a status line.
 type progress struct {
 	screen *terminal.Screen
 	shown  map[string]bool

@@ -64,8 +64,7 @@ func startError(ctx context.Context, o server.Options, err error) error {
 	return server.UnmetBefore(o)
 }
 
-// serveError returns the error of a server that ran, or that of the unmet expectations
-// of its sandbox.
+// serveError returns the error of a server, or that of unmet expectations of its sandbox.
 func serveError(ctx context.Context, s *server.Server, err error) error {
 	unmet := s.Unmet()
 	if err == nil && !s.IsOpen() && errors.Is(context.Cause(ctx), errInputEnded) {

@@ -191,8 +191,7 @@ func checkLimits(c *cli.Context, o *server.Options) error {
 	return nil
 }
 
-// checkReadyFile verifies that the ready file can be written, by writing another file
-// beside it.
+// checkReadyFile verifies that the ready file can be written, by a probe beside it.
 func checkReadyFile(c *cli.Context, o *server.Options) error {
 	if !c.IsSet("ready-file") || o.ReadyFile == server.ReadyOnOutput {
 		return nil
@@ -292,8 +291,7 @@ func parseKeep(text, unit string) (store.Keep, error) {
 // maxExpect is the size of the largest file of expectations, in bytes.
 const maxExpect = 1 << 20
 
-// readSandbox reads the flags of the sandbox and refuses what would reach a real
-// service anyway.
+// readSandbox reads the flags of the sandbox and refuses those that reach a real service.
 func readSandbox(c *cli.Context, o *server.Options) error {
 	name := c.String("expect")
 	switch {

@@ -184,8 +184,7 @@ func pointOut(out io.Writer, b *project.Blueprint, issues []blueprint.Issue) {
 	}
 }
 
-// The compiler's time for one node and for all files. A normal script takes a
-// millisecond.
+// The compiler's time for one node and for all files. A normal script takes a millisecond.
 const (
 	compileOneTime = 2 * time.Second
 	compileAllTime = 10 * time.Second
@@ -202,8 +201,7 @@ type codeSource struct {
 	path []any
 }
 
-// codeIn appends the sources of the code nodes of a map at a path, including those
-// inside for-each nodes.
+// codeIn appends the sources of the code nodes of a map at a path, also in for-each nodes.
 func codeIn(found []codeSource, m any, path []any) []codeSource {
 	object, _ := m.(map[string]any)
 	list, _ := object["nodes"].([]any)
@@ -288,8 +286,7 @@ func testProblems(in *validation, name string) ([]problem, error) {
 	return problemsOf(tests.Document, issues, project.ExcerptOf), nil
 }
 
-// referenceIssues checks the references of a test file with a name to nodes,
-// connections and cassettes.
+// referenceIssues checks the references to nodes, connections and cassettes of a test file.
 func referenceIssues(tests *testsuite.File, name string) (issues []blueprint.Issue) {
 	path := filepath.Join(filepath.Dir(name), tests.Blueprint)
 	b, _, err := project.ReadFile(&project.Inputs{}, path)
@@ -376,8 +373,7 @@ func filesToCheck(names []string) (files []string, err error) {
 	return files, nil
 }
 
-// filesBelow returns the files below a folder, sorted by path, without hidden folders
-// and node_modules.
+// filesBelow returns the sorted files below a folder, without hidden folders.
 func filesBelow(folder string) (files []string, err error) {
 	err = filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
 		name := entry.Name()

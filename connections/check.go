@@ -110,8 +110,7 @@ func (s *Service) checkMCP(ctx context.Context, open *blueprint.OpenConnection) 
 	return "the MCP server is " + plain(server), nil
 }
 
-// send makes a request with the credentials of a connection. The body is cut at maxResponse
-// bytes.
+// send makes a request with a connection's credentials, and reads maxResponse bytes.
 func (s *Service) send(ctx context.Context, open *blueprint.OpenConnection, method, address string) (*http.Response, []byte, error) {
 	request, err := http.NewRequestWithContext(outbound.Authorize(ctx, open.Authorize), method, address, nil)
 	if err != nil {
@@ -131,8 +130,7 @@ func (s *Service) send(ctx context.Context, open *blueprint.OpenConnection, meth
 	return response, body, nil
 }
 
-// checkFailure returns err as a failure, unless it is a failure, a pause or a cancellation
-// already.
+// checkFailure returns err as a failure, unless it is one, a pause or a cancellation.
 func checkFailure(err error, host string) error {
 	var (
 		failure *blueprint.Failure
@@ -184,8 +182,7 @@ func (s *Service) checkAI(ctx context.Context, open *blueprint.OpenConnection) (
 // slackError matches Slack's error codes.
 var slackError = regexp.MustCompile(`^[a-z_]{1,60}$`)
 
-// slackReason returns an error code of Slack as the end of a sentence, "" for any other
-// text.
+// slackReason returns Slack's error code as the end of a sentence, "" for other texts.
 func slackReason(name string) string {
 	if slackError.MatchString(name) {
 		return ": " + name
@@ -304,8 +301,7 @@ type smtpSession struct {
 
 func (g *smtpSession) username() string { return textAt(g.config, "username") }
 
-// run runs the session and returns a description of the problem, "" for none, and its
-// error, if any.
+// run runs the session and returns a problem, "" for none, and its error, if any.
 func (g *smtpSession) run(ctx context.Context) (problem string, err error) {
 	const untrusted = "does not start TLS with a trusted certificate"
 	kind := textAt(g.config, "tls")
@@ -353,8 +349,7 @@ func (g *smtpSession) run(ctx context.Context) (problem string, err error) {
 	return "", nil
 }
 
-// plainAuth is AUTH PLAIN (RFC 4616). Unlike smtp.PlainAuth it does not check for TLS;
-// run has done so.
+// plainAuth is AUTH PLAIN (RFC 4616). Unlike smtp.PlainAuth it leaves TLS to run.
 type plainAuth struct{ *smtpSession }
 
 func (l plainAuth) Start(*smtp.ServerInfo) (string, []byte, error) {
@@ -368,8 +363,7 @@ func (l plainAuth) Next(_ []byte, more bool) ([]byte, error) {
 	return nil, nil
 }
 
-// loginAuth is AUTH LOGIN, in which the server prompts for the user name, then for the
-// password.
+// loginAuth is AUTH LOGIN: the server prompts for the user name, then for the password.
 type loginAuth struct{ *smtpSession }
 
 func (l loginAuth) Start(*smtp.ServerInfo) (string, []byte, error) { return "LOGIN", nil, nil }

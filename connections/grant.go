@@ -109,8 +109,7 @@ func (s *Service) renew(ctx context.Context, c *oauthClient, userID, refused str
 // errChanged means that the token to delete has been replaced.
 var errChanged = errors.New("the token has changed")
 
-// forget deletes an invalid token and returns errSignIn, or errChanged if it has been
-// replaced.
+// forget deletes an invalid token and returns errSignIn, or errChanged if it is replaced.
 func (s *Service) forget(ctx context.Context, c *oauthClient, userID string, useless []byte) error {
 	now, err := s.Store.Token(ctx, c.connection.ID, userID)
 	if err != nil {

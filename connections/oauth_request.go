@@ -39,8 +39,7 @@ func (s *Service) exchange(ctx context.Context, c *oauthClient, redirect, code, 
 	})
 }
 
-// refresh returns the next token for a refresh token, which is kept if the response has no
-// new one.
+// refresh returns the next token for a refresh token, which may stay the same.
 func (s *Service) refresh(ctx context.Context, c *oauthClient, refreshToken string) (token, error) {
 	return s.ask(ctx, c, func(ctx context.Context, how style) (*oauth2.Token, error) {
 		return c.config("", how).TokenSource(ctx, &oauth2.Token{RefreshToken: refreshToken}).Token()
@@ -142,8 +141,7 @@ func (s *Service) askFailure(err error, c *oauthClient) error {
 	return failure
 }
 
-// tokenTransport sends token requests without following redirects, because the body holds
-// secrets.
+// tokenTransport sends token requests without redirects: the body holds secrets.
 type tokenTransport struct{ client *outbound.Client }
 
 func (t tokenTransport) RoundTrip(request *http.Request) (*http.Response, error) {
@@ -244,8 +242,7 @@ func reachOf(connection *blueprint.Connection, u *url.URL) reach {
 	return r
 }
 
-// check returns a *blueprint.Failure if the credentials may not be sent to the target of
-// the request.
+// check returns a *blueprint.Failure if the target may not receive the credentials.
 func (r reach) check(request *http.Request) error {
 	refused := func(format string, args ...any) error {
 		return &blueprint.Failure{Code: codeHost, Message: fmt.Sprintf(format, args...), Permanent: true, NotSent: true}

@@ -29,8 +29,7 @@ const (
 	statePlace  = "state "
 )
 
-// askToSignIn returns a *blueprint.Pause with the URL where the user signs in for a
-// node.
+// askToSignIn returns a *blueprint.Pause with the URL where the user signs in for a node.
 func (s *Service) askToSignIn(ctx context.Context, c *oauthClient, use blueprint.ConnectionUse) error {
 	visit, own, err := s.ticket(ctx, c, use)
 	if err != nil {
@@ -48,8 +47,7 @@ type ticketSecret struct {
 	Ticket string `json:"ticket"`
 }
 
-// ticket returns the URL to visit for signing in. own reports whether the sign-in resumes
-// the node of use.
+// ticket returns the URL for signing in; own means that it resumes the node of use.
 func (s *Service) ticket(ctx context.Context, c *oauthClient, use blueprint.ConnectionUse) (visit string, own bool, err error) {
 	stored := ticketSecret{s.random()}
 	secret, err := json.Marshal(stored)
@@ -177,8 +175,7 @@ func (s *Service) confirmed(r *http.Request, ticket, given string) (cookie strin
 	return cookie, s.minted(cookie) && (site == "" || site == "same-origin") && hmac.Equal([]byte(s.proof(cookie, ticket)), []byte(given))
 }
 
-// proof returns the proof that the browser with the cookie was shown the page of the
-// ticket.
+// proof returns the proof that the browser with the cookie was shown the ticket's page.
 func (s *Service) proof(cookie, ticket string) string {
 	return s.sign("continue " + cookie + " " + ticket)
 }

@@ -83,8 +83,7 @@ func (s *Service) start(w http.ResponseWriter, r *http.Request) (next string, sh
 	return next, shown, err
 }
 
-// client returns the client of a sign-in, or nil if the user may no longer use it or it
-// needs no sign-in.
+// client returns the client of a sign-in; nil if it needs none or the user may not use it.
 func (s *Service) client(ctx context.Context, signIn *blueprint.SignIn) (*oauthClient, error) {
 	connection, err := s.connection(ctx, blueprint.Authority{PrincipalID: signIn.UserID}, signIn.ConnectionID)
 	if err != nil {
@@ -141,8 +140,7 @@ func (s *Service) failurePage(ctx context.Context, step string, err error) page 
 	return pageBroken
 }
 
-// parameters returns the named query parameters, or false if the query is
-// malformed or repeats one of them.
+// parameters returns the named query parameters; false if malformed or repeated.
 func parameters(r *http.Request, names ...string) (map[string]string, bool) {
 	const longest = 16 << 10
 	if len(r.URL.RawQuery) > longest {
@@ -330,8 +328,7 @@ var styleHash = func() string {
 	return base64.StdEncoding.EncodeToString(sum[:])
 }()
 
-// write sends the page: no scripts, no external resources, no framing, and no
-// referrer for the next site.
+// write sends the page: no scripts, external resources, framing or referrer.
 func (p page) write(w http.ResponseWriter) {
 	header := w.Header()
 	header.Set("Content-Type", "text/html; charset=utf-8")

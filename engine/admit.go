@@ -13,8 +13,7 @@ import (
 // Urgency is how long a new run may execute before it must be durable.
 type Urgency time.Duration
 
-// Urgencies of a run. Side effects, waits and the end of the run make it durable
-// earlier.
+// Urgencies of a run. Side effects, waits and the end of the run make it durable earlier.
 const (
 	// AtOnce stores the run before its first node starts: for a firing whose key may
 	// repeat.
@@ -66,8 +65,7 @@ func (e *Engine) start(wait context.Context, request *blueprint.StartRequest, ur
 	return e.launch(wait, e.newExecutionID(request.Firing), p, b, ledger{request.Firing, request.Coalesced, request.Cursor, request.Events, request.Generation}, urgency)
 }
 
-// newExecutionID returns the id of a run without a parent, derived from the firing if
-// any.
+// newExecutionID returns the id of a run without a parent, derived from the firing if any.
 func (e *Engine) newExecutionID(firing *blueprint.Firing) string {
 	now, cause := e.Clock.Now(), ""
 	if firing != nil {
@@ -100,8 +98,7 @@ func (e *Engine) program(definition *blueprint.Definition, adHoc bool) (*program
 	return e.programs.get(definition)
 }
 
-// launch creates a run and starts or queues it. Until wait ends, it waits for memory
-// for a large input.
+// launch creates a run and starts or queues it. Until wait ends, it waits for memory.
 func (e *Engine) launch(wait context.Context, id string, p *program, b *begin, l ledger, urgency Urgency) (*Handle, error) {
 	r := e.newRun(id)
 	if err := r.setUp(p, b); err != nil {
@@ -233,8 +230,7 @@ func (e *Engine) admit(r *run) (admission, error) {
 	return waitsForSlot, nil
 }
 
-// mayQueue returns the reason why a run can neither get a slot now nor wait for one. The
-// caller holds e.mu.
+// mayQueue returns why a run can neither get a slot nor wait for one. e.mu is held.
 func (e *Engine) mayQueue(r *run) error {
 	f := e.queue.flow(r.flowName())
 	defer e.queue.update(f)
@@ -345,8 +341,7 @@ func (r *run) flowName() (group, flow string) {
 	return r.row.OrganizationID, flow
 }
 
-// releaseSlot frees the slot of a run that leaves memory and starts queued runs. The
-// caller holds e.mu.
+// releaseSlot frees the slot of an evicted run and starts queued runs. e.mu is held.
 func (e *Engine) releaseSlot(r *run) {
 	if r.slotState != hasSlot {
 		return

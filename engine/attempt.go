@@ -19,8 +19,7 @@ import (
 	"blueprintd/foundation/secret"
 )
 
-// attempt is one attempt of one node, with copies of the data it needs to work without
-// locks.
+// attempt is one attempt of one node, with copies of the data that it needs.
 type attempt struct {
 	run          *run
 	at           *nodeRun

@@ -137,8 +137,7 @@ func (s *budgetUsage) callEnded() <-chan struct{} {
 	return s.free
 }
 
-// callKey identifies a call: the run that stores its family's usage, and the number
-// there.
+// callKey identifies a call: the run that stores its family's usage, and the number there.
 type callKey struct {
 	keeper string
 	number int64
@@ -387,8 +386,7 @@ func (e *Engine) raiseBudget(ctx context.Context, r *run, n *nodeRun, input any)
 	return err
 }
 
-// addToBudgets raises the exhausted budgets among bounds; the outermost when none is
-// (any more).
+// addToBudgets raises the exhausted budgets among bounds, else the outermost.
 func (e *Engine) addToBudgets(ctx context.Context, bounds []bound, more *blueprint.Budget) error {
 	k, err := e.acquire(ctx, bounds[0].Run)
 	if err != nil {

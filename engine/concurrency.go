@@ -156,8 +156,7 @@ func (s *member) markDurable() {
 	}
 }
 
-// markCancelling keeps a run that is about to be cancelled from beginning. The caller
-// holds e.mu.
+// markCancelling keeps a run that is about to be cancelled from beginning. e.mu is held.
 func (e *Engine) markCancelling(s *member) {
 	g := s.group
 	if s.cancelling {
@@ -245,8 +244,7 @@ func (e *Engine) markDurable(r *run) {
 	}
 }
 
-// cancelOldest cancels the oldest runs of a LimitCancel group beyond its limit. The
-// caller holds e.mu.
+// cancelOldest cancels a LimitCancel group's oldest runs beyond its limit. e.mu is held.
 func (e *Engine) cancelOldest(g *concurrencyGroup) {
 	if g.onLimit != blueprint.LimitCancel || g.limit == 0 || e.concurrency.recovering {
 		return
@@ -306,8 +304,7 @@ func (e *Engine) startAdmitted(id string) {
 	}
 }
 
-// holdInput moves the memory of an admitted run's input from its member to the run. The
-// caller holds r.mu.
+// holdInput moves the memory of an admitted run's input to the run. r.mu is held.
 func (e *Engine) holdInput(r *run) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -346,8 +343,7 @@ func (e *Engine) releaseMemory(r *run) {
 	}
 }
 
-// free returns memory of inputs and admits the runs that wait for it, longest first.
-// The caller holds e.mu.
+// free returns memory of inputs and admits runs that wait for it, in order. e.mu is held.
 func (e *Engine) free(memory int) {
 	e.held -= memory
 	waiting := e.concurrency.awaitingMemory
@@ -361,8 +357,7 @@ func (e *Engine) free(memory int) {
 	}
 }
 
-// mayBegin reports whether a run is neither blocked nor being cancelled. The caller
-// holds r.mu.
+// mayBegin reports whether a run is neither blocked nor being cancelled. r.mu is held.
 func (e *Engine) mayBegin(r *run) bool {
 	if r.concurrencyKey() == "" {
 		return true

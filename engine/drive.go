@@ -80,8 +80,7 @@ func (r *run) isDurable() bool {
 	return r.durable
 }
 
-// startReady starts the nodes that may start now, with a reference for each but the
-// first.
+// startReady starts the nodes that may start now, with a reference for each but the first.
 func (e *Engine) startReady(r *run) []*attempt {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -111,8 +110,7 @@ func (e *Engine) driveAttempts(r *run, attempts []*attempt) {
 	e.unref(r)
 }
 
-// mustStoreFirst reports whether the run must be durable before its first node starts,
-// and is not yet.
+// mustStoreFirst reports whether the run is not durable, and must be before its first node.
 func (r *run) mustStoreFirst() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -142,8 +140,7 @@ func (r *run) startNodes() []*attempt {
 	return attempts
 }
 
-// runAttempt performs one attempt of a node. It returns false when the run cannot
-// continue in this process.
+// runAttempt performs an attempt of a node. False means that the run cannot continue here.
 func (e *Engine) runAttempt(r *run, a *attempt) bool {
 
 	if r.mustStoreBefore(a) && r.flush() != nil {

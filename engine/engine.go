@@ -44,8 +44,7 @@ type Authority interface {
 	Authorize(ctx context.Context, authority blueprint.Authority, resource blueprint.Resource) error
 }
 
-// Options configure an Engine. Catalogue, Journal, Clock, IDs, Sealer and Logger are
-// required.
+// Options configure an Engine. Catalogue, Journal, Clock, IDs, Sealer, Logger are required.
 type Options struct {
 	Catalogue blueprint.Catalogue
 	Journal   Journal

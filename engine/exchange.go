@@ -58,8 +58,7 @@ func stepExchangeSize(x *blueprint.StepExchange) int {
 	return exchangeSize(&whole)
 }
 
-// addExchanges adds the exchanges of the attempt to its entry, up to the limit. The caller
-// holds r.mu.
+// addExchanges adds the exchanges of the attempt to its entry, within limits. r.mu is held.
 func (a *attempt) addExchanges(e *entry) {
 	if a.tape == nil {
 		return

@@ -76,8 +76,7 @@ func (q *fairQueue) hasSlotFor(f *flow) bool {
 	return max(f.need(), f.group.taken/groupShare+1) <= q.free()
 }
 
-// hasPlaceFor reports whether another run of a flow may wait, and whether any place
-// is free.
+// hasPlaceFor reports whether another run of a flow may wait, and if any place is free.
 func (q *fairQueue) hasPlaceFor(f *flow) (may, any bool) {
 	free := q.places - q.queued
 	return max(f.waiting.length/flowShare, f.group.queued/groupShare)+1 <= free, free > 0
@@ -159,8 +158,7 @@ func (q *fairQueue) longest() (waiting, most int) {
 	return waiting, most
 }
 
-// list is a doubly linked list of elements that its values embed, so that using it
-// allocates nothing.
+// list is a doubly linked list of embedded elements: using it allocates nothing.
 type list[T any] struct {
 	first, last *element[T]
 	length      int
@@ -212,8 +210,7 @@ type rankedLists[T any] struct {
 	nonEmpty []uint64   // a bit for each rank
 }
 
-// move puts s at the end of the list of a rank, unless it is in that list; rank 0
-// removes it.
+// move puts s at the end of the list of a rank, unless it is there; rank 0 removes it.
 func (k *rankedLists[T]) move(s *element[T], rank int) {
 	if s.list != nil && s.rank == rank {
 		return

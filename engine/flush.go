@@ -61,8 +61,7 @@ func (r *run) write(commit *blueprint.JournalCommit, err error) {
 	}
 }
 
-// logEnd logs a failed run; a cancelled one is logged at info. The
-// caller holds r.mu.
+// logEnd logs a failed run; a cancelled one is logged at info. r.mu is held.
 func (r *run) logEnd() {
 	failure := r.masked.failure(r.row.Status)
 	if failure == nil {
@@ -214,8 +213,7 @@ func (e *endData) MarshalJSON() ([]byte, error) {
 	return blueprint.Encode(data)
 }
 
-// tooDeep reports whether a JSON text is nested too deeply for the input of another
-// run.
+// tooDeep reports whether a JSON text is nested too deeply for the input of another run.
 func tooDeep(text []byte) bool {
 	const most = blueprint.MaxDepth - 2 // for the event and its data
 	if bytes.Count(text, []byte("["))+bytes.Count(text, []byte("{")) <= most {

@@ -74,8 +74,7 @@ func (r *fold) setUp(p *program, b *begin, limits Limits) error {
 	return nil
 }
 
-// apply applies an entry. It is the only way in which the state changes, live and in
-// replay.
+// apply applies an entry. Only it changes the state, live and in replay.
 func (r *fold) apply(e *entry) {
 	if r.applyToRun(e) {
 		return
@@ -481,8 +480,7 @@ func (r *fold) nextReady() *nodeRun {
 
 func (r *fold) startable() bool { return len(r.restarts) > 0 || r.nextReady() != nil }
 
-// each calls f for every node in map order; the nodes of items follow their for-each
-// node.
+// each calls f for every node in map order; the nodes of items follow their for-each node.
 func (r *fold) each(f func(n *nodeRun)) { walk(r.root, f) }
 
 func walk(within *frame, f func(n *nodeRun)) {

@@ -116,8 +116,7 @@ func (h *Handle) Ended() <-chan struct{} { return h.settled }
 // Responded returns a channel that closes when a respond node has run.
 func (h *Handle) Responded() <-chan struct{} { return h.responded }
 
-// Response returns the unredacted response of the first respond node, nil before there
-// is one.
+// Response returns the unredacted response of the first respond node, nil without one.
 func (h *Handle) Response() *blueprint.Response {
 	select {
 	case <-h.responded:

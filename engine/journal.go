@@ -124,8 +124,7 @@ func (b *begin) privateTo() string {
 	return b.DataOf
 }
 
-// concurrencyPlace is the concurrency group of a run. Number orders its runs on this
-// server.
+// concurrencyPlace is a run's concurrency group. Number orders its runs on this server.
 type concurrencyPlace struct {
 	blueprint.ConcurrencyGroup
 	Number int64 `json:"number"`

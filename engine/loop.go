@@ -99,8 +99,7 @@ func (l *loop) repeatable() bool {
 	return !doubtful && !l.tooManySteps
 }
 
-// beginItems begins items up to the concurrency limit, and settles the node when none
-// is left.
+// beginItems begins items up to the concurrency limit; it settles the node without any.
 func (r *fold) beginItems(n *nodeRun, at blueprint.Time) {
 	l := n.loop
 	for ; l.next < len(l.items) && l.active < l.concurrency && !l.halted; l.next++ {
@@ -143,8 +142,7 @@ func (r *fold) beginItem(n *nodeRun, item int) {
 // maxSteps bounds the steps of all items of a run.
 const maxSteps = 200_000
 
-// closeFrame closes a frame that is over, continues its for-each node, and so on
-// outward.
+// closeFrame closes a frame that is over, continues its for-each node, and so on outward.
 func (r *fold) closeFrame(f *frame, at blueprint.Time) {
 	for f.parent != nil && !f.closed && !f.reusing && f.plan.Done() {
 		f.closed = true
@@ -251,8 +249,7 @@ func (r *fold) halt(f *frame, at blueprint.Time) {
 	}
 }
 
-// haltLoop stops all items of a for-each node, and settles it when none of their nodes
-// is running.
+// haltLoop stops all items of a for-each node, and settles it once no node is running.
 func (r *fold) haltLoop(n *nodeRun, at blueprint.Time) {
 	l := n.loop
 	l.halted = true

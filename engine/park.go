@@ -88,8 +88,7 @@ func (e *Engine) tryPark(r *run) (parked bool) {
 	return true
 }
 
-// remaining builds the commit of what is not durable yet; nil for nothing. The caller
-// holds r.mu.
+// remaining builds the commit of what is not durable yet; nil for nothing. r.mu is held.
 func (r *run) remaining() (*blueprint.JournalCommit, error) {
 	switch {
 	case r.commitErr != nil, r.ended:
@@ -122,16 +121,14 @@ func (r *run) finishParking() {
 	r.evict()
 }
 
-// reportPause settles the handle of a hibernating run that has paused. The caller holds
-// r.mu.
+// reportPause settles the handle of a hibernating run that has paused. r.mu is held.
 func (r *run) reportPause() {
 	if r.handle != nil && r.row.Status == blueprint.StatusPaused {
 		r.settle(&parkedRun{view: r.view(r.row, r.engine.Limits.Record)})
 	}
 }
 
-// releaseResources frees the memory and the concurrency group slot of a run that has
-// ended.
+// releaseResources frees the memory and the concurrency group slot of a run that has ended.
 func (e *Engine) releaseResources(r *run) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -201,8 +198,7 @@ func (e *Engine) removeParked(id string, p *parked) {
 // isTimed reports whether a parked run continues by itself.
 func (p *parked) isTimed() bool { return p.timer != nil && !p.paused }
 
-// setNextTimer sets the timer for the next instant at which a node is due. The caller
-// holds r.mu.
+// setNextTimer sets the timer for the next instant at which a node is due. r.mu is held.
 func (r *run) setNextTimer() {
 	var next blueprint.Time
 	if r.count[waiting]+r.count[awaiting] > 0 {

@@ -32,8 +32,7 @@ func newReader(catalogue blueprint.Catalogue, records Records, sealer *secret.Se
 	return &Reader{programs: &programs{catalogue: catalogue, byVersion: map[versionKey]*program{}}, records: records, sealer: sealer, limits: limits}
 }
 
-// View returns the redacted record of a stored run, of an unfinished one as far as the
-// journal goes.
+// View returns the redacted record of a run, as far as its journal goes.
 func (d *Reader) View(ctx context.Context, execution *blueprint.StoredExecution) (*blueprint.Execution, error) {
 	return d.ViewWithin(ctx, execution, d.limits.Record)
 }
@@ -218,8 +217,7 @@ func (d *Reader) rebegin(ctx context.Context, f *fold, row *blueprint.ExecutionR
 	return f.setUp(p, b, d.limits)
 }
 
-// programOf compiles what a stored beginning runs: its own map, or that of the pinned
-// version.
+// programOf compiles what a stored beginning runs: its own map or the pinned version.
 func (d *Reader) programOf(definition *blueprint.Definition, b *begin) (*program, error) {
 	if b.Map == nil {
 		return d.programs.get(definition)

@@ -259,8 +259,7 @@ func (r *run) expire(n *nodeRun, at blueprint.Time) {
 	r.complete(e, result)
 }
 
-// answerTask returns the task for an answer, with the config of the question. The
-// caller holds r.mu.
+// answerTask returns the task for an answer, with the config of the question. r.mu is held.
 func (r *run) answerTask(n *nodeRun) *blueprint.Task {
 	t := r.newTask(n, n.attempt, r.engine.Clock.Now())
 	if t.Config = n.await.Config; t.Config == nil {

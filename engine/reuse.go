@@ -49,8 +49,7 @@ func (p *program) locate(address string) *compiled {
 	return &b.nodes[i]
 }
 
-// resolve returns the graph of an address, the address prefix of its nodes, and the
-// node's index there.
+// resolve returns the graph of an address, its address prefix, and the node's index there.
 func (p *program) resolve(address string) (b *body, prefix string, i int) {
 	b = &p.body
 	for {

@@ -168,8 +168,7 @@ func (e *Engine) newRun(id string) *run {
 	return r
 }
 
-// setUp initializes a new run from its begin entry and counts the memory that its input
-// data takes.
+// setUp initializes a new run from its begin entry and counts the memory of its input.
 func (r *run) setUp(p *program, b *begin) error {
 	if err := r.fold.setUp(p, b, r.engine.Limits); err != nil {
 		return err

@@ -269,8 +269,7 @@ func (e *Engine) checkChildren(calls []*call) {
 	}
 }
 
-// startMissingChild starts a child run that an earlier process did not, if a node still
-// waits for it.
+// startMissingChild starts a child run that an earlier process did not, if still needed.
 func (e *Engine) startMissingChild(c *call) {
 	r := e.acquireOrRetry(c.parent, func() { e.checkChildren([]*call{c}) })
 	if r == nil {

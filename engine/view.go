@@ -63,8 +63,7 @@ func (e *Engine) liveView(ctx context.Context, id string, room int) *blueprint.E
 	return nil
 }
 
-// snapshot returns the view of the run, nil when it was evicted, and whether all of it
-// is durable.
+// snapshot returns the view of the run, nil if evicted, and whether all of it is durable.
 func (r *run) snapshot(room int) (view *blueprint.Execution, durable bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

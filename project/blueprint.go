@@ -105,8 +105,7 @@ type Inputs struct {
 	spent bool // standard input was read
 }
 
-// Read returns the content of a file of at most a number of bytes, and its name for
-// messages.
+// Read returns the content of a file within a limit, and its name for messages.
 func (in *Inputs) Read(name string, most int64) (data []byte, called string, err error) {
 	if name == "" {
 		return nil, `""`, fs.ErrNotExist
@@ -165,8 +164,7 @@ func References(files []Desired) map[string][]Reference {
 	return to
 }
 
-// settled reports for each file whether its references lead to existing files without a
-// cycle.
+// settled reports for each file whether its references exist and have no cycle.
 func settled(to map[string][]Reference) map[string]bool {
 	ready := map[string]bool{}
 	var visit func(path string) bool

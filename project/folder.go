@@ -47,8 +47,7 @@ func dangling(out io.Writer, wanted []Desired, listing Listing) int {
 	return len(files)
 }
 
-// ReadDesired reads a file of a folder and prints its issues. ok is false if it has
-// errors.
+// ReadDesired reads a file of a folder and prints its issues. ok is false if it has errors.
 func ReadDesired(out io.Writer, dir, name string) (Desired, bool) {
 	called := filepath.Join(dir, filepath.FromSlash(name))
 	data, err := ReadListed(dir, name, document.MaxSize)

@@ -30,8 +30,7 @@ func (r *issues) warn(message string, path ...any) {
 
 func (r *issues) last() *blueprint.Issue { return &r.Issues[len(r.Issues)-1] }
 
-// text returns a member that is a string of at most a number of characters. Optional
-// members may be null.
+// text returns a member that is a string with a maximum length. Optional ones may be null.
 func (r *issues) text(object map[string]any, path []any, name string, required bool, most int) string {
 	value, isSet := object[name]
 	text, ok := value.(string)
@@ -158,8 +157,7 @@ func (r *Reader) readSecrets(t *Trigger, i int) {
 	}
 }
 
-// isNullSecret reports whether a path of a trigger's config is a null secret, in any
-// spelling.
+// isNullSecret reports whether a path of a trigger's config is a null secret.
 func isNullSecret(t *Trigger, path []any) bool {
 	if len(path) != 1 {
 		return false
@@ -267,8 +265,7 @@ func (r *Reader) misspeltTrigger(object map[string]any, i int) {
 	}
 }
 
-// checkTrigger checks the config of a trigger, and warns if it accepts unauthenticated
-// deliveries.
+// checkTrigger checks the config of a trigger, and warns of unauthenticated deliveries.
 func (r *Reader) checkTrigger(t *Trigger, i int) {
 	kind := blueprint.TriggerType(t.Kind)
 	if blueprint.KindOf(kind).Type == "" {

@@ -34,8 +34,7 @@ type Reference struct {
 	Several bool   // one of a list, such as of connections to MCP servers
 }
 
-// Replace returns a copy of a value at a path, with every reference replaced by the
-// result of with.
+// Replace returns a copy of a value at a path, with its references replaced by with.
 func Replace(value any, at []any, with func(Reference) any) any {
 	return (&replacer{with: with}).value(value, at, "")
 }
@@ -148,8 +147,7 @@ func (d *Desired) Replace(with func(Reference) any) Desired {
 	return out
 }
 
-// Connect returns a copy with the names of connections replaced by ids. Names for which
-// id returns "" stay.
+// Connect returns a copy with names of connections replaced by ids, unless id returns "".
 func (d *Desired) Connect(id func(Reference) string) Desired {
 	return d.Replace(func(r Reference) any {
 		if r.Key == ConnectionKey {
@@ -184,8 +182,7 @@ func (r Reference) Connections() []blueprint.ConnectionType {
 // derivedSeed is the seed of all derived ids.
 const derivedSeed = 1
 
-// DerivedID returns a placeholder id for a name. It depends only on the key and the
-// name.
+// DerivedID returns a placeholder id for a name. It depends only on the key and the name.
 func DerivedID(key, name string) string { return ids.Seeded(derivedSeed).Stream(key, name).UUID() }
 
 // refer replaces the references of a file by placeholder ids and records them.
@@ -208,8 +205,7 @@ func (r *Reader) refer(object map[string]any) map[string]any {
 // maxFollowed is the largest number of files that one file refers to.
 const maxFollowed = 1000
 
-// Followed is a blueprint file with the files to which it refers, directly or not. Paths
-// have slashes.
+// Followed is a blueprint file with all that it refers to. Paths have slashes.
 type Followed struct {
 	Root  string
 	base  string // the folder to which the paths in derived ids are relative
@@ -265,8 +261,7 @@ func (f *Followed) Problems() map[string][]blueprint.Issue {
 	return found
 }
 
-// idOf returns the id of a file in a run without a server. It does not depend on the
-// working directory.
+// idOf returns the id of a file without a server, whatever the working directory.
 func (f *Followed) idOf(path string) string {
 	from, err := filepath.Rel(f.base, filepath.FromSlash(path))
 	if err != nil {

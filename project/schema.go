@@ -116,8 +116,7 @@ func nameReferences(value any, keys ...string) {
 	}
 }
 
-// BlueprintSchema returns the schema of a blueprint file, with the configs of all node
-// and trigger types.
+// BlueprintSchema returns the schema of a blueprint file, with all node and trigger types.
 func BlueprintSchema() map[string]any {
 	schema := closedObject("A blueprint: a graph of nodes and its triggers.", []any{"title", "blueprint_map"}, map[string]any{
 		"$schema":     oneType("string", "the URL of this schema, for editors"),
@@ -227,8 +226,7 @@ func Spellings(name string) []any {
 	return names
 }
 
-// TriggerSchema returns the schema of a trigger, and the schemas of the configs of all
-// types.
+// TriggerSchema returns the schema of a trigger, and those of the configs of all types.
 func TriggerSchema() (trigger, configs map[string]any) {
 	configs = map[string]any{}
 	var types, rules []any

@@ -390,8 +390,7 @@ func (r *SeedReader) refer(owner, name string, path []any) {
 	}
 }
 
-// Connected returns a copy of a value at a path with references to connections replaced
-// by ids.
+// Connected returns a copy of a value at a path with connections replaced by ids.
 func Connected(value any, path []any, id func(name string, path []any) string) any {
 	return Replace(value, path, func(to Reference) any {
 		if to.Key != ConnectionKey {
@@ -413,8 +412,7 @@ func Environment(name string) (string, bool) { return os.LookupEnv(name) }
 // Assumed is a lookup in which every variable is set, each to its own value.
 func Assumed(name string) (string, bool) { return "a-value-of-" + name, true }
 
-// Unfilled returns an error message for an environment variable that is not set or empty,
-// "" for none.
+// Unfilled returns an error message for an unset or empty environment variable.
 func Unfilled(name, value string, known bool) string {
 	switch {
 	case !known:

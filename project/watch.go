@@ -54,8 +54,7 @@ type Watcher struct {
 	notifications *fsnotify.Watcher // nil for none
 }
 
-// NewWatcher returns a Watcher whose caller knows the files in seen; nil reports every
-// file as created.
+// NewWatcher returns a Watcher for changes since seen; nil reports all files as created.
 func NewWatcher(c clock.Clock, seen Listing, scan func() (Listing, error)) *Watcher {
 	return &Watcher{clock: c, scan: scan, reported: maps.Clone(seen), last: seen}
 }
@@ -104,8 +103,7 @@ func (w *Watcher) Close() {
 	}
 }
 
-// subscribe subscribes to new folders. If one is not supported, it closes all
-// subscriptions.
+// subscribe subscribes to new folders. An unsupported one closes all subscriptions.
 func (w *Watcher) subscribe() {
 	for _, folder := range w.folders() {
 		err := w.notifications.Add(folder)
@@ -149,8 +147,7 @@ func (w *Watcher) pause(ctx context.Context, until time.Time, events <-chan fsno
 	return nil
 }
 
-// compare returns the files that differ from the reported state and were the same in the
-// last scan.
+// compare returns the files that differ from the reported state and are stable.
 func (w *Watcher) compare(now Listing) (events []Event) {
 	if w.reported == nil {
 		w.reported = Listing{}

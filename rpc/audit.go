@@ -27,8 +27,7 @@ type auditPage struct {
 	Total   int                    `json:"total"`
 }
 
-// auditList returns the actions of the caller, or for the admins of an organization all
-// actions in it.
+// auditList returns the caller's actions, or for an organization's admins all in it.
 func (s *Service) auditList(ctx context.Context, caller *trpc.Caller, in auditList) (auditPage, error) {
 	entries, total, err := s.Store.AuditLog(ctx, caller.Principal, in.OrganizationID, in.Limit, in.Offset)
 	entries, err = listed(entries, err)

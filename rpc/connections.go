@@ -98,8 +98,7 @@ type signInAddress struct {
 	URL string `json:"url"` // to visit in a browser, by the caller alone
 }
 
-// connectionSignIn returns the URL where the caller signs in for a connection without a
-// waiting run.
+// connectionSignIn returns the URL for signing in for a connection without a waiting run.
 func (s *Service) connectionSignIn(ctx context.Context, caller *trpc.Caller, in resourceID) (signInAddress, error) {
 	if _, err := s.Store.Connection(ctx, caller.Principal, in.ID); err != nil {
 		return signInAddress{}, err

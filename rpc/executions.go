@@ -8,8 +8,7 @@ import (
 	"blueprintd/rpc/trpc"
 )
 
-// executionStore returns CodeNotFound for runs that do not exist or that the principal may
-// not see.
+// executionStore returns CodeNotFound for runs that the principal may not see.
 type executionStore interface {
 	Execution(ctx context.Context, p blueprint.Principal, id string) (stored *blueprint.StoredExecution, canManage bool, err error)
 	ExecutionLogs(ctx context.Context, p blueprint.Principal, blueprintID string, limit, offset int) ([]*blueprint.StoredExecution, error)
@@ -193,8 +192,7 @@ type executionRetry struct {
 	FromNodeID string `json:"fromNodeId"`
 }
 
-// executionRetry starts a new run as the caller, who must still be allowed to start the
-// blueprint.
+// executionRetry starts a new run as the caller, who must still have the right to.
 func (s *Service) executionRetry(ctx context.Context, caller *trpc.Caller, in executionRetry) (started, error) {
 	stored, _, err := s.Store.Execution(ctx, caller.Principal, in.ID)
 	if err != nil {
@@ -211,8 +209,7 @@ func (s *Service) executionRetry(ctx context.Context, caller *trpc.Caller, in ex
 	return started{err == nil, id}, err
 }
 
-// executionSubscribe sends the status record at once, after each change, and when the run
-// has ended.
+// executionSubscribe sends the status record at once, after each change, and at the end.
 func (s *Service) executionSubscribe(ctx context.Context, caller *trpc.Caller, in executionID, emit func(*blueprint.ExecutionStatus) error) error {
 	changes, stop := s.Runner.Watch(in.ID)
 	defer stop()

@@ -108,8 +108,7 @@ func (r *filterReading) span(from, to trpc.Optional[any]) {
 	}
 }
 
-// instant parses an RFC 3339 time and rounds it up to a millisecond, the precision of
-// stored times.
+// instant parses an RFC 3339 time, rounded up to a millisecond as stored times are.
 func (r *filterReading) instant(field string, given trpc.Optional[any]) blueprint.Time {
 	if !given.Set {
 		return 0
@@ -141,8 +140,7 @@ type triggerRedeliver struct {
 	Again           bool               `json:"again"`
 }
 
-// redelivered is the result: ExecutionID and FiringID for one firing, the other fields for
-// several.
+// redelivered is the result: ExecutionID and FiringID for one firing, else the others.
 type redelivered struct {
 	Success     bool                           `json:"success"`
 	ExecutionID string                         `json:"executionId,omitempty"`

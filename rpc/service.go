@@ -9,8 +9,7 @@ import (
 	"blueprintd/rpc/trpc"
 )
 
-// Options are what a Service works with. All are required but Connections and
-// Frozen.
+// Options are what a Service works with. All are required but Connections and Frozen.
 type Options struct {
 	Store     Store
 	Runner    Runner
@@ -86,8 +85,7 @@ type Runner interface {
 	Control
 }
 
-// Control changes existing runs. An error of Resume or Cancel means that the run is
-// unchanged.
+// Control changes existing runs. After an error of Resume or Cancel the run is unchanged.
 type Control interface {
 	Resume(ctx context.Context, answer blueprint.ResumeAnswer) error
 	Cancel(ctx context.Context, id, reason string) error
@@ -109,8 +107,7 @@ type Triggers interface {
 	Changed()
 }
 
-// Procedures describes the procedures of a Service by names, kinds and types. They cannot
-// be called.
+// Procedures describes the procedures of a Service. They cannot be called.
 func Procedures() []trpc.Procedure { return (*Service)(nil).table() }
 
 func (s *Service) Procedures() []trpc.Procedure {
@@ -141,8 +138,7 @@ func frozen(procedures []trpc.Procedure, refusal error) []trpc.Procedure {
 	return procedures
 }
 
-// target is an input that selects what a procedure is about by one id, which may be "" if
-// it is optional.
+// target is an input that selects what a procedure is about by an id, "" for an absent one.
 type target interface{ target() string }
 
 type resourceID struct {

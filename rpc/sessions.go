@@ -45,8 +45,7 @@ func NewSessions(store sessionStore, accounts Accounts, cookie SessionCookie) *S
 	return &Sessions{store: store, accounts: accounts, cookie: cookie}
 }
 
-// Procedures returns the procedures that only the dashboard can call, beside those of
-// Service.
+// Procedures returns the procedures for the dashboard alone, beside those of Service.
 func (s *Sessions) Procedures() []trpc.Procedure { return audited(s.store, s.table()) }
 
 // SessionProcedures describes the procedures of Sessions. They cannot be called.
@@ -185,8 +184,7 @@ func (s *Sessions) sessionOf(ctx context.Context, of blueprint.Session) (out ses
 	return out, err
 }
 
-// mine returns the caller's sessions and that of the call; CodeUnauthorized if it has
-// ended.
+// mine returns the caller's sessions and that of the call; CodeUnauthorized without it.
 func (s *Sessions) mine(ctx context.Context, caller *trpc.Caller) (all []blueprint.Session, own blueprint.Session, err error) {
 	all, err = s.store.Sessions(ctx, caller.Principal)
 	if i := slices.IndexFunc(all, func(one blueprint.Session) bool { return one.ID == caller.SessionID }); i >= 0 {

@@ -212,8 +212,7 @@ type rotatedSecret struct {
 	PreviousSecretUntil blueprint.Time `json:"previousSecretUntil"`
 }
 
-// triggerRotateSecret replaces the secret of a trigger. The previous one is accepted for a
-// while.
+// triggerRotateSecret replaces a trigger's secret. The previous one is valid for a while.
 func (s *Service) triggerRotateSecret(ctx context.Context, caller *trpc.Caller, in triggerRotateSecret) (out rotatedSecret, err error) {
 	if in.Secret != nil {
 		out.Secret = *in.Secret

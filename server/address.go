@@ -33,8 +33,7 @@ func (s *site) APIHost() string {
 	return "http://" + s.LocalAddress()
 }
 
-// LocalAddress returns the host and port of the listener; the loopback address for an
-// unspecified one.
+// LocalAddress returns the host and port of the listener, loopback if unspecified.
 func (s *site) LocalAddress() string {
 	address, ok := s.Listener.Addr().(*net.TCPAddr)
 	if !ok || !address.IP.IsUnspecified() {

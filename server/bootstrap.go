@@ -132,8 +132,7 @@ func (s *Server) addSample(ctx context.Context, owner blueprint.User) (string, e
 	return found[0].ID, nil
 }
 
-// Announce prints the addresses of the server and commands to try, and writes the ready
-// file.
+// Announce prints the addresses of the server, and writes the ready file.
 func (s *Server) Announce() error {
 	if s.Options.ReadyFile == ReadyOnOutput {
 		return s.announceToProgram()

@@ -156,8 +156,7 @@ func (s *Server) reproducible(next http.Handler) http.Handler {
 	})
 }
 
-// waits reports whether a request waits for earlier work. Those about the server itself do
-// not.
+// waits reports whether a request waits for earlier work, unless it is about the server.
 func waits(path string) bool {
 	switch path {
 	case "/healthz", "/readyz", "/metrics", "/clock/advance":

@@ -19,8 +19,7 @@ import (
 	"blueprintd/web"
 )
 
-// site serves the dashboard: a listener, a database and sessions. A Server and a viewer
-// embed one.
+// site serves the dashboard: a listener, a database and sessions; Server embeds one.
 type site struct {
 	lifecycle
 	Options   Options
@@ -57,8 +56,7 @@ func (s sessions) Authenticate(ctx context.Context, token string) (blueprint.Adm
 	return blueprint.Admission{Principal: principal, Scopes: blueprint.AllScopes()}, err
 }
 
-// newDashboard returns the handler of the dashboard's calls. The rate limit of a user is
-// that of a key.
+// newDashboard returns the handler of the dashboard's calls, with the rate limit of keys.
 func (s *site) newDashboard(service *rpc.Service, limiter *trpc.Limiter) *trpc.Handler {
 	o := &s.Options
 	cookie := rpc.SessionCookie{Name: s.CookieName(), Root: DashboardRoot, Secure: s.overTLS}

@@ -57,8 +57,7 @@ func (s *Server) readyz(w http.ResponseWriter, r *http.Request) {
 	s.writeReadiness(r.Context(), w, r.URL.Query().Has("verbose") && isLocalRequest(r))
 }
 
-// writeReadiness reports whether the server accepts work: from the end of recovery until it
-// drains.
+// writeReadiness reports whether the server accepts work: recovered and not draining.
 func (s *Server) writeReadiness(ctx context.Context, w http.ResponseWriter, verbose bool) {
 	answer, status := Readiness{Status: "ready"}, http.StatusOK
 	if !s.Ready.Load() {
@@ -229,8 +228,7 @@ func (s *Server) writeCertificate(p *metrics.Page) {
 // maxNamed is how many triggers a check names.
 const maxNamed = 3
 
-// schedulesCheck checks the state of the schedule watchdog; first are the overdue
-// schedules to name.
+// schedulesCheck checks the schedule watchdog; first are the overdue schedules to name.
 func schedulesCheck(stats triggers.Stats, first []triggers.OverdueSchedule) check {
 	c := check{Name: "schedules", OK: stats.Overdue == 0 && stats.WatchError == "", Detail: fmt.Sprintf("none overdue, %d ticks missed since the start", stats.Missed)}
 	if stats.Watched != 0 {
@@ -267,8 +265,7 @@ func (s *Server) CheckTriggers(ctx context.Context) check {
 	return triggersCheck(s.Store.PausedTriggers(ctx, maxNamed))
 }
 
-// triggersCheck checks for triggers switched off by the breaker: total in all, of which it
-// names first.
+// triggersCheck checks for triggers switched off by the breaker, and names the first.
 func triggersCheck(first []store.PausedTrigger, total int, err error) check {
 	c := check{Name: "triggers", OK: true, Detail: "none switched off by the server"}
 	switch {

@@ -30,8 +30,7 @@ func (s *Server) mcpRoute() http.Handler {
 	})
 }
 
-// allowsOrigin reports whether pages of an origin may call: the server's own and those of
-// --cors-origin.
+// allowsOrigin reports whether pages of an origin may call: ours and --cors-origin.
 func (s *Server) allowsOrigin(origin string) bool {
 	own, err := url.Parse(s.APIHost())
 	return err == nil && strings.EqualFold(origin, own.Scheme+"://"+own.Host) || slices.Contains(s.Options.Origins, "*") || slices.Contains(s.Options.Origins, origin)

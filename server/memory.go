@@ -60,8 +60,7 @@ func ownMemoryLimit() int64 {
 	return 0
 }
 
-// LimitMemory sets the collector's goal. GOMEMLIMIT has precedence, unless chosen is
-// set.
+// LimitMemory sets the collector's goal. GOMEMLIMIT has precedence, unless chosen is set.
 func LimitMemory(chosen int64) {
 	if chosen > 0 || os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(sharesOf(MemoryLimit(chosen)).Heap)

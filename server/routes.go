@@ -89,8 +89,7 @@ func (s *Server) serveRoute(mux *http.ServeMux, w http.ResponseWriter, r *http.R
 	mux.ServeHTTP(w, r)
 }
 
-// isTriggerPath reports whether a path belongs, or nearly belongs, to an endpoint of
-// triggers.
+// isTriggerPath reports whether a path belongs, or nearly, to an endpoint of triggers.
 func isTriggerPath(path string) bool {
 	return strings.HasPrefix(path, "/webhooks/") || strings.HasPrefix(path, "/v1/") || slices.ContainsFunc(triggers.Kinds(), func(kind *triggers.Kind) bool {
 		prefix, _, found := strings.Cut(kind.Path, "{triggerId}")
@@ -131,8 +130,7 @@ func (s *Server) index(w http.ResponseWriter, r *http.Request) {
 	), "\n")))
 }
 
-// triggerEndpoint serves the address of a trigger kind. Runs started with an API key
-// are audited.
+// triggerEndpoint serves the address of a trigger kind. Runs by API key are audited.
 func (s *Server) triggerEndpoint(kind *triggers.Kind) http.Handler {
 	if kind.Endpoint.Scope == "" {
 		return s.Triggers.Handler(kind.Type)

@@ -125,8 +125,7 @@ func (s *Server) injectFault(w http.ResponseWriter, r *http.Request) bool {
 	return true
 }
 
-// Unmet prints the unmet expectations, one to a line, and returns an error if there is
-// any.
+// Unmet prints the unmet expectations, one to a line, and returns an error if there is any.
 func (s *Server) Unmet() error { return unmetExpectations(s.Options, s.sandbox) }
 
 func unmetExpectations(o Options, box *sandbox.Sandbox) error {

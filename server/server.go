@@ -69,8 +69,7 @@ type Server struct {
 	manager notifier
 }
 
-// New opens the database, listens, and wires all packages. Connections are accepted once
-// Run is called.
+// New opens the database, listens, and wires all packages. Run accepts connections.
 func New(ctx context.Context, o Options) (_ *Server, err error) {
 	s := &Server{site: site{Options: o, IDs: sourceOf(o.SeedIDs)}, decoding: make(chan struct{}, maxDecoding), manager: newNotifier(o.Logger), up: metrics.Begin(), began: clock.Real{}.Now()}
 	s.begin()
@@ -162,8 +161,7 @@ func New(ctx context.Context, o Options) (_ *Server, err error) {
 	return s, nil
 }
 
-// notifyEvents notifies the triggers about events in the outbox. Earlier events are found
-// at the start.
+// notifyEvents notifies the triggers of events in the outbox; a start finds earlier ones.
 func (s *Server) notifyEvents() {
 	if s.Triggers != nil {
 		s.Triggers.Published()
@@ -311,8 +309,7 @@ type Runner struct {
 	timeout time.Duration
 }
 
-// begun returns the id of a run once it is durable, even if the caller disconnects
-// meanwhile.
+// begun returns the id of a run once it is durable, even if the caller disconnects.
 func begun(ctx context.Context, handle *engine.Handle) (string, error) {
 	if err := handle.Accepted(context.WithoutCancel(ctx)); err != nil {
 		return "", err
@@ -394,8 +391,7 @@ func (b Blueprints) Runnable(ctx context.Context, userID, blueprintID string) (*
 	return definition, access >= blueprint.AccessManage, err
 }
 
-// newConnections returns the connections of nodes. s.Engine is set before a user can sign
-// in.
+// newConnections returns the connections of nodes. s.Engine is set before any sign-in.
 func (s *Server) newConnections(client *outbound.Client) *connections.Service {
 	return connections.New(connections.Options{
 		Store: s.Store, HTTP: client, Clock: s.Options.Clock, IDs: s.IDs.Stream("connections"), APIHost: s.APIHost, Logger: s.Options.Logger,

@@ -80,8 +80,7 @@ func (s *Store) drawn(names ...string) *ids.Source {
 	return s.options.IDs.At(s.options.Clock.Now(), names...)
 }
 
-// unchanged records that a call changed nothing, so that no audit entry is required. It
-// returns nil.
+// unchanged records that a call changed nothing and needs no audit entry; it returns nil.
 func (t *transaction) unchanged(ctx context.Context) error {
 	if actor := blueprint.ActorOf(ctx); actor != nil {
 		actor.MarkAudited()
@@ -112,8 +111,7 @@ func (s *Store) auditOfBlueprint(ctx context.Context, t *transaction, blueprintI
 	return s.audit(ctx, t, about)
 }
 
-// auditConnection writes the line of a connection that was created, deleted or
-// changed.
+// auditConnection writes the line of a connection that was created, deleted or changed.
 func (s *Store) auditConnection(ctx context.Context, t *transaction, c, before *blueprint.Connection) error {
 	about := subject{kind: "connection", id: c.ID, detail: map[string]any{"name": c.Name, "type": c.Type}}
 	if before != nil {
@@ -208,8 +206,7 @@ const (
 	mostFailed = 10_000
 )
 
-// auditSession is auditOfUser for a call that signs its user in, whose context has no actor
-// yet.
+// auditSession is auditOfUser for a call that signs its user in and so has no actor yet.
 func (s *Store) auditSession(ctx context.Context, t *transaction, userID string, about subject) error {
 	actor := blueprint.ActorOf(ctx)
 	if actor == nil {
@@ -394,8 +391,7 @@ type auditCount struct {
 // mostScopes limits the number of scopes whose count is cached.
 const mostScopes = 1_000
 
-// auditScope holds the queries for the audit entries of a user or of an organization. Each
-// names its index.
+// auditScope holds the queries for the audit entries of a user or an organization.
 type auditScope struct{ count, page string }
 
 const auditLines = `SELECT a.id, a.at, a.actor_id, coalesce(u.name, ''), a.action, a.target_type, a.target_id, a.via, a.detail, a.organization_id
@@ -471,8 +467,7 @@ func hideAddresses(q *session, userID string, list []blueprint.AuditEntry) error
 	return nil
 }
 
-// WholeAuditLog lists the newest entries of all users and organizations. It is for the
-// operator.
+// WholeAuditLog lists the newest entries of all users. It is for the operator.
 func (s *Store) WholeAuditLog(ctx context.Context, limit int) (list []blueprint.AuditEntry, err error) {
 	defer wrap(&err, "audit log")
 	if err := s.settle(ctx); err != nil {

@@ -43,8 +43,7 @@ func authorize(q *session, authority blueprint.Authority, resource blueprint.Res
 	return nil
 }
 
-// rightQueries select for each kind of resource ?2 whether user ?1 may use it, and
-// its name.
+// rightQueries select for each kind of resource ?2 if user ?1 may use it, and its name.
 var rightQueries = map[blueprint.ResourceKind]string{
 	blueprint.ResourceConnection: "SELECT (" + connectionLevel + ") >= 1, c.name FROM connections c WHERE c.id = ?2",
 	blueprint.ResourceSignIn:     "SELECT (" + connectionLevel + ") >= 1, c.name FROM connections c WHERE c.id = ?2",
@@ -118,8 +117,7 @@ func missingGrant(q *session, principalID string, version blueprint.VersionRef, 
 	return g
 }
 
-// authorFor names an author to a reader: by email address only if the reader may manage the
-// blueprint.
+// authorFor names an author to a reader: by email only if they manage the blueprint.
 func authorFor(q *session, readerID, blueprintID, authorID string) (blueprint.Author, error) {
 	author := blueprint.Author{ID: authorID}
 	const query = "SELECT u.name, CASE WHEN " + mayManage + " THEN u.email ELSE '' END FROM users u, blueprints b WHERE b.id = ?2 AND u.id = ?3"

@@ -168,8 +168,7 @@ func (s *Store) copyPages(ctx context.Context, file *os.File, partial string, r 
 	return err
 }
 
-// copyDatabaseTo copies the pages of a database to the file partial, which is open as
-// file.
+// copyDatabaseTo copies the pages of a database to the file partial, which is open as file.
 func copyDatabaseTo(ctx context.Context, source *session, file *os.File, partial string, progress func(string, int64, int64)) error {
 	target := fileURI(partial, []string{"_busy_timeout=5000", "_synchronous=OFF", "_pragma=journal_mode(OFF)", "_pragma=locking_mode(EXCLUSIVE)"})
 	return source.conn.Raw(func(driverConn any) error {
@@ -220,8 +219,7 @@ func leaveWAL(ctx context.Context, path string) error {
 	})
 }
 
-// undamaged returns an error for a damaged database if damage is why it cannot be backed
-// up.
+// undamaged returns the error for a backup that failed because of a damaged database.
 func undamaged(err error) error {
 	var known *blueprint.Error
 	explained, message := errors.As(err, &known), "the database is damaged, and no backup was made"

@@ -211,8 +211,7 @@ func sameMeaning(a, b *blueprint.Blueprint) bool {
 	return errA == nil && errB == nil && mapA.Equivalent(mapB) && blueprint.EquivalentVariables(variablesA, variablesB)
 }
 
-// written returns the events for a blueprint that was created or changed. before is its
-// earlier status.
+// written returns the events for a blueprint that was written; before was its status.
 func written(b *blueprint.Blueprint, event, before string, at blueprint.Time) []blueprint.Event {
 	e := blueprint.Event{
 		Name: event, OrganizationID: b.OrganizationID, BlueprintID: b.ID, At: at,

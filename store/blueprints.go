@@ -605,8 +605,7 @@ func (s *Store) own(ctx context.Context, what phrase, name, query string, args .
 	return id, orNotFound(err, what, name)
 }
 
-// HasKey reports whether a user has a key that is not revoked. It does not count as a use
-// of the key.
+// HasKey reports whether a user has a key that is not revoked, without using it.
 func (s *Store) HasKey(ctx context.Context, userID, token string) (has bool, err error) {
 	defer wrap(&err, "look for a key of user %s", userID)
 	hash := sha256.Sum256([]byte(token))

@@ -30,8 +30,7 @@ const (
 	sqliteConstraintUnique     = 2067
 )
 
-// resultCode returns the extended result code that an error of the driver
-// carries, 0 for any other error.
+// resultCode returns the extended result code of the driver, 0 for any other error.
 func resultCode(err error) int {
 	var coded interface{ Code() int }
 	if errors.As(err, &coded) {
@@ -90,8 +89,7 @@ func conflict(cause error, hint, format string, args ...any) *blueprint.Error {
 	return err
 }
 
-// unavailable returns a CodeUnavailable error for a call that may succeed later. The cause
-// may be nil.
+// unavailable returns CodeUnavailable: the call may succeed later. cause may be nil.
 func unavailable(cause error, hint, message string) *blueprint.Error {
 	return &blueprint.Error{Code: blueprint.CodeUnavailable, Message: message, Hint: hint, RetryAfter: retryAfter, Err: cause}
 }

@@ -51,8 +51,7 @@ func (s *Store) roomForFirings() error {
 	return nil
 }
 
-// record writes rows of the ledger for firings that start no run and calls more, in one
-// transaction.
+// record writes rows of firings that start no run and calls more, in one transaction.
 func (s *Store) record(ctx context.Context, firings []blueprint.Firing, more func(*transaction) error) error {
 	size := 512
 	for i := range firings {
@@ -402,8 +401,7 @@ func (s *Store) readFile(ctx context.Context, id string, look func(*session) (st
 	return file, body, nil
 }
 
-// bodyOf returns the body of a firing's delivery; for a redelivery, that of the first
-// delivery.
+// bodyOf returns the body of a firing's delivery, or of the first one.
 func (s *Store) bodyOf(q *session, firingID string, first sql.NullString) ([]byte, error) {
 	if first.Valid {
 		firingID = first.String

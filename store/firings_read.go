@@ -13,8 +13,7 @@ import (
 	"blueprintd/blueprint"
 )
 
-// matching selects rows f of the ledger by a blueprint.FiringFilter; ledgerArgs
-// returns its arguments.
+// matching selects rows f of the ledger by a filter, whose arguments are ledgerArgs.
 const matching = ` f.trigger_seq = ` + thisTrigger + ` AND f.seq BETWEEN ?2 AND ?3 AND f.received_at >= ?4 AND f.received_at < ?5
 	AND (?6 = '' OR instr(?6, ' ' || f.decision || ' ') > 0) AND (?7 = '' OR instr(?7, ' ' || f.source || ' ') > 0) AND (?8 = '' OR coalesce(f.key, f.id) = ?8)
 	AND (?9 = '' OR f.decision = 'started' AND ?9 = (SELECT e.status FROM executions e WHERE e.id = f.execution_id))`

@@ -253,8 +253,7 @@ func probeWith(ctx context.Context, path, mode string, use func(q *session) erro
 	return withURI(ctx, strings.Replace(fileURI(path, probeSettings), "mode=rw", mode, 1), use)
 }
 
-// logMagic begins every write-ahead log; its last bit is the byte order of the
-// checksums.
+// logMagic begins every write-ahead log; its last bit is the byte order of the checksums.
 const logMagic = 0x377f0682
 
 // checkLog refuses a write-ahead log that SQLite would treat as empty and overwrite: its

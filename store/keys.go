@@ -92,8 +92,7 @@ func (s *Store) Keys(ctx context.Context, principal blueprint.Principal) (keys [
 	return keys, err
 }
 
-// AllKeys lists the keys of all users with their owners, oldest first. It is
-// for the command line.
+// AllKeys lists the keys of all users, oldest first. It is for the command line.
 func (s *Store) AllKeys(ctx context.Context) (keys []blueprint.OwnedKey, err error) {
 	defer wrap(&err, "all keys")
 	const query = "SELECT " + keyColumns + ", u.id, u.email FROM api_keys k JOIN users u ON u.id = k.user_id ORDER BY k.created_at, k.id"

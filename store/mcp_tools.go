@@ -96,8 +96,7 @@ func (s *Store) DisableTool(ctx context.Context, principal blueprint.Principal, 
 	})
 }
 
-// startable returns an api trigger whose blueprint the principal can start, and
-// the blueprint's title.
+// startable returns an api trigger that the principal can start, and the title.
 func (s *Store) startable(q *session, principal blueprint.Principal, id string) (trigger blueprint.Trigger, title string, err error) {
 	var access blueprint.Access
 	const query = "SELECT " + triggerColumns + ", b.title, " + accessLevel + ` FROM triggers t JOIN blueprints b ON b.id = t.blueprint_id
@@ -160,8 +159,7 @@ func addTool(t *transaction, userID, triggerID, wanted string) (name string, err
 	return name, err
 }
 
-// setTool switches a tool on or off. Switching off another user's trigger releases its
-// name.
+// setTool switches a tool on or off. Switching another user's off releases its name.
 func setTool(t *transaction, userID, triggerID string, enabled bool) error {
 	_, err := t.exec("UPDATE mcp_tools SET enabled = ? WHERE user_id = ? AND trigger_id = ?", enabled, userID, triggerID)
 	if err == nil && !enabled {
@@ -205,8 +203,7 @@ func renameOwnTool(t *transaction, principal blueprint.Principal, triggerID, bef
 	return setTool(t, principal.UserID, triggerID, false)
 }
 
-// Callable is an active api trigger of a published blueprint that is offered to a user as a
-// tool.
+// Callable is an active api trigger of a published blueprint, offered as a tool.
 type Callable struct {
 	Trigger     blueprint.Trigger
 	Name        string

@@ -270,8 +270,7 @@ func (s *Store) readingMode(path string) (string, error) {
 	return shared, nil
 }
 
-// fileURI returns the name of a database file for the driver, for any characters in its
-// path.
+// fileURI returns the name of a database file for the driver, for any path.
 func fileURI(path string, settings []string) string {
 	name := url.URL{Scheme: "file", Path: filepath.ToSlash(path)}
 	return name.String() + "?mode=rw&" + strings.Join(settings, "&")
@@ -356,8 +355,7 @@ func (s *Store) sameKey() error {
 var errOtherKey = dbfile.Refusal("name the key file that belongs to this database with --master-key-file",
 	"the secrets of the database are encrypted with another master key")
 
-// OtherKey reports whether an error says that the database belongs to another master
-// key.
+// OtherKey reports whether an error says that the database belongs to another master key.
 func OtherKey(err error) bool { return errors.Is(err, errOtherKey) }
 
 // checkKey compares the master key with that of the database, and makes it the key of the
@@ -396,8 +394,7 @@ func (o Options) keyFits(q *session) (adopt bool, err error) {
 	return sealer != nil, nil
 }
 
-// IsSandbox reports whether the database belongs to a sandbox, in which fakes answer the
-// requests of runs.
+// IsSandbox reports whether the database is a sandbox's, whose runs fakes answer.
 func (s *Store) IsSandbox() bool { return s.sandbox }
 
 // purpose is what the first server on a database decided about it.
@@ -492,8 +489,7 @@ func readVersion(q *session) (version int, blank bool, err error) {
 	return version, false, nil
 }
 
-// recognise verifies that a file is empty or a database of this program with the
-// current schema version.
+// recognise verifies that a file is empty or a database with the current schema.
 func (o *Options) recognise(q *session, path string) (blank bool, err error) {
 	version, blank, err := readVersion(q)
 	if err != nil || blank {

@@ -329,8 +329,7 @@ func personOf(q *session, email string) (id, address, name string, err error) {
 	return id, address, name, err
 }
 
-// room returns an error if there are already most rows. The query count has to use an
-// index.
+// room returns an error if there are most rows. The query count must use an index.
 func room(t *transaction, what string, most int, count string, args ...any) error {
 	var have int
 	err := t.row(count, args, &have)
@@ -547,8 +546,7 @@ func (s *Store) userWhere(ctx context.Context, clause string, args ...any) (blue
 	})
 }
 
-// Users lists all users in the order of their creation. It is for the command
-// line.
+// Users lists all users in the order of their creation. It is for the command line.
 func (s *Store) Users(ctx context.Context) (users []blueprint.User, err error) {
 	defer wrap(&err, "users")
 	err = readRows(ctx, s, &users, "SELECT "+userColumns+" ORDER BY u.seq", nil, scanUser)
@@ -563,8 +561,7 @@ func (s *Store) Creator(ctx context.Context, id string) (principal blueprint.Pri
 	return principal, orNotFound(err, "blueprint", id)
 }
 
-// fold maps strings that differ only in letter case, by Unicode simple case folding, to the
-// same string.
+// fold maps strings that differ only in letter case (Unicode) to the same string.
 func fold(text string) string { return strings.Map(foldRune, text) }
 
 // foldRune returns the smallest of the characters that differ only in case: K for k and for
@@ -583,8 +580,7 @@ func foldRune(r rune) rune {
 	return smallest
 }
 
-// slug returns a name for URLs: lower-case letters and digits, joined by hyphens; never
-// empty.
+// slug returns a name for URLs: lower-case words joined by hyphens; never empty.
 func slug(name string) string {
 	words := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 	if len(words) == 0 {

@@ -24,8 +24,7 @@ type subscription struct{ organizationID, event string }
 const subscriptionQuery = `SELECT DISTINCT b.organization_id, t.event FROM triggers t JOIN blueprints b ON b.id = t.blueprint_id
 	WHERE t.event IS NOT NULL AND t.deleted_at IS NULL AND t.is_active = 1 AND b.deleted_at IS NULL`
 
-// at sets the generation at which a transaction begins. It drops events that were read at
-// another one.
+// at sets the generation at which a transaction begins, and drops events of others.
 func (l *subscriptions) at(generation int64) {
 	if l.generation != generation {
 		l.forget()
@@ -67,8 +66,7 @@ func (l *subscriptions) has(t *transaction, e *blueprint.Event) (bool, error) {
 	return l.events[subscription{e.OrganizationID, e.Name}] || !blueprint.IsCustomEvent(e.Name) && l.events[subscription{e.OrganizationID, blueprint.AnyEvent}], nil
 }
 
-// publish writes the events that a trigger listens to into the outbox. Only their data is
-// validated.
+// publish writes the events with listeners into the outbox. Only their data is validated.
 func (s *Store) publish(t *transaction, events []blueprint.Event) error {
 	const insert = `INSERT INTO events (key, name, organization_id, blueprint_id, execution_id, depth, root, at, sealed_data) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`
 	for i := range events {
@@ -250,8 +248,7 @@ func (s *Store) Listeners(ctx context.Context, organizationID, event string) (_ 
 	})
 }
 
-// readData decodes the data of an event, which may be nested more deeply than data
-// from outside.
+// readData decodes the data of an event, which may be deeper than data from outside.
 func readData(data []byte) (value any, err error) {
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	decoder.UseNumber()

@@ -76,8 +76,7 @@ func (s *Store) newPruner(ctx context.Context) *pruner {
 	return p
 }
 
-// run prunes until ctx ends. It releases the clock once the history that is due at the
-// start is removed.
+// run prunes until ctx ends. It releases the clock once the first pass is done.
 func (p *pruner) run(ctx context.Context, release func()) {
 	watch := time.NewTicker(diskInterval)
 	defer watch.Stop()
@@ -135,8 +134,7 @@ func (o *Options) pruneInterval() time.Duration {
 	return interval
 }
 
-// pass removes history that is too old or exceeds its limit, and returns the space to the
-// disk.
+// pass removes history beyond its limits, and returns the space to the disk.
 func (p *pruner) pass(ctx context.Context) {
 	if !p.begun(ctx) || p.holds() {
 		return

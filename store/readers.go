@@ -28,8 +28,7 @@ func newReaders(pool *sql.DB, size int) *readers {
 	return &readers{pool: pool, idle: make(chan *session, size), opened: make(chan struct{}, size), active: map[*session]int64{}}
 }
 
-// read runs f in a read transaction: all its queries see one state. f must not call the
-// store.
+// read runs f in a read transaction, which sees one state. f must not call the store.
 func (s *Store) read(ctx context.Context, f func(*session) error) (err error) {
 	if err := s.usable(); err != nil {
 		return err
@@ -92,8 +91,7 @@ func readRows[T any](ctx context.Context, s *Store, list *[]T, query string, arg
 	return s.read(ctx, func(q *session) error { return collect(q, list, query, args, read) })
 }
 
-// readValue is read for a function with a result. With an error it returns the zero
-// value.
+// readValue is read for a function with a result. With an error it returns the zero value.
 func readValue[T any](ctx context.Context, s *Store, f func(*session) (T, error)) (value T, err error) {
 	err = s.read(ctx, func(q *session) error {
 		value, err = f(q)
@@ -201,8 +199,7 @@ func (s *session) close() error {
 	return s.conn.Close()
 }
 
-// destroy closes the underlying connection, so that no other session inherits its
-// state.
+// destroy closes the underlying connection, so that no other session inherits its state.
 func (s *session) destroy() {
 	s.forget()
 	_ = s.conn.Raw(func(any) error { return driver.ErrBadConn })
@@ -280,8 +277,7 @@ func (s *session) row(query string, args []any, into ...any) error {
 // scanner reads the columns of a row, like the Scan method of sql.Row.
 type scanner = func(into ...any) error
 
-// first returns a scanner of the first row of a query, which returns sql.ErrNoRows if
-// there is none.
+// first returns a scanner of the first row of a query, or of sql.ErrNoRows.
 func (s *session) first(query string, args ...any) scanner {
 	return func(into ...any) error { return s.row(query, args, into...) }
 }
@@ -328,8 +324,7 @@ func column[T any](scan scanner) (value T, err error) {
 	return value, err
 }
 
-// fields returns a function for collect that reads the columns of a row into the fields
-// that of returns.
+// fields returns a function for collect that reads a row into the fields that of returns.
 func fields[T any](of func(*T) []any) func(scanner) (T, error) {
 	return func(scan scanner) (one T, err error) {
 		err = scan(of(&one)...)

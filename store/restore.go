@@ -297,8 +297,7 @@ func opens(options Options, keys []*secret.Sealer, found examined) (old *secret.
 		"%s", message)
 }
 
-// resealFile re-encrypts a database that no process has open with the current key instead
-// of an old one.
+// resealFile re-encrypts a database that no process has open with the current key.
 func resealFile(ctx context.Context, path string, old *secret.Sealer, options Options) (values int64, err error) {
 	next := options.Sealer
 	options.Path, options.Sealer, options.AllowNetworkFS = path, old, true
@@ -314,8 +313,7 @@ func resealFile(ctx context.Context, path string, old *secret.Sealer, options Op
 	return report.Values, leaveWAL(ctx, path)
 }
 
-// exchange replaces the old database with the new one and keeps the old one under another
-// name.
+// exchange replaces the old database with the new one and keeps it under another name.
 func exchange(ctx context.Context, temporary, path string, options Options, force bool) (before string, err error) {
 	if force {
 		aside := path + dbfile.BeforeRestore + options.Clock.Now().UTC().Format("20060102T150405.000Z")

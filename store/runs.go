@@ -273,8 +273,7 @@ const pickRuns = "SELECT " + executionColumns + `, e.seq,
 	AND substr(e.id, 1, length(?7)) = ?7 AND (u.id = ?1 OR b.deleted_at IS NULL AND (?8 OR ` + mayManage + `))
 	ORDER BY e.created_at DESC, e.seq DESC`
 
-// pick returns the runs at the given positions that belong on the page, with their
-// positions.
+// pick returns the runs at positions that belong on the page, with their positions.
 func (l *runSearch) pick(chunk []blueprint.RunPosition) (found []blueprint.ListedRun, places []blueprint.RunPosition, err error) {
 	list := []byte{'['}
 	for _, place := range chunk {
@@ -317,8 +316,7 @@ func scanListedRun(scan scanner) (one blueprint.ListedRun, place blueprint.RunPo
 	return one, place, nil
 }
 
-// readRecords reads the records of the ended runs of a page, except large and damaged
-// ones.
+// readRecords reads the records of the ended runs of a page, except large and damaged ones.
 func readRecords(q *session, runs []blueprint.ListedRun) error {
 	room := listedRecords
 	for i := range runs {

@@ -160,8 +160,7 @@ func checksum(data []byte, place string) uint32 {
 	return crc32.Update(crc32.ChecksumIEEE([]byte(place)), castagnoli, data)
 }
 
-// withChecksum returns content with its checksum, nil for none. It may use the capacity of
-// data.
+// withChecksum returns content with its checksum, nil for none. It may reuse data.
 func withChecksum(data []byte, place string) any {
 	if data == nil {
 		return nil

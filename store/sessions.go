@@ -67,8 +67,7 @@ func (s *Store) insertSession(t *transaction, ended *[]string, userID, token, ag
 	return made, err
 }
 
-// Sessions lists the sessions of the principal that have not ended, most recently used
-// first.
+// Sessions lists the principal's sessions that have not ended, latest use first.
 func (s *Store) Sessions(ctx context.Context, principal blueprint.Principal) (list []blueprint.Session, err error) {
 	defer wrap(&err, "sessions of user %s", principal.UserID)
 	const query = "SELECT id, user_id, agent, created_at, last_used_at FROM sessions WHERE user_id = ? ORDER BY last_used_at DESC, id DESC"
@@ -105,8 +104,7 @@ func (s *Store) EndSession(ctx context.Context, principal blueprint.Principal, i
 	})
 }
 
-// EndSessionOf ends the session of a token, of any user; see EndSession. It ignores an
-// unknown token.
+// EndSessionOf ends the session of a token, if there is one; see EndSession.
 func (s *Store) EndSessionOf(ctx context.Context, token string) (err error) {
 	defer wrap(&err, "end the session of a token")
 	hash := sha256.Sum256([]byte(token))

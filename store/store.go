@@ -168,8 +168,7 @@ func (o Options) name() string {
 	return o.Path
 }
 
-// ServedAt records the address of the server beside the database, for commands that
-// print links to it.
+// ServedAt records the server's address beside the database, for links of commands.
 func (s *Store) ServedAt(address string) error {
 	if s.lock == nil {
 		return nil

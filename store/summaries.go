@@ -139,8 +139,7 @@ func (s *Store) complete(q *session, principal blueprint.Principal, list []bluep
 	})
 }
 
-// ListTags counts the tags of the principal's own and shared blueprints, most used first,
-// at most limit.
+// ListTags counts the tags of own and shared blueprints, most used first, at most limit.
 func (s *Store) ListTags(ctx context.Context, principal blueprint.Principal, limit int) (list []blueprint.TagCount, err error) {
 	defer wrap(&err, "tags for user %s", principal.UserID)
 	query := `SELECT tag.value, count(DISTINCT b.seq) FROM blueprints b CROSS JOIN json_each(b.tags) tag
@@ -152,8 +151,7 @@ func (s *Store) ListTags(ctx context.Context, principal blueprint.Principal, lim
 	return list, err
 }
 
-// CountBlueprints returns the number of blueprints of the principal that count towards the
-// plan's limit.
+// CountBlueprints returns how many blueprints of the principal count for the plan's limit.
 func (s *Store) CountBlueprints(ctx context.Context, principal blueprint.Principal) (count int, err error) {
 	defer wrap(&err, "count blueprints of user %s", principal.UserID)
 	return readValue(ctx, s, func(q *session) (int, error) { return countBlueprints(q, principal) })
@@ -356,8 +354,7 @@ func (s *Store) RunHours(ctx context.Context, principal blueprint.Principal, fil
 	return found, err
 }
 
-// endedIn returns the query of the sums of the hours from ?2 to before ?3 of some
-// scopes.
+// endedIn returns the query of the sums of the hours from ?2 to before ?3 of some scopes.
 func endedIn(scopes string) string {
 	return `SELECT hour, sum(completed), sum(failed), sum(duration_ms), max(slowest_ms) FROM run_hours
 		WHERE scope IN (` + scopes + `) AND hour >= ?2 AND hour < ?3 GROUP BY hour ORDER BY hour`

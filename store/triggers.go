@@ -280,8 +280,7 @@ func (s *Store) Mailbox(ctx context.Context, local string) (triggerID string, er
 	})
 }
 
-// addressed prepares the config of a new trigger and creates its address, "" for a trigger
-// that has none.
+// addressed prepares the config of a new trigger and creates its address, if it has one.
 func (s *Store) addressed(kind blueprint.TriggerType, config map[string]any) (_ map[string]any, address string) {
 	if config == nil {
 		config = map[string]any{}
@@ -414,8 +413,7 @@ func (s *Store) labelled(q *session, within string, args []any, search string) (
 	return "[" + strings.Join(places, ",") + "]", err
 }
 
-// TriggerDetails returns a trigger. It needs AccessManage on its blueprint:
-// CodeNotFound, or CodeForbidden.
+// TriggerDetails returns a trigger. It needs AccessManage: CodeNotFound or CodeForbidden.
 func (s *Store) TriggerDetails(ctx context.Context, principal blueprint.Principal, id string) (one blueprint.ListedTrigger, err error) {
 	defer wrap(&err, "details of trigger %s for user %s", id, principal.UserID)
 	const query = listedTrigger + " FROM triggers t" + listedTables + "WHERE t.id = ?2 AND t.deleted_at IS NULL AND b.deleted_at IS NULL"

@@ -214,8 +214,7 @@ func (s *Store) copyInto(path string) error {
 	return errors.Join(file.Sync(), file.Close(), dbfile.SyncFolder(filepath.Dir(path)))
 }
 
-// rescued returns the newest file that was rescued of the database at path, "" for
-// none.
+// rescued returns the newest file that was rescued of the database at path, "" for none.
 func rescued(path string) (newest string) {
 	entries, err := os.ReadDir(filepath.Dir(path))
 	if err != nil {

@@ -250,8 +250,7 @@ func (w *writer) atRest() {
 	}
 }
 
-// serve takes jobs until ctx ends or the store fails, then answers the jobs that are
-// still queued.
+// serve takes jobs until ctx ends or the store fails, then answers those still queued.
 func (s *Store) serve(ctx context.Context) error {
 	w := s.writer
 	for ctx.Err() == nil && s.usable() == nil {
@@ -384,8 +383,7 @@ func (s *Store) begin() error {
 	return nil
 }
 
-// add runs a job in the open transaction, which has to be undone if add returns an
-// error.
+// add runs a job in the open transaction, which has to be undone if add returns an error.
 func (s *Store) add(b *batch, j *job) error {
 	w := s.writer
 	b.written += j.size

@@ -176,8 +176,7 @@ func (t *Service) record(ctx context.Context, firing *blueprint.Firing) {
 // shorten truncates a text that is stored as a fact.
 func shorten(text string) string { return blueprint.Shorten(text, 300) }
 
-// shown returns the part of an error that callers may see: the error itself, or
-// "internal error".
+// shown returns the part of an error that callers may see, or "internal error".
 func shown(err error) *blueprint.Error {
 	if known, ok := errors.AsType[*blueprint.Error](err); ok && known.Code != blueprint.CodeInternal {
 		return known
@@ -234,8 +233,7 @@ func (t *Service) pause(b *blueprint.Binding) *blueprint.Error {
 	return &blueprint.Error{Code: blueprint.CodeUnavailable, RetryAfter: left, Message: "the runs of this trigger keep failing, so it is paused: try again later"}
 }
 
-// offReason returns why an inactive trigger is off: a user or the breaker switched
-// it off.
+// offReason returns why an inactive trigger is off: a user or the breaker switched it off.
 func offReason(binding *blueprint.Binding) blueprint.Reason {
 	if binding.Tripped == nil {
 		return blueprint.NewReason(blueprint.ReasonInactive)

@@ -122,8 +122,7 @@ func (t *Service) discard(r *http.Request) {
 	}
 }
 
-// checkContent refuses bodies that are not declared as unencoded JSON. A missing
-// content type is accepted.
+// checkContent refuses bodies other than unencoded JSON. A missing type is accepted.
 func checkContent(d *blueprint.Delivery) *blueprint.Error {
 	for _, value := range d.Header["content-encoding"] {
 		if value != "" && !strings.EqualFold(value, "identity") {
@@ -166,8 +165,7 @@ func parseBody(body []byte) (any, *blueprint.Error) {
 // maxKey is the maximum length of a delivery id, in bytes.
 const maxKey = 255
 
-// deliveryID returns the value of the first of the headers that is present, "" if there is
-// none.
+// deliveryID returns the value of the first header that is present, "" if none is.
 func deliveryID(d *blueprint.Delivery, names ...string) (string, *blueprint.Error) {
 	for _, name := range names {
 		switch values := signature.Header(d, name); {

@@ -188,14 +188,12 @@ func (t *Service) reject(w http.ResponseWriter, r *http.Request, a *activation, 
 	writeJSON(w, http.StatusOK, refused.reply)
 }
 
-// isPermanent reports whether a delivery would be refused again regardless of the trigger's
-// config.
+// isPermanent reports whether a delivery would be refused whatever the trigger's config.
 func isPermanent(code blueprint.Code) bool {
 	return code == blueprint.CodeBadRequest || code == blueprint.CodePayloadTooLarge || code == blueprint.CodeUnsupportedMedia
 }
 
-// inbound is a request to an endpoint. It keeps the body, so that it can be judged
-// twice.
+// inbound is a request to an endpoint. It keeps the body, so that it can be judged twice.
 type inbound struct {
 	*http.Request
 	kind *Kind
@@ -266,8 +264,7 @@ func (t *Service) deliver(c *inbound, binding *blueprint.Binding, generation int
 	return a, run, nil, err
 }
 
-// receive fills an activation from a request, or refuses it. Senders depend on the
-// order of the checks.
+// receive fills an activation from a request, or refuses it, in an order senders know.
 func (t *Service) receive(a *activation, c *inbound) *refusal {
 	d := newDelivery(c.Request)
 	a.firing.Delivery = d
@@ -318,8 +315,7 @@ func (a *activation) setKey(d *blueprint.Delivery) *blueprint.Error {
 	return bad
 }
 
-// idHeaders returns the headers that may hold the id of a delivery; the first that
-// is present counts.
+// idHeaders returns the headers that may hold a delivery's id, in precedence.
 func idHeaders(trigger *blueprint.Trigger) []string {
 	switch p, _ := signature.PresetOf(trigger); {
 	case trigger.Type == blueprint.TriggerSlack, p != nil && p.IDIn == "":
@@ -353,8 +349,7 @@ func (t *Service) refuseDelivery(ctx context.Context, firing *blueprint.Firing, 
 	}
 }
 
-// isStale reports whether a run was not started because its binding was out of
-// date.
+// isStale reports whether a run was not started because its binding was out of date.
 func isStale(err error) bool {
 	var stale *blueprint.StaleError
 	return errors.As(err, &stale)
@@ -375,8 +370,7 @@ type skippedAnswer struct {
 	FiringID string `json:"firingId"`
 }
 
-// errorAnswer is the response to a delivery that failed. The ids are set if a run
-// was started.
+// errorAnswer is the response to a failed delivery, with ids if a run was started.
 type errorAnswer struct {
 	Success     bool       `json:"success"`
 	ExecutionID string     `json:"executionId,omitempty"`
@@ -390,8 +384,7 @@ type shownError struct {
 	NodeID  string `json:"nodeId,omitempty"`
 }
 
-// await waits until a run has ended, paused or responded, at most for SyncTimeout or
-// until ctx ends.
+// await waits until a run has ended, paused or responded, for SyncTimeout at most.
 func (t *Service) await(ctx context.Context, run Run) {
 	select {
 	case <-run.Ended(): // usually, because the caller has run it

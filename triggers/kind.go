@@ -74,8 +74,7 @@ func init() {
 // Kinds returns all kinds in the order of the documentation.
 func Kinds() []*Kind { return slices.Clone(kinds) }
 
-// KindOf returns the kind of a trigger type. For an unknown type it has the common
-// keys only.
+// KindOf returns the kind of a trigger type. An unknown one has the common keys.
 func KindOf(of blueprint.TriggerType) *Kind {
 	for _, kind := range kinds {
 		if kind.Type == of {
@@ -94,8 +93,7 @@ type field struct {
 	value    fieldType
 }
 
-// fieldType validates the value of a field. It is called on the zero value of the
-// type of the field.
+// fieldType validates the value of a field. It is called on the zero value of the type.
 type fieldType interface {
 	check(c *checker, f *field)
 }
@@ -329,8 +327,7 @@ func (c *checker) required(key string) {
 	}
 }
 
-// text returns the value of a key. It returns false if there is nothing left to
-// validate.
+// text returns the value of a key. It returns false if there is nothing left to validate.
 func (c *checker) text(key string, limit int) (string, bool) {
 	value := c.config[key]
 	if value == nil {

@@ -280,8 +280,7 @@ func mailDelivery(local string, received *blueprint.ReceivedMail) *blueprint.Del
 // stored returns a pseudo-header of a delivery, "" if it is absent.
 func stored(d *blueprint.Delivery, name string) string { return strings.Join(d.Header[name], "") }
 
-// mailInput returns the input of a run. Without a valid Date field, its date is when
-// the mail was received.
+// mailInput returns the input of a run. The default of its date is the time of receipt.
 func (t *Service) mailInput(m *blueprint.Mail, files []blueprint.File, d *blueprint.Delivery, received blueprint.Time) map[string]any {
 	from := blueprint.MailAddress{}
 	if len(m.From) > 0 {
@@ -352,8 +351,7 @@ func (t *Service) judgeRawMail(a *activation, at time.Time) *refusal {
 	return t.judgeMail(a, m, at)
 }
 
-// judgeMail applies the trigger's filters to a mail received at an instant, and sets
-// the input.
+// judgeMail applies the trigger's filters to a mail received then, and sets the input.
 func (t *Service) judgeMail(a *activation, m *blueprint.Mail, at time.Time) *refusal {
 	d, config := a.firing.Delivery, read[emailConfig](a.binding.Trigger.Config)
 	for _, name := range []string{senderSPF, senderDKIM, senderDMARC} {

@@ -136,8 +136,7 @@ func (t *Service) eventActivation(ctx context.Context, e *blueprint.Event, trigg
 	return a, nil
 }
 
-// eventFilter returns why a subscribed trigger skips an event; its code is "" if
-// it does not.
+// eventFilter returns why a trigger skips an event; its code is "" if it does not.
 func eventFilter(e *blueprint.Event, b *blueprint.Binding) (why blueprint.Reason) {
 	wanted := string(read[eventConfig](b.Trigger.Config).Blueprint)
 	causedByRuns := blueprint.IsCustomEvent(e.Name) || strings.HasPrefix(e.Name, "execution.")
@@ -199,8 +198,7 @@ func (t *Service) notStartedReason(a *activation, err error) (blueprint.Decision
 	return blueprint.DecisionRefused, t.failure(a.firing.TriggerID, err).FiringReason()
 }
 
-// maxChains is the size of a generation of chains; the two most recent ones are
-// kept.
+// maxChains is the size of a generation of chains; the two most recent ones are kept.
 const maxChains = 10_000
 
 // chains counts the runs of each chain of events, by the key of its first event, and limits

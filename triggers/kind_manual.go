@@ -41,8 +41,7 @@ func (t *Service) Fire(ctx context.Context, principal blueprint.Principal, trigg
 	return *a.firing.ExecutionID, a.firing.ID, nil
 }
 
-// manageable returns the binding of a trigger whose blueprint the principal can
-// manage.
+// manageable returns the binding of a trigger whose blueprint the principal can manage.
 func (t *Service) manageable(ctx context.Context, principal blueprint.Principal, triggerID string) (*blueprint.Binding, error) {
 	binding, err := t.Store.Binding(ctx, triggerID)
 	if err != nil {

@@ -116,14 +116,12 @@ func (t *Service) judgeSlackEvent(a *activation, envelope map[string]any) *refus
 	return t.filterSlack(a, event, input)
 }
 
-// isForm reports whether a body is a form, which Slack sends for slash commands and
-// buttons.
+// isForm reports whether a body is a form, as Slack sends for commands and buttons.
 func isForm(d *blueprint.Delivery) bool {
 	return strings.HasPrefix(strings.ToLower(strings.Join(d.Header["content-type"], "")), "application/x-www-form-urlencoded")
 }
 
-// slackChallenge returns the reply to Slack's verification of the address; nil for
-// any other body.
+// slackChallenge returns the reply to Slack's verification; nil for any other body.
 func slackChallenge(body any) *refusal {
 	envelope, _ := body.(map[string]any)
 	if envelope["type"] != "url_verification" {
@@ -192,8 +190,7 @@ func (t *Service) filterSlack(a *activation, event, input map[string]any) *refus
 // channel_type of the messages.
 var channelKinds = map[string]string{"message.channels": "channel", "message.groups": "group", "message.im": "im", "message.mpim": "mpim", "message.app_home": "app_home"}
 
-// isSlackEvent reports whether an event has a type, or the subscription name of a
-// message event.
+// isSlackEvent reports whether an event has a type, or the name of a message event.
 func isSlackEvent(event map[string]any, wanted string) bool {
 	if kind, ok := channelKinds[wanted]; ok {
 		return event["type"] == "message" && event["channel_type"] == kind

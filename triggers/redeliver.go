@@ -148,8 +148,7 @@ func (t *Service) judgeAgain(a *activation, first *blueprint.Firing) *refusal {
 // signatureFacts are the facts that signature.Check adds again.
 var signatureFacts = []string{signature.FactHeader, signature.FactForm, signature.FactExpected, signature.FactBytes, signature.FactTried}
 
-// dropDelivery replaces the delivery, which is stored with the original firing, by a
-// reference to that.
+// dropDelivery replaces the delivery by a reference to the original firing.
 func (a *activation) dropDelivery(first *blueprint.Firing) {
 	d := &blueprint.Delivery{Size: a.firing.Delivery.Size, Facts: a.firing.Delivery.Facts}
 	d.AddFact(blueprint.FactRedeliveryOf, first.ID)
@@ -350,8 +349,7 @@ func (r *bulk) flush(ctx context.Context) {
 	r.batch, r.bytes = nil, 0
 }
 
-// refused adds a firing that was refused to the result. A temporary error stops the
-// request.
+// refused adds a refused firing to the result. A temporary error stops the request.
 func (r *bulk) refused(row int, err error) {
 	message := r.failure(r.binding.Trigger.ID, err).Message
 	if isTemporary(err) {

@@ -103,8 +103,7 @@ func (r *relay) next() time.Time {
 	return next
 }
 
-// pass delivers all events that can be delivered now, those of each organization
-// oldest first.
+// pass delivers all events that can be, oldest first for each organization.
 func (r *relay) pass(ctx context.Context) {
 	defer func() { r.counts.undelivered.Set(int64(len(r.retries))) }()
 	if r.Clock.Now().Before(r.unread.due) {
@@ -146,8 +145,7 @@ func (r *relay) positions() (after map[string]int64, blocked int) {
 	return after, blocked
 }
 
-// retry delivers the events whose retry is due. It returns false if the outbox
-// cannot be read.
+// retry delivers the events whose retry is due; false if the outbox cannot be read.
 func (r *relay) retry(ctx context.Context) bool {
 	now := r.Clock.Now()
 	var list []blueprint.OutboxEvent

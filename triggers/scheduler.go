@@ -247,8 +247,7 @@ func (s *signal) end() []func() {
 	return s.take()
 }
 
-// loopTimer is the timer of a loop. When it fires it holds the clock and sends the
-// release to the loop.
+// loopTimer is the timer of a loop. Firing, it holds the clock and sends the release.
 type loopTimer struct {
 	timer *clock.Timer
 	at    time.Time // zero = not set
@@ -334,8 +333,7 @@ func (a *agenda) next() time.Time {
 	return a.queue[0].dueAt
 }
 
-// due removes the schedules that are due from the queue. The caller must enqueue
-// them again.
+// due removes the due schedules from the queue. The caller must enqueue them again.
 func (a *agenda) due(now time.Time) (list []*scheduled) {
 	for len(a.queue) > 0 && !a.queue[0].dueAt.After(now) {
 		list = append(list, heap.Pop(&a.queue).(*scheduled))

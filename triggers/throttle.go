@@ -90,8 +90,7 @@ func (b *bucket) refill(now time.Time) {
 // minSweep is the minimum number of buckets for a sweep.
 const minSweep = 1000
 
-// sweep drops full buckets, which equal new ones, whenever the number of buckets has
-// doubled. s.mu is held.
+// sweep drops full buckets whenever the number of buckets has doubled. s.mu is held.
 func (s *throttle) sweep(now time.Time) {
 	if len(s.buckets) < max(minSweep, s.sweepAt) {
 		return
@@ -155,8 +154,7 @@ type mailUsage struct {
 	at    time.Time
 }
 
-// take counts a mail for its trigger and reports whether there is allowance left. Undo
-// reverts that.
+// take counts a mail for its trigger and reports if it is allowed. Undo reverts that.
 func (b *mailBudget) take(a *activation, now time.Time) (undo func(), ok bool) {
 	input, _ := blueprint.Encode(a.input) // an error is reported when the run starts
 	id, size := a.firing.TriggerID, float64(len(a.firing.Delivery.Body)+len(input))

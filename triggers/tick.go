@@ -14,8 +14,7 @@ import (
 // they share commits.
 const maxBatch = 200
 
-// The delay before a tick is tried again: by default, and at most if the error
-// states one.
+// The delay before a tick is tried again: by default, and at most if the error states one.
 const (
 	retryDelay    = 5 * time.Second
 	maxRetryDelay = 10 * time.Second
@@ -114,8 +113,7 @@ func (s *scheduler) round(ctx context.Context, batch []*scheduled) []*scheduled 
 	return more
 }
 
-// unchangedBinding returns the binding of a schedule, nil if it differs from what was
-// loaded.
+// unchangedBinding returns the binding of a schedule, nil if it has changed.
 func (s *scheduler) unchangedBinding(ctx context.Context, one *scheduled) *blueprint.Binding {
 	binding, err := s.Store.Binding(context.WithoutCancel(ctx), one.trigger.ID)
 	switch {
@@ -130,8 +128,7 @@ func (s *scheduler) unchangedBinding(ctx context.Context, one *scheduled) *bluep
 	return binding
 }
 
-// startTick begins the run of a tick. It returns false if there is nothing to wait
-// for.
+// startTick begins the run of a tick. It returns false if there is nothing to wait for.
 func (s *scheduler) startTick(ctx context.Context, one *scheduled, now *step, binding *blueprint.Binding) (pending, bool) {
 	a := &activation{binding: binding, firing: s.newFiring(one.trigger.ID, blueprint.SourceSchedule), patience: soon, cursor: blueprint.TimeOf(now.at)}
 	a.firing.Key, a.firing.DueAt = instant(now.at), a.cursor

@@ -154,8 +154,7 @@ func (w *watchdog) examine(row *blueprint.Schedule, now, real time.Time) *silenc
 	return one
 }
 
-// Limits per sweep. The log summarizes the rest; further events follow after later
-// sweeps.
+// Limits per sweep. The log summarizes the rest; further events follow after later sweeps.
 const (
 	maxLogged = 10
 	maxEvents = 1000
@@ -248,8 +247,7 @@ type overdue struct {
 	failure   string              // of the last sweep
 }
 
-// silence is an undecided tick of a schedule that was due. The watchdog owns it,
-// except for confirmed.
+// silence is an undecided tick of a due schedule. The watchdog owns all but confirmed.
 type silence struct {
 	schedule  blueprint.Schedule // without its config
 	due       time.Time          // zero = the config is invalid
@@ -304,8 +302,7 @@ func (o *overdue) find(row *blueprint.Schedule, due, real time.Time, sweep int) 
 	return one
 }
 
-// confirm confirms a suspect, unless it was decided meanwhile, and reports whether it
-// was a suspect.
+// confirm confirms a suspect unless it was decided, and reports whether it was one.
 func (o *overdue) confirm(one *silence) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -16,8 +16,7 @@ const (
 	maxTags   = 8         // in a row
 )
 
-// crowded returns the offset at which a YAML text has more indicators of values than
-// MaxValues, or -1.
+// crowded returns the offset of the first of too many indicators of YAML values, or -1.
 func crowded(data []byte) int {
 	count := 0
 	for i, c := range data {

@@ -247,8 +247,7 @@ func (t *trace) reach(text string, offset int) (int, bool) {
 	return t.ended, true
 }
 
-// close returns the offset after the closing quote, if any, of a string that ends at
-// offset.
+// close returns the offset after the closing quote, if any, of a string ending at offset.
 func (t *trace) close(offset int) (int, bool) {
 	if t.quote == 0 {
 		return offset, true
@@ -265,8 +264,7 @@ func (t *trace) close(offset int) (int, bool) {
 	return 0, false
 }
 
-// next decodes one character; start is its offset. An escaped line break counts as white
-// space.
+// next decodes one character at start. An escaped line break counts as white space.
 func (t *trace) next() (r rune, start int, ok bool) {
 	start = t.at
 	if t.at >= len(t.data) {

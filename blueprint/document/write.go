@@ -227,8 +227,7 @@ var escapes = map[byte]rune{
 	'N': 0x85, '_': 0xa0, 'L': 0x2028, 'P': 0x2029, '\n': ' ', '\r': ' ',
 }
 
-// escaped decodes an escape sequence of JSON or YAML in double quotes; size is 0 for an
-// invalid one.
+// escaped decodes an escape sequence in double quotes; size is 0 for an invalid one.
 func escaped(text []byte) (r rune, size int) {
 	if len(text) < 2 {
 		return 0, 0

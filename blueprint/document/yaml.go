@@ -120,8 +120,7 @@ func wrong(node ast.Node, format string, args ...any) *SyntaxError {
 
 var jsonNumber = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$`)
 
-// value converts a value and records positions. level is the number of enclosing
-// objects and arrays.
+// value converts a value and records positions. level counts the enclosing collections.
 func (w *yamlWalk) value(node ast.Node, here *place, level int) (any, *SyntaxError) {
 	if w.count++; w.count > MaxValues {
 		return nil, wrong(node, "the file has more than %d values", MaxValues)

@@ -19,8 +19,7 @@ const (
 	maxText         = 16 << 20 // bytes of resolved text, or of a result as JSON
 )
 
-// budget is what is left for one call of Eval or Resolve. It is not safe for concurrent
-// use.
+// budget is what is left for one call of Eval or Resolve. It is for one goroutine.
 type budget struct{ steps, bytes, text int64 }
 
 func newBudget() *budget { return &budget{steps: maxSteps, bytes: maxBytes, text: maxText} }

@@ -91,8 +91,7 @@ func excerpt(source string, line, column int) string {
 	return before + strconv.Quote(source[from:to]) + after
 }
 
-// byteOffset returns the offset of the character at a position, len(text) past the
-// end.
+// byteOffset returns the offset of the character at a position, len(text) past the end.
 func byteOffset(text string, position int) int {
 	for offset := range text {
 		if position <= 0 {

@@ -89,8 +89,7 @@ func (i *invocation) text(position int) string {
 	return text
 }
 
-// texts returns the first n arguments, which must be strings, and spends the steps for
-// one scan of them.
+// texts returns the first n arguments, all strings, and spends the steps for one scan.
 func (i *invocation) texts(n int) []string {
 	result, size := make([]string, n), 0
 	for position := range result {
@@ -111,8 +110,7 @@ func (i *invocation) items(position int) []any {
 	return items
 }
 
-// objectArgument returns the first argument, which must be an object, with its
-// keys sorted.
+// objectArgument returns the first argument, which must be an object, with its keys sorted.
 func (i *invocation) objectArgument() (map[string]any, []string) {
 	object, ok := i.arguments[0].(map[string]any)
 	if !ok {

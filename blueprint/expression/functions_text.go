@@ -19,8 +19,7 @@ func trim(i *invocation) any {
 	return strings.Trim(texts[0], texts[1])
 }
 
-// trimEnd is trimPrefix and trimSuffix; the default of the second argument is one
-// space.
+// trimEnd is trimPrefix and trimSuffix; the default of the second argument is one space.
 func trimEnd(i *invocation) any {
 	texts := i.texts(len(i.arguments))
 	texts = append(texts, " ")
@@ -166,8 +165,7 @@ func fromBase64(i *invocation) any {
 	return string(data)
 }
 
-// fromJSON decodes one JSON value. It spends much memory, because two bytes of JSON can
-// become an object.
+// fromJSON decodes one JSON value. It spends much memory: two bytes may be an object.
 func fromJSON(i *invocation) any {
 	texts := i.texts(1)
 	i.memory(48 * len(texts[0]))

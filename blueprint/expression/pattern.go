@@ -12,8 +12,7 @@ const (
 	maxProgram = 2000 // instructions it may compile to
 )
 
-// pattern is a compiled regular expression. RE2 takes at most size steps per
-// character.
+// pattern is a compiled regular expression. RE2 takes at most size steps per character.
 type pattern struct {
 	expression *regexp.Regexp
 	size       int

@@ -85,8 +85,7 @@ func (l *loop) test(e *evaluation, items []any, index int) bool {
 	return answer
 }
 
-// every returns all, none or any: the first item whose condition is not as expected
-// decides.
+// every returns all, none or any: the first item with an unexpected condition decides.
 func every(expected, found bool) func(*evaluation, *loop, []any) any {
 	return func(e *evaluation, l *loop, items []any) any {
 		for i := range items {

@@ -65,8 +65,7 @@ func (x *Expression) References() []blueprint.Reference {
 	return refs
 }
 
-// walker converts offsets to places. For ascending offsets it reads the source
-// once.
+// walker converts offsets to places. For ascending offsets it reads the source once.
 type walker struct {
 	source          string
 	at              int

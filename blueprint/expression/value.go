@@ -73,8 +73,7 @@ func KindOf(value any) string {
 	}
 }
 
-// textOf returns a value as text inside other text. Only objects and arrays cost
-// anything.
+// textOf returns a value as text inside other text. Only objects and arrays cost anything.
 func (b *budget) textOf(value any) string {
 	switch v := value.(type) {
 	case nil:
@@ -109,8 +108,7 @@ func (b *budget) jsonOf(value any) string {
 	return string(data)
 }
 
-// plain converts a computed number to json.Number. Only intermediate results have
-// Go types.
+// plain converts a computed number to json.Number. Only intermediate results have Go types.
 func plain(value any) any {
 	switch v := value.(type) {
 	case int:

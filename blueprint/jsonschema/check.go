@@ -79,8 +79,7 @@ type meter struct {
 	steps float64
 }
 
-// meet adds the steps for validating value against s, and reports whether the total is
-// within the limit.
+// meet adds the steps for validating value against s and reports whether they are allowed.
 func (m *meter) meet(s *jsonschema.Schema, value any) bool {
 	item := m.costs.of[s]
 	m.steps += item.weight * breadth(value)

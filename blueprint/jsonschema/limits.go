@@ -27,8 +27,7 @@ const (
 	maxDigits       = 1_000   // of a number, and of its exponent's value
 )
 
-// oversized returns an issue if a schema exceeds a limit that is checked before
-// compiling.
+// oversized returns an issue if a schema exceeds a limit that is checked before compiling.
 func oversized(schema any) *blueprint.Issue {
 	r := ruler{references: map[string]bool{}}
 	if issue := r.measure(schema, nil); issue != nil {

@@ -43,8 +43,7 @@ func Compile(schema any) (*Schema, error) {
 	return &Schema{root: root, cost: cost}, nil
 }
 
-// Validate returns at most MaxIssues issues, nil for a valid value. Paths start at the
-// value.
+// Validate returns at most MaxIssues issues, nil for a valid value. Paths start at it.
 func (s *Schema) Validate(value any) []blueprint.Issue {
 	if issue := s.cost.check(s.root, value); issue != nil {
 		return []blueprint.Issue{*issue}

@@ -33,8 +33,7 @@ type Options struct {
 	Problems *terminal.Lines // receives the errors in files
 }
 
-// loop makes a server match a folder. It belongs to one goroutine; only its runs print
-// concurrently.
+// loop makes a server match a folder. It belongs to one goroutine; its runs have others.
 type loop struct {
 	Options
 	server *server.Server
@@ -117,8 +116,7 @@ func (l *loop) saved(ctx context.Context, events []project.Event) error {
 	return nil
 }
 
-// read reads a file. It prints the errors of an invalid file, which keeps its last valid
-// content.
+// read reads a file. It prints the errors of an invalid one, which keeps its valid content.
 func (l *loop) read(path string) bool {
 	desired, ok := project.ReadDesired(l.Problems, l.Dir, path)
 	if ok {
@@ -234,8 +232,7 @@ func short500(line string) string {
 	return line
 }
 
-// Serve runs the server and, once it is ready, watches the folder, until ctx or the
-// server ends.
+// Serve runs the server and watches the folder, until ctx or the server ends.
 func Serve(ctx context.Context, s *server.Server, o Options) error {
 	l := &loop{
 		Options: o, server: s, owner: blueprint.Principal{UserID: s.Bootstrap.Account.ID},

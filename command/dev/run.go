@@ -30,8 +30,7 @@ type activeRun struct {
 // errSavedAgain is the cause of the end of a run whose file was saved meanwhile.
 var errSavedAgain = errors.New("its file was saved again")
 
-// rerun starts the tests of a file, or its blueprint. It first stops the previous run of
-// the file.
+// rerun starts the tests of a file, or its blueprint, and stops the previous run first.
 func (l *loop) rerun(ctx context.Context, path string, tests []string) {
 	l.endRun(path)
 	ctx, stop := context.WithCancelCause(ctx)

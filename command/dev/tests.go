@@ -121,8 +121,7 @@ func (l *loop) testedBy(name string, info fs.FileInfo) []string {
 	return []string{name}
 }
 
-// affected returns what to run when a file was saved: blueprint files, and test files of
-// no blueprint.
+// affected returns what to run when a file was saved: blueprints, and tests without one.
 func (l *loop) affected(name string) (out []string) {
 	listing, err := project.Scan(l.Dir)
 	if err != nil {

@@ -161,8 +161,7 @@ func (l *Lines) Write(data []byte) (int, error) {
 	return len(data), nil
 }
 
-// widthOf returns the width of a terminal: COLUMNS, the width that the system reports,
-// or 80.
+// widthOf returns the width of a terminal: COLUMNS, what the system reports, or 80.
 func widthOf(out io.Writer) int {
 	const least, standard = 20, 80
 	width, err := strconv.Atoi(os.Getenv("COLUMNS"))

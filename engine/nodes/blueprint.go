@@ -12,8 +12,7 @@ type blueprintConfig struct {
 	InputData   anyValue       `key:"inputData" doc:"The input data of the run. Default: the input of this node."`
 }
 
-// subBlueprint runs another blueprint as a child run under the same principal and waits
-// for its end.
+// subBlueprint runs a blueprint as a child run of the same principal and awaits its end.
 func subBlueprint() *blueprint.NodeType {
 	return define(definition[blueprintConfig]{
 		name:        "blueprint",

@@ -11,8 +11,7 @@ type conditionalConfig struct {
 	Condition expression `key:"condition" required:"true" doc:"An expression without braces that returns true or false."`
 }
 
-// conditional continues at one of two handles. Without edges, false ends the run early
-// and successfully.
+// conditional continues at one of two handles. Without edges, false ends the run early.
 func conditional() *blueprint.NodeType {
 	return define(definition[conditionalConfig]{
 		name:        "conditional",

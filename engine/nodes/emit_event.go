@@ -13,8 +13,7 @@ type emitConfig struct {
 	Data  anyValue `key:"data" doc:"The data of the event."`
 }
 
-// emitEvent publishes an event. A repetition after a crash is the same event, which is
-// delivered once.
+// emitEvent publishes an event. A repetition after a crash is delivered once.
 func emitEvent() *blueprint.NodeType {
 	return define(definition[emitConfig]{
 		name:        "emit-event",

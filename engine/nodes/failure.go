@@ -100,8 +100,7 @@ func toAny(list []string) (out []any) {
 	return out
 }
 
-// titleOf returns the label of a key: "Max tokens" for maxTokens, "Connection" for
-// connectionId.
+// titleOf returns the label of a key: "Max tokens" for maxTokens.
 func titleOf(key string) string {
 	var out strings.Builder
 	for i, letter := range strings.TrimSuffix(strings.TrimSuffix(key, "Id"), "Ms") {

@@ -216,8 +216,7 @@ func parseURL(source string) (target *url.URL, problem string) {
 	return target, ""
 }
 
-// escapeQuery escapes characters that a query must not contain; a template may have
-// inserted any.
+// escapeQuery escapes characters that a query must not contain, as a template may add.
 func escapeQuery(query string) string {
 	var out strings.Builder
 	for i := range len(query) {
@@ -429,8 +428,7 @@ func (x *httpExchange) allPages(request *http.Request) (map[string]any, error) {
 	}
 }
 
-// mark identifies a page, so that a server cannot cause an endless loop; "" for counted
-// pages.
+// mark identifies a page against endless loops; "" for counted pages.
 func (p *page) mark() string {
 	switch {
 	case p.address != nil:
@@ -555,8 +553,7 @@ func checkHeaders(headers map[string]any, r *report, several bool, reserved func
 	}
 }
 
-// isScalar reports whether a header or a query parameter can contain a value unchanged;
-// null is absent.
+// isScalar reports whether a header or query parameter can hold a value; null is absent.
 func isScalar(value any) bool {
 	switch value.(type) {
 	case []any, map[string]any:

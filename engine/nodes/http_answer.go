@@ -114,8 +114,7 @@ func statusFailure(response *http.Response, c *httpConfig, now time.Time) *bluep
 	}
 }
 
-// requestFailure converts the error of a request. It shows nothing of the request but
-// its host.
+// requestFailure converts the error of a request, of which it shows only the host.
 func requestFailure(ctx context.Context, err error, hops *outbound.Hops) error {
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return ctx.Err()

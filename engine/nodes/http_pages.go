@@ -82,8 +82,7 @@ func checkPages(c *httpConfig, r *report) {
 	}
 }
 
-// checkPlace parses a place in a response or, with answer false, the keys of a place in
-// a body.
+// checkPlace parses a place in a response or, with answer false, in a body.
 func checkPlace(r *report, source, key string, answer bool) place {
 	config, _ := r.config["pagination"].(map[string]any)
 	if _, isText := config[key].(string); !isText || r.isTemplate(source) { // absent, or reported already
@@ -130,8 +129,7 @@ func pagesFailure(key, format string, args ...any) *blueprint.Failure {
 	return &blueprint.Failure{Code: codePages, Message: "pagination." + key + ": " + fmt.Sprintf(format, args...)}
 }
 
-// request builds the request of a page. Each has its own idempotency key, the first
-// that of the node.
+// request builds the request of a page, with its own idempotency key.
 func (x *httpExchange) request(p *page) (*http.Request, error) {
 	c, pages := *x.c, x.c.pages
 	cursor := p.cursor
@@ -257,8 +255,7 @@ func linkParameter(text string) (name, value, rest string) {
 	return strings.ToLower(strings.TrimSpace(match[1])), value, text[len(match[0]):]
 }
 
-// place is a path into a JSON value: keys (strings) and indexes (ints, negative ones
-// from the end).
+// place is a path into a JSON value: keys (strings) and indexes (ints, may be negative).
 type place []any
 
 // Bounds of the text of a place and of its steps.
@@ -343,8 +340,7 @@ func (p place) keysOnly() bool {
 	return !slices.ContainsFunc(p, func(step any) bool { _, isIndex := step.(int); return isIndex })
 }
 
-// put returns a copy of an object with a value at a place of keys. It creates missing
-// objects.
+// put returns a copy of an object with a value at a place. It creates missing objects.
 func (p place) put(object map[string]any, value any) map[string]any {
 	copied := maps.Clone(object)
 	if copied == nil {

@@ -44,8 +44,7 @@ func (s *shape) references(object map[string]any, path []any) (refs []blueprint.
 	return refs
 }
 
-// variablesPattern matches uses of variables in a program, with the name if it is
-// literal.
+// variablesPattern matches uses of variables in a program, with the name if it is literal.
 var variablesPattern = regexp.MustCompile("\\bvariables\\b(?:\\s*\\??\\.\\s*([A-Za-z0-9_]+)|\\s*(?:\\?\\.)?\\[\\s*[\"'`]([A-Za-z0-9_]+)[\"'`]\\s*\\])?")
 
 // variablesIn returns the variables that a program uses. A missing one is undefined.

@@ -33,8 +33,7 @@ func (r *report) warn(message string, path ...any) {
 	}
 }
 
-// isTemplate reports whether a value is unknown because it holds an unresolved
-// template.
+// isTemplate reports whether a value is unknown because it holds an unresolved template.
 func (r *report) isTemplate(value any) bool {
 	source, ok := value.(string)
 	return ok && r.static && strings.Contains(source, "{{")

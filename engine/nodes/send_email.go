@@ -108,15 +108,13 @@ func (c *emailConfig) recipients() []string {
 	return list
 }
 
-// messageID returns the Message-ID, the same for every attempt, so that duplicates can
-// be detected.
+// messageID returns the Message-ID, which all attempts share so that duplicates show.
 func messageID(key, from string) string {
 	sum := sha256.Sum256([]byte("message " + key))
 	return "<" + hex.EncodeToString(sum[:16]) + from[strings.LastIndexByte(from, '@'):] + ">"
 }
 
-// recipients parses a text with addresses, or a list of such texts. Unresolved
-// templates are skipped.
+// recipients parses addresses, in one text or a list. Unresolved templates are skipped.
 func recipients(value anyValue, r *report, key string) (all []mail.Address) {
 	list, isList := value.Value.([]any)
 	source, isText := value.Value.(string)

@@ -85,8 +85,7 @@ func program() []unix.SockFilter {
 // systemProtectionGap is what this system lacks to confine scripts.
 const systemProtectionGap = ""
 
-// filterCalls makes the kernel refuse every other system call for all threads of this
-// process, irrevocably.
+// filterCalls makes the kernel refuse every other system call of this process for good.
 func filterCalls() error {
 	filter := program()
 	code := unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]}

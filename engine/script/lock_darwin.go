@@ -38,8 +38,7 @@ func lockDown(int64) error {
 
 func executable() (string, error) { return os.Executable() }
 
-// attributes puts a child into its own process group, without the terminal's
-// interrupts.
+// attributes puts a child into its own process group, without the terminal's interrupts.
 func attributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 
 const rootFolder = "/"

@@ -138,8 +138,7 @@ func capabilities() (header unix.CapUserHeader, sets [2]unix.CapUserData, err er
 	return header, sets, err
 }
 
-// checkNoCapabilities checks this thread. All threads of the process began with the
-// same capabilities.
+// checkNoCapabilities checks this thread; all threads began with the same capabilities.
 func checkNoCapabilities() error {
 	_, sets, err := capabilities()
 	if err == nil && sets != [2]unix.CapUserData{} {

@@ -38,8 +38,7 @@ func (v Values) encode(size int64) ([]byte, error) {
 	return data, nil
 }
 
-// outcome reads an answer. The child is not trusted: everything is checked against its
-// limits.
+// outcome reads an answer. The child is not trusted: all limits are checked.
 func (s *Script) outcome(a *answer) (*Outcome, error) {
 	out := &Outcome{}
 	var told report
@@ -130,8 +129,7 @@ func (s *Script) thrown(e *thrown, result bool) *blueprint.Failure {
 	return &blueprint.Failure{Code: CodeScript, Message: truncate(message) + positionText(line, column)}
 }
 
-// position returns the line and column of the innermost stack frame in the source, or
-// zeros.
+// position returns the place of the innermost stack frame in the source, or zeros.
 func (s *Script) position(stack string) (line, column int) {
 	for frame := range strings.Lines(stack) {
 		if strings.Contains(frame, " (sandbox) ") {
@@ -249,8 +247,7 @@ func compilePrelude() ([]byte, error) {
 	return vm.Compile(prelude+bounds, quickjs.EvalGlobal)
 }
 
-// evaluate runs one script in a fresh virtual machine. After a last answer the process
-// must not be reused.
+// evaluate runs one script in a new virtual machine. No script may follow a last answer.
 func evaluate(q *request, prelude, values []byte) (a *answer) {
 	ctx, cancel := context.WithTimeout(context.Background(), q.Timeout)
 	defer cancel()
@@ -286,8 +283,7 @@ type machine struct {
 	memory *allocator
 }
 
-// resetTimeout limits the next call to the remaining time, and reports whether there is
-// any.
+// resetTimeout limits the next call to the remaining time and reports if there is any.
 func (m *machine) resetTimeout() bool {
 	left := m.remaining()
 	m.SetEvalTimeout(max(left, clockTolerance))
@@ -360,8 +356,7 @@ func (m *machine) report(start quickjs.Value, late bool) *answer {
 	return a
 }
 
-// outOfResources returns the answer when the prelude failed: time or memory has run
-// out.
+// outOfResources returns the answer when the prelude failed: time or memory has run out.
 func (m *machine) outOfResources() *answer {
 	if m.remaining() <= clockTolerance {
 		return &answer{Fault: faultTimeout}

@@ -97,8 +97,7 @@ func Mentions(source, name string) bool {
 	return false
 }
 
-// withDefaults returns the script with its defaults, or an error that names the limit that
-// is out of range.
+// withDefaults returns the script with its defaults, or an error about a limit.
 func (s Script) withDefaults() (Script, error) {
 	s.Timeout = cmp.Or(s.Timeout, DefaultTimeout)
 	s.Memory = cmp.Or(s.Memory, DefaultMemory)

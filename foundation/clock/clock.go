@@ -16,8 +16,7 @@ import (
 	"time"
 )
 
-// Clock returns the time and runs functions at given times. It is safe for
-// concurrent use.
+// Clock returns the time and runs functions at given times. Safe for concurrent use.
 type Clock interface {
 	// Now returns the time in UTC.
 	Now() time.Time
@@ -33,8 +32,7 @@ type Clock interface {
 // Timer is a call scheduled by At.
 type Timer struct{ stop func() bool }
 
-// Stop cancels the call and reports whether it had not started. It may be called on
-// a nil Timer.
+// Stop cancels the call and reports whether it had not started. A nil Timer is allowed.
 func (t *Timer) Stop() bool { return t != nil && t.stop() }
 
 // Real is the machine's clock.

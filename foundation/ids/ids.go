@@ -33,8 +33,7 @@ func New(random io.Reader) *Source {
 	return &Source{random: random}
 }
 
-// Bytes returns n random bytes. It panics if the source fails, because nothing would
-// be secure without it.
+// Bytes returns n random bytes. It panics if the source fails: nothing would be secure.
 func (s *Source) Bytes(n int) []byte {
 	out := make([]byte, n)
 	s.mu.Lock()
@@ -73,8 +72,7 @@ func (s *Source) ExecutionID(now time.Time) string {
 // base32 is the alphabet of RFC 4648 in lower case, without 0 and 1.
 const base32 = "abcdefghijklmnopqrstuvwxyz234567"
 
-// Address returns a random local part of a mail address: 26 characters of
-// [a-z2-7], 130 bits.
+// Address returns a random local part of a mail address: 26 of [a-z2-7], 130 bits.
 func (s *Source) Address() string {
 	out := s.Bytes(26)
 	for i, b := range out {

@@ -14,8 +14,7 @@ func (c *Counter) Add(n int64) { c.value.Add(n) }
 
 func (c *Counter) Value() int64 { return c.value.Load() }
 
-// Gauge is a value that goes up and down. The zero value is ready to use. It is safe
-// for concurrent use.
+// Gauge is a value that goes up and down. Its zero value is ready for concurrent use.
 type Gauge struct{ value atomic.Int64 }
 
 func (g *Gauge) Add(n int64) { g.value.Add(n) }
@@ -24,8 +23,7 @@ func (g *Gauge) Set(n int64) { g.value.Store(n) }
 
 func (g *Gauge) Value() int64 { return g.value.Load() }
 
-// Counters is a set of counters with two labels of fixed values. It is safe for
-// concurrent use.
+// Counters is a set of counters with two labels of fixed values. Safe for concurrent use.
 type Counters struct {
 	first, second map[string]int // label value -> index
 	values        []Counter

@@ -83,8 +83,7 @@ func isText8(body []byte) bool {
 	return utf8.Valid(body) && bytes.ContainsFunc(body, func(r rune) bool { return r >= utf8.RuneSelf })
 }
 
-// declaredEncoding returns the encoding that a content type names, nil for UTF-8 and
-// unknown ones.
+// declaredEncoding returns the encoding of a content type, nil for UTF-8 and unknown ones.
 func declaredEncoding(contentType string) encoding.Encoding {
 	_, parameters, _ := mime.ParseMediaType(contentType)
 	from, name := charset.Lookup(strings.TrimSpace(parameters["charset"]))

@@ -44,8 +44,7 @@ const MaxHeaderBytes = 256 << 10
 // ErrHeaders is returned if the headers of a response are larger than MaxHeaderBytes.
 var ErrHeaders = errors.New("the headers of the answer are too large")
 
-// Client makes guarded connections and HTTP requests. It may be used by any
-// number of goroutines.
+// Client makes guarded connections and HTTP requests. It is safe for concurrent use.
 type Client struct {
 	guard     *guard
 	fake      Network // nil = the real network
@@ -119,8 +118,7 @@ func (c *Client) Do(request *http.Request) (*http.Response, error) {
 	return nil, err
 }
 
-// tooLong reports whether headers exceeded MaxHeaderBytes. net/http has no error
-// value for it.
+// tooLong reports whether headers exceeded MaxHeaderBytes, which has no error value.
 func tooLong(err error) bool {
 	text := err.Error()
 	return strings.Contains(text, "server response headers exceeded") || strings.Contains(text, "response header list larger than")
@@ -245,8 +243,7 @@ func Authorize(ctx context.Context, authorize Authorizer) context.Context {
 	return context.WithValue(ctx, authorizerKey{}, authorize)
 }
 
-// authorized returns a copy of the request with credentials, or the request itself
-// if the context has none.
+// authorized returns a copy of the request with the context's credentials, if any.
 func authorized(request *http.Request) (*http.Request, error) {
 	authorize, ok := request.Context().Value(authorizerKey{}).(Authorizer)
 	if !ok {

@@ -78,8 +78,7 @@ func closeBody(request *http.Request) {
 	}
 }
 
-// checkURL refuses URLs that can be refused without a look-up. Ports only matter on the
-// real network.
+// checkURL refuses URLs without a look-up. Ports matter only on the real network.
 func checkURL(u *url.URL, real bool) *RefusedError {
 	host := u.Hostname()
 	if u.Scheme != "http" && u.Scheme != "https" {
@@ -117,8 +116,7 @@ func portSet(ports ...uint16) map[uint16]bool {
 	return set
 }
 
-// checkRedirect implements http.Client.CheckRedirect. The round tripper and the
-// dialer check the address.
+// checkRedirect implements http.Client.CheckRedirect. Addresses are checked elsewhere.
 func checkRedirect(request *http.Request, via []*http.Request) error {
 	if len(via) > MaxRedirects {
 		return ErrRedirects

@@ -141,8 +141,7 @@ func (t *Tape) answered(x *taped, body []byte, whole bool) blueprint.ExchangeRes
 	return *x.hidden.Masker().Exchange(blueprint.Exchange{Response: &answer}).Response
 }
 
-// record sends a request through next and records it. connected reports whether it had a
-// connection.
+// record sends a request through next and records it. connected reports a connection.
 func record(request *http.Request, connected func() bool, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
 	tape, _ := request.Context().Value(tapeKey{}).(*Tape)
 	if tape == nil {

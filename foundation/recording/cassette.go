@@ -25,8 +25,7 @@ func NewCassette(exchanges []blueprint.Exchange, connections map[string]Connecti
 	return &Cassette{Format: CassetteFormat, Exchanges: exchanges, Connections: connections}
 }
 
-// ReadCassette reads a *.cassette.json file. Errors are CodeBadRequest
-// with the path.
+// ReadCassette reads a *.cassette.json file. Errors are CodeBadRequest with the path.
 func ReadCassette(data []byte) (*Cassette, error) {
 	if len(data) > MaxSize {
 		return nil, blueprint.Errorf(blueprint.CodeBadRequest, "the cassette is larger than %d MiB", MaxSize>>20)
@@ -103,8 +102,7 @@ func wrong(where, message string) error {
 	return blueprint.Errorf(blueprint.CodeBadRequest, "the cassette's %s%s", where, message)
 }
 
-// CassetteSchema returns the JSON Schema (2020-12) of a cassette as a plain JSON
-// value.
+// CassetteSchema returns the JSON Schema (2020-12) of a cassette as a plain JSON value.
 func CassetteSchema() map[string]any {
 	text := map[string]any{"type": "string"}
 	headers := map[string]any{"type": "object", "additionalProperties": text}
@@ -139,8 +137,7 @@ const (
 	maxDepth = 2*blueprint.MaxDepth + 16
 )
 
-// Parse reads a *.run.json file. Errors are CodeBadRequest with issues, or
-// CodePayloadTooLarge.
+// Parse reads a *.run.json file. Errors have CodeBadRequest or CodePayloadTooLarge.
 func Parse(data []byte) (*File, error) {
 	f := &File{}
 	if err := decode(data, f); err != nil {

@@ -56,8 +56,7 @@ func (r Rules) text(recorded, got string) bool {
 	return strings.HasSuffix(rest, parts[len(parts)-1])
 }
 
-// Compare returns where a value differs from the recorded one, at most maxFound
-// places.
+// Compare returns where a value differs from the recorded one, at most maxFound places.
 func (r Rules) Compare(node, what string, recorded, got any) []Difference {
 	c := &comparison{rules: r, node: node, what: what}
 	c.value(nil, recorded, got)
@@ -136,8 +135,7 @@ func whole(n json.Number) bool {
 	return err == nil
 }
 
-// EqualScalars reports whether two scalars are equal, numbers by value. It is false
-// for objects and arrays.
+// EqualScalars compares two scalars, numbers by value. Objects and arrays are not equal.
 func EqualScalars(a, b any) bool {
 	x, isNumber := a.(json.Number)
 	y, both := b.(json.Number)
@@ -187,8 +185,7 @@ var ignoredHeaders = map[string]bool{
 	"mcp-session-id": true, "message-id": true,
 }
 
-// request compares a request with the recorded one. Headers that are not in the
-// recording are ignored.
+// request compares a request with the recorded one, whose headers alone count.
 func (r Rules) request(node string, recorded, got *blueprint.ExchangeRequest) []Difference {
 	what := "call " + recorded.Method + " " + recorded.URL
 	var found []Difference
@@ -222,8 +219,7 @@ func (r Rules) request(node string, recorded, got *blueprint.ExchangeRequest) []
 	return append(found, body...)
 }
 
-// withoutClientInfo returns the initialize message of an MCP session without the
-// version of this program.
+// withoutClientInfo returns an MCP initialize message without this program's version.
 func withoutClientInfo(body any) any {
 	message, _ := body.(map[string]any)
 	params, _ := message["params"].(map[string]any)

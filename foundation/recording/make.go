@@ -140,8 +140,7 @@ func grant(missing *blueprint.MissingGrant, masked func(string) string) *bluepri
 	return &out
 }
 
-// variables removes the secrets of declarations and masks defaults under sensitive
-// names.
+// variables removes the secrets of declarations and masks defaults under sensitive names.
 func variables(r *secret.Redactor, list []any) []any {
 	out := slices.Clone(blueprint.RedactVariables(list))
 	for i, element := range out {

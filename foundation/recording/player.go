@@ -17,8 +17,7 @@ import (
 	"blueprintd/foundation/smtpsink"
 )
 
-// Player is an outbound.Network that answers from a cassette. It is safe for
-// concurrent use.
+// Player is an outbound.Network that answers from a cassette. Safe for concurrent use.
 type Player struct {
 	// Rules decide which requests match. Set it before use.
 	Rules Rules
@@ -193,8 +192,7 @@ func isEncodingHeader(name string, headers map[string]string) bool {
 	return false
 }
 
-// NewResponse returns an HTTP response. The default content type of an object or an
-// array is JSON.
+// NewResponse returns an HTTP response. Objects and arrays are JSON by default.
 func NewResponse(request *http.Request, status int, headers map[string]string, body any) *http.Response {
 	header := http.Header{}
 	for name, value := range headers {

@@ -232,8 +232,7 @@ var candidates = regexp.MustCompile(`\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d{1,
 	`|(?i:\bexec_\d+_[0-9a-z]{26}\b|\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b|\b[0-7][0-9a-hjkmnp-tv-z]{25}\b|\b[0-9a-f]{32}\b)` +
 	`|\b(?:\d{13}|\d{10})\b`)
 
-// kind returns the kind of a candidate: "exec", "instant", "date", "epoch", or "id"
-// with its length.
+// kind returns the kind of a candidate: exec, instant, date, epoch, or id and length.
 func kind(text string) string {
 	switch {
 	case strings.HasPrefix(strings.ToLower(text), "exec_"):
@@ -333,8 +332,7 @@ func (p *Volatile) normalize(recorded, got string) (string, string) {
 	return left.String() + recorded[a:], right.String() + got[b:]
 }
 
-// eachLeaf calls visit for every string and number of a value, and with names set
-// for the names of members.
+// eachLeaf calls visit for every string and number of a value, and with names for names.
 func eachLeaf(value any, names bool, visit func(string)) {
 	switch v := value.(type) {
 	case string:

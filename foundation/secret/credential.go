@@ -61,8 +61,7 @@ func (c *Credentials) Value(value any) (any, bool) {
 	return value, false
 }
 
-// mapList replaces the elements of a list that f changes. An unchanged list is returned
-// itself, not copied.
+// mapList replaces the elements of a list that f changes. It copies only a changed list.
 func mapList(list []any, f func(any) (any, bool)) (any, bool) {
 	var out []any
 	for i, element := range list {

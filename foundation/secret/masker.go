@@ -35,8 +35,7 @@ type Masker struct {
 	whole    map[string]bool // strings too short to search for, masked only if they are the whole text
 }
 
-// NewMasker returns a Masker for strings and other plain JSON values, nil if there is
-// nothing to mask.
+// NewMasker returns a Masker for plain JSON values, nil if there is nothing to mask.
 func NewMasker(values []any) *Masker {
 	m := &Masker{whole: map[string]bool{}}
 	var forms []string
@@ -229,8 +228,7 @@ func mapNamed(object map[string]any, f func(name string, element any) (any, bool
 	return out, changed
 }
 
-// rename renames members of an object. Names that are taken are numbered in a deterministic
-// order.
+// rename renames members of an object. Names that are taken get a number, in order.
 func rename[V any](object map[string]V, names []string, to func(string) string) {
 	slices.Sort(names)
 	values := make([]V, len(names))

@@ -308,8 +308,7 @@ func assignment(quote string) func() *regexp.Regexp {
 	return pattern(`(?P<name>[A-Za-z_$][A-Za-z0-9_.$-]{0,99})["'\x60]?\]?\s{0,5}(?:=|:=|:|=>)\s{0,5}` + quote + `(?P<value>[^\r\n` + quote + `\\]+)` + quote)
 }
 
-// pattern returns a regular expression that is compiled when it is first used: most
-// commands never use it.
+// pattern returns a regular expression that is compiled at its first use.
 func pattern(expression string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
 }

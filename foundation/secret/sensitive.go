@@ -71,8 +71,7 @@ func sensitiveParameter(name string, delimited bool) bool {
 	return queryNames[bare(name)] || SensitiveName(name)
 }
 
-// isKey reports whether a value under the name "key" is a credential: a long word
-// with digits.
+// isKey reports whether a value named "key" is a credential: a long word with digits.
 func isKey(name, value string) bool {
 	return bare(name) == "key" && len(value) >= 16 && strings.ContainsAny(value, "0123456789") && !strings.ContainsAny(value, " \t\r\n/:,{}")
 }

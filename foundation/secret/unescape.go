@@ -52,8 +52,7 @@ func unescapings(text string) []string {
 // entities are the common ones of XML.
 var entities = map[string]string{"&amp;": "&", "&lt;": "<", "&gt;": ">", "&quot;": `"`, "&apos;": "'", "&#34;": `"`, "&#39;": "'"}
 
-// percent is unit for a text in which only %XX is an escape, such as the names of
-// multipart parts.
+// percent is unit for texts in which only %XX is an escape, such as names of parts.
 func percent(text string) (piece string, size int) {
 	if text[0] == '%' {
 		return unit(text)

@@ -23,8 +23,7 @@ var documents = []string{
 	"clients/schemas/blueprint.schema.json", "clients/schemas/cassette.schema.json", "clients/schemas/run.schema.json", "clients/schemas/seed.schema.json", "clients/schemas/test.schema.json",
 }
 
-// pack writes the archive of a platform and returns its name. All its files are in one
-// folder.
+// pack writes a platform's archive and returns its name. All files are in one folder.
 func pack(p platform, version, program, out string, at time.Time) (string, error) {
 	folder := "blueprintd_" + version + "_" + p.system + "_" + p.processor
 	members := []member{

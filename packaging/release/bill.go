@@ -114,8 +114,7 @@ func (b *bill) module(path, version, sum string) string {
 	return url
 }
 
-// write writes the bill with a serial number derived from its content, so that it is
-// reproducible.
+// write writes the bill with a serial number derived from its content.
 func (b *bill) write(path string) error {
 	slices.SortFunc(b.Components, func(x, y component) int { return strings.Compare(x.Reference, y.Reference) })
 	content, err := json.Marshal(b)

@@ -119,8 +119,7 @@ func commitTime() (time.Time, error) {
 // mark is the file with the checksums.
 const mark = "SHA256SUMS"
 
-// empty creates a folder or removes the release in it. It fails if the folder contains
-// anything else.
+// empty creates a folder or removes a release. It refuses a folder with anything else.
 func empty(folder string) error {
 	entries, err := os.ReadDir(folder)
 	if errors.Is(err, os.ErrNotExist) {

@@ -256,8 +256,7 @@ func (c *Change) Lines() []string {
 	return lines
 }
 
-// NodeLines describes the changes of nodes, a line for each. It returns nothing for a new
-// blueprint.
+// NodeLines describes the changes of nodes of an existing blueprint, a line for each.
 func (c *Change) NodeLines() (lines []string) {
 	if c.Action == Create {
 		return nil

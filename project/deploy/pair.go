@@ -245,8 +245,7 @@ func matchTriggers(want []project.DesiredTrigger, have []blueprint.Trigger) (mat
 	return matched, left
 }
 
-// isAddressed reports whether triggers of a type have an address, which must not pass to
-// another trigger.
+// isAddressed reports whether triggers of a type have an address, which must not pass on.
 func isAddressed(of blueprint.TriggerType) bool {
 	kind := blueprint.KindOf(of)
 	return kind.Path != "" || kind.Mailbox

@@ -172,8 +172,7 @@ func pathsOf(ids map[string]string) map[string]string {
 	return paths
 }
 
-// order moves changes after those of the files to which they refer, and otherwise keeps
-// their order.
+// order moves changes after those to which they refer, and otherwise keeps their order.
 func order(changes []Change, files []project.Desired) []Change {
 	to, at := project.References(files), map[string]int{}
 	for i := range changes {

@@ -186,8 +186,7 @@ func (g *Connections) unfit(c *givenConnection, to project.Reference) string {
 	return ""
 }
 
-// lack records a connection, and the one that it names, if they need unset environment
-// variables.
+// lack records a connection and the one it names, if environment variables are unset.
 func (g *Connections) lack(lacking map[*givenConnection]bool, c *givenConnection) {
 	lacking[c] = len(c.lacking) > 0
 	if auth, _ := c.Config["auth"].(map[string]any); auth != nil {
@@ -419,8 +418,7 @@ func behindHost(address string) string {
 	return ""
 }
 
-// hidden returns the values to mask besides the secrets of a connection, and of the one
-// that it names.
+// hidden returns values to mask besides the secrets of a connection and the one it names.
 func (s *Store) hidden(id string) []string {
 	c := s.Given.find(id)
 	if c == nil {
@@ -457,8 +455,7 @@ type placeholders struct {
 	tools map[string]bool // ids of connections to MCP servers named by prompts
 }
 
-// Stubs returns placeholder connections for a run. given are configs without
-// credentials, by id.
+// Stubs returns placeholder connections for a run; given has their configs by id.
 func Stubs(given map[string]recording.Connection, definitions ...*blueprint.Definition) *placeholders {
 	s := &placeholders{given: given, tools: map[string]bool{}}
 	for _, definition := range definitions {

@@ -113,8 +113,7 @@ func (c *testCase) run(ctx context.Context, player *recording.Player) (*blueprin
 	return local.Do(ctx)
 }
 
-// rules returns the rules of comparison with the cassette, whose time span is that of its
-// exchanges.
+// rules returns the rules of comparison with the cassette and its time span.
 func (c *testCase) rules() recording.Rules {
 	var from, to time.Time
 	for i := range c.cassette.Exchanges {
@@ -206,8 +205,7 @@ func nameConnected(connections map[string]recording.Connection, names map[string
 	}
 }
 
-// UnknownConnections returns an issue for each connection of a test to which no blueprint
-// refers.
+// UnknownConnections returns an issue for each connection that no blueprint refers to.
 func UnknownConnections(t *Test, names map[string]bool) (issues []blueprint.Issue) {
 	for _, name := range slices.Sorted(maps.Keys(t.Connections)) {
 		if !names[name] && !blueprint.IsUUID(name) {

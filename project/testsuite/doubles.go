@@ -155,8 +155,7 @@ func (s *Doubles) Unused() (keys []string) {
 	return keys
 }
 
-// RoundTrip answers an HTTP request by a stub of its node, a stub of its host, or the
-// cassette.
+// RoundTrip answers an HTTP request by a stub of its node or host, or the cassette.
 func (s *Doubles) RoundTrip(request *http.Request) (*http.Response, error) {
 	response, err := s.roundTrip(request)
 	return response, s.noted(err)
@@ -197,8 +196,7 @@ func redactedURL(u *url.URL) string {
 	return bare.String()
 }
 
-// answer returns the next answer of a stub for a request to a host, nil if there is no
-// stub.
+// answer returns the next answer of a stub for a request to a host, nil without one.
 func (s *Doubles) answer(ctx context.Context, scheme, host string) (*Answer, error) {
 	caller := outbound.CallerOf(ctx)
 	var keys []string
@@ -268,8 +266,7 @@ func (s *Doubles) dial(ctx context.Context, network, address string) (net.Conn, 
 	return nil, unstubbed("mail to "+address, host, `{status: 250}`)
 }
 
-// unstubbed returns the failure of a request without an answer. Its message contains the
-// stub to write.
+// unstubbed returns the failure of a request without an answer, with the stub to write.
 func unstubbed(what, host, answer string) error {
 	return &blueprint.Failure{
 		Code: codeStub, Permanent: true, NotSent: true,

@@ -299,8 +299,7 @@ func hostAsWritten(name string, want any) any {
 	return want
 }
 
-// seenAs returns a member of a call for comparison: a host without its port if the expected
-// host has none.
+// seenAs returns a member of a call for comparison: a host without an unexpected port.
 func seenAs(name string, want, got any) any {
 	host, is := want.(string)
 	if !is || name != "host" || strings.Contains(host, ":") {

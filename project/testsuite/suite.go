@@ -179,8 +179,7 @@ func (t *Suite) report(results []*Result, interrupted bool) error {
 	return Sum(t.Out, results, t.Paint)
 }
 
-// write writes the actual results of failed tests, and of tests without expectations, to
-// their files.
+// write writes actual results of failed tests, and of those without expectations.
 func (t *Suite) write(cases []*testCase, results []*Result) {
 	files := map[string][]int{}
 	for i, r := range results {
@@ -214,8 +213,7 @@ func (t *Suite) write(cases []*testCase, results []*Result) {
 	}
 }
 
-// replaceFile replaces the content of a file atomically, unless it has changed since it
-// was read.
+// replaceFile atomically replaces a file that has not changed since it was read.
 func replaceFile(name string, before, now []byte) (err error) {
 	path, err := filepath.EvalSymlinks(name)
 	if err != nil {
@@ -249,8 +247,7 @@ func replaceFile(name string, before, now []byte) (err error) {
 	return os.Rename(f.Name(), path)
 }
 
-// Watch runs the tests, and again when a file changes on which they may depend, until ctx
-// ends.
+// Watch runs the tests, and again when a file on which they depend changes.
 func (t *Suite) Watch(ctx context.Context) error {
 	return t.watchBy(ctx, clock.Real{}, func(w *project.Watcher) { w.Follow(t.folders) })
 }

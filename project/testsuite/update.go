@@ -99,8 +99,7 @@ func (f *File) withExpectations(data []byte, expectations map[int]map[string]any
 	return out, nil
 }
 
-// rewriteAll changes all expectations at once, or one by one if the result is not as
-// intended.
+// rewriteAll changes all expectations at once, or one by one if that fails.
 func (f *File) rewriteAll(data []byte, expectations map[int]map[string]any) ([]byte, error) {
 	t, err := newText(f.Document.Name, data)
 	if err != nil {

@@ -40,8 +40,7 @@ type Outcome struct {
 	Failure     *blueprint.RunError // of a failed one, if it is known
 }
 
-// Handler serves /mcp. It is safe for concurrent use and starts nothing that
-// outlives its request.
+// Handler serves /mcp. It is safe for concurrent use; nothing outlives its request.
 type Handler struct {
 	tools   Tools
 	logger  *slog.Logger
@@ -92,8 +91,7 @@ func (h *Handler) Serve(w http.ResponseWriter, r *http.Request, principal bluepr
 	return nil
 }
 
-// readBody reads a message, which must be a JSON object: a batch would bypass the rate
-// limit.
+// readBody reads a JSON object. A batch would bypass the rate limit.
 func (h *Handler) readBody(r *http.Request) ([]byte, error) {
 	body, err := io.ReadAll(io.LimitReader(r.Body, h.maxBody+1))
 	switch {

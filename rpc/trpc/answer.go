@@ -11,8 +11,7 @@ import (
 	"blueprintd/blueprint"
 )
 
-// errorShape is an error on the wire. Clients cannot read one whose code is
-// not a number.
+// errorShape is an error on the wire. Clients cannot read one whose code is not a number.
 type errorShape struct {
 	Message string    `json:"message"`
 	Code    int       `json:"code"`
@@ -26,8 +25,7 @@ type errorData struct {
 	Issues     []blueprint.Issue `json:"issues,omitempty"`
 }
 
-// encodeError returns the shape of a failure. path is nil for a request refused
-// as a whole.
+// encodeError returns the shape of a failure. path is nil for a request refused as a whole.
 func encodeError(failure *blueprint.Error, path *string) []byte {
 	encoded, err := blueprint.Encode(errorShape{failure.Message, failure.Code.Number(), errorData{
 		Code: failure.Code, HTTPStatus: failure.Code.HTTPStatus(), Path: path, Issues: failure.Issues,
@@ -72,8 +70,7 @@ func (h *Handler) serveSingle(w http.ResponseWriter, r *request) {
 	writeJSON(w, c.status(), c.envelope())
 }
 
-// serveBatch responds to the calls in their order. The status is 207 if those of the calls
-// differ.
+// serveBatch responds to the calls in order, with status 207 if theirs differ.
 func (h *Handler) serveBatch(w http.ResponseWriter, r *request) {
 	h.runAll(r, func(*call) {})
 	body := []byte{'['}

@@ -18,8 +18,7 @@ type Authenticator interface {
 	Authenticate(ctx context.Context, token string) (blueprint.Admission, error)
 }
 
-// bearerToken returns the token of an Authorization header of the scheme
-// Bearer, or "".
+// bearerToken returns the token of an Authorization header of the scheme Bearer, or "".
 func bearerToken(r *http.Request) string { return bearer(r.Header.Get("Authorization")) }
 
 func bearer(value string) string {
@@ -63,8 +62,7 @@ func InScope(access blueprint.Admission, scope blueprint.KeyScope) *blueprint.Er
 	return blueprint.Errorf(blueprint.CodeForbidden, "this API key lacks the scope %q; it has %s", scope, access.Scopes)
 }
 
-// limitKey returns the bucket of a principal: that of its key, or of the user if the call
-// has no key.
+// limitKey returns the bucket of a principal: that of its key, else of the user.
 func limitKey(principal blueprint.Principal) string {
 	if principal.KeyID != "" {
 		return "key " + principal.KeyID
@@ -80,8 +78,7 @@ func (c *Caller) SignInClient() blueprint.SignInClient {
 	return blueprint.SignInClient{Address: c.from.address, Network: c.from.network, Agent: AgentOf(c.Request)}
 }
 
-// AgentOf returns the User-Agent of a request, without invisible characters and cut to
-// 300 characters.
+// AgentOf returns the User-Agent of a request, printable and at most 300 characters.
 func AgentOf(r *http.Request) string {
 	agent := []rune(strings.Map(func(r rune) rune {
 		if !unicode.IsGraphic(r) {
@@ -149,8 +146,7 @@ func parseAddress(text string) (netip.Addr, bool) {
 	return address.Unmap(), err == nil
 }
 
-// originOf returns the origin of a request. It logs once that a proxy does not name its
-// clients.
+// originOf returns the origin of a request. It logs once if a proxy names no clients.
 func (h *Handler) originOf(r *http.Request) origin {
 	peer, ok := parseAddress(r.RemoteAddr)
 	if !ok {

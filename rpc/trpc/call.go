@@ -231,8 +231,7 @@ func (c *call) answered() bool {
 	return true
 }
 
-// cut closes the connection if a call has such a fault, after half of its response if there
-// is a status.
+// cut closes the connection if a call has such a fault, after half of a response.
 func (h *Handler) cut(w http.ResponseWriter, r *request) {
 	for _, c := range r.calls {
 		if c.fault == nil || !c.fault.Cut {

@@ -31,8 +31,7 @@ type inputPlan struct {
 	isStruct    bool
 }
 
-// compileInput returns the decoder of an input type. It panics for a type or tag that is
-// not allowed.
+// compileInput returns the decoder of an input type. It panics for an invalid type or tag.
 func compileInput(procedure string, input reflect.Type) inputPlan {
 	compiler := compiler{procedure: procedure}
 	return inputPlan{compiler.compile(input, rules{}, input.String()), input.Kind() == reflect.Struct}

@@ -13,8 +13,7 @@ import (
 	"blueprintd/blueprint"
 )
 
-// valueDecoder checks a JSON value and stores it in target. It adds faults to d; target is
-// undefined then.
+// valueDecoder stores a checked JSON value in target, or adds faults to d.
 type valueDecoder func(d *decoding, at *step, value any, target reflect.Value)
 
 // compiler turns an input type into decoders.
@@ -82,8 +81,7 @@ func (c *compiler) compile(t reflect.Type, r rules, where string) valueDecoder {
 	return nil
 }
 
-// checked is an input type with rules beyond those of tags. The paths of its issues start
-// at the value.
+// checked is an input type with rules beyond tags. Paths of issues start at the value.
 type checked interface{ Faults() []blueprint.Issue }
 
 // selfChecked adds the faults of a checked type to those of other fields.
@@ -149,8 +147,7 @@ func decodeAny(d *decoding, at *step, value any, target reflect.Value) {
 	}
 }
 
-// decodeNumber returns the decoder of integers, floats and json.Number, which keeps its
-// digits.
+// decodeNumber returns the decoder of integers, floats and json.Number.
 func decodeNumber(t reflect.Type, r rules) valueDecoder {
 	return func(d *decoding, at *step, value any, target reflect.Value) {
 		number, ok := value.(json.Number)

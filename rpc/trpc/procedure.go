@@ -25,8 +25,7 @@ func (k Kind) method() string {
 	return http.MethodGet
 }
 
-// Procedure is one callable operation. Tables of procedures are made with
-// Query, Mutation and Subscription.
+// Procedure is one callable operation, made with Query, Mutation or Subscription.
 type Procedure struct {
 	Name   string       // "blueprint.list"
 	Kind   Kind         //
@@ -119,8 +118,7 @@ func Public(procedure Procedure) Procedure {
 	return procedure
 }
 
-// inputDecoder compiles the decoder of an input type. It panics if the type cannot be an
-// input.
+// inputDecoder compiles the decoder of an input type. It panics for an unusable one.
 func inputDecoder[In any](name string) func(rawInput) (In, error) {
 	plan := compileInput(name, reflect.TypeFor[In]())
 	return func(raw rawInput) (In, error) {
@@ -130,8 +128,7 @@ func inputDecoder[In any](name string) func(rawInput) (In, error) {
 	}
 }
 
-// Note is the audit entry of a call, unless the database has written it together with the
-// change.
+// Note is the audit entry of a call, unless the database wrote it with the change.
 type Note struct {
 	Kind, ID     string // of what was changed
 	Organization string // "" = that of the target

@@ -17,8 +17,7 @@ import (
 // jsonLines is the content type by which a client asks for a streamed batch.
 const jsonLines = "application/jsonl"
 
-// request is an HTTP request split into calls. Its body is not read and its caller not
-// authenticated yet.
+// request is an HTTP request split into calls, before its body is read.
 type request struct {
 	*http.Request
 	id         string
@@ -82,8 +81,7 @@ func (h *Handler) splitCalls(parsed *request, path string) error {
 	return nil
 }
 
-// isSubscription reports whether the response is a stream of events. A form is treated as a
-// mutation.
+// isSubscription reports whether the response is a stream. A form counts as a mutation.
 func (r *request) isSubscription() bool {
 	procedure := r.calls[0].procedure
 	return !r.batch && !r.bodiless && procedure != nil && procedure.Kind == KindSubscription
@@ -114,8 +112,7 @@ func checkContentType(r *http.Request) (bodiless bool, err error) {
 	return false, blueprint.Errorf(blueprint.CodeUnsupportedMedia, `Unsupported content-type "%s`, strings.ToValidUTF8(contentType, "\uFFFD"))
 }
 
-// CheckEncoding returns CodeUnsupportedMedia for a request with a Content-Encoding such as
-// gzip.
+// CheckEncoding returns CodeUnsupportedMedia for a request with a Content-Encoding.
 func CheckEncoding(r *http.Request) error {
 	for _, value := range r.Header.Values("Content-Encoding") {
 		if value != "" && !strings.EqualFold(value, "identity") {

@@ -29,8 +29,7 @@ func newPieces(w http.ResponseWriter) *pieces {
 	return &pieces{writer: w, control: http.NewResponseController(w)}
 }
 
-// send writes and flushes one piece. The deadline is in real time; writers without
-// deadlines do without.
+// send writes and flushes one piece, with a deadline in real time if possible.
 func (p *pieces) send(piece []byte) error {
 	_ = p.control.SetWriteDeadline(clock.Real{}.Now().Add(writePatience))
 	if _, err := p.writer.Write(piece); err != nil {

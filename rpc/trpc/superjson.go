@@ -30,8 +30,7 @@ type foreign struct {
 	value any
 }
 
-// foreignKinds are the annotations known besides "undefined" and the
-// typed-array pair.
+// foreignKinds are the annotations known besides "undefined" and the typed-array pair.
 var foreignKinds = []string{"Date", "bigint", "Error", "regexp", "set", "map", "number", "URL"}
 
 // readEnvelope decodes {"json": ..., "meta": ...} and applies the annotations. A value
@@ -150,8 +149,7 @@ func (r *annotationReading) mark(kind any, at place) error {
 	return nil
 }
 
-// annotationKind returns the kind of an annotation, which is a string, or a pair for typed
-// arrays.
+// annotationKind returns the kind of an annotation: a string, or a pair for typed arrays.
 func annotationKind(kind any) (string, error) {
 	switch kind := kind.(type) {
 	case string:

@@ -43,8 +43,7 @@ type Store interface {
 	TakeSetupLink(ctx context.Context, token string, link blueprint.SetupLink, hash, sessionToken, agent string) (blueprint.Session, error)
 }
 
-// Options are what a Service is built from. All but Sealer and Failed are
-// required.
+// Options are what a Service is built from. All but Sealer and Failed are required.
 type Options struct {
 	Store  Store
 	Clock  clock.Clock
@@ -165,8 +164,7 @@ func (s *Service) SetPassword(ctx context.Context, userID, password string) erro
 	return s.Store.SetPassword(ctx, userID, hash)
 }
 
-// Open creates a session for an authenticated user and returns its token. CodeNotFound for
-// an unknown user.
+// Open creates a session and returns its token. CodeNotFound for an unknown user.
 func (s *Service) Open(ctx context.Context, userID, agent string) (token string, err error) {
 	token = s.IDs.Token(tokenLength)
 	_, err = s.Store.OpenSession(ctx, userID, token, agent)

@@ -300,8 +300,7 @@ func (c *Connections) limitIdleAll() int {
 	return idle
 }
 
-// acceptQueued returns the next queued connection. If there is none it closes the
-// listener.
+// acceptQueued returns the next queued connection. If there is none it closes the listener.
 func (c *Connections) acceptQueued() (net.Conn, error) {
 	if listener, ok := c.Listener.(interface{ SetDeadline(time.Time) error }); ok {
 		_ = listener.SetDeadline(clock.Real{}.Now().Add(c.grace(acceptGrace)))

@@ -159,8 +159,7 @@ func isText(contentType string) bool {
 	return false
 }
 
-// acceptsGzip reports whether Accept-Encoding names gzip, or everything, with a
-// weight above 0.
+// acceptsGzip reports whether Accept-Encoding allows gzip with a weight above 0.
 func acceptsGzip(values []string) bool {
 	named, accepted := false, false
 	for coding := range strings.SplitSeq(strings.Join(values, ","), ",") {

@@ -51,8 +51,7 @@ const connArrivals = 10
 
 type arrivalsKey struct{}
 
-// ConnContext is an http.Server.ConnContext by which Requests counts the requests of a
-// connection.
+// ConnContext is an http.Server.ConnContext by which Requests counts requests.
 func ConnContext(ctx context.Context, _ net.Conn) context.Context {
 	return context.WithValue(ctx, arrivalsKey{}, new(atomic.Int64))
 }

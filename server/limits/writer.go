@@ -28,8 +28,7 @@ type Answers struct {
 	waiting list.List // of *writer with large answers, in the order of their last progress
 }
 
-// NewAnswers returns a limit in bytes. Once draining is closed, answers have Connection:
-// close.
+// NewAnswers returns a limit in bytes. Once draining, answers close their connection.
 func NewAnswers(limit int64, draining <-chan struct{}) *Answers {
 	return &Answers{limit: limit, draining: draining}
 }

@@ -82,12 +82,10 @@ func messageOf(body any) string {
 	return ""
 }
 
-// Senders are the services whose webhook signatures are supported; "" signs the body
-// alone.
+// Senders are the services whose webhook signatures are supported; "" signs the body alone.
 var Senders = []string{"", "github", "slack", "standard", "stripe"}
 
-// Sign returns the headers of a new delivery of a service. Without a secret it is not
-// signed.
+// Sign returns the headers of a new delivery of a service, unsigned without a secret.
 func (s *Sandbox) Sign(sender, secret string, body []byte) http.Header {
 	header := http.Header{"Content-Type": {"application/json"}}
 	id := s.stream("delivery", &outbound.Caller{}).UUID()

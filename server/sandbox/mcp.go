@@ -27,8 +27,7 @@ func isMCP(a *received, object map[string]any) bool {
 	return a.caller.NodeType == kindTool || a.header.Get("Mcp-Session-Id") != "" || a.header.Get("Mcp-Protocol-Version") != ""
 }
 
-// mcp answers one message of the streamable HTTP transport, without a session.
-// Every tool exists.
+// mcp answers one message of streamable HTTP, without a session. Every tool exists.
 func (s *Sandbox) mcp(a *received, message map[string]any) *reply {
 	switch {
 	case a.request.Method == http.MethodDelete:

@@ -11,8 +11,7 @@ import (
 // maxRepeated limits the part of a prompt that an answer repeats, in bytes.
 const maxRepeated = 2000
 
-// chat answers in the protocol of a provider: as scripted, or with an answer derived from
-// the request.
+// chat answers in the protocol of a provider, as scripted or derived from the request.
 type chat func(s *Sandbox, a *received, request map[string]any, script *script) *reply
 
 // chatOf returns the protocol of a request; nil for one that is not for a model.
@@ -72,8 +71,7 @@ func (s *Sandbox) anthropic(a *received, request map[string]any, script *script)
 	})
 }
 
-// say derives an answer from the request: a minimal value for a schema, or the last
-// message.
+// say derives an answer from the request: a value for a schema, or the last message.
 func (s *Sandbox) say(request map[string]any, system, schema any) (text string, in, out int) {
 	messages, _ := request["messages"].([]any)
 	words := content(system)

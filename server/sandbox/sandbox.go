@@ -47,8 +47,7 @@ func New(options Options) (*Sandbox, error) {
 	return s, nil
 }
 
-// Authorities returns the pool for outbound.Options.RootCAs that verifies the certificates
-// of the fakes.
+// Authorities returns the pool that verifies the certificates of the fakes.
 func (s *Sandbox) Authorities() *x509.CertPool { return s.authority.pool }
 
 const maxStreams = 10_000

@@ -22,8 +22,7 @@ type toolUse struct {
 	arguments map[string]any
 }
 
-// say returns the text of a script and its numbers of tokens, or the given ones without a
-// script.
+// say returns the text and numbers of tokens of a script, or the given ones without it.
 func (s *script) say(otherwise string, in, out int) (string, int, int) {
 	if s == nil {
 		return otherwise, in, out

@@ -8,8 +8,7 @@ import (
 	"strings"
 )
 
-// channels are the listed channels of the workspace, id and name. Any other channel exists
-// too.
+// channels are the listed channels, id and name. Any other channel exists too.
 var channels = [][2]string{{"C0GENERAL", "general"}, {"C0RANDOM", "random"}, {"C0ORDERS", "orders"}, {"C0ALERTS", "alerts"}}
 
 // The bot and its workspace.
@@ -19,8 +18,7 @@ const (
 	slackUser = "U0SANDBOX"
 )
 
-// slackMethod returns the method of the Web API that a request calls, "" for an
-// unknown one.
+// slackMethod returns the method of the Web API of a request, "" for an unknown one.
 func slackMethod(a *received) string {
 	method := path.Base(a.path)
 	if !slices.Contains([]string{"chat.postMessage", "auth.test", "conversations.list", "conversations.info"}, method) {

@@ -23,8 +23,7 @@ func Stat(path string) (FileSystem, error) {
 	return p, nil
 }
 
-// Writable returns an error if this process may not read and write the file or
-// folder at a path.
+// Writable returns an error if this process may not read and write a path.
 func Writable(path string) error {
 	const readAndWrite = 4 | 2
 	if err := syscall.Access(path, readAndWrite); err != nil {

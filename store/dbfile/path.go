@@ -38,14 +38,12 @@ import (
 	"blueprintd/blueprint"
 )
 
-// Refusal returns the error for a file that cannot be opened or written as requested, with
-// a hint.
+// Refusal returns the error, with a hint, for a file that cannot be opened or written.
 func Refusal(hint, format string, args ...any) *blueprint.Error {
 	return &blueprint.Error{Code: blueprint.CodeConflict, Message: fmt.Sprintf(format, args...), Hint: hint}
 }
 
-// RealPath resolves symbolic links, so that two names of one file share one lock.
-// The file need not exist.
+// RealPath resolves symbolic links, so that two names share a lock. The file may not exist.
 func RealPath(path string) (string, error) {
 	if path == "" || strings.ContainsRune(path, 0) {
 		return "", blueprint.Errorf(blueprint.CodeBadRequest, "%q is not a name for a database file", path)
@@ -108,8 +106,7 @@ func Restrict(path string) error {
 	return nil
 }
 
-// SyncFolder syncs the names in a folder to the disk. On Windows, which cannot do this, it
-// has no effect.
+// SyncFolder syncs the names in a folder to the disk. It has no effect on Windows.
 func SyncFolder(path string) error {
 	if runtime.GOOS == "windows" {
 		return nil
@@ -125,8 +122,7 @@ func SyncFolder(path string) error {
 	return errors.Join(err, folder.Close())
 }
 
-// CopyFile copies a file with its owner. The copy is renamed to its final name once it is
-// on the disk.
+// CopyFile copies a file with its owner. It gets its final name once it is on the disk.
 func CopyFile(from, to string) (err error) {
 	source, err := os.Open(from)
 	if err != nil {

@@ -235,8 +235,7 @@ func Belongings(database, keyFile string) []string {
 // lock and the master key.
 var sideFiles = []string{"-wal", "-shm", "-journal", ".lock", ".key"}
 
-// WithSides returns the names of a database and of the files that SQLite may create
-// beside it.
+// WithSides returns the names of a database and of the files of SQLite beside it.
 func WithSides(path string) []string {
 	return []string{path, path + "-wal", path + "-shm", path + "-journal"}
 }

@@ -62,8 +62,7 @@ func Open(database, chosen string, logger *slog.Logger) (Key, error) {
 	return key, err
 }
 
-// Read reads the master key of a database. The Sealer of the result is nil if there is no
-// file.
+// Read reads the master key of a database. The Sealer is nil if there is no file.
 func Read(database, chosen string, logger *slog.Logger) (Key, error) {
 	key := Key{Path: File(database, chosen)}
 	data, err := fileio.Read(key.Path, mostKeyFile)
@@ -185,8 +184,7 @@ func (k *Key) Open(open func(*secret.Sealer) (*store.Store, error)) (*store.Stor
 	return s, nil
 }
 
-// adopt renames the file of the new key to the name of the old one, unless another process
-// has done so.
+// adopt renames the file of the new key to the old name, unless another process has.
 func (k *Key) adopt() error {
 	path := RealPath(k.Path)
 	err := os.Rename(path+NewSuffix, path)

@@ -340,8 +340,7 @@ func refuseNever(days, months string) error {
 	return f.refuse(days, "the date never comes: month %s has no day %s", show(months), show(days))
 }
 
-// refuseWord returns the error for a value that is neither a number nor a name of the
-// field.
+// refuseWord returns the error for a value that is no number and no name of the field.
 func (f *field) refuseWord(text string) error {
 	upper := strings.ToUpper(text)
 	for i := range fields {

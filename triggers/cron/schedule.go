@@ -82,8 +82,7 @@ func (s *Schedule) nextWall(from, limit int64) (int64, bool) {
 	return wall, ok && wall <= limit
 }
 
-// nextMinute returns the first minute of the day from `from` on that matches minute and
-// hour.
+// nextMinute returns the first matching minute of the day from `from` on.
 func (s *Schedule) nextMinute(from int64) (int64, bool) {
 	hour := from / 60
 	if s.hours>>hour&1 == 1 {
@@ -98,8 +97,7 @@ func (s *Schedule) nextMinute(from int64) (int64, bool) {
 	return int64(bits.TrailingZeros32(later)*60 + bits.TrailingZeros64(s.minutes)), true
 }
 
-// countWall counts the matching readings from low to high, inclusive. It takes a few
-// steps per month.
+// countWall counts the matching readings from low to high, in a few steps per month.
 func (s *Schedule) countWall(low, high int64) int64 {
 	if low > high {
 		return 0
@@ -152,8 +150,7 @@ type month struct {
 	first                int64 // its first day, in days since 1970-01-01
 }
 
-// monthOf returns the month that contains a day (in days since 1970-01-01), and the day of
-// the month.
+// monthOf returns the month of a day (in days since 1970-01-01), and the day in it.
 func monthOf(day int64) (month, int) {
 	year, number, ofMonth := time.Unix(day*24*60*60, 0).UTC().Date()
 	return month{year, int(number), daysIn(year, int(number)), day - int64(ofMonth-1)}, ofMonth
@@ -336,8 +333,7 @@ func minuteOf(t time.Time) int64 { return floorDiv(t.Unix(), 60) }
 // instant returns the beginning of a minute, in UTC.
 func instant(minute int64) time.Time { return time.Unix(minute*60, 0).UTC() }
 
-// segment is a period with one offset: the minutes from first up to, but not including,
-// end.
+// segment is a period with one offset: the minutes from first up to end, excluded.
 type segment struct{ first, end, offset int64 }
 
 // segmentAt returns the segment of a zone that contains a minute, or a part of it that
@@ -411,8 +407,7 @@ func (s *Schedule) timeline(minute int64, zone *time.Location) timeline {
 	return t
 }
 
-// next returns the next stretch. One that begins after lastMinute marks the end and
-// contains no ticks.
+// next returns the next stretch. One beyond lastMinute marks the end, without ticks.
 func (t *timeline) next() stretch {
 	for {
 		at := t.minute

@@ -68,8 +68,7 @@ func (a *advice) next() string {
 	return a.ofRefused()
 }
 
-// ranAgain returns advice about a successful or running redelivery, "" if there is
-// none.
+// ranAgain returns advice about a successful or running redelivery, "" if there is none.
 func (a *advice) ranAgain() string {
 	if run := a.story.Run; a.story.Firing.Decision == blueprint.DecisionStarted && (run == nil || run.Status != blueprint.StatusFailed) {
 		return ""
@@ -134,8 +133,7 @@ var filters = map[blueprint.ReasonCode]string{
 	blueprint.ReasonAllowFrom: "allowFrom", blueprint.ReasonRequireAuth: "requireAuth",
 }
 
-// ofSkipped returns advice about a firing that a filter, the limit or the catch-up rule
-// skipped.
+// ofSkipped returns advice about a firing that a filter, limit or catch-up rule skipped.
 func (a *advice) ofSkipped() string {
 	why := a.story.Firing.Why
 	if key := filters[why.Code]; key != "" {

@@ -95,8 +95,7 @@ func (q *Question) answer() (*Answer, phrase) {
 	return w, words
 }
 
-// sayInactive says since when the trigger is inactive, and which change made it so, as far
-// as known.
+// sayInactive says since when, and by which change, the trigger is inactive, if known.
 func (w *Answer) sayInactive(words phrase) {
 	about := &w.Trigger
 	switch since := words.time(about.InactiveSince); {
@@ -310,8 +309,7 @@ func (q *Question) clock(w *Answer, words phrase) {
 	}
 }
 
-// Present describes the state of a trigger: whether it works, its latest firings, and what
-// to do about it.
+// Present describes a trigger: whether it works, its latest firings, and what to do.
 func (q *Question) Present() *Answer {
 	w, words := q.answer()
 	story := q.Story

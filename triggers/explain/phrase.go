@@ -180,8 +180,7 @@ func (t phrase) occupied(trigger *blueprint.Trigger, runs []blueprint.Unfinished
 	return text, next
 }
 
-// blocked describes why an unfinished run waits, or that it makes others wait; "" for
-// neither.
+// blocked describes why an unfinished run waits or makes others wait; "" for neither.
 func (t phrase) blocked(story *blueprint.FiringStory) (text, next string) {
 	group := triggers.ConcurrencyOf(&story.Trigger)
 	if story.Run == nil || story.Run.Status.Terminal() || group == nil {

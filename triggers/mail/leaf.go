@@ -63,8 +63,7 @@ func (l *leaf) body(m *blueprint.Mail) *string {
 	return nil
 }
 
-// appendTo appends the text of the part to that of others and reports whether it
-// fits into maxText.
+// appendTo appends the text of the part to others and reports whether it fits.
 func (l *leaf) appendTo(text *string) bool {
 	decoded, _ := io.ReadAll(io.LimitReader(l.decode(l.textHeader()), maxText+1))
 	addition := strings.ReplaceAll(withoutControls(toUTF8(string(decoded))), "\r\n", "\n")
@@ -88,8 +87,7 @@ func (l *leaf) decode(header message.Header) io.Reader {
 	return l.source()
 }
 
-// encodingHeader returns a header with the part's encoding and no charset. Base64
-// is left to source.
+// encodingHeader returns a header with the part's encoding, unless base64, and no charset.
 func (l *leaf) encodingHeader() (header message.Header) {
 	header.Set("Content-Type", "application/octet-stream")
 	if encoding := l.encoding(); encoding != "base64" {
@@ -102,8 +100,7 @@ func (l *leaf) encoding() string {
 	return strings.ToLower(strings.TrimSpace(l.header.Get("Content-Transfer-Encoding")))
 }
 
-// source returns the encoded part, but decodes base64, which the library does not
-// do for malformed input.
+// source returns the encoded part. It decodes base64, also malformed input.
 func (l *leaf) source() io.Reader {
 	if l.encoding() != "base64" {
 		return bytes.NewReader(l.raw)
@@ -144,8 +141,7 @@ func (l *leaf) textHeader() message.Header {
 	return header
 }
 
-// declaredCharset returns the charset declared in an HTML document, "" if it is
-// UTF-8 or missing.
+// declaredCharset returns an HTML document's charset, "" if it is UTF-8 or missing.
 func (l *leaf) declaredCharset() string {
 	html, _ := io.ReadAll(io.LimitReader(l.decode(l.encodingHeader()), maxText+1))
 	if utf8.Valid(html) && bytes.ContainsFunc(html, func(r rune) bool { return r >= utf8.RuneSelf }) {

@@ -272,8 +272,7 @@ func decoded(value string) string {
 
 func wordDecoder() *mime.WordDecoder { return &mime.WordDecoder{CharsetReader: charset.Reader} }
 
-// toUTF8 converts text that is not UTF-8 from Windows-1252, which is what most
-// nonconforming programs send.
+// toUTF8 converts text that is not UTF-8 from Windows-1252, the most common mistake.
 func toUTF8(text string) string {
 	if utf8.ValidString(text) {
 		return text

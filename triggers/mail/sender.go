@@ -283,8 +283,7 @@ type dmarcRecord struct {
 	publicSuffix bool // psd=y: others register domains under this one
 }
 
-// dmarcTree finds DMARC records by walking from a domain to its parents, and
-// caches them.
+// dmarcTree finds DMARC records by walking from a domain to its parents, and caches them.
 type dmarcTree struct {
 	ctx      context.Context
 	resolver Resolver

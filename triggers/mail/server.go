@@ -39,8 +39,7 @@ type Receiver interface {
 	RefuseMail(ctx context.Context, local string, envelope *blueprint.Envelope, size int64, why blueprint.Reason)
 }
 
-// Options configure a Server. Listener, Domain, Receiver, Resolver and Logger are
-// required.
+// Options configure a Server. Listener, Domain, Receiver, Resolver and Logger are required.
 type Options struct {
 	Listener net.Listener
 	Domain   string // of every mailbox
@@ -72,8 +71,7 @@ type Timeouts struct {
 	Stop    time.Duration // for transfers in progress when the server stops; 0 = 10 seconds
 }
 
-// crowdedTimeout replaces longer timeouts while more than half of MaxConnections
-// are open.
+// crowdedTimeout replaces longer timeouts while more than half of MaxConnections are open.
 const crowdedTimeout = 20 * time.Second
 
 // Server is an SMTP server that only accepts mail for its own mailboxes.
@@ -261,8 +259,7 @@ func (s *Server) timeout(d time.Duration) time.Duration {
 	return d
 }
 
-// networkOf returns the network for which connections are counted: an IPv4
-// address or an IPv6 /64.
+// networkOf returns the network of a connection: an IPv4 address or an IPv6 /64.
 func networkOf(address net.Addr) netip.Prefix {
 	parsed, err := netip.ParseAddrPort(address.String())
 	if err != nil {

@@ -290,8 +290,7 @@ func (m *reception) nextDeadline(s *Server) time.Time {
 	return slices.MinFunc(deadlines, time.Time.Compare)
 }
 
-// readMessage makes a piece of the message pending. After a defect the rest is
-// read and discarded.
+// readMessage makes a piece of the message pending. After a defect it discards the rest.
 func (g *guardedConn) readMessage() error {
 	m := g.message
 	g.pending = m.piece[:0]

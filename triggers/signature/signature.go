@@ -73,8 +73,7 @@ func Verify(schemes []*Scheme, secret string, d *blueprint.Delivery, at time.Tim
 	return nil, "the signature is missing: send X-Webhook-Signature with the hexadecimal HMAC-SHA256 of the body, or the headers of Standard Webhooks"
 }
 
-// Verify verifies one header. It returns the reason of a failure, as a text that follows
-// its name.
+// Verify verifies one header. It returns why that failed, as a text after its name.
 func (s *Scheme) Verify(values []string, secret string, d *blueprint.Delivery, at time.Time) string {
 	if len(values) != 1 {
 		return "was sent more than once"
@@ -183,8 +182,7 @@ func WasForged(trigger *blueprint.Trigger, d *blueprint.Delivery) bool {
 	return d != nil && d.Facts[FactExpected] != nil && trigger.Config[blueprint.KindOf(trigger.Type).Secrets.Secret] == nil
 }
 
-// Previous returns the previous secret while it is valid, otherwise "". One without an
-// end is invalid.
+// Previous returns the previous secret while it is valid, otherwise "".
 func Previous(config map[string]any, keys blueprint.TriggerSecrets, now time.Time) string {
 	text, _ := config[keys.Until].(string)
 	until, err := time.Parse(time.RFC3339, text)

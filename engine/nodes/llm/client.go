@@ -194,8 +194,7 @@ type problem struct {
 	retryAfter           time.Duration
 }
 
-// problemOf decodes an error, nil for none. Some servers report one with a successful
-// status.
+// problemOf decodes an error, nil for none. Some servers send one with status 200.
 func (c *Client) problemOf(status int, header http.Header, value any) *problem {
 	if l := list(value); len(l) > 0 {
 		value = l[0] // Google wraps errors in a list

@@ -54,8 +54,7 @@ type Tool struct {
 	InputSchema map[string]any
 }
 
-// ToolCall is a call requested by a model. Problem is set if its arguments are not a JSON
-// object.
+// ToolCall is a call requested by a model. Problem is set for malformed arguments.
 type ToolCall struct {
 	ID        string         `json:"id"`
 	Name      string         `json:"name"`

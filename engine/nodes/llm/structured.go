@@ -9,8 +9,7 @@ import (
 	"blueprintd/blueprint"
 )
 
-// schemaPrompt adds a schema to the system prompt, for providers that cannot enforce
-// it.
+// schemaPrompt adds a schema to the system prompt, for providers that cannot enforce it.
 func schemaPrompt(system string, schema any) string {
 	written, err := blueprint.Encode(schema)
 	if err != nil {
@@ -23,8 +22,7 @@ func schemaPrompt(system string, schema any) string {
 	return system + "\n\n" + rule
 }
 
-// isObject reports whether a schema requires an object, the only kind that providers
-// can enforce.
+// isObject reports whether a schema requires an object, as providers can enforce.
 func isObject(schema any) bool { return object(schema)["type"] == "object" }
 
 // keptKeywords have the same meaning to providers and contain no schemas.
@@ -111,8 +109,7 @@ func closeSchemas(schemas []any) ([]any, bool) {
 	return out, true
 }
 
-// strict reports whether a schema can be enforced exactly: it is closed, and every
-// property is required.
+// strict reports whether a schema is enforceable: closed, with all properties required.
 func strict(schema any) bool {
 	written, ok := closeSchema(schema)
 	bare := maps.Clone(object(schema))

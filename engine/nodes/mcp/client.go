@@ -30,8 +30,7 @@ const (
 	maxRequests = 100
 )
 
-// Client opens sessions with MCP servers. It has no state of its own and is safe for
-// concurrent use.
+// Client opens sessions with MCP servers. It is safe for concurrent use.
 type Client struct {
 	http    *outbound.Client
 	version string

@@ -19,8 +19,7 @@ func permanentFailure(code, format string, args ...any) *blueprint.Failure {
 	return &blueprint.Failure{Code: code, Message: fmt.Sprintf(format, args...), Permanent: true, NotSent: true}
 }
 
-// failure converts the error of an exchange. It shows nothing of the connection but its
-// host.
+// failure converts the error of an exchange. Of the connection it shows only the host.
 func (s *Session) failure(ctx, limited context.Context, record *exchangeRecord, hops *outbound.Hops, err error) error {
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return ctx.Err()

@@ -97,8 +97,7 @@ const (
 	maxEncoded = 39
 )
 
-// writeHeader writes a header, with a line break between words where the next one would
-// not fit.
+// writeHeader writes a header, with line breaks between words where necessary.
 func writeHeader(out *bytes.Buffer, name string, words ...string) {
 	out.WriteString(name)
 	out.WriteByte(':')
