@@ -154,15 +154,13 @@ type AuthorityView struct {
 	Author  Author `json:"author"`
 	Mine    bool   `json:"mine"`    // the user is the author
 	Granted bool   `json:"granted"` // the user has granted it
-	// Basis is the newest earlier version that the user wrote or granted, for
-	// comparison; nil = none.
+	// Basis is the newest earlier version that the user wrote or granted; nil = none.
 	Basis *string `json:"basis"`
 	// Triggers is only set for users who may manage the blueprint.
 	Triggers []TriggerAuthority `json:"triggers"`
 }
 
-// TriggerAuthority is the principal of a trigger, and whether that user wrote or
-// granted the current version.
+// TriggerAuthority is a trigger's principal, and whether they wrote or granted the version.
 type TriggerAuthority struct {
 	TriggerID string      `json:"triggerId"`
 	Type      TriggerType `json:"triggerType"`
@@ -179,8 +177,7 @@ const (
 )
 
 // Actor is the user who makes a change. The context of the change carries it, so that
-// the store can write the audit log in the transaction of the change. Automatic
-// changes have none.
+// the store can write the audit log with the change. Automatic changes have none.
 type Actor struct {
 	UserID string // "" on the command line
 	Via    string

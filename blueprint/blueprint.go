@@ -60,8 +60,7 @@ type Blueprint struct {
 	BlueprintMap         any      `json:"blueprint_map"`
 	Budget               *Budget  `json:"budget,omitempty"`
 	// Source is where it is maintained, such as a file of a project; "" = only on this
-	// server, or not shown to this reader. SyncedVersion is the last version created
-	// from it.
+	// server, or not shown to this reader. SyncedVersion is the last version made from it.
 	Source        string   `json:"source,omitempty"`
 	SyncedVersion string   `json:"synced_version,omitempty"`
 	AverageRating float64  `json:"average_rating"`
@@ -314,8 +313,7 @@ type BlueprintPatch struct {
 	Variables   *[]any  // see KeepSecrets
 	Budget      *Budget // without limits = none
 	Version     *string // higher than the current one
-	// Source marks the blueprint as synced with it; "" removes it. It alone creates no
-	// version.
+	// Source marks the blueprint as synced with it; "" ends that. It creates no version.
 	Source *string
 }
 

@@ -42,8 +42,7 @@ type ConnectionUse struct {
 	Versions    []VersionRef
 	ExecutionID string
 	Address     string // of the node
-	// OnSecret is called for each new secret, such as a renewed token, but not by Open;
-	// may be nil.
+	// OnSecret is called for each new secret, such as a renewed token; may be nil.
 	OnSecret func(secret string)
 }
 
@@ -67,8 +66,7 @@ func connectionCalled(id, name string, nameVisible bool) string {
 
 var connectionText = regexp.MustCompile(`connection \(([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\)`)
 
-// NameConnections replaces the ids of connections in a message by their names, unless
-// name returns "".
+// NameConnections replaces the ids of connections in a message by names, except "".
 func NameConnections(message string, name func(id string) string) string {
 	return connectionText.ReplaceAllStringFunc(message, func(found string) string {
 		if known := name(connectionText.FindStringSubmatch(found)[1]); known != "" {
@@ -101,8 +99,7 @@ type OpenConnection struct {
 	// client calls it for each hop. Nil if there are no credentials.
 	Authorize func(ctx context.Context, request *http.Request) error
 	// Renew gets new credentials for Authorize after a service answered 401; the node
-	// then repeats the request once. Errors are *Failure or *Pause. Nil if they cannot
-	// be renewed.
+	// then repeats the request once. Errors are *Failure or *Pause. Nil if not renewable.
 	Renew func(ctx context.Context) error
 }
 
@@ -110,8 +107,7 @@ type OpenConnection struct {
 // pauses the run and runs the node again after the answer.
 type Pause struct {
 	Await Await
-	// State is Task.State of the next run of the node. It is a plain JSON value and may
-	// hold secrets.
+	// State is Task.State of the next run of the node: plain JSON that may hold secrets.
 	State any
 }
 

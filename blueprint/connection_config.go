@@ -86,8 +86,7 @@ func RedactConnection(kind ConnectionType, config map[string]any) map[string]any
 	return out
 }
 
-// minCredential is the minimum size of a credential after a scheme in a header; fewer
-// bytes may be a word.
+// minCredential is the minimum size of a credential in a header; less may be a word.
 const minCredential = 8
 
 // ConnectionSecrets returns the secret values of a config, their encodings in requests,

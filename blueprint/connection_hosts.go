@@ -11,8 +11,7 @@ import (
 
 // HostsCover reports whether one of hosts covers host. Both have the form "host",
 // "host:port" or "*.domain", in any case; a host without a port covers every port,
-// and *.domain every subdomain but not the domain. Other forms cover nothing and are
-// not covered.
+// and *.domain every subdomain but not the domain. Other forms cover nothing.
 func HostsCover(hosts []string, host string) bool {
 	one, problem := parseHost(host)
 	return problem == "" && slices.ContainsFunc(hosts, func(text string) bool {

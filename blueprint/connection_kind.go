@@ -23,8 +23,7 @@ type connectionKind struct {
 	of         ConnectionType
 	title, doc string
 	fields     []configField
-	// placeholder returns a config without real hosts and secrets, for runs that reach
-	// no real service.
+	// placeholder returns a config without real hosts and secrets, for offline runs.
 	placeholder func() map[string]any
 	// check finds issues that involve several fields; may be nil.
 	check func(config map[string]any) []Issue

@@ -6,8 +6,7 @@ import (
 )
 
 // Delivery is the request or mail of a firing as it was received. It is stored in the
-// transaction of the decision, before the sender is answered, so that the decision
-// can be repeated.
+// transaction of the decision and before the response, so that it can be repeated.
 type Delivery struct {
 	// From is the network address of the sender, "" when there is none.
 	From string `json:"from,omitempty"`
@@ -127,8 +126,7 @@ func (e *ConcurrencyLimitError) Reason() Reason {
 	return NewReason(ReasonLimit, "limit", e.Limit, "running", e.Running, "executionId", e.Oldest)
 }
 
-// Displaced is the reason for cancelling a run in favour of a newer one of its
-// concurrency group.
+// Displaced is why a run was cancelled in favour of a newer one of its group.
 const Displaced = "a newer run of its trigger took its place"
 
 // RedeliverRequest selects firings of one trigger to run again, the oldest first. It

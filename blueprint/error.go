@@ -110,8 +110,7 @@ type Spot struct {
 }
 
 // Error is the only error type that is shown to users. Message must not hold a secret
-// or an internal detail; Err, the cause, is only logged. Any other error is
-// CodeInternal on the wire.
+// or an internal detail; Err, the cause, is only logged. Other errors are CodeInternal.
 type Error struct {
 	Code       Code
 	Message    string

@@ -116,8 +116,7 @@ const (
 	AwaitBudget         AwaitKind = "budget"          // more tokens or calls
 )
 
-// SignInPromptForOthers is the prompt of a sign-in for other readers than the user who
-// must sign in.
+// SignInPromptForOthers is the prompt of a sign-in for all but the user who signs in.
 const SignInPromptForOthers = "the user the run acts for must sign in"
 
 // AwaitingInput describes the input that a paused run waits for.
@@ -318,8 +317,7 @@ type ListedRun struct {
 	CreatedAt         Time         `json:"createdAt"`
 	Error             *string      `json:"error"`    // its errorSummary
 	Awaiting          *AwaitKind   `json:"awaiting"` // of a paused run
-	// Stored is the source of Error and Awaiting; its record is nil if that is too large
-	// for a list.
+	// Stored is the source of Error and Awaiting, without a record that is too large.
 	Stored *StoredExecution `json:"-"`
 }
 

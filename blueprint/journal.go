@@ -28,8 +28,7 @@ type StartRequest struct {
 	Concurrency *ConcurrencyGroup
 	// Record records the exchanges of the run and its sub-runs.
 	Record bool
-	// Generation is that of the trigger, the definition and the rights; see
-	// JournalCommit. 0 = any.
+	// Generation is that of trigger, definition and rights; see JournalCommit. 0 = any.
 	Generation int64
 }
 
@@ -78,8 +77,7 @@ type JournalCommit struct {
 	// Firing is inserted with a new row. If its key has started a run before, the
 	// commit fails with *DuplicateFiringError.
 	Firing *Firing
-	// Coalesced is a further row of the ledger for the ticks that Firing replaces; may be
-	// nil.
+	// Coalesced is a further ledger row for the ticks that Firing replaces; may be nil.
 	Coalesced *Firing
 	// Cursor is the new Schedule.Cursor of the trigger; zero leaves it. It never
 	// decreases.

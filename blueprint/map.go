@@ -15,8 +15,7 @@ const MaxNodes = 10_000
 type Map struct {
 	Nodes []Node
 	Edges []Edge
-	// Raw is the original map with unknown members (positions, colours), which clients
-	// get back.
+	// Raw is the original map with unknown members, which clients get back.
 	Raw map[string]any
 }
 

@@ -23,11 +23,9 @@ type NodeType struct {
 	Quick bool
 	// PassesInput reports that the output is the input.
 	PassesInput bool
-	// Waits is what the node waits for: "time", a "person", "runs" of its own, or "" if
-	// it works.
+	// Waits is what the node waits for: "time", a "person", its own "runs", or "".
 	Waits string
-	// Connections are the types allowed for connectionId, the usual one first; nil = no
-	// connection.
+	// Connections are the types for connectionId, the usual one first; nil = none.
 	Connections []ConnectionType
 	// AnsweredBy is the source of the result when a run is repeated elsewhere.
 	AnsweredBy Answerer
@@ -40,15 +38,13 @@ type NodeType struct {
 	// Verbatim reports which values below config are not templates: expressions, source
 	// code, JSON Schemas. The path is relative to config.
 	Verbatim func(path []any) bool
-	// Expressions lists the config keys with expressions; "cases[].when" is a key of
-	// array elements.
+	// Expressions lists config keys with expressions, such as "cases[].when".
 	Expressions []string
 	// References returns what verbatim keys refer to, except for malformed ones; nil for
 	// types without such keys.
 	References func(config map[string]any) []Reference
 	// Body returns the blueprint_map that the node runs for each item, from its
-	// unresolved config, and its path below config, nil for a generated one. Nil for
-	// other types.
+	// unresolved config, and its path below config, nil for a generated one. May be nil.
 	Body func(config map[string]any) (body map[string]any, path []any)
 	// Check returns the issues of a config with unresolved templates; paths start at
 	// config. It does no I/O.
@@ -59,8 +55,7 @@ type NodeType struct {
 	// Answer converts the answer to an Await into the node's result; nil for types that
 	// never await. The task is that of Run. An *Error with CodeBadRequest rejects the
 	// answer and leaves the run paused; its issue paths start with "input". Any other
-	// error is the node's failure. Answer has no side effects and also serves to check
-	// answers.
+	// error is the node's failure. Answer has no side effects and also checks answers.
 	Answer func(task *Task, answer any) (Result, error)
 	// Expired returns the node's result, or its failure, when the Await expires; nil for
 	// types that never await.
@@ -147,8 +142,7 @@ type NodeOutput struct {
 
 // Result is the result of a node.
 type Result struct {
-	// Output is a plain JSON value. With PassInput it is ignored, and the output is the
-	// input.
+	// Output is a plain JSON value. With PassInput it is the input instead.
 	Output    any
 	PassInput bool
 	// Handle is the chosen sourceHandle besides the default; "" = none.
@@ -164,11 +158,9 @@ type Result struct {
 	Respond *Response
 	// Stop ends the run.
 	Stop *Stop
-	// Each runs the node's sub-graph once per item; the output is the list of their
-	// outputs.
+	// Each runs the node's sub-graph once per item; the output is their outputs.
 	Each *Each
-	// Run starts another blueprint with the run's principal; the output is that of the
-	// sub-run.
+	// Run starts another blueprint with the run's principal; its output is the output.
 	Run *SubRun
 	// Calls are the outbound requests, also when Run fails.
 	Calls []Call
@@ -177,8 +169,7 @@ type Result struct {
 	MCPServers []MCPServer
 }
 
-// MCPServer is an MCP server by its own name. Address distinguishes servers of one
-// name; it is not shown.
+// MCPServer is an MCP server by its own name. Address, which is not shown, is unique.
 type MCPServer struct{ Name, Address string }
 
 // Wait is a pause of a node; see Result.
@@ -240,8 +231,7 @@ type Failure struct {
 	Permanent bool
 	// RetryAfter is the delay that the service requested; 0 = none.
 	RetryAfter time.Duration
-	// NotSent reports that nothing was sent, so that even a node with effect "once" may
-	// be retried.
+	// NotSent reports that nothing was sent: even a node with effect "once" may be retried.
 	NotSent bool
 	// Hint is what to do; Grant is the missing grant for CodeNeedsGrant.
 	Hint  string

@@ -22,8 +22,7 @@ const (
 // reports the result of each. It is deterministic and not safe for concurrent use.
 //
 // A node is ready once all incoming edges are settled and at least one was taken; if
-// none was, it is skipped and its own edges are not taken. A disabled node is
-// passed immediately.
+// none was, it is skipped and its edges are not taken. A disabled node is passed at once.
 type Plan struct {
 	graph   *Graph
 	state   []NodeState

@@ -33,8 +33,7 @@ func HiddenOfVariable(object map[string]any) (hidden []string) {
 }
 
 // KeepSecrets completes an update of environment_variables: null values of a secret
-// variable keep their previous value, and an empty default is removed. Keys get
-// their canonical spelling.
+// variable keep their value, and an empty default is removed. Keys become canonical.
 func KeepSecrets(before, after []any) []any {
 	kept := map[string]map[string]any{}
 	for _, element := range before {
@@ -98,8 +97,7 @@ func mapSecrets(list []any, change func(element map[string]any)) []any {
 	return out
 }
 
-// RedactConfig returns a trigger's config for readers who may not manage the blueprint:
-// secrets are null.
+// RedactConfig returns a trigger's config without secrets, for users who may not manage it.
 func RedactConfig(config map[string]any) map[string]any {
 	out := maps.Clone(config)
 	for _, name := range SecretTriggerConfig {

@@ -74,8 +74,7 @@ func (g *Graph) MergeWriters(sources ...*Writers) *Writers {
 	if same {
 		return common
 	}
-	// Writers outside the common part are downstream of all writers in it, so only they
-	// are compared.
+	// Writers outside the common part are downstream of it, so only they are compared.
 	candidates := map[string][]int{}
 	for _, source := range sources {
 		own := map[string]bool{}

@@ -14,8 +14,7 @@ type Time int64
 // lastTime is the latest time in TimeFormat.
 var lastTime = time.Date(9999, 12, 31, 23, 59, 59, int(999*time.Millisecond), time.UTC)
 
-// TimeOf truncates t to milliseconds, at most the end of the year 9999; the zero
-// time.Time becomes zero.
+// TimeOf truncates t to milliseconds, at most in the year 9999; zero stays zero.
 func TimeOf(t time.Time) Time {
 	switch {
 	case t.IsZero():

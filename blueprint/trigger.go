@@ -24,8 +24,7 @@ type Trigger struct {
 	Warnings []string `json:"warnings,omitempty"`
 }
 
-// BreakerPause is how long the breaker switches off a trigger that unauthenticated
-// senders can reach.
+// BreakerPause is how long the breaker switches off a trigger without authentication.
 const BreakerPause = 15 * time.Minute
 
 // Decision is the result of a firing.

@@ -51,13 +51,11 @@ type TriggerKind struct {
 	// chooses.
 	Mailbox bool
 
-	// Keys are its config keys besides those of every trigger. Values of other keys may
-	// be secrets.
+	// Keys are its config keys besides common ones. Other keys may hold secrets.
 	Keys []string
 	// Secrets are the Keys that authenticate senders; may be empty.
 	Secrets TriggerSecrets
-	// Open reports whether a config lets anyone who knows the address start runs; nil =
-	// never.
+	// Open reports whether anyone who knows the address can start runs; nil = never.
 	Open func(config map[string]any) bool
 }
 

@@ -24,8 +24,7 @@ type Reference struct {
 	Spot     Spot   // where in the string at Path
 }
 
-// ConfigChecker compiles the templates of a config and returns what they refer to. Paths
-// start at config.
+// ConfigChecker compiles a config's templates and returns references; paths start at it.
 type ConfigChecker func(config map[string]any, verbatim func(path []any) bool) ([]Reference, []Issue)
 
 // Validate returns the errors and warnings for a blueprint. Paths start at

@@ -41,8 +41,7 @@ var secretKeys = []string{
 	"clientsecret", "privatekey", "secretkey", "signingsecret", "xapikey", "xauthtoken", "bottoken",
 }
 
-// minSecret is the minimum length of a secret under such a key; shorter values are words
-// such as "none".
+// minSecret is the minimum length of a secret under such a key; "none" is a word.
 const minSecret = 6
 
 var credentials = regexp.MustCompile(`(?i)^\s*(bearer|basic|token|apikey)\s+\S{4,}\s*$`)

@@ -35,8 +35,7 @@ const programKey = "program"
 func programOf(c *cli.Context) Program { return c.App.Metadata[programKey].(Program) }
 
 // Main runs the command named by args, of which the first is the program's name, and
-// returns the exit code: 0 for success, 1 for failure, 2 for wrong usage, 3 for a
-// paused run.
+// returns the exit code: 0 success, 1 failure, 2 wrong usage, 3 a paused run.
 func Main(p Program, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	return profiled(os.Getenv(cpuProfile), stderr, func() int { return runCommand(p, args, stdin, stdout, stderr) })
 }
@@ -57,8 +56,7 @@ func runCommand(p Program, args []string, stdin io.Reader, stdout, stderr io.Wri
 }
 
 // untilInterrupted returns a context that is canceled by the first SIGINT or SIGTERM.
-// The second one ends the process, as it does in commands that need no cleanup and do
-// not call this.
+// The second one ends the process, as the first does in commands without cleanup.
 func untilInterrupted(ctx context.Context) (context.Context, func()) {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop)

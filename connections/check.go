@@ -28,8 +28,7 @@ const (
 )
 
 // Test makes the cheapest real call through a connection. The message describes the
-// outcome. The error is CodeNotFound for a connection that the user may not use, or an
-// internal one.
+// outcome. The error is CodeNotFound if the user may not use it, or an internal one.
 func (s *Service) Test(ctx context.Context, userID, id string) (ok bool, message string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()

@@ -201,8 +201,7 @@ func oauthReach(connection *blueprint.Connection) reach {
 	return reach{of: connection, hosts: blueprint.OAuthHosts(connection.Config)}
 }
 
-// fingerprint returns a hash of the client, its addresses, scopes and hosts, to which the
-// user consented.
+// fingerprint returns a hash of the client, addresses, scopes and hosts: of the consent.
 func (c *oauthClient) fingerprint() string {
 	hosts, scopes := slices.Clone(blueprint.TextsOf(c.connection.Config["hosts"])), slices.Clone(c.scopes)
 	slices.Sort(hosts)

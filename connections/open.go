@@ -141,8 +141,7 @@ func (s *Service) connection(ctx context.Context, authority blueprint.Authority,
 }
 
 // orAskToSignIn returns err, unless only a grant is missing and the user has not signed in
-// for the connection. Then it asks the user to sign in, which also grants the versions of
-// the run.
+// for the connection. Then it asks for a sign-in, which also grants the run's versions.
 func (s *Service) orAskToSignIn(ctx context.Context, use blueprint.ConnectionUse, err error) error {
 	var missing *blueprint.MissingGrant
 	if !errors.As(err, &missing) || missing.Version == "" {
@@ -283,8 +282,7 @@ func (s *Service) openOAuth(ctx context.Context, use blueprint.ConnectionUse, co
 	if c.secret != "" {
 		open.Secrets = append(open.Secrets, c.secret)
 	}
-	// Not the refresh token: it is sent only to the token endpoint and is not stored
-	// with the run.
+	// Not the refresh token, which only the token endpoint receives, never the run.
 	open.Secrets = append(open.Secrets, session.token.Access)
 	return session.authorize, nil
 }

@@ -25,8 +25,7 @@ import (
 // exist or that the user may not use it.
 type Store interface {
 	// ConnectionForUse returns a connection with its secrets: CodeNotFound when the
-	// principal may not use it, *blueprint.MissingGrant when the author of a version
-	// may not.
+	// principal may not use it, *blueprint.MissingGrant when a version's author may not.
 	ConnectionForUse(ctx context.Context, authority blueprint.Authority, id string) (*blueprint.Connection, error)
 	// Authorize is like ConnectionForUse for other resources.
 	Authorize(ctx context.Context, authority blueprint.Authority, resource blueprint.Resource) error
@@ -38,8 +37,7 @@ type Store interface {
 	// that it has changed since. If ctx has an actor, the sign-in is noted in the audit log.
 	SaveToken(ctx context.Context, connectionID, userID string, token, replaced []byte) error
 	DeleteToken(ctx context.Context, connectionID, userID string) error
-	// BeginSignIn stores the state of a sign-in; CodeTooManyRequests if the user has too
-	// many.
+	// BeginSignIn stores the state of a sign-in; CodeTooManyRequests beyond a limit.
 	BeginSignIn(ctx context.Context, signIn blueprint.SignIn) error
 	// OpenTicket returns the open ticket of the connection, user, run and node, or stores
 	// the given one. If there are too many it is one without a run.
@@ -48,8 +46,7 @@ type Store interface {
 	FindSignIn(ctx context.Context, stateHash []byte) (blueprint.SignIn, error)
 	// TakeSignIn returns a sign-in by the hash of its state and deletes it.
 	TakeSignIn(ctx context.Context, stateHash []byte) (blueprint.SignIn, error)
-	// WaitingSignIns returns the unexpired sign-ins of a connection and a user, without their
-	// secrets.
+	// WaitingSignIns returns a user's unexpired sign-ins of a connection, without secrets.
 	WaitingSignIns(ctx context.Context, connectionID, userID string) ([]blueprint.SignIn, error)
 	// User returns the user with the id.
 	User(ctx context.Context, userID string) (blueprint.User, error)
@@ -63,8 +60,7 @@ type Options struct {
 	IDs   *ids.Source
 	// APIHost returns the public root URL of this server, without a trailing slash.
 	APIHost func() string
-	// Resume resumes a node that waits for a sign-in. It does nothing if the node does not
-	// wait.
+	// Resume resumes a node that waits for a sign-in, and does nothing otherwise.
 	Resume func(ctx context.Context, executionID, address string) error
 	// Probe starts a session with an MCP server and returns the name that it reports; nil
 	// disables tests of MCP servers.

@@ -95,8 +95,7 @@ func (s *Service) random() string {
 }
 
 // resumeWaiting resumes the runs of the user that wait for the connection. Tickets of the
-// last minute are kept: their runs may not be paused yet, and visiting the URL again
-// resumes them.
+// last minute are kept: their runs may not be paused yet, and a visit resumes them.
 func (s *Service) resumeWaiting(ctx context.Context, connectionID, userID string) error {
 	waiting, err := s.Store.WaitingSignIns(ctx, connectionID, userID)
 	if err != nil && blueprint.CodeOf(err) != blueprint.CodeNotFound {

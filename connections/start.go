@@ -379,8 +379,7 @@ var (
 )
 
 // SignIn returns the URL where a user signs in for a connection without a waiting run.
-// CodeNotFound if the user may not use the connection, CodeBadRequest if it needs no
-// sign-in.
+// CodeNotFound if the user may not use the connection, CodeBadRequest if none is needed.
 func (s *Service) SignIn(ctx context.Context, userID, id string) (url string, err error) {
 	connection, err := s.connection(ctx, blueprint.Authority{PrincipalID: userID}, id)
 	if err != nil {

@@ -15,8 +15,7 @@ type Urgency time.Duration
 
 // Urgencies of a run. Side effects, waits and the end of the run make it durable earlier.
 const (
-	// AtOnce stores the run before its first node starts: for a firing whose key may
-	// repeat.
+	// AtOnce stores the run before its first node starts: its firing may be repeated.
 	AtOnce Urgency = 0
 	// Soon is for callers that wait for Handle.Accepted: a run of pure nodes that ends
 	// within it costs one commit.
@@ -259,8 +258,7 @@ func (e *Engine) isLarge(memory int) bool { return memory > min(e.Limits.Held/10
 
 // admitInput acquires memory for a large input, first come, first served. It waits
 // until ctx ends, at most Options.InputWait. An input larger than the limit is admitted
-// alone and counts as the whole limit, so that small ones still fit. Child runs acquire
-// nothing.
+// alone and counts as the whole limit, so that small ones fit. Child runs take nothing.
 func (e *Engine) admitInput(ctx context.Context, r *run) error {
 	if !e.isLarge(r.memory) || r.begin.Parent != "" {
 		return nil
@@ -435,8 +433,7 @@ func (e *Engine) checkConcurrency(r *run) (atOnce bool, err error) {
 }
 
 // awaitCommits defers admission until the runs being committed are durable or refused:
-// a run whose key had started one before takes no slot. It flushes them. The caller
-// holds e.mu.
+// a run whose key had started one takes no slot. It flushes them. e.mu is held.
 func (e *Engine) awaitCommits(g *concurrencyGroup) error {
 	for at := g.members.first; at != nil; at = at.next {
 		s := at.value

@@ -390,8 +390,7 @@ func (e *Engine) resumeAdmission(ctx context.Context) {
 }
 
 // rejoinGroup adds a recovered run to its group. One that had begun, or was accepted
-// without a limit, continues even beyond the limit; any other is blocked. The caller
-// holds r.mu.
+// without a limit, continues even beyond it; any other is blocked. r.mu is held.
 func (e *Engine) rejoinGroup(r *run) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

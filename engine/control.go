@@ -244,8 +244,7 @@ func (e *Engine) CancelAll(ctx context.Context, executions []string, reason stri
 	return errors.Join(failed...)
 }
 
-// commandTimeout is how long, in real time, a command waits for a journal that does not
-// respond.
+// commandTimeout is how long, in real time, a command waits for a silent journal.
 const commandTimeout = 3 * time.Second
 
 // errNotDurableYet reports that a command is applied but not stored. Its commit is retried.

@@ -160,8 +160,7 @@ func (r *run) mustStoreBefore(a *attempt) bool {
 }
 
 // performAttempt performs one attempt and records its result. It reports whether the
-// run can continue in this process; a non-nil promise decides that instead and must be
-// called.
+// run can continue in this process; a non-nil promise must be called and decides that.
 func (e *Engine) performAttempt(r *run, a *attempt) (goesOn bool, promise func() bool) {
 	result, err := r.recoverPanics(a.at, a.perform)
 	if err != nil && (errors.Is(err, errStopping) || errors.Is(context.Cause(r.ctx), errStopping)) {

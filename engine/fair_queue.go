@@ -70,8 +70,7 @@ func (g *group) need() int { return max(g.taken/groupShare+1, g.order.first().va
 
 func (q *fairQueue) free() int { return q.slots - q.taken }
 
-// hasSlotFor reports whether a flow may have a slot now. It is false while runs of
-// the flow are waiting.
+// hasSlotFor reports whether a flow may have a slot now; false while runs wait in it.
 func (q *fairQueue) hasSlotFor(f *flow) bool {
 	return max(f.need(), f.group.taken/groupShare+1) <= q.free()
 }
@@ -105,8 +104,7 @@ func (q *fairQueue) remove(f *flow, s *element[*run]) {
 }
 
 // update moves a flow and its group to their ranks and drops an idle one. An element
-// that has its rank already keeps its position, so that frequent updates do not move
-// it back.
+// that has its rank already keeps its position despite frequent updates.
 func (q *fairQueue) update(f *flow) {
 	g := f.group
 	need := 0

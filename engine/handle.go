@@ -81,8 +81,7 @@ func (h *Handle) Accepted(ctx context.Context) error {
 
 // Wait waits until the run has ended or paused, durably, and returns its record; if the
 // server stops, that of the unfinished run. Errors are those of Accepted, and those of a
-// journal that fails later. If ctx ends first, the run continues and Wait returns ctx's
-// error.
+// journal that fails later. If ctx ends first, the run continues and Wait fails.
 func (h *Handle) Wait(ctx context.Context) (*blueprint.Execution, error) {
 	outcome, err := h.wait(ctx)
 	if err != nil {

@@ -84,8 +84,7 @@ type begin struct {
 	Given     map[string]any            `json:"given,omitempty"` // as the caller passed them
 	InputData any                       `json:"input"`
 	Trigger   *blueprint.TriggerContext `json:"trigger,omitempty"`
-	// Map is set only if it differs from the stored map, together with MapAuthor, the user
-	// who passed it.
+	// Map is set if it differs from the stored map, with MapAuthor, who passed it.
 	Map       any    `json:"map,omitempty"`
 	MapAuthor string `json:"mapAuthor,omitempty"`
 	// Lineage are the versions of the ancestor runs.

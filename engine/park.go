@@ -252,8 +252,7 @@ func (r *run) tryHibernate() bool {
 	return true
 }
 
-// Bounds of hibernation: how long a run may wait for an instant, and how many may
-// hibernate at once.
+// Bounds of hibernation: how long a run may wait, and how many may hibernate at once.
 const (
 	shortHibernation = time.Minute
 	maxHibernating   = 1000

@@ -42,8 +42,7 @@ type compiled struct {
 }
 
 // compile compiles a definition. A map that violates the graph rules is an error; a
-// node with a bad config compiles to one that fails, so that the rest of the blueprint
-// can run.
+// node with a bad config compiles to one that fails, so that the others can run.
 func compile(catalogue blueprint.Catalogue, definition *blueprint.Definition) (*program, error) {
 	if definition.Map == nil || len(definition.Map.Nodes) == 0 {
 		return nil, blueprint.Errorf(blueprint.CodeBadRequest, "the blueprint has no nodes to execute")
@@ -169,8 +168,7 @@ type programs struct {
 
 type versionKey struct{ blueprintID, version string }
 
-// maxPrograms bounds the cache, which is cleared when full. That is too rare to justify an
-// LRU.
+// maxPrograms bounds the cache, which is cleared when full: too rare for an LRU.
 const maxPrograms = 2000
 
 func (c *programs) get(definition *blueprint.Definition) (*program, error) {

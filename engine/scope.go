@@ -134,8 +134,7 @@ func (s *scope) upstream(most int) map[string]any {
 }
 
 // collect returns all variables, with item and index in an item, and all nodes that led
-// to this one. With denied set, secret variables that the caller did not pass are left
-// out and named.
+// to this one. With denied set, secret variables not passed are left out and named.
 func (s *scope) collect(denied bool) blueprint.NodeScope {
 	out := blueprint.NodeScope{Variables: map[string]any{}, Nodes: s.all()}
 	for n := s.node; n != nil; n = n.frame.loopNode() {

@@ -125,8 +125,7 @@ type Desired struct {
 	Visibility  string            // "" leaves that of the server
 	Budget      *blueprint.Budget // nil leaves that of the server; without limits removes it
 	Triggers    []DesiredTrigger
-	// Point formats a message about a path as file:line:column: message. It may be nil
-	// in tests.
+	// Point formats a message about a path as file:line:column: message; nil in tests.
 	Point func(path []any, message string) string
 }
 

@@ -60,8 +60,7 @@ func NewWatcher(c clock.Clock, seen Listing, scan func() (Listing, error)) *Watc
 }
 
 // Next waits for changes and returns them sorted by path, one for each file. An error other
-// than that of ctx is the error of a scan; it is returned once, and the next call
-// continues.
+// than that of ctx is the error of a scan, returned once; the next call continues.
 func (w *Watcher) Next(ctx context.Context) ([]Event, error) {
 	for {
 		if err := w.wait(ctx); err != nil {

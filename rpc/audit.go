@@ -36,8 +36,7 @@ func (s *Service) auditList(ctx context.Context, caller *trpc.Caller, in auditLi
 
 // audited returns table with mutations that write one audit entry each when they have
 // succeeded, or have failed after Note. The entry is part of the transaction of the change
-// if the database writes it; else it is written right after, and the response does not wait
-// for it.
+// if the database writes it; else it follows, and the response does not wait for it.
 func audited(store actionStore, table []trpc.Procedure) []trpc.Procedure {
 	for i := range table {
 		if p := &table[i]; p.Kind == trpc.KindMutation {

@@ -8,8 +8,7 @@ import (
 )
 
 // organizationStore checks access in the transaction of the change. It returns
-// CodeForbidden for an organization that the principal is not a member of, whether it
-// exists or not.
+// CodeForbidden for an organization without the principal, whether it exists or not.
 type organizationStore interface {
 	Organizations(ctx context.Context, p blueprint.Principal) ([]blueprint.Organization, error)
 	CreateOrganization(ctx context.Context, p blueprint.Principal, name string) (blueprint.Organization, error)

@@ -12,16 +12,14 @@ import (
 	"blueprintd/triggers/mail"
 )
 
-// safeTypes are the content types that a browser may receive: none is a page or can run
-// code.
+// safeTypes are the content types that a browser may receive: none can run code.
 var safeTypes = map[string]bool{
 	"application/pdf": true, "application/zip": true, "image/gif": true, "image/jpeg": true, "image/png": true, "image/webp": true,
 	"text/calendar": true, "text/csv": true, "text/plain": true,
 }
 
 // file answers GET /files/{id} with an attachment of a mail, if the caller may see the run
-// that it started. It is a download and never a page, since its content is that of the
-// sender.
+// that it started. It is a download, never a page: its content is the sender's.
 func (s *Server) file(w http.ResponseWriter, r *http.Request, caller *trpc.Caller) error {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		w.Header().Set("Allow", "GET, HEAD")

@@ -30,8 +30,7 @@ func sharesOf(limit int64) memoryShares {
 const maxAnswers = 128 << 20
 
 // MemoryLimit returns the number of bytes of memory that the server may use: chosen unless
-// it is 0, otherwise GOMEMLIMIT, otherwise the lower of the cgroup's limit and the physical
-// memory.
+// it is 0, then GOMEMLIMIT, then the lower of the cgroup's limit and physical memory.
 func MemoryLimit(chosen int64) int64 {
 	if chosen > 0 {
 		return chosen

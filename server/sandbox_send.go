@@ -14,8 +14,7 @@ import (
 
 // sendWebhook answers POST /sandbox/send {"webhook": triggerId, "body"?, "preset"?,
 // "headers"?}: it sends a delivery to a trigger of this server, signed with its secret as by
-// the preset's service, and returns the request and the response. The caller must manage the
-// trigger.
+// the preset's service, and returns both messages. The caller must manage the trigger.
 func (s *Server) sendWebhook(w http.ResponseWriter, r *http.Request, caller *trpc.Caller) error {
 	value, err := readJSON(w, r, maxSandbox)
 	if err != nil {

@@ -187,8 +187,7 @@ func (s *Server) masterKey() (masterkey.Key, error) {
 }
 
 // Run serves until ctx ends, then drains in reverse order: no new work starts, running
-// nodes finish or are journalled, the last commits are made. A disk failure ends it
-// immediately.
+// nodes finish or are journalled, the last commits follow. A disk failure ends it.
 func (s *Server) Run(ctx context.Context) error {
 	// The database outlives everything that writes to it.
 	storeCtx, stopStore := context.WithCancel(context.WithoutCancel(ctx))
@@ -258,8 +257,7 @@ func (s *Server) Run(ctx context.Context) error {
 }
 
 // ServeHTTP serves the main listener: only health checks until recovery is done, when it
-// announces that the server is ready. While the engine drains it answers late requests with
-// 503.
+// announces that the server is ready. While it drains, late requests get 503.
 func (s *Server) ServeHTTP(ctx context.Context, recovered, atRest <-chan struct{}) error {
 	failed := make(chan error, 1)
 	go func() { failed <- s.serveMain() }()

@@ -43,8 +43,7 @@ type BackupReport struct {
 }
 
 const (
-	// pagesAtOnce is the number of pages copied between two checks of ctx: 4 MB at the
-	// usual page size.
+	// pagesAtOnce is the number of pages copied between two checks of ctx, usually 4 MB.
 	pagesAtOnce = 1024
 	// stepsAtOnce is the number of these steps that are synced together. Syncing all of
 	// them at the end would block the disk of the server for seconds.
@@ -55,8 +54,7 @@ const (
 // processes keep working. The file is either complete or missing: it is written under
 // another name (path + ".partial"), checked page by page and row by row against the state
 // it was copied from, synced to the disk, and then renamed. Sealed values stay sealed. The
-// file does not contain the master key; it is signed with a key derived from that of
-// options.Sealer.
+// file does not contain the master key, and is signed with one derived from it.
 //
 // The copy is made in one read transaction: it neither blocks writes nor is interrupted by
 // them. Meanwhile the write-ahead log grows; the checks, which take longer, follow the

@@ -193,8 +193,7 @@ func (s *Store) UpdateBlueprint(ctx context.Context, principal blueprint.Princip
 }
 
 // adopts reports whether a patch makes the principal the author of the map and the
-// variables, even without changing them: the current author may no longer manage the
-// blueprint.
+// variables, even without changes: the current author may not manage the blueprint.
 func adopts(t *transaction, principal blueprint.Principal, patch *blueprint.BlueprintPatch, ref blueprint.VersionRef) (bool, error) {
 	if patch.Map == nil && patch.Variables == nil || ref.Author == principal.UserID {
 		return false, nil

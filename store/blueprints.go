@@ -277,8 +277,7 @@ func (s *Store) Definition(ctx context.Context, principal blueprint.Principal, i
 
 // DefinitionVersion returns one version of a blueprint with its secrets, even of a deleted
 // blueprint; CodeNotFound if there is none. It takes no principal: only the engine calls
-// it, to continue runs that were allowed when they began. The definition must not be
-// changed.
+// it, to continue runs that were allowed when they began. It must not be changed.
 func (s *Store) DefinitionVersion(ctx context.Context, id, version string) (_ *blueprint.Definition, err error) {
 	defer wrap(&err, "definition of blueprint %s, version %s", id, version)
 	return s.definition(ctx, id, version)

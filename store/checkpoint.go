@@ -10,8 +10,7 @@ const (
 	checkpointCommits = 32
 	checkpointBytes   = 4 << 20
 	// longLog is the number of pages above which the log is rewound, not only copied.
-	// logHighWater is the number above which pruning waits and slow reads are ended. They are
-	// 16 and 32 MiB.
+	// logHighWater is the number above which pruning waits and slow reads end: 16, 32 MiB.
 	longLog      = 4096
 	logHighWater = 8192
 	// longFile is the size to which the log file is truncated once most of it is unused.

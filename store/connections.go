@@ -222,8 +222,7 @@ func (s *Store) tokenFor(q *session, connectionID, userID string) ([]byte, error
 // SaveToken replaces the token that was read before, nil if there was none. If the stored
 // token has changed since, it stays and SaveToken returns CodeConflict. CodeNotFound if the
 // user may not use the connection, CodeBadRequest for a token that is empty or larger than
-// 256 KiB. The change is audited if ctx has an actor; the automatic renewal of a token has
-// none.
+// 256 KiB. The change is audited if ctx has an actor, unlike a token's renewal.
 func (s *Store) SaveToken(ctx context.Context, connectionID, userID string, token, replaced []byte) (err error) {
 	defer wrap(&err, "save token of connection %s for user %s", connectionID, userID)
 	if len(token) == 0 || len(token) > mostToken {

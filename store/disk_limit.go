@@ -25,8 +25,7 @@ type limitState struct {
 // tenth of it: the log is truncated, free pages are returned to the disk, and history is
 // removed (see evict), but only if live rows require it. Space taken by anything else, such
 // as a log that a reader in another process holds, does not shrink when rows are removed:
-// deletions are written to that log. If nothing else helps, new runs are refused until
-// there is space.
+// deletions are written there. If nothing else helps, new runs are refused.
 func (p *pruner) relieve(ctx context.Context) {
 	if err := p.relieveNow(ctx); err != nil && ctx.Err() == nil && p.usable() == nil {
 		p.options.Logger.Warn("enforcing the size limit failed, retrying", "path", p.options.Path, "error", err)

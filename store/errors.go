@@ -70,8 +70,7 @@ func severityOf(err error) severity {
 	return ofJob
 }
 
-// retryAfter is how long callers are asked to wait when the database cannot take
-// their write now.
+// retryAfter is how long callers are asked to wait when a write cannot be taken now.
 const retryAfter = 5 * time.Second
 
 // refusals describe temporary errors, with hints.

@@ -217,8 +217,7 @@ func timeOrNull(t blueprint.Time) any {
 const mostUnfinished = 200_000
 
 // unfinished lists the runs of a trigger that have not ended, oldest first, at most
-// blueprint.MaxUnfinished. For a trigger without a limit, which needs no list, it returns
-// none.
+// blueprint.MaxUnfinished. For a trigger without a limit it returns none.
 func unfinished(q *session, trigger *blueprint.Trigger) (list []blueprint.UnfinishedRun, err error) {
 	if trigger.Config["concurrency"] == nil {
 		return nil, nil

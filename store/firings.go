@@ -287,8 +287,7 @@ func bodyHashPlace(firingID string) string { return "firings/" + firingID + "/bo
 func reasonPlace(firingID string) string { return "firings/" + firingID + "/reason" }
 
 // sealDelivery encrypts the delivery of a firing: the head as JSON and, after a line break,
-// the body if it was kept. It runs before the job is queued, so that the writer does not
-// wait for it.
+// the body if it was kept. It runs before the job is queued: the writer must not wait.
 func (s *Store) sealDelivery(f *blueprint.Firing) error {
 	d := f.Delivery
 	if d == nil {
@@ -341,8 +340,7 @@ func deliverySize(f *blueprint.Firing) int {
 // File returns a file of a delivery, and the body of the delivery, which contains it. The
 // user must be able to see the run that the firing started or, if it started none or the
 // run was removed, to manage the blueprint of the trigger. For any other user, and for an
-// unknown file, it is CodeNotFound. The body of a redelivery is stored with the first
-// delivery.
+// unknown file, it is CodeNotFound. The first delivery has the body of a redelivery.
 func (s *Store) File(ctx context.Context, principal blueprint.Principal, id string) (file blueprint.File, body []byte, err error) {
 	defer wrap(&err, "file for user %s", principal.UserID)
 	const query = `SELECT p.part, p.sealed_head, p.size, coalesce(e.user_seq = (SELECT seq FROM users WHERE id = ?1), 0), b.deleted_at IS NULL AND ` + mayManage + `, f.id, f.redelivery_of
@@ -449,8 +447,7 @@ func (s *Store) openHead(file *blueprint.File, sealed []byte) error {
 func filePlace(id string) string { return "files/" + id + "/head" }
 
 // FiringStory returns everything stored about a firing to a user who can manage its
-// trigger's blueprint; for any other user it is CodeNotFound. It does not include the error
-// of a run.
+// trigger's blueprint; for others it is CodeNotFound. The error of a run is left out.
 func (s *Store) FiringStory(ctx context.Context, principal blueprint.Principal, id string) (story *blueprint.FiringStory, err error) {
 	defer wrap(&err, "story of firing %s for user %s", id, principal.UserID)
 	return readValue(ctx, s, func(q *session) (*blueprint.FiringStory, error) {

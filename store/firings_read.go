@@ -28,8 +28,7 @@ const (
 		SELECT k.seq FROM firings k WHERE k.id = ?8 AND k.key IS NULL UNION ALL
 		SELECT k.seq FROM firings k INDEXED BY firings_started WHERE k.trigger_seq = ` + thisTrigger + ` AND k.key = ?8 AND k.decision = 'started' UNION ALL
 		SELECT k.seq FROM firings k INDEXED BY firings_unstarted WHERE k.trigger_seq = ` + thisTrigger + ` AND k.key = ?8 AND k.decision <> 'started') AND` + matching
-	// A run ends after its firing was received; the extra day allows for clocks that were
-	// set back.
+	// A run ends after its firing; the extra day allows for clocks that were set back.
 	alongFailed = ` FROM firings f WHERE f.id IN (SELECT e.firing_id FROM executions e INDEXED BY executions_trigger
 		WHERE e.status = 'failed' AND e.trigger_seq = ` + thisTrigger + ` AND e.end_time >= ?4 - 86400000) AND` + matching
 	alongUnfinished = ` FROM firings f WHERE f.id IN (SELECT e.firing_id FROM executions e INDEXED BY executions_unfinished
@@ -73,8 +72,7 @@ func (s *Store) scanLedgerRow(scan scanner) (row blueprint.LedgerRow, err error)
 }
 
 // Ledger lists the newest rows of a trigger's ledger that match a filter, newest first, at
-// most limit, with the status of their runs. It needs AccessManage: CodeNotFound, or
-// CodeForbidden.
+// most limit, with the status of their runs. It needs AccessManage.
 func (s *Store) Ledger(ctx context.Context, principal blueprint.Principal, triggerID string, filter blueprint.FiringFilter, limit int) (list []blueprint.LedgerRow, err error) {
 	defer wrap(&err, "ledger of trigger %s for user %s", triggerID, principal.UserID)
 	err = s.read(ctx, func(q *session) error {

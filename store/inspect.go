@@ -257,8 +257,7 @@ func probeWith(ctx context.Context, path, mode string, use func(q *session) erro
 const logMagic = 0x377f0682
 
 // checkLog refuses a write-ahead log that SQLite would treat as empty and overwrite: its
-// header is not one that a log ever had. A power cut may leave an empty log that is all
-// zeros.
+// header is not one that a log ever had. After a power cut it may be all zeros.
 func checkLog(path string) error {
 	file, err := os.Open(path) // SQLite has no locks on this file that closing it could drop
 	if errors.Is(err, os.ErrNotExist) {

@@ -30,8 +30,7 @@ func mutantSchema(schema string) string {
 	return schema
 }
 
-// mutantRecovery marks the latest completed runs as failed, as if they had been
-// interrupted.
+// mutantRecovery marks the latest completed runs as failed, as after an interruption.
 func mutantRecovery(ctx context.Context, s *Store) error {
 	if !mutant.Is(mutant.StatusRewritten) {
 		return nil

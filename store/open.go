@@ -25,8 +25,7 @@ import (
 // maxReaders is the maximum number of concurrent reads of a file.
 const maxReaders = 8
 
-// The settings of connections. Waiting for locks comes first, because later settings may
-// need a lock.
+// The settings of connections. The wait for locks is first: later ones may need a lock.
 var (
 	commonSettings = []string{
 		"_busy_timeout=5000",
@@ -569,8 +568,7 @@ func statements(schema string) (list []string) {
 }
 
 // objects lists the statements that made the tables, indexes and triggers of a database,
-// without comments and with single spaces. Indexes without a statement follow from their
-// tables.
+// without comments and with single spaces. Indexes of tables have no statement.
 func objects(q *session) (list []string, err error) {
 	const query = "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite_stat%'"
 	err = collect(q, &list, query, nil, func(scan scanner) (string, error) {

@@ -118,8 +118,7 @@ func (s *Store) setupLink(q *session, token string) (link blueprint.SetupLink, e
 
 // TakeSetupLink uses a link: it sets the name and the password of its user, and the email
 // address if the link is fresh, ends the link and the user's sessions, and creates a
-// session. Errors are those of SetupLink, and CodeConflict if another user has the email
-// address.
+// session. Errors are those of SetupLink, and CodeConflict for a taken email address.
 func (s *Store) TakeSetupLink(ctx context.Context, token string, with blueprint.SetupLink, hash, sessionToken, agent string) (made blueprint.Session, err error) {
 	defer wrap(&err, "take a setup link")
 	err = s.ending(ctx, func(t *transaction, ended *[]string) error {

@@ -41,8 +41,7 @@ type RestoreOptions struct {
 	// OldKeys are earlier master keys. A backup signed and sealed with one of them is
 	// re-encrypted with the key of Options.Sealer.
 	OldKeys []*secret.Sealer
-	// Unverified accepts a backup that none of the keys has signed. Its digest must still
-	// match.
+	// Unverified accepts a backup that no key has signed. Its digest must match.
 	Unverified bool
 	// Progress, if not nil, is called with the current stage and its progress.
 	Progress func(stage string, done, total int64)
@@ -238,8 +237,7 @@ func fill(ctx context.Context, file *os.File, temporary string, options Options,
 		r.Damaged = &found.damaged // as they were when the backup was made
 	}
 	return withDatabase(ctx, temporary, []string{"_synchronous=FULL"}, func(q *session) error {
-		// Sessions and links that were ended or used since the backup must not become valid
-		// again.
+		// Sessions and links ended or used since the backup must not become valid again.
 		changes := map[string]*int64{"DELETE FROM sessions": &r.Sessions, "DELETE FROM setup_links": new(int64)}
 		if o.PauseTriggers {
 			changes["UPDATE triggers SET is_active = 0 WHERE is_active = 1 AND deleted_at IS NULL"] = &r.Paused

@@ -261,8 +261,7 @@ func (l *runSearch) search() (source *runSource, some bool) {
 // pickRuns selects, from the runs at the positions in the list ?2, those that user ?1 may
 // see and that match a filter, in the order of the list. ?8 says that the user may see the
 // blueprints of all of them, except deleted ones and those of the user's own runs. The
-// title is the current one if the user may see it, otherwise that of the version that the
-// run used.
+// title is the current one if the user may see it, else that of the version that ran.
 const pickRuns = "SELECT " + executionColumns + `, e.seq,
 	CASE WHEN b.deleted_at IS NULL AND (?8 AND u.id <> ?1 OR ` + maySee + `) THEN b.title ELSE coalesce(v.title, '') END, u.name, coalesce(t.type, '')
 	FROM json_each(?2) place CROSS JOIN executions e ON e.seq = place.value JOIN blueprints b ON b.seq = e.blueprint_seq

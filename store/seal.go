@@ -73,8 +73,7 @@ func decode(data []byte, place string) (any, error) {
 // sealedColumn is a column with values that are encrypted with the master key.
 type sealedColumn struct {
 	table, column string
-	// parts are at most three texts from which place derives the name that the value is
-	// bound to.
+	// parts are at most three texts from which place derives the name of the value.
 	parts string
 	place func(parts [3]string) string
 	rowKey

@@ -11,8 +11,7 @@ import (
 
 // BeginSession creates a session of a user whose password has been checked against hash,
 // and stores the SHA-256 of the token that the browser keeps. If the user has too many
-// sessions, the oldest one ends. CodeUnauthorized if hash is no longer that of the user's
-// password.
+// sessions, the oldest one ends. CodeUnauthorized if hash is not that of the password.
 func (s *Store) BeginSession(ctx context.Context, userID, hash, token, agent string) (made blueprint.Session, err error) {
 	defer wrap(&err, "begin a session of user %s", userID)
 	err = s.ending(ctx, func(t *transaction, ended *[]string) error {
@@ -33,8 +32,7 @@ func (s *Store) BeginSession(ctx context.Context, userID, hash, token, agent str
 }
 
 // OpenSession is BeginSession without a password: the caller has identified the user by
-// other means. The user's password and setup link stay unchanged. CodeNotFound for an
-// unknown user.
+// other means. The password and setup link stay unchanged. CodeNotFound without a user.
 func (s *Store) OpenSession(ctx context.Context, userID, token, agent string) (made blueprint.Session, err error) {
 	defer wrap(&err, "open a session of user %s", userID)
 	err = s.ending(ctx, func(t *transaction, ended *[]string) error {

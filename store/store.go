@@ -72,8 +72,7 @@ type Options struct {
 	// are answered. It must return immediately and not call the store. May be nil.
 	OnEvents func()
 
-	// KeepOld says whether an upgrade of the database leaves a copy of it as it was;
-	// "" = KeepOldAuto.
+	// KeepOld says whether an upgrade leaves a copy of the database; "" = KeepOldAuto.
 	KeepOld KeepOld
 	// OnUpgrade is called at the beginning of each stage of an upgrade and every few
 	// seconds, possibly concurrently.

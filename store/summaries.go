@@ -315,8 +315,7 @@ const underWay = `SELECT e.status, count(*) FROM (SELECT seq FROM executions IND
 
 // RunHours returns how many runs ended in each hour of a period, and how many have not
 // ended yet: of a blueprint to a user who can manage it (CodeNotFound, or CodeForbidden),
-// of an organization to its members (CodeForbidden), or of all organizations of the
-// principal.
+// of an organization to its members (CodeForbidden), or of all of the principal's.
 func (s *Store) RunHours(ctx context.Context, principal blueprint.Principal, filter blueprint.HoursFilter) (found blueprint.RunHours, err error) {
 	defer wrap(&err, "hours of runs for user %s", principal.UserID)
 	user, key, query := principal.UserID, principal.UserID, endedIn(ownScopes)

@@ -265,8 +265,7 @@ const DefaultMailDomain = "localhost"
 const addressKey = "address"
 
 // Mailbox returns the id of the email trigger, active or not, whose current address has a
-// local part; CodeNotFound if there is none. It takes no principal: it is for receiving
-// mail.
+// local part; CodeNotFound if there is none. It is for receiving mail.
 func (s *Store) Mailbox(ctx context.Context, local string) (triggerID string, err error) {
 	defer wrap(&err, "mailbox")
 	return remember(ctx, s, s.mailboxes, local, func(q *session) (id string, err error) {
@@ -429,8 +428,7 @@ func (s *Store) TriggerDetails(ctx context.Context, principal blueprint.Principa
 // Binding returns what is needed to fire a trigger, active or not. It includes every
 // earlier change by any process. CodeNotFound if the trigger or its blueprint is unknown or
 // deleted. It takes no principal: it is for the trigger service, and reports whether the
-// creator of the trigger still has access. The binding may be shared and must not be
-// changed.
+// creator of the trigger still has access. The binding is shared: do not change it.
 func (s *Store) Binding(ctx context.Context, triggerID string) (_ *blueprint.Binding, err error) {
 	defer wrap(&err, "binding of trigger %s", triggerID)
 	return remember(ctx, s, s.bindings, triggerID, func(q *session) (*blueprint.Binding, error) {

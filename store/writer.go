@@ -276,8 +276,7 @@ func (s *Store) serve(ctx context.Context) error {
 // drain commits until the queue is empty. Before it takes a batch it yields once, so that
 // callers that are about to queue a write share this commit instead of waiting for the next
 // one. That makes batches two to three times as large on a busy server and costs nothing on
-// an idle one. It locks the connection first: jobs that queue until it is free join the
-// same batch.
+// an idle one. It locks the connection first: jobs queued meanwhile join the batch.
 func (s *Store) drain() {
 	w := s.writer
 	for {

@@ -111,8 +111,7 @@ func (t *Service) start(ctx context.Context, a *activation) (Run, error) {
 }
 
 // earlier returns the firing with which the key of an activation has started a run,
-// nil if it has not. A repeated delivery gets its first response even if the run
-// could not start now.
+// nil if it has not. A repeated delivery gets its first response in any case.
 func (t *Service) earlier(ctx context.Context, a *activation) *blueprint.DuplicateFiringError {
 	if !a.keyed {
 		return nil

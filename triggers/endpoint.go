@@ -273,8 +273,7 @@ func (t *Service) receive(a *activation, c *inbound) *refusal {
 		a.setKey(d) // for the ledger
 		return &refusal{answer: noWebhook(), why: blueprint.NewReason(blueprint.ReasonOtherAddress, "type", string(trigger.Type), "triggerId", trigger.ID)}
 	}
-	// The body is read even if the trigger is inactive, so that the delivery can be
-	// redelivered later.
+	// The body is read even if the trigger is inactive: the delivery can be repeated.
 	body, refused := t.bodyOf(c)
 	d.Body = body
 	if refused == nil {

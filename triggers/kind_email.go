@@ -75,8 +75,7 @@ type MailOptions struct {
 	FileURL func(id string) string
 }
 
-// noMailbox is returned for unknown, deleted and inactive triggers alike, so that
-// it reveals nothing.
+// noMailbox is returned for unknown, deleted and inactive triggers: it reveals nothing.
 func noMailbox() *blueprint.Error {
 	return blueprint.Errorf(blueprint.CodeNotFound, "no mailbox here: the trigger does not exist, was deleted, or is not active")
 }
@@ -215,8 +214,7 @@ func (t *Service) rejectMail(ctx context.Context, a *activation, refused *refusa
 }
 
 // Pseudo-headers under which the ledger stores the envelope of a mail and the result
-// of authenticating the sender. A redelivery uses the stored result, because DNS
-// records change.
+// of authenticating the sender. A redelivery uses that result: DNS records change.
 const (
 	envelopeFrom  = "envelope-from"
 	envelopeTo    = "envelope-to"

@@ -149,8 +149,7 @@ func eventFilter(e *blueprint.Event, b *blueprint.Binding) (why blueprint.Reason
 	return why
 }
 
-// noWait is a context that has ended: ticks and events do not wait for memory but
-// are retried later.
+// noWait is a context that has ended: ticks and events are retried, and do not wait.
 var noWait = func() context.Context {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -204,8 +203,7 @@ const maxChains = 10_000
 // chains counts the runs of each chain of events, by the key of its first event, and limits
 // them: runs cause events, and events cause runs, so their number must be bounded
 // regardless of the number of subscribed triggers. A restart resets the counts; the depth
-// of a chain still bounds it. It is safe for concurrent use, and its zero value is ready
-// for use.
+// of a chain still bounds it. Its zero value is ready for concurrent use.
 type chains struct {
 	mu                sync.Mutex
 	current, previous map[string]*chain

@@ -186,8 +186,7 @@ func (t *Service) filterSlack(a *activation, event, input map[string]any) *refus
 	return t.filterChannel(a, input)
 }
 
-// channelKinds maps the message events to which an app subscribes to the
-// channel_type of the messages.
+// channelKinds maps the message events of subscriptions to channel_type of messages.
 var channelKinds = map[string]string{"message.channels": "channel", "message.groups": "group", "message.im": "im", "message.mpim": "mpim", "message.app_home": "app_home"}
 
 // isSlackEvent reports whether an event has a type, or the name of a message event.

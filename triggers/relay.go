@@ -30,8 +30,7 @@ const (
 )
 
 // Published notifies Run about events in the outbox. It returns immediately; the clock does
-// not advance until Run has noticed. Without it, events are found within half a minute of
-// real time.
+// not advance until Run has noticed. Without it, events wait for half a minute at most.
 func (t *Service) Published() { t.published.notify(t.Clock) }
 
 // relay delivers the events of the outbox. One goroutine owns it.

@@ -36,8 +36,7 @@ type scheduler struct {
 }
 
 // Changed notifies Run about a new, changed, switched or deleted trigger. The clock does
-// not advance until Run has noticed. Without it, changes are found within half a minute of
-// real time.
+// not advance until Run has noticed. Without it, changes wait for half a minute at most.
 func (t *Service) Changed() { t.changed.notify(t.Clock) }
 
 // Run fires the schedules, beginning with ticks that were missed while no server ran,

@@ -20,8 +20,7 @@ import (
 // use. CodeUnavailable is a temporary error.
 type Store interface {
 	// Binding returns the current data needed to fire a trigger, the same pointer
-	// while nothing has changed. The error is CodeNotFound for an unknown or deleted
-	// trigger.
+	// while nothing has changed. CodeNotFound for an unknown or deleted trigger.
 	Binding(ctx context.Context, triggerID string) (*blueprint.Binding, error)
 	// RecentBinding returns a binding that may be out of date, and its generation, 0 if
 	// it is current. A run that is started with it must state the generation.
@@ -55,8 +54,7 @@ type Store interface {
 	// an event, oldest first.
 	Listeners(ctx context.Context, organizationID, event string) ([]string, error)
 	// Events returns the events of the outbox after a sequence number, oldest first.
-	// NextEvents divides limit among the organizations; after holds the sequence number
-	// of each.
+	// NextEvents divides limit among the organizations; after holds their positions.
 	Events(ctx context.Context, after int64, limit int) ([]blueprint.OutboxEvent, error)
 	NextEvents(ctx context.Context, after map[string]int64, limit int) ([]blueprint.OutboxEvent, error)
 	// RemoveEvents deletes events from the outbox by key and stores rows that start
@@ -69,16 +67,14 @@ type Runner interface {
 	// Start begins a run and sets the execution id of the request's firing. It returns
 	// at the latest when the run waits for a node. The run is durable within patience;
 	// 0 = before its first node starts. It waits for memory for a large input until ctx
-	// ends. Errors: CodeBadRequest if the blueprint cannot run, CodeUnavailable if it
-	// cannot now.
+	// ends. Errors: CodeBadRequest if the blueprint cannot run, CodeUnavailable for now.
 	Start(ctx context.Context, request *blueprint.StartRequest, patience time.Duration) (Run, error)
 }
 
 // Run is a started run. It is safe for concurrent use.
 type Run interface {
 	// Accepted waits until the run and its firing are durable. If the key has already
-	// started a run, the error is a *blueprint.DuplicateFiringError and this run does
-	// not exist.
+	// started a run, the error is a *blueprint.DuplicateFiringError without a new run.
 	Accepted(ctx context.Context) error
 	// Ending waits until the run has ended or paused and returns the outcome. Ended
 	// returns a channel that is closed then.
@@ -170,8 +166,7 @@ type Stats struct {
 	Firings   []FiringCount // rows written to the ledger
 	Webhooks  map[int]int64 // responses to deliveries, by status
 	Schedules int64         // active ones
-	// Lag is the delay between the instant of the latest tick and its start; 0 before
-	// the first.
+	// Lag is the delay between the latest tick's instant and its start; 0 before the first.
 	Lag time.Duration
 	// Looked is when the scheduler last checked for due ticks, and Next when it will
 	// at the latest, on the service's clock; 0 is never.
@@ -189,8 +184,7 @@ type Stats struct {
 	WatchError string
 	// Undelivered counts the events that some triggers still have to receive.
 	Undelivered int64
-	// Unheard counts deliveries of events that left no row because their chain had
-	// reached its limit.
+	// Unheard counts deliveries of events without a row: their chain was at its limit.
 	Unheard int64
 }
 

@@ -24,8 +24,7 @@ const (
 	sweepShare   = 200
 	sweepPage    = 500 // schedules
 	storeTimeout = 10 * time.Second
-	// lateAfter is when an undecided tick becomes suspect, and OverdueAfter when it is
-	// overdue.
+	// lateAfter is when an undecided tick becomes suspect, OverdueAfter when overdue.
 	lateAfter    = onTime
 	OverdueAfter = 2 * time.Minute
 )

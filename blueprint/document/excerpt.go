@@ -159,8 +159,7 @@ func back(line []byte, offset, columns int) int {
 	return offset
 }
 
-// wide are the characters of two columns on a terminal: East Asian scripts, full width
-// forms, and emoji.
+// wide are the characters of two columns: East Asian, full width forms, and emoji.
 var wide = &unicode.RangeTable{
 	R16: []unicode.Range16{
 		{Lo: 0x1100, Hi: 0x115f, Stride: 1}, {Lo: 0x231a, Hi: 0x231b, Stride: 1}, {Lo: 0x23e9, Hi: 0x23ec, Stride: 1},

@@ -132,8 +132,7 @@ func loneSurrogate(data []byte) int {
 	return -1
 }
 
-// surrogate reports whether a text begins with the escape of a high ('h') or low
-// ('l') surrogate.
+// surrogate reports whether a text begins with an escaped high (h) or low (l) surrogate.
 func surrogate(text []byte) rune {
 	if len(text) < 6 || text[0] != '\\' || text[1] != 'u' || text[2]|0x20 != 'd' {
 		return 0

@@ -74,8 +74,7 @@ func (s *source) explain(err *SyntaxError) *SyntaxError {
 // unclosed matches the parser's messages about missing closing brackets.
 var unclosed = regexp.MustCompile(`^(could not find flow mapping end token|sequence end token .* not found|',' or .* must be specified)`)
 
-// commentedEnd matches a line whose comment looks like a part of a value and contains
-// the closing bracket.
+// commentedEnd matches a line whose comment contains the closing bracket of a value.
 var commentedEnd = regexp.MustCompile(`^(?:"[^"]*"|'[^']*'|[^"'#])*[ \t](#[^\s#!-].*([}\]]).*)$`)
 
 // cutEnd returns an error for a closing bracket inside a comment, nil for other mistakes.

@@ -7,8 +7,7 @@ import (
 	"blueprintd/blueprint"
 )
 
-// Limits. Source, operations and placeholders are checked when compiling, the rest during
-// an evaluation.
+// Limits. Those of source, operations and placeholders are checked when compiling.
 const (
 	maxSource       = 4 << 10  // bytes of one expression
 	maxOperations   = 200      // nodes of its syntax tree, shared ones counted each time

@@ -12,16 +12,13 @@ import (
 	"blueprintd/blueprint"
 )
 
-// maxSteps bounds the steps of a validation. A step is one rule applied to a small
-// value, about 100 ns.
+// maxSteps bounds the steps of a validation: rules on small values, about 100 ns each.
 const maxSteps = 5_000_000
 
-// maxChain bounds the rules nested on one value, each of which takes several stack
-// frames of the library.
+// maxChain bounds the rules nested on one value, which take stack frames of the library.
 const maxChain = 100
 
-// maxValueDepth bounds the nesting of values, which may come from other sources than a
-// decoder.
+// maxValueDepth bounds the nesting of values, which need not come from a decoder.
 const maxValueDepth = 2 * blueprint.MaxDepth
 
 // costs holds the cost of every schema that is reachable from a root.

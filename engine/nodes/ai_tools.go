@@ -213,8 +213,7 @@ func resultText(result *mcp.Result) string {
 	return text
 }
 
-// maxPart bounds a part other than text, in bytes of JSON: enough for a link, not for
-// an image.
+// maxPart bounds a part other than text, in bytes of JSON: enough for a link.
 const maxPart = 2_000
 
 func partText(item any) string {

@@ -27,8 +27,7 @@ type definition[C any] struct {
 	starter     string                     // config of a new node as JSON; default: empty required values
 	output      string                     // JSON Schema of the output, as far as known
 
-	// check reports problems that the tags of C cannot express, both before and in a run;
-	// see report.
+	// check reports problems that the tags of C cannot express; see report.
 	check func(c *C, r *report)
 	run   func(ctx context.Context, task *blueprint.Task, c *C) (blueprint.Result, error)
 

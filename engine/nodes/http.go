@@ -58,8 +58,7 @@ const (
 
 // httpRequest sends an HTTP request, once: retries belong to the node, so that every
 // attempt is visible. Header values are joined by ", " except set-cookie, which is a list.
-// A JSON body is parsed; one that is not UTF-8 text is base64, with "bodyEncoding":
-// "base64".
+// A JSON body is parsed; one that is not text is base64, with "bodyEncoding": "base64".
 func httpRequest(d Dependencies) *blueprint.NodeType {
 	kind := define(definition[httpConfig]{
 		name:        "http-request",
@@ -327,8 +326,7 @@ func escapeParameter(name string) string {
 	return strings.NewReplacer(`"`, "%22", "\r", "%0D", "\n", "%0A").Replace(name)
 }
 
-// codeHost is the failure of a request, or a next page, at a host that the connection
-// does not cover.
+// codeHost is the failure of a request at a host that the connection does not cover.
 const codeHost = "host_not_allowed"
 
 // httpConnection opens the connection of a config, unless id is "". Requests under the

@@ -19,8 +19,7 @@
 // Before a run the strings of a config may hold templates, so a check accepts any string
 // with "{{" in place of a number, an object or another kind of value, and the schema says
 // so. In a run they have been resolved, and an invalid value is a failure with the code
-// bad_config. Null means absent unless a key accepts any JSON value. Unknown keys are a
-// warning.
+// bad_config. Null means absent, unless any JSON value is allowed. Unknown keys warn.
 //
 // Texts (the type text) accept any value in a run and format it as a template does.
 //
@@ -43,8 +42,7 @@
 // Messages add rejected, recipients_rejected, login_failed and outcome_unknown for
 // email, and for Slack its own errors, such as channel_not_found, or slack_error. A
 // permanent refusal is permanent. Since a message must not be sent twice, a failure
-// says whether it may have been: it was not if the server refused it or did not have
-// all of it yet.
+// says whether it may have been: not if the server refused it or did not have all of it.
 package nodes
 
 import (
@@ -68,8 +66,7 @@ type Dependencies struct {
 	MCP *mcp.Client
 	// Scripts runs the code of blueprints; nil = not available.
 	Scripts *script.Pool
-	// Files opens a file that arrived with what started a run. Errors: CodeNotFound.
-	// Nil = there are none.
+	// Files opens a file of the delivery that started a run; CodeNotFound. May be nil.
 	Files func(ctx context.Context, authority blueprint.Authority, executionID, fileID string) (file blueprint.File, content []byte, err error)
 	// Clock defaults to the machine's.
 	Clock clock.Clock

@@ -166,8 +166,7 @@ type slackAnswer struct {
 	} `json:"response_metadata"`
 }
 
-// slackErrors explains common permanent errors of chat.postMessage. Nothing is posted
-// with them.
+// slackErrors explains common permanent errors of chat.postMessage: nothing is posted.
 var slackErrors = map[string]string{
 	"account_inactive":            "the bot's account or workspace was deleted; the connection needs a new token",
 	"as_user_not_supported":       "the token is not that of a bot",

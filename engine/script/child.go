@@ -11,13 +11,11 @@ import (
 	"time"
 )
 
-// childArgument is the first argument of a child; the second is its size in units of 64
-// MiB.
+// childArgument is the first argument of a child; the second is its size in 64 MiB.
 const childArgument = "sandbox-child"
 
 // Child serves scripts and does not return if this process was started as a child of a
-// Pool. A program that uses a Pool must call it first, and so must TestMain in packages
-// whose tests do.
+// Pool. A program with a Pool must call it first, and so must TestMain in its tests.
 func Child() {
 	if len(os.Args) != 3 || os.Args[1] != childArgument {
 		return

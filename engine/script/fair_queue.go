@@ -11,8 +11,7 @@ import (
 const maxOvertaken = 100
 
 // fairQueue hands out the slots of a pool. No tenant gets more than half of them, and
-// waiting tenants are served round-robin, each first in, first out. It is safe for
-// concurrent use.
+// waiting tenants are served round-robin, each in order. It is safe for concurrent use.
 type fairQueue struct {
 	mu          sync.Mutex
 	free        int64

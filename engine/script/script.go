@@ -130,16 +130,14 @@ func refused(format string, args ...any) error {
 // Mistake is a syntax error.
 type Mistake struct {
 	Message string
-	// Line and Column are from 1, in characters; 0 = unknown, as for a bracket that is
-	// not closed.
+	// Line and Column are from 1, in characters; 0 = unknown, as for an open bracket.
 	Line, Column int
 
 	end bool // at the end of the source
 }
 
 // Check compiles a source in a child, within the limits of every script, and runs
-// nothing of it. It returns nil when the source compiles. Errors are those of Do,
-// except CodeSyntax.
+// nothing of it. It returns nil when the source compiles, else the errors of Do.
 func (p *Pool) Check(ctx context.Context, s Script) (*Mistake, error) {
 	if at := strings.IndexByte(s.Source, 0); at >= 0 && len(s.Source) <= MaxSource {
 		line := s.Source[strings.LastIndexByte(s.Source[:at], '\n')+1 : at]

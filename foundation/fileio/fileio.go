@@ -90,8 +90,7 @@ func ReadAll(in io.Reader, most int64) ([]byte, error) {
 	return data, err
 }
 
-// pipePatience is how long to wait for the writer of a pipe: a shell opens it at about
-// the same time.
+// pipePatience is how long to wait for the writer of a pipe, which a shell opens too.
 const pipePatience = 2 * time.Second
 
 // openPipe opens a named pipe, which blocks until it has a writer.

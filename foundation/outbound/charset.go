@@ -127,8 +127,7 @@ func BodyBytes(contentType string, value any) []byte {
 	return out
 }
 
-// base64Key is the only member of a body that is neither JSON nor text; see
-// blueprint.BodyValue.
+// base64Key is the only member of a body that is not JSON or text; see blueprint.BodyValue.
 const base64Key = "$base64"
 
 // escaped returns JSON in ASCII, which every charset can encode.

@@ -23,8 +23,7 @@ const MaxEvidence = 16 << 10
 const maxEvidenceText = 8 << 10
 
 // Evidence keeps the last request sent under a context and its response, for the record of
-// a failed node. It keeps at most MaxEvidence bytes of each body. It is safe for concurrent
-// use.
+// a failed node, at most MaxEvidence bytes of each body. It is safe for concurrent use.
 type Evidence struct {
 	mu   sync.Mutex
 	last *exchange

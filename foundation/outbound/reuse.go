@@ -22,8 +22,7 @@ const (
 )
 
 // reusing sends each request on a connection of its own, except for those that may be
-// repeated: they share connections. The address of a shared connection was checked when
-// it was made.
+// repeated: they share connections, whose addresses were checked when they were made.
 type reusing struct {
 	once  http.RoundTripper
 	again *http.Transport

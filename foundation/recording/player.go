@@ -236,8 +236,7 @@ func (p *Player) DialContext(ctx context.Context, _, address string) (net.Conn, 
 const Mail = "MAIL"
 
 // PipeMail returns a connection to a mail server in this process, which passes every
-// message to decide and sends the reply, 250 to accept. The request is as recorded
-// in an exchange.
+// message to decide and sends the reply, 250 to accept. Requests are as in an exchange.
 func PipeMail(address string, decide func(sent blueprint.ExchangeRequest) (code int, text string)) net.Conn {
 	ours, theirs := net.Pipe()
 	host, _, err := net.SplitHostPort(address)

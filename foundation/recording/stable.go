@@ -12,13 +12,11 @@ import (
 	"blueprintd/foundation/secret"
 )
 
-// stable replaces the parts of an output that differ when the run is repeated by
-// {"$any": true}.
+// stable replaces by {"$any": true} what differs in an output when the run is repeated.
 //
 // Inputs, constants of the blueprint and answers of other services are the same in
 // every run. Any other text differs if it contains a generated id, a time at which
-// the run was running, a secret or a random value; a number, if it is such a time
-// or random.
+// the run was running, a secret or a random value; a number, if it is such.
 type stable struct {
 	Volatile
 	known, random map[string]bool

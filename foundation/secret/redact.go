@@ -12,8 +12,7 @@ import (
 // Redact masks values that look like credentials in a plain JSON value that leaves the
 // server: strings and numbers under sensitive names such as password and access_token, such
 // parameters of URLs in texts, and texts with the shape of a key. Known secrets are the
-// task of a Masker. Templates stay. A value without credentials is returned unchanged, not
-// copied.
+// task of a Masker. Templates stay. A value without credentials is returned unchanged.
 func Redact(value any) any { return new(Redactor).Value(value) }
 
 // Value is Redact, recording what it masked.
@@ -271,8 +270,7 @@ func sensitiveWord(name, value string) bool {
 var access = pattern(`^[A-Za-z_$][A-Za-z0-9_$]*(?:\??\.[A-Za-z_$][A-Za-z0-9_$]*)+$`)
 
 var (
-	// parameters match name=value in a query, a fragment, a form or a cookie, but no
-	// templates.
+	// parameters match name=value in queries, fragments, forms and cookies, not templates.
 	parameters = pattern(`(^|[?&;#\s"'])([A-Za-z0-9_.%\[\]-]{1,100})=([^&;#\s"'<>{}\\]+)`)
 	// fields match those of a multipart form.
 	fields = pattern(`(?i:name)="(?P<name>[^"\r\n]{1,100})"\r\n(?:[^\r\n]+\r\n)*\r\n(?P<value>[^\r\n]+)`)

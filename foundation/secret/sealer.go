@@ -25,8 +25,7 @@ type Sealer struct {
 	backup []byte // the key of Sign
 }
 
-// errSealed is returned for a text that was changed, or sealed with another key or for
-// another place.
+// errSealed is returned for a text that was changed or sealed for another key or place.
 var errSealed = errors.New("sealed text does not open with this master key")
 
 // NewSealer returns a Sealer for a master key of KeySize bytes.
@@ -77,8 +76,7 @@ func (s *Sealer) Signed(digest, mac []byte) bool { return hmac.Equal(s.Sign(dige
 // version is the first byte of every sealed text.
 const version = 1
 
-// room is the spare capacity of a sealed text, where the store appends a checksum
-// without a copy.
+// room is the spare capacity of a sealed text, for the checksum that store appends.
 const room = 4
 
 // Seal encrypts plain for one place, such as "triggers/ID/config".

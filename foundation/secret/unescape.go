@@ -11,8 +11,7 @@ import (
 // escapes are the first characters of escapes in URLs, forms, JSON and XML.
 const escapes = `%+\&`
 
-// layers is the maximum number of times that a text may have been escaped: a URL in a form
-// in JSON.
+// layers is the maximum number of escapings of a text: a URL in a form in JSON.
 const layers = 3
 
 // unescape decodes one layer of escapes. at holds the original offset of each byte

@@ -82,8 +82,7 @@ func (c *Change) apply(ctx context.Context, server Server) (err error) {
 			return err
 		}
 	}
-	// The server records edits of triggers until an update of the blueprint sets its
-	// source again.
+	// The server records edits of triggers until an update sets the source again.
 	edited := slices.ContainsFunc(c.Triggers, func(t TriggerChange) bool { return t.Action == Update && len(t.config) > 0 })
 	if c.after.Visibility != nil || edited {
 		c.after.Source = c.source()

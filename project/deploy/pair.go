@@ -25,8 +25,7 @@ type pairing struct {
 }
 
 // pair finds the blueprint of each file. Content takes precedence over the path, so that
-// moved files are recognized if only one blueprint matches. have is by path and is
-// modified.
+// moved files are recognized by their only match. have is by path and is modified.
 func pair(files []project.Desired, have map[string]*project.Deployed, o Options) pairing {
 	p := pairing{of: map[string]*project.Deployed{}, doubtful: map[string]bool{}, left: have}
 	take := func(file *project.Desired, b *project.Deployed) {
@@ -342,8 +341,7 @@ func nameInFile(dir string) (string, error) {
 
 // sameFolder returns an error if the plan would create all blueprints of a folder again
 // because its name has changed: if at least half of the files have the path or title of a
-// blueprint under one other name. The caller has checked that there are none under this
-// name.
+// blueprint under one other name. The caller has checked that this name has none.
 func sameFolder(name string, wanted []project.Desired, all []project.Deployed) error {
 	paths, titles := map[string]map[string]bool{}, map[string]map[string]bool{}
 	for i := range all {

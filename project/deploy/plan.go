@@ -2,14 +2,12 @@
 // differences as a Plan, and Plan.Apply makes the changes.
 //
 // The source of a blueprint holds the name of the folder and the path of its file. A
-// renamed file is recognized by its content. Blueprints with other sources are never
-// changed.
+// renamed file is recognized by its content. Other sources are never changed.
 //
 // References to files become the ids of their blueprints, which are created first.
 //
 // A missing description, tags or variables are empty. A missing status, visibility or
-// budget keeps the value on the server. Missing or null secrets keep their values; ""
-// removes them.
+// budget keeps the value on the server. So do missing or null secrets; "" removes them.
 package deploy
 
 import (

@@ -39,8 +39,7 @@ type Files struct {
 }
 
 // ReadFolder reads all blueprint files of a folder. It prints their issues to errors and
-// fails if one is invalid, or unless empty is set if there are none. name is the wanted
-// name or "".
+// fails if one is invalid, or unless empty is set if there are none. name may be "".
 func ReadFolder(dir, name string, errors io.Writer, empty bool) (of Files, err error) {
 	of.dir = dir
 	if _, of.chosen, err = Name(dir, name); err != nil {

@@ -125,8 +125,7 @@ func (g *Connections) signIn(c *givenConnection) string {
 }
 
 // Check verifies before the run that all connections that the nodes of files name exist
-// and can be used, and prints the errors. Names from templates are checked when their
-// nodes run.
+// and can be used, and prints the errors. Names from templates are checked in runs.
 func (g *Connections) Check(out io.Writer, f *project.Followed) error {
 	wrong := map[string][]blueprint.Issue{}
 	lacking := map[*givenConnection]bool{}

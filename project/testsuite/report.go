@@ -270,8 +270,7 @@ type junitDetail struct {
 }
 
 // JUnit writes results as JUnit XML with a suite for each file. A test that could not run
-// and an invalid file are errors, a mismatch is a failure, and a test that did not run is
-// skipped.
+// and an invalid file are errors, a mismatch is a failure, and one not run is skipped.
 func JUnit(out io.Writer, results []*Result) error {
 	all := junitSuites{Name: "blueprintd"}
 	var total time.Duration

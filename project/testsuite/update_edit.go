@@ -451,8 +451,7 @@ func keyText(name string) string {
 }
 
 // blockText returns a value as block YAML: inline after its key, or as lines with a deeper
-// indentation. The lines of an element of a list have the same indentation, and the
-// first one has none.
+// indentation. The lines of a list's element have the same one, except the first.
 func blockText(name string, value any, indent int, member bool) (written string, lines bool) {
 	var members []document.Member
 	object, isObject := value.(map[string]any)

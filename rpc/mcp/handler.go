@@ -73,8 +73,7 @@ type caller struct {
 }
 
 // Serve handles a request of an authenticated principal. The caller must send a returned
-// error, which is about the body: CodePayloadTooLarge, CodeTimeout, CodeClientClosed or
-// CodeBadRequest.
+// error about the body: CodePayloadTooLarge, CodeTimeout, CodeClientClosed, CodeBadRequest.
 func (h *Handler) Serve(w http.ResponseWriter, r *http.Request, principal blueprint.Principal) error {
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.Header().Set("Cache-Control", "no-store")

@@ -12,8 +12,7 @@ import (
 )
 
 // Authenticator returns the access of a token, or CodeUnauthorized if it is unknown,
-// revoked or expired. It is called for every request, so that a revoked key fails at the
-// next one.
+// revoked or expired. It is called for every request: a revoked key fails at the next.
 type Authenticator interface {
 	Authenticate(ctx context.Context, token string) (blueprint.Admission, error)
 }
@@ -90,8 +89,7 @@ func AgentOf(r *http.Request) string {
 }
 
 // origin is where a request comes from. The address identifies one subscriber: for IPv6
-// it is the /64, which is what one is assigned. The network is the surrounding /48, or
-// /24 for IPv4.
+// it is the /64, as assigned. The network is the surrounding /48, or /24 for IPv4.
 type origin struct{ address, network string }
 
 func originOf(address netip.Addr) origin {
@@ -107,8 +105,7 @@ func within(address netip.Addr, bits int) string {
 }
 
 // Proxies are the networks of trusted proxies. Each appends the address of its client to
-// X-Forwarded-For, or replaces the header with it. Entries before the last untrusted one
-// are ignored.
+// X-Forwarded-For, or replaces the header. Only entries from the last untrusted one count.
 type Proxies []netip.Prefix
 
 func (p Proxies) trust(address netip.Addr) bool {

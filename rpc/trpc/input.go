@@ -204,8 +204,7 @@ func (c *compiler) fields(t reflect.Type, index []int, where string) []field {
 	return fields
 }
 
-// maxMisspelled is the maximal length of a key that is taken for a misspelled name, in
-// bytes.
+// maxMisspelled is the maximal length of a key taken for a misspelled name, in bytes.
 const maxMisspelled = 100
 
 // guard refuses unknown keys that are probably meant as a field that narrows rights: if

@@ -234,8 +234,7 @@ func (p place) step(segment string) (below place, inside bool) {
 	return place{}, false
 }
 
-// joinedSegments is the maximal number of segments of an unescaped path that are tried as
-// one key.
+// joinedSegments is the maximal number of segments of a path that are tried as one key.
 const joinedSegments = 8
 
 // follow returns the place at a path below at, and reports whether the object or list
@@ -263,8 +262,7 @@ func (r *annotationReading) follow(at place, path string) (place, bool, error) {
 }
 
 // cut returns the first key of a path and the rest. superjson 2 escapes only the dot and
-// the backslash within a key, as \. and \\; in version 1 a backslash is literal unless a dot
-// follows.
+// the backslash within a key, as \. and \\; in version 1 only before a dot.
 func (r *annotationReading) cut(path string) (segment, rest string, more bool, err error) {
 	var plain strings.Builder
 	for i := 0; i < len(path); i++ {

@@ -70,8 +70,7 @@ func New(o Options) *Service {
 
 // SignIn creates a session and returns its token. Errors: CodeUnauthorized for a wrong
 // email or password, CodeTooManyRequests after too many of them, CodeUnavailable if there
-// are too many simultaneous sign-ins. The throttle comes first, so that guessing costs
-// little.
+// are too many simultaneous sign-ins. The throttle is first: guessing costs little.
 //
 // A known device has its own throttle and its own place in the queue: the right password
 // signs in there even while others guess passwords elsewhere.
@@ -121,8 +120,7 @@ func (s *Service) attempt(ctx context.Context, account, address, network, passwo
 }
 
 // ChangePassword replaces the password of the principal and ends their other sessions. It
-// has a throttle of its own. CodeBadRequest names the wrong field; other errors are those of
-// SignIn.
+// has an own throttle. CodeBadRequest names the wrong field; otherwise as SignIn.
 func (s *Service) ChangePassword(ctx context.Context, principal blueprint.Principal, current, password string, from blueprint.SignInClient) error {
 	var before string
 	right, err := s.attempt(ctx, "change "+principal.UserID, "", from.Network, current, func() (string, string, error) {
@@ -147,8 +145,7 @@ func (s *Service) ChangePassword(ctx context.Context, principal blueprint.Princi
 }
 
 // SetPassword sets a user's password for the operator, without the previous password, and
-// ends the user's sessions. CodeBadRequest for an invalid password, CodeNotFound for an
-// unknown user.
+// ends the user's sessions. CodeBadRequest for an invalid password, or CodeNotFound.
 func (s *Service) SetPassword(ctx context.Context, userID, password string) error {
 	email, _, err := s.Store.PasswordOf(ctx, userID)
 	if err != nil {

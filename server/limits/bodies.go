@@ -35,8 +35,7 @@ type BodyLimits struct {
 	MaxWait  time.Duration // of a body for memory
 }
 
-// The memory of a body is estimated from its text: decoded JSON takes up to thirty times as
-// much.
+// The memory of a body is estimated from its text: JSON takes up to thirty times as much.
 const (
 	valueSize = 64       // bytes of a value in a list or an object
 	smallBody = 16 << 10 // bodies up to this size never wait and are not counted

@@ -16,8 +16,7 @@ const minGzip = 1 << 10
 
 // Gzip compresses answers of next over 1 KiB for clients that accept it. An answer written
 // in one piece with its length is compressed as a whole; others are compressed as they are
-// written. Event streams, compressed media and answers with a Content-Encoding pass
-// unchanged.
+// written. Event streams, media and answers with a Content-Encoding stay as they are.
 func Gzip(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodHead {

@@ -45,8 +45,7 @@ func Requests(limit int, next http.Handler) http.Handler {
 	})
 }
 
-// connArrivals is the number of bodies that may always arrive concurrently on one
-// connection.
+// connArrivals is the number of bodies that may always arrive at once on a connection.
 const connArrivals = 10
 
 type arrivalsKey struct{}

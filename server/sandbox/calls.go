@@ -140,8 +140,7 @@ func (c *calls) find(f Filter) (list []blueprint.Exchange, dropped int) {
 }
 
 // redaction masks a call: the secrets of the run, values that look like credentials, and
-// such values of the request wherever the answer repeats them. It is not safe for
-// concurrent use.
+// such values of the request wherever the answer repeats them. It is for one goroutine.
 type redaction struct {
 	secrets interface{ Load() *secret.Masker } // nil = none
 	looks   *secret.Redactor

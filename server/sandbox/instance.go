@@ -22,8 +22,7 @@ const (
 
 // instanceOf returns a minimal value for a JSON Schema, with required members only. It
 // supports types, enum, const, default, lengths, bounds, formats, $ref within the schema
-// and simple patterns. problem describes why the value may not match, "" if no mismatch is
-// known.
+// and simple patterns. problem describes why the value may not match, "" if unknown.
 func instanceOf(schema any) (value any, problem string) {
 	i := &instance{root: schema}
 	value = i.of(schema, 0)
@@ -239,8 +238,7 @@ func minimum(object map[string]any) json.Number {
 }
 
 // Catalogue returns node types that pause where a rule says so. Those with outbound requests
-// get an Answer, so that the answer to the pause is the node's output. It is for the engine
-// alone.
+// get an Answer: the answer to the pause is the node's output. It is for the engine.
 func (s *Sandbox) Catalogue(of blueprint.Catalogue) blueprint.Catalogue {
 	out := maps.Clone(of)
 	for name, kind := range of {

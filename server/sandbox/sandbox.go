@@ -22,8 +22,7 @@ type Options struct {
 	Known Known
 }
 
-// Sandbox is an outbound.Network that answers every request itself. It is safe for
-// concurrent use.
+// Sandbox is an outbound.Network that answers all requests. It is safe for concurrent use.
 type Sandbox struct {
 	Options
 	authority    *authority

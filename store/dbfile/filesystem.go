@@ -30,8 +30,7 @@ type Kind struct {
 	trust trust
 }
 
-// kinds maps Linux's magic numbers to kinds of file system. Any other number is treated as
-// a local disk.
+// kinds maps Linux's magic numbers to kinds of file system. Others count as local.
 var kinds = map[uint32]Kind{
 	0x00006969: {"NFS", remote},
 	0x0000517B: {"SMB", remote},
@@ -102,8 +101,7 @@ func (f FileSystem) Concern(allowRemote bool) (warning *blueprint.Error, err err
 // is a twentieth of the disk.
 const defaultReserve = 64 << 20
 
-// Reserve returns how many bytes stay reserved for the runs under way. minFree is
-// store.Options.MinFree.
+// Reserve returns the bytes reserved for runs under way. minFree is Options.MinFree.
 func (f FileSystem) Reserve(minFree int64) int64 {
 	switch {
 	case !f.Known || minFree < 0:

@@ -10,8 +10,7 @@ import (
 	"syscall"
 )
 
-// tryLock takes the lock of an open file for as long as it is open, and reports
-// whether it was free.
+// tryLock takes the lock of an open file until it closes, and reports success.
 func tryLock(file *os.File) (free bool, err error) { return flock(file, syscall.LOCK_EX) }
 
 // tryShared is tryLock for a lock that several processes can share.

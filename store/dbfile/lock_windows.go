@@ -8,8 +8,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// tryLock takes the lock of an open file for as long as it is open, and reports
-// whether it was free.
+// tryLock takes the lock of an open file until it closes, and reports success.
 func tryLock(file *os.File) (free bool, err error) {
 	return lockRange(file, windows.LOCKFILE_EXCLUSIVE_LOCK)
 }

@@ -71,8 +71,7 @@ func RealPath(path string) (string, error) {
 
 // Create creates an empty file that only its owner may read, so that SQLite, which gives
 // its other files the same mode, never creates a readable one. An existing file is not
-// opened: closing it would drop the locks that another connection of this process has on
-// it.
+// opened: closing it would drop the locks of another connection of this process.
 func Create(path string) error {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err == nil {

@@ -389,8 +389,7 @@ type stretch struct{ first, end, offset, low int64 }
 //
 // For a fixed schedule it keeps the latest reading that the wall clock has shown so far. A
 // reading fires when the clock first shows it or a later one: a repeated hour does not fire
-// again, because it shows nothing new, and a skipped reading fires when the clock passes
-// it.
+// again, as it shows nothing new; a skipped reading fires when the clock passes it.
 type timeline struct {
 	zone   *time.Location
 	fixed  bool

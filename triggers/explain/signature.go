@@ -13,8 +13,7 @@ import (
 	"blueprintd/triggers/signature"
 )
 
-// maxDiagnosed is the maximum size of a body to diagnose, in bytes: each cause takes a
-// digest of it.
+// maxDiagnosed is the maximum size of a body to diagnose: each cause takes a digest.
 const maxDiagnosed = 1 << 20
 
 // maxMACs is how many signatures of a header are tried.

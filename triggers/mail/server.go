@@ -24,15 +24,13 @@ import (
 )
 
 // Receiver decides about mail. It is safe for concurrent use. Errors with CodeUnavailable,
-// CodeInternal, CodeTimeout and CodeTooManyRequests are temporary: the sender is asked to
-// retry.
+// CodeInternal, CodeTimeout, CodeTooManyRequests are temporary: the sender may retry.
 type Receiver interface {
 	// Mailbox returns nil if the local part, which is in lower case, accepts mail
 	// now, and CodeNotFound if it does not.
 	Mailbox(ctx context.Context, local string, envelope *blueprint.Envelope) error
 	// ReceiveMail decides about a message for a local part. The decision is
-	// durable when it returns nil. It must not modify the message, which several
-	// recipients share.
+	// durable when it returns nil. Several recipients share the message, read-only.
 	ReceiveMail(ctx context.Context, local string, received *blueprint.ReceivedMail) error
 	// RefuseMail records a message for a local part that the server refuses itself.
 	// Size is the number of bytes known to be in the message.
@@ -332,8 +330,7 @@ const (
 
 // guardedConn is a connection that enforces line endings, limits and timeouts
 // below the SMTP library. The library reads one command at a time, and of a
-// message only whole, well-formed lines. Only Close and interrupt are safe for
-// concurrent use.
+// message only whole, well-formed lines. Close and interrupt may be concurrent.
 type guardedConn struct {
 	net.Conn
 	server  *Server

@@ -31,8 +31,7 @@ type Scheme struct {
 	Form   string // of the header, in words
 	// Key derives the key from a secret; nil = its bytes.
 	Key func(secret string) []byte
-	// Read parses the header, or returns what is wrong with it, as a text that follows its
-	// name.
+	// Read parses the header, or returns its problem as a text that follows its name.
 	Read func(value string, d *blueprint.Delivery) (Claim, string)
 	// write encodes a signature for the header.
 	write func(mac []byte) string

@@ -94,8 +94,7 @@ func unusable(connection *blueprint.OpenConnection) error {
 	return &blueprint.Failure{Code: CodeBadConfig, Message: message, Permanent: true, NotSent: true}
 }
 
-// maxTries bounds how often a refused request is sent in another form; refused requests use
-// no tokens.
+// maxTries bounds how often a refused request, which uses no tokens, is sent again.
 const maxTries = 3
 
 // Ask sends a request and waits for the response. Beside an error, only the Usage of

@@ -138,8 +138,7 @@ func allRequired(schema any) bool {
 }
 
 // JSON decodes the JSON value of a response, also from a code fence or after reasoning,
-// which models add when the schema is only in the prompt. It returns false if there is
-// none.
+// which models add when the schema is only in the prompt; false without any.
 func JSON(answer string) (any, bool) {
 	source := strings.TrimSpace(strings.TrimPrefix(answer, "\uFEFF"))
 	if strings.HasPrefix(source, "<think>") {

@@ -55,8 +55,7 @@ func (c *Client) Check(ctx context.Context, connection *blueprint.OpenConnection
 }
 
 // Open opens a session over a connection of type mcp-server, which must be closed.
-// Errors are *blueprint.Failure with NotSent, *blueprint.Pause, or ctx's when it was
-// cancelled.
+// Errors are *blueprint.Failure with NotSent, *blueprint.Pause, or ctx's.
 func (c *Client) Open(ctx context.Context, connection *blueprint.OpenConnection) (*Session, error) {
 	address, timeout, err := settings(connection)
 	if err != nil {

@@ -92,8 +92,7 @@ const (
 	maxHeaderLine = 76
 	// maxPlainWord bounds unencoded words, so that a header's name fits beside them.
 	maxPlainWord = 60
-	// maxEncoded bounds the bytes in an encoded word: 52 characters of base64 and 12
-	// around them.
+	// maxEncoded bounds the bytes in an encoded word: 52 of base64 and 12 around them.
 	maxEncoded = 39
 )
 
@@ -175,8 +174,7 @@ func isPrintable(source string) bool {
 var errAddress = errors.New("must be an address such as ada@example.org or Ada <ada@example.org>, or several with commas between")
 
 // ParseAddresses parses comma-separated addresses. The result is safe in headers and
-// SMTP commands: it needs no quotes, has no line breaks, and cannot be parsed as two
-// addresses.
+// SMTP commands: it needs no quotes and cannot be parsed as two addresses.
 func ParseAddresses(source string) ([]mail.Address, error) {
 	if len(source) > maxAddressList {
 		return nil, errors.New("is too long")
