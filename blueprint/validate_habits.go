@@ -160,3 +160,221 @@ func (v *validator) secrets(i int, node *Node) {
 		})
 	}
 }
+
+// edges warns about duplicate edges, edges that are never taken and the nodes that
+// therefore never run, and nodes without edges.
+func (v *validator) edges(m *Map) {
+	cases := map[*Node]map[string]bool{}      // handles of the cases per node
+	reasons := make([]string, len(m.Edges))   // why an edge is never taken
+	first := make(map[Edge]int, len(m.Edges)) // the edges, without their ids
+	for i, edge := range m.Edges {
+		reasons[i] = v.neverTaken(&m.Nodes[v.index[edge.Source]], edge.Handle, cases)
+		edge.ID = ""
+		if same, twice := first[edge]; twice {
+			v.add(Issue{Path: []any{"edges", i}, NodeID: edge.Source, Message: fmt.Sprintf("duplicates edges[%d]", same), Severity: SeverityWarning})
+		} else {
+			first[edge] = i
+		}
+	}
+	lost := map[int]string{}
+	if v.graph != nil && !m.Sequential() {
+		lost = v.lost(m, reasons)
+	}
+	for i, reason := range reasons {
+		if reason == "" {
+			continue
+		}
+		path := []any{"edges", i}
+		if m.Edges[i].Handle != "" {
+			path = append(path, "sourceHandle")
+		}
+		v.add(Issue{Path: path, NodeID: m.Edges[i].Source, Message: "is never taken" + lost[i] + ": " + reason, Severity: SeverityWarning})
+	}
+	switch {
+	case v.graph == nil:
+	case m.Sequential():
+		v.behindStop(m)
+	case len(m.Nodes) > 1:
+		for i := range m.Nodes {
+			if node := &m.Nodes[i]; !node.Disabled && len(v.graph.in[i]) == 0 && len(v.graph.out[i]) == 0 {
+				v.add(Issue{Path: []any{"nodes", i}, NodeID: node.ID, Message: "is connected to no other node: it runs at the start, in parallel with the others", Severity: SeverityWarning})
+			}
+		}
+	}
+}
+
+// lost describes for edges that are never taken the node that therefore never runs, and
+// the number of nodes after it. If several edges keep a node from running, the last
+// is described; a node after several of them is counted once.
+func (v *validator) lost(m *Map, reasons []string) map[int]string {
+	g := v.graph
+	runs := make([]bool, len(m.Nodes))
+	for _, i := range g.order {
+		runs[i] = len(g.in[i]) == 0
+		for _, e := range g.in[i] {
+			runs[i] = runs[i] || runs[g.edges[e].from] && reasons[e] == ""
+		}
+	}
+	texts, counted := map[int]string{}, make([]bool, len(m.Nodes))
+	for _, i := range g.order {
+		last := -1
+		for _, e := range g.in[i] {
+			if reasons[e] != "" {
+				last = max(last, e)
+			}
+		}
+		if runs[i] || counted[i] || last < 0 {
+			continue
+		}
+		counted[i] = true
+		behind := 0
+		for queue := []int{i}; len(queue) > 0; queue = queue[1:] {
+			for _, e := range g.out[queue[0]] {
+				if to := g.edges[e].to; !runs[to] && !counted[to] {
+					counted[to] = true
+					behind++
+					queue = append(queue, to)
+				}
+			}
+		}
+		texts[last] = fmt.Sprintf(", so the node %s never runs", strconv.Quote(m.Nodes[i].ID))
+		if behind > 0 {
+			texts[last] += fmt.Sprintf(", nor what only follows it (%d)", behind)
+		}
+	}
+	return texts
+}
+
+// behindStop warns about nodes after a stop node in a map without edges.
+func (v *validator) behindStop(m *Map) {
+	for i := range m.Nodes {
+		if m.Nodes[i].Type != "stop" || m.Nodes[i].Disabled || m.Nodes[i].OnError != OnErrorStop || i == len(m.Nodes)-1 {
+			continue
+		}
+		message := fmt.Sprintf("never runs: the node %s before it ends the run", strconv.Quote(m.Nodes[i].ID))
+		if more := len(m.Nodes) - i - 2; more > 0 {
+			message += fmt.Sprintf(", also for the %d after it", more)
+		}
+		v.add(Issue{Path: []any{"nodes", i + 1}, NodeID: m.Nodes[i+1].ID, Message: message, Severity: SeverityWarning})
+		return
+	}
+}
+
+// neverTaken returns why an edge with a handle is never taken, "" if it may be.
+func (v *validator) neverTaken(source *Node, handle string, cases map[*Node]map[string]bool) string {
+	kind := v.catalogue[source.Type]
+	switch {
+	case source.Disabled:
+		if handle != "" {
+			return "a disabled node takes only edges without a sourceHandle"
+		}
+		return ""
+	case source.Type == "stop" && source.OnError == OnErrorStop:
+		return "the source ends the run"
+	case handle == "" || kind == nil:
+		return ""
+	case handle == ErrorHandle:
+		if source.OnError != OnErrorBranch {
+			return `the source does not have "onError": "branch"`
+		}
+		return ""
+	case slices.Contains(kind.Handles, handle) || slices.Contains(kind.Handles, "*"):
+		return ""
+	}
+	own, seen := cases[source]
+	if !seen {
+		own = caseHandles(source)
+		cases[source] = own
+	}
+	if own[handle] {
+		return ""
+	}
+	known := slices.Clone(kind.Handles)
+	for name := range own {
+		known = append(known, name)
+	}
+	slices.Sort(known)
+	return fmt.Sprintf("%q has no handle %q", source.Type, handle) + DidYouMean(handle, known[:min(len(known), 100)])
+}
+
+// caseHandles returns the handles that the cases of a node choose.
+func caseHandles(node *Node) map[string]bool {
+	handles := map[string]bool{}
+	list, _ := node.Config["cases"].([]any)
+	for _, element := range list {
+		object, _ := element.(map[string]any)
+		if handle, ok := object["handle"].(string); ok {
+			handles[handle] = true
+		}
+	}
+	return handles
+}
+
+// maxHints limits the searches for similar names.
+const maxHints = 50
+
+// meant is DidYouMean for the name of a variable.
+func (v *validator) meant(name string) string {
+	if v.found.hints++; v.found.hints > maxHints {
+		return ""
+	}
+	var known []string
+	for o := v; o != nil; o = o.outer {
+		known = slices.AppendSeq(known, maps.Keys(o.known))
+	}
+	slices.Sort(known)
+	return DidYouMean(name, known)
+}
+
+func (v *validator) meantNode(id string) string {
+	if v.found.hints++; v.found.hints > maxHints {
+		return ""
+	}
+	return DidYouMean(id, slices.Sorted(maps.Keys(v.index)))
+}
+
+// reference checks a reference of node i.
+func (v *validator) reference(i int, ref Reference) (message, severity string) {
+	if _, here := v.index[ref.NodeID]; !here && v.outer != nil && ref.NodeID != "" {
+		return v.outer.reference(v.at, ref) // predecessors of the enclosing node are in scope
+	}
+	switch to, exists := v.index[ref.NodeID]; {
+	case !v.knows(ref.Name) && !ref.Optional:
+		return fmt.Sprintf("uses the variable %q, which is not declared: every run must pass it", ref.Name) + v.meant(ref.Name), SeverityWarning
+	case ref.NodeID == "" && v.outer == nil && (ref.Name == "item" || ref.Name == "index"):
+		return fmt.Sprintf("uses %s, which only exists inside a for-each node", ref.Name), severityOf(ref)
+	case ref.NodeID == "":
+		return wrongKey(ref)
+	case !exists && ref.Optional:
+		return fmt.Sprintf("refers to the node %q, which does not exist", ref.NodeID) + v.meantNode(ref.NodeID), SeverityWarning
+	case !exists:
+		return fmt.Sprintf("refers to the node %q, which does not exist", ref.NodeID) + v.meantNode(ref.NodeID), SeverityError
+	case v.graph != nil && !v.leads(to, i):
+		return fmt.Sprintf("refers to the node %q, which does not lead to this one: its output is never available", ref.NodeID), SeverityWarning
+	}
+	return wrongKey(ref)
+}
+
+// wrongKey checks the key of a reference.
+func wrongKey(ref Reference) (message, severity string) {
+	known := ScopeKeys[ref.Name]
+	if ref.Key == "" || known == nil || slices.Contains(known, ref.Key) {
+		return "", ""
+	}
+	name, hint := ref.Name, DidYouMean(ref.Key, known)
+	if ref.NodeID != "" {
+		name += "." + ref.NodeID
+	}
+	if hint == "" {
+		hint = "; it has " + strings.Join(known, ", ")
+	}
+	return fmt.Sprintf("%s has no key %q", name, ref.Key) + hint, severityOf(ref)
+}
+
+// severityOf returns the severity of a broken reference: without a default the node fails.
+func severityOf(ref Reference) string {
+	if ref.Optional {
+		return SeverityWarning
+	}
+	return SeverityError
+}

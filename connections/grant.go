@@ -3,16 +3,23 @@ package connections
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"golang.org/x/oauth2"
+	"golang.org/x/oauth2/clientcredentials"
 
 	"blueprintd/blueprint"
+	"blueprintd/foundation/outbound"
 )
 
 // errSignIn means that the user has to sign in.
@@ -243,3 +250,282 @@ func (t token) fresh(now time.Time) bool {
 
 // alive reports whether a token has not expired.
 func (t token) alive(now time.Time) bool { return t.Until == 0 || now.Before(t.Until.Time()) }
+
+// style is how a client authenticates to a token endpoint.
+type style = oauth2.AuthStyle
+
+// askTimeout bounds a request for a token, in real time.
+const askTimeout = 30 * time.Second
+
+// errInvalidGrant is returned for a code or refresh token that is no longer valid.
+var errInvalidGrant = errors.New("the grant is no longer valid")
+
+// errRedirected is returned if a token endpoint redirects.
+var errRedirected = errors.New("redirected")
+
+// exchange returns the token for an authorization code.
+func (s *Service) exchange(ctx context.Context, c *oauthClient, redirect, code, verifier string) (token, error) {
+	return s.ask(ctx, c, func(ctx context.Context, how style) (*oauth2.Token, error) {
+		return c.config(redirect, how).Exchange(ctx, code, oauth2.VerifierOption(verifier))
+	})
+}
+
+// refresh returns the next token for a refresh token, which may stay the same.
+func (s *Service) refresh(ctx context.Context, c *oauthClient, refreshToken string) (token, error) {
+	return s.ask(ctx, c, func(ctx context.Context, how style) (*oauth2.Token, error) {
+		return c.config("", how).TokenSource(ctx, &oauth2.Token{RefreshToken: refreshToken}).Token()
+	})
+}
+
+// clientToken returns a token of the client credentials flow.
+func (s *Service) clientToken(ctx context.Context, c *oauthClient) (token, error) {
+	return s.ask(ctx, c, func(ctx context.Context, how style) (*oauth2.Token, error) {
+		config := clientcredentials.Config{ClientID: c.id, ClientSecret: c.secret, TokenURL: c.token.String(), Scopes: c.scopes, AuthStyle: how}
+		return config.Token(ctx)
+	})
+}
+
+// ask requests a token. The error is errInvalidGrant or a *blueprint.Failure. Services
+// differ in where they expect the client secret and in how they reject the other style; a
+// second style is tried only if the first request cannot have consumed the grant.
+func (s *Service) ask(ctx context.Context, c *oauthClient, request func(context.Context, style) (*oauth2.Token, error)) (token, error) {
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	ctx = context.WithValue(outbound.Unrecorded(ctx), oauth2.HTTPClient, &http.Client{
+		Transport:     tokenTransport{s.HTTP},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	})
+	key := c.token.String() + " " + c.id
+	styles := []style{oauth2.AuthStyleInHeader, oauth2.AuthStyleInParams}
+	if known, ok := cacheGet(s, s.styles, key); ok {
+		styles = []style{known}
+	}
+	if c.secret == "" { // a public client sends only its id
+		styles = []style{oauth2.AuthStyleInParams}
+	}
+	for i, how := range styles {
+		asked := s.Clock.Now()
+		given, err := request(ctx, how)
+		if err == nil {
+			t, problem := newToken(given, asked, c.fingerprint())
+			if problem != "" {
+				return token{}, &blueprint.Failure{Code: codeToken, Message: c.token.Host + " returned " + problem, Permanent: true, NotSent: true}
+			}
+			if len(styles) > 1 {
+				cachePut(s, s.styles, key, how)
+			}
+			return t, nil
+		}
+		if i+1 == len(styles) || !isStyleError(err) {
+			return token{}, s.askFailure(err, c)
+		}
+	}
+	panic("connections: no client authentication style was tried")
+}
+
+// isStyleError reports whether the error may be about the client authentication style.
+func isStyleError(err error) bool {
+	var refused *oauth2.RetrieveError
+	if !errors.As(err, &refused) || refused.Response.StatusCode >= 500 || refused.Response.StatusCode == http.StatusTooManyRequests {
+		return false
+	}
+	return !slices.Contains([]string{"invalid_grant", "invalid_scope", "invalid_target", "access_denied", "unsupported_grant_type"}, refused.ErrorCode)
+}
+
+// standardErrors explains the error codes of token endpoints (RFC 6749 5.2, RFC 8707).
+// Other texts are not shown, because they might repeat what was sent.
+var standardErrors = map[string]string{
+	"invalid_client":         "check clientId and clientSecret",
+	"unauthorized_client":    "the client is not allowed to use this flow",
+	"invalid_scope":          "check scopes",
+	"invalid_request":        "the service rejected the form of the request",
+	"invalid_target":         "the service does not know the target of the token",
+	"unsupported_grant_type": "the service does not support this flow",
+	"access_denied":          "the service does not allow it",
+}
+
+// askFailure converts the error of a token request.
+func (s *Service) askFailure(err error, c *oauthClient) error {
+	host := c.token.Host
+	var refused *oauth2.RetrieveError
+	switch {
+	case errors.Is(err, errRedirected):
+		return &blueprint.Failure{Code: codeToken, Message: host + " redirected a token request, which is not followed; check tokenUrl", Permanent: true, NotSent: true}
+	case !errors.As(err, &refused):
+		var failure *blueprint.Failure
+		if failure = unreachable(err, host); failure.Code == codeConnect && strings.HasPrefix(err.Error(), "oauth2: ") {
+			failure = &blueprint.Failure{Code: codeToken, Message: host + " did not answer a token request with a token; check tokenUrl", NotSent: true}
+		}
+		return failure
+	case refused.ErrorCode == "invalid_grant":
+		return errInvalidGrant
+	}
+	status := refused.Response.StatusCode
+	failure := &blueprint.Failure{Code: codeToken, Message: fmt.Sprintf("%s refused a token request: status %d", host, status), NotSent: true}
+	if meaning, known := standardErrors[refused.ErrorCode]; known {
+		failure.Message = fmt.Sprintf("%s refused a token request (%s): %s", host, refused.ErrorCode, meaning)
+		failure.Permanent = status < 500
+	}
+	if seconds, err := strconv.ParseUint(refused.Response.Header.Get("Retry-After"), 10, 16); err == nil {
+		failure.RetryAfter = min(time.Duration(seconds)*time.Second, time.Hour)
+	}
+	return failure
+}
+
+// tokenTransport sends token requests without redirects: the body holds secrets.
+type tokenTransport struct{ client *outbound.Client }
+
+func (t tokenTransport) RoundTrip(request *http.Request) (*http.Response, error) {
+	alone := request.Clone(request.Context())
+	alone.GetBody = nil // prevents sending the body again
+	alone.Header.Set("Accept", "application/json")
+	response, err := t.client.Do(alone)
+	if err != nil {
+		return nil, err
+	}
+	followed := response.Request.Response != nil
+	if followed || response.StatusCode >= 300 && response.StatusCode < 400 {
+		response.Body.Close()
+		return nil, errRedirected
+	}
+	return response, nil
+}
+
+// The flows of an oauth2 connection.
+const (
+	flowCode   = "authorization_code"
+	flowClient = "client_credentials"
+)
+
+// oauthClient is the parsed config of an oauth2 connection.
+type oauthClient struct {
+	connection    *blueprint.Connection
+	flow          string
+	authorization *url.URL // nil for client credentials
+	token         *url.URL
+	id, secret    string
+	scopes        []string
+}
+
+// newOAuthClient reads a config, which was checked when it was stored.
+func newOAuthClient(connection *blueprint.Connection) (*oauthClient, error) {
+	config := connection.Config
+	c := &oauthClient{
+		connection: connection, flow: textAt(config, "flow"), authorization: address(textAt(config, "authorizationUrl")), token: address(textAt(config, "tokenUrl")),
+		id: textAt(config, "clientId"), secret: textAt(config, "clientSecret"), scopes: blueprint.TextsOf(config["scopes"]),
+	}
+	switch {
+	case c.token == nil || !isSafe(c.token):
+		return nil, unusable("the %s has no secure tokenUrl", connection.Text())
+	case c.flow == flowCode && (c.authorization == nil || !isSafe(c.authorization)):
+		return nil, unusable("the %s has no secure authorizationUrl", connection.Text())
+	case c.flow != flowCode && c.flow != flowClient:
+		return nil, unusable("the %s has an unknown flow", connection.Text())
+	}
+	return c, nil
+}
+
+// oauthReach returns the hosts to which the tokens of an oauth2 connection may be sent,
+// unless another connection decides. By default these are the hosts of the sign-in, because
+// services often have their API there.
+func oauthReach(connection *blueprint.Connection) reach {
+	return reach{of: connection, hosts: blueprint.OAuthHosts(connection.Config)}
+}
+
+// fingerprint returns a hash of the client, addresses, scopes and hosts: of the consent.
+func (c *oauthClient) fingerprint() string {
+	hosts, scopes := slices.Clone(blueprint.TextsOf(c.connection.Config["hosts"])), slices.Clone(c.scopes)
+	slices.Sort(hosts)
+	slices.Sort(scopes)
+	parts := []string{c.flow, textAt(c.connection.Config, "authorizationUrl"), textAt(c.connection.Config, "tokenUrl"), c.id, strings.Join(hosts, " "), strings.Join(scopes, " ")}
+	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
+	return base64.RawURLEncoding.EncodeToString(sum[:])
+}
+
+func (c *oauthClient) config(redirect string, how oauth2.AuthStyle) *oauth2.Config {
+	config := &oauth2.Config{
+		ClientID: c.id, ClientSecret: c.secret, RedirectURL: redirect, Scopes: c.scopes,
+		Endpoint: oauth2.Endpoint{TokenURL: c.token.String(), AuthStyle: how},
+	}
+	if c.authorization != nil {
+		config.Endpoint.AuthURL = c.authorization.String()
+	}
+	return config
+}
+
+// authorizer adds credentials to a request.
+type authorizer func(ctx context.Context, request *http.Request) error
+
+// reach is where a connection's credentials may go.
+type reach struct {
+	of    *blueprint.Connection
+	hosts []string // as in a config
+	plain []string // hosts that may be reached over plain http
+	open  bool     // there are no credentials: plain http is allowed everywhere
+}
+
+func reachOf(connection *blueprint.Connection, u *url.URL) reach {
+	r := reach{of: connection, hosts: []string{hostPort(u)}}
+	if u.Scheme == "http" {
+		r.plain = r.hosts
+	}
+	return r
+}
+
+// check returns a *blueprint.Failure if the target may not receive the credentials.
+func (r reach) check(request *http.Request) error {
+	refused := func(format string, args ...any) error {
+		return &blueprint.Failure{Code: codeHost, Message: fmt.Sprintf(format, args...), Permanent: true, NotSent: true}
+	}
+	target := hostPort(request.URL)
+	switch {
+	case !blueprint.HostsCover(r.hosts, target), request.Host != "" && !strings.EqualFold(request.Host, request.URL.Host):
+		return refused("the %s is not for %s", r.of.Text(), request.URL.Host)
+	case request.URL.Scheme == "https", r.open, isLoopback(request.URL.Hostname()), blueprint.HostsCover(r.plain, target):
+		return nil
+	default:
+		return refused("the credentials of the %s do not go to %s over plain http; use https", r.of.Text(), request.URL.Host)
+	}
+}
+
+// guarded restricts an authorizer to these hosts.
+func (r reach) guarded(authorize authorizer) authorizer {
+	return func(ctx context.Context, request *http.Request) error {
+		if err := r.check(request); err != nil || authorize == nil {
+			return err
+		}
+		return authorize(ctx, request)
+	}
+}
+
+// withHeader sets a header, replacing all values of that name.
+func withHeader(name, value string) authorizer {
+	return func(_ context.Context, request *http.Request) error {
+		request.Header.Set(name, value)
+		return nil
+	}
+}
+
+// withBasic sets the header of HTTP's basic authentication (RFC 7617).
+func withBasic(username, password string) authorizer {
+	return func(_ context.Context, request *http.Request) error {
+		request.SetBasicAuth(username, password)
+		return nil
+	}
+}
+
+// withQuery sets a query parameter, replacing all values of that name.
+// Other parameters keep their bytes and their order.
+func withQuery(name, value string) authorizer {
+	return func(_ context.Context, request *http.Request) error {
+		var kept []string
+		for part := range strings.SplitSeq(request.URL.RawQuery, "&") {
+			key, _, _ := strings.Cut(part, "=")
+			if plain, err := url.QueryUnescape(key); part != "" && (err != nil || plain != name) {
+				kept = append(kept, part)
+			}
+		}
+		request.URL.RawQuery = strings.Join(append(kept, url.QueryEscape(name)+"="+url.QueryEscape(value)), "&")
+		return nil
+	}
+}

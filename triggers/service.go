@@ -3,9 +3,15 @@ package triggers
 import (
 	"cmp"
 	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
+	"slices"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -275,3 +281,335 @@ func (w *countedResponse) WriteString(text string) (int, error) {
 
 // Unwrap is used by http.ResponseController.
 func (w *countedResponse) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// How long a run may execute before it and its firing must be durable.
+const (
+	// atOnce is for keys that may be repeated: only one of two deliveries may run a node.
+	atOnce = 0
+	// soon is for callers that wait for the acknowledgement, and for ticks, which are
+	// decided again if the server stops before they are durable.
+	soon = 5 * time.Millisecond
+	// atEnd is for callers that wait for the end of the run.
+	atEnd = time.Second
+)
+
+// activation is an attempt to start the blueprint of a trigger.
+type activation struct {
+	binding  *blueprint.Binding
+	firing   *blueprint.Firing
+	input    any
+	headers  map[string]any
+	hidden   []string // secrets that the input may contain
+	depth    int      // number of events that led to it
+	root     string   // key of the first of them
+	record   bool     // whether to record the run's exchanges regardless of the config
+	resumed  bool     // whether it switched the trigger on again
+	keyed    bool     // whether the firing has a key set by the sender, which may be repeated
+	bodyID   string   // delivery id from the body, set by Kind.judge
+	patience time.Duration
+	run      Run // set by fire
+
+	generation int64 // of binding; 0 = it is current
+
+	// Of a tick.
+	coalesced *blueprint.Firing
+	cursor    blueprint.Time
+	events    []blueprint.Event // published when it starts
+}
+
+// newFiring returns a ledger row that is received now. Its key is its id.
+func (t *Service) newFiring(triggerID string, source blueprint.Source) *blueprint.Firing {
+	now := t.Clock.Now()
+	id := t.IDs.At(now, "firing", triggerID).ULID(now)
+	return &blueprint.Firing{ID: id, TriggerID: triggerID, Source: source, Key: id, ReceivedAt: blueprint.TimeOf(now)}
+}
+
+// begin passes an activation to the runner. The run is not durable yet. It waits
+// for memory for a large input until ctx ends.
+func (t *Service) begin(ctx context.Context, a *activation) (Run, error) {
+	b, group := a.binding, ConcurrencyOf(&a.binding.Trigger)
+	if group != nil && group.OnLimit == blueprint.LimitSkip {
+		// A duplicate must not occupy a slot, not even briefly.
+		if first := t.earlier(context.Background(), a); first != nil {
+			return nil, first
+		}
+	}
+	run, err := t.Runner.Start(ctx, &blueprint.StartRequest{
+		Definition: b.Definition, Principal: b.Principal, CanManage: b.CanManage, InputData: a.input, Hidden: a.hidden,
+		Trigger: &blueprint.TriggerContext{ID: b.Trigger.ID, Type: b.Trigger.Type, Headers: a.headers, Depth: a.depth, Root: a.root},
+		Firing:  a.firing, Coalesced: a.coalesced, Cursor: a.cursor, Events: a.events,
+		Concurrency: group, Record: a.record || b.Trigger.Config["record"] == true, Generation: a.generation,
+	}, a.patience)
+	return run, limitError(err)
+}
+
+// finish waits until a run is durable together with its ledger row. It takes the
+// results of begin, so that several runs can begin before the first is waited for.
+// A repeated key is recorded, unless the binding may be out of date, and returned
+// as a *blueprint.DuplicateFiringError. Other errors, among them
+// *blueprint.StaleError, leave no row.
+func (t *Service) finish(ctx context.Context, a *activation, run Run, err error) (Run, error) {
+	ctx = context.WithoutCancel(ctx) // the outcome is recorded even if the caller disconnects
+	if err == nil {
+		err = run.Accepted(ctx)
+	}
+	if err == nil {
+		t.started.Add(1)
+		t.counts.firings.Add(string(a.firing.Source), string(blueprint.DecisionStarted))
+		return run, nil
+	}
+	var duplicate *blueprint.DuplicateFiringError
+	if !errors.As(err, &duplicate) {
+		if isStale(err) {
+			return nil, err
+		}
+		if duplicate = t.earlier(ctx, a); duplicate == nil {
+			return nil, err
+		}
+	}
+	if a.firing.BodyHash == "" && a.generation == 0 {
+		t.recordDuplicate(ctx, a, duplicate)
+	}
+	return nil, duplicate
+}
+
+// start is begin and finish.
+func (t *Service) start(ctx context.Context, a *activation) (Run, error) {
+	run, err := t.begin(ctx, a)
+	return t.finish(ctx, a, run, err)
+}
+
+// earlier returns the firing with which the key of an activation has started a run,
+// nil if it has not. A repeated delivery gets its first response in any case.
+func (t *Service) earlier(ctx context.Context, a *activation) *blueprint.DuplicateFiringError {
+	if !a.keyed {
+		return nil
+	}
+	first, err := t.Store.StartedFiring(ctx, a.firing.TriggerID, a.firing.Key)
+	if err != nil || first.ExecutionID == nil {
+		return nil
+	}
+	return &blueprint.DuplicateFiringError{FiringID: first.ID, ExecutionID: *first.ExecutionID}
+}
+
+// recordDuplicate stores the row of a firing whose key has already started a run,
+// without the body, which is stored with the first.
+func (t *Service) recordDuplicate(ctx context.Context, a *activation, first *blueprint.DuplicateFiringError) {
+	firing := a.firing
+	firing.Files = nil
+	if firing.Delivery != nil {
+		firing.Delivery.Body = nil
+	}
+	firing.Decision, firing.ExecutionID = blueprint.DecisionDuplicate, &first.ExecutionID
+	firing.SetReason(blueprint.NewReason(blueprint.ReasonDuplicate, "executionId", first.ExecutionID, "firingId", first.FiringID))
+	// Duplicates of mail are found before the sender is authenticated.
+	anyone := a.binding.Trigger.IsOpen() || a.binding.Trigger.Type == blueprint.TriggerEmail
+	if !anyone || t.mayRecord(firing, firing.Why) {
+		t.record(ctx, firing)
+	}
+}
+
+// decide sets the decision of a firing that starts nothing.
+func decide(firing *blueprint.Firing, decision blueprint.Decision, why blueprint.Reason) {
+	firing.Decision, firing.ExecutionID = decision, nil
+	firing.SetReason(why)
+}
+
+func (t *Service) recordRefused(ctx context.Context, firing *blueprint.Firing, why blueprint.Reason) {
+	decide(firing, blueprint.DecisionRefused, why)
+	t.record(ctx, firing)
+}
+
+func (t *Service) recordSkipped(ctx context.Context, firing *blueprint.Firing, why blueprint.Reason) {
+	decide(firing, blueprint.DecisionSkipped, why)
+	t.record(ctx, firing)
+}
+
+// record stores a row that starts nothing. The response does not depend on it, so
+// it only logs failures, and those of an unavailable store once.
+func (t *Service) record(ctx context.Context, firing *blueprint.Firing) {
+	err := t.Store.RecordFirings(context.WithoutCancel(ctx), firing.TriggerID, []blueprint.Firing{*firing}, 0)
+	if err != nil {
+		if blueprint.CodeOf(err) != blueprint.CodeUnavailable || t.missing.Add(1) == 1 {
+			t.Logger.Warn("recording a firing failed", "trigger", firing.TriggerID, "decision", firing.Decision, "error", err)
+		}
+		return
+	}
+	if missing := t.missing.Swap(0); missing > 0 {
+		t.Logger.Info("recording firings works again", "missing", missing)
+	}
+	t.counts.firings.Add(string(firing.Source), string(firing.Decision))
+}
+
+// shorten truncates a text that is stored as a fact.
+func shorten(text string) string { return blueprint.Shorten(text, 300) }
+
+// shown returns the part of an error that callers may see, or "internal error".
+func shown(err error) *blueprint.Error {
+	if known, ok := errors.AsType[*blueprint.Error](err); ok && known.Code != blueprint.CodeInternal {
+		return known
+	}
+	return blueprint.Errorf(blueprint.CodeInternal, "internal error")
+}
+
+// failure is shown, and logs what the caller does not see.
+func (t *Service) failure(triggerID string, err error) *blueprint.Error {
+	answer := shown(err)
+	switch {
+	case answer.Code == blueprint.CodeInternal && errors.Is(err, context.Canceled):
+		return blueprint.Errorf(blueprint.CodeClientClosed, "the client disconnected")
+	case answer.Code == blueprint.CodeInternal:
+		t.Logger.Error("firing failed", "trigger", triggerID, "error", err)
+	case answer.Err != nil:
+		t.Logger.Warn("firing refused", "trigger", triggerID, "code", answer.Code, "error", err)
+	}
+	return answer
+}
+
+// resume switches a trigger on again for a delivery if the server switched it off and the
+// pause is over, so that strangers cannot disable it permanently. It returns the current
+// binding and whether it did. During the pause the error is CodeUnavailable; it is
+// CodeNotFound if the trigger was deleted.
+func (t *Service) resume(ctx context.Context, b *blueprint.Binding) (_ *blueprint.Binding, done bool, refused *blueprint.Error) {
+	if b.Trigger.IsActive || b.RetryAt == 0 || !b.CanManage {
+		return b, false, nil
+	}
+	if wait := t.pause(b); wait != nil {
+		return b, false, wait
+	}
+	done, err := t.Store.Reactivate(ctx, b.Trigger.ID)
+	if err != nil {
+		return b, false, t.failure(b.Trigger.ID, err)
+	}
+	if done {
+		t.Logger.Info("trigger switched on again after pause", "trigger", b.Trigger.ID)
+	}
+	current, err := t.Store.Binding(ctx, b.Trigger.ID) // another delivery may have been first
+	if err != nil {
+		return b, false, t.failure(b.Trigger.ID, err)
+	}
+	return current, done, nil
+}
+
+// pause returns the response during the pause of a trigger that the server switched off,
+// nil if the pause is over. An end too far in the future means that the clock was set back.
+func (t *Service) pause(b *blueprint.Binding) *blueprint.Error {
+	left := b.RetryAt.Time().Sub(t.Clock.Now())
+	if left <= 0 || left > blueprint.BreakerPause {
+		return nil
+	}
+	return &blueprint.Error{Code: blueprint.CodeUnavailable, RetryAfter: left, Message: "the runs of this trigger keep failing, so it is paused: try again later"}
+}
+
+// offReason returns why an inactive trigger is off: a user or the breaker switched it off.
+func offReason(binding *blueprint.Binding) blueprint.Reason {
+	if binding.Tripped == nil {
+		return blueprint.NewReason(blueprint.ReasonInactive)
+	}
+	return binding.Tripped.Because(blueprint.ReasonTripped)
+}
+
+// off is offReason for callers who can switch the trigger on.
+func off(binding *blueprint.Binding) *blueprint.Error {
+	refused := blueprint.ReasonError(blueprint.CodeBadRequest, offReason(binding))
+	if binding.Tripped != nil {
+		refused.Hint = "fix the cause, then switch it on again with isActive: true"
+	}
+	return refused
+}
+
+// maxConcurrency is the highest limit that config.concurrency may set.
+const maxConcurrency = 1000
+
+// onLimits are the values of config.concurrency.onLimit; the first is the default.
+var onLimits = []string{string(blueprint.LimitQueue), string(blueprint.LimitSkip), string(blueprint.LimitCancel)}
+
+// limits is the concurrency limit of a trigger. Unknown keys are errors, because a
+// misspelled limit would have no effect.
+type limits map[string]any
+
+func (limits) check(c *checker, f *field) {
+	key, value := f.key, c.config[f.key]
+	if value == nil {
+		return
+	}
+	config, ok := value.(map[string]any)
+	if !ok {
+		c.refuse("must be an object with limit and onLimit", key)
+		return
+	}
+	for _, name := range slices.Sorted(maps.Keys(config)) {
+		if name != "limit" && name != "onLimit" {
+			c.refuse("unknown key; want limit and onLimit", key, name)
+		}
+	}
+	if limitOf(config) == 0 {
+		c.refuse(fmt.Sprintf("must be a whole number from 1 to %d", maxConcurrency), key, "limit")
+	}
+	if text, isText := config["onLimit"].(string); config["onLimit"] != nil && !(isText && slices.Contains(onLimits, text)) {
+		c.refuse("must be one of queue, skip, cancel-running", key, "onLimit")
+	}
+}
+
+func (limits) schema(*field) map[string]any {
+	onLimit := choiceSchema(onLimits)
+	onLimit["description"] = "a run beyond the limit waits, is skipped, or cancels a running one"
+	return map[string]any{
+		"type": []any{"object", "null"}, "required": []any{"limit"}, "additionalProperties": false,
+		"properties": map[string]any{
+			"limit":   map[string]any{"type": "integer", "minimum": json.Number("1"), "maximum": json.Number(strconv.Itoa(maxConcurrency)), "description": "how many"},
+			"onLimit": onLimit,
+		},
+	}
+}
+
+// limitOf returns the limit, 0 if it is invalid.
+func limitOf(config map[string]any) int {
+	number, _ := config["limit"].(json.Number)
+	limit, err := strconv.Atoi(number.String())
+	if err != nil || limit < 1 || limit > maxConcurrency {
+		return 0
+	}
+	return limit
+}
+
+// ConcurrencyOf returns the group that limits the runs of a trigger, however they are
+// started; nil for no limit.
+func ConcurrencyOf(trigger *blueprint.Trigger) *blueprint.ConcurrencyGroup {
+	config, _ := trigger.Config["concurrency"].(map[string]any)
+	limit := limitOf(config)
+	if limit == 0 {
+		return nil
+	}
+	group := &blueprint.ConcurrencyGroup{Key: trigger.ID, Limit: limit, OnLimit: blueprint.LimitQueue}
+	if rule, ok := config["onLimit"].(string); ok {
+		group.OnLimit = blueprint.OnLimit(rule)
+	}
+	return group
+}
+
+// Concurrency returns the current ConcurrencyOf a trigger, nil for a deleted one.
+func (t *Service) Concurrency(ctx context.Context, triggerID string) (*blueprint.ConcurrencyGroup, error) {
+	binding, err := t.Store.Binding(ctx, triggerID)
+	switch {
+	case blueprint.CodeOf(err) == blueprint.CodeNotFound:
+		return nil, nil
+	case err != nil:
+		return nil, err
+	}
+	return ConcurrencyOf(&binding.Trigger), nil
+}
+
+// limitError converts a *blueprint.ConcurrencyLimitError to a *blueprint.Error.
+func limitError(err error) error {
+	if full, ok := errors.AsType[*blueprint.ConcurrencyLimitError](err); ok {
+		return &blueprint.Error{Code: blueprint.CodeConflict, Message: full.Error(), Err: full, Reason: blueprint.NewReason(blueprint.ReasonLimit, "limit", full.Limit, "running", full.Running)}
+	}
+	return err
+}
+
+// isLimited reports whether the trigger's limit skipped a firing.
+func isLimited(err error) bool {
+	var full *blueprint.ConcurrencyLimitError
+	return errors.As(err, &full)
+}
