@@ -13,6 +13,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"blueprintd/tests/process"
 )
 
@@ -84,9 +86,13 @@ func (o *options) shapes(echo string) (list []shape) {
 			if method == http.MethodPost {
 				config["body"] = object{"i": i}
 			}
-			chain = append(chain, process.Node("h"+strconv.Itoa(i), "http-request", config))
+			node := process.Node("h"+strconv.Itoa(i), "http-request", config)
+			if method == http.MethodGet { // it changes nothing, so it need not be recorded before it starts
+				node["effect"] = "pure"
+			}
+			chain = append(chain, node)
 		}
-		add(shape{what: chainOf(method), unit: "request", units: 10, runs: 30, nodes: chain})
+		add(shape{what: chainOf(method), unit: "request", units: 10, runs: 300, nodes: chain})
 	}
 	return list
 }
@@ -109,6 +115,13 @@ func writeShapes(ctx context.Context, o options) error {
 			return fmt.Errorf("%s: %w", s.what, err)
 		}
 		o.say("%s: %.1f us of CPU time for each %s", f.What, f.perUnit(f.CPU), f.Unit)
+		list = append(list, *f)
+	}
+	if !o.quick { // it waits for a minute of the clock
+		f, err := o.measureSchedules(ctx, 10_000)
+		if err != nil {
+			return fmt.Errorf("schedules: %w", err)
+		}
 		list = append(list, *f)
 	}
 	alive, err := cpuTime(echo.echo.Pid())
@@ -162,7 +175,7 @@ func (o *options) measureShape(ctx context.Context, s shape) (f *shapeFigure, er
 	if err != nil {
 		return nil, err
 	}
-	trigger, err := client.Create(ctx, "blueprintTriggers.create", object{"blueprintId": blueprint, "triggerType": "webhook", "config": object{}})
+	trigger, err := client.Create(ctx, "blueprintTriggers.create", object{"blueprintId": blueprint, "triggerType": "webhook", "config": object{"respond": "wait"}})
 	if err != nil {
 		return nil, err
 	}
@@ -173,9 +186,6 @@ func (o *options) measureShape(ctx context.Context, s shape) (f *shapeFigure, er
 	runs := func(runs int) error {
 		for range runs {
 			if err := send(ctx, http.MethodPost, server.address+"/webhooks/blueprint/"+trigger, body); err != nil {
-				return err
-			}
-			if err := ended(ctx, server.database()); err != nil {
 				return err
 			}
 		}
@@ -219,6 +229,74 @@ func (o *options) measureShape(ctx context.Context, s shape) (f *shapeFigure, er
 	return f, server.stop()
 }
 
+// measureSchedules measures the runs of schedules that are due in the same minute, from its
+// beginning to the end of the last run.
+func (o *options) measureSchedules(ctx context.Context, n int) (*shapeFigure, error) {
+	folder, err := os.MkdirTemp(o.folder, "schedules")
+	if err != nil {
+		return nil, err
+	}
+	server := &server{binary: o.binary, folder: folder}
+	defer func() { server.Kill() }()
+	if err := server.start(ctx); err != nil {
+		return nil, err
+	}
+	client := process.NewClient(server.address, apiKey, http.DefaultClient)
+	blueprint, err := client.Create(ctx, "blueprint.create", object{"title": "scheduled", "blueprint_map": object{"nodes": three("Ada")}})
+	if err != nil {
+		return nil, err
+	}
+	due := now().UTC().Truncate(time.Minute).Add(2 * time.Minute)
+	config := object{"cron": fmt.Sprintf("%d %d * * *", due.Minute(), due.Hour()), "timezone": "UTC"}
+	creating, working := errgroup.WithContext(ctx)
+	creating.SetLimit(16)
+	for range n {
+		creating.Go(func() error {
+			_, err := client.Create(working, "blueprintTriggers.create", object{"blueprintId": blueprint, "triggerType": "scheduled", "config": config})
+			return err
+		})
+	}
+	if err := creating.Wait(); err != nil {
+		return nil, err
+	}
+	if left := due.Sub(now()) - 5*time.Second; left < 0 || !process.Pause(ctx, left) {
+		return nil, fmt.Errorf("making %d schedules took too long, or was interrupted", n)
+	}
+	before, err := cpuTime(server.Pid())
+	if err != nil {
+		return nil, err
+	}
+	process.ForgetPeak(server.Pid())
+	f := &shapeFigure{What: fmt.Sprintf("%d schedules due in the same minute", n), Unit: "run", Units: n, Runs: 1}
+	for end := due.Add(time.Minute); ; {
+		took, err := column(ctx, server.database(), "SELECT max(end_time) - ? FROM executions WHERE status = 'completed' HAVING count(*) = ?", due.UnixMilli(), n)
+		if err != nil {
+			return nil, err
+		}
+		if len(took) > 0 {
+			milliseconds, err := strconv.ParseInt(took[0], 10, 64)
+			if err != nil {
+				return nil, err
+			}
+			f.Duration = time.Duration(milliseconds) * time.Millisecond
+			break
+		}
+		if now().After(end) || !process.Pause(ctx, 200*time.Millisecond) {
+			return nil, errors.New("not every run completed within a minute")
+		}
+	}
+	after, err := cpuTime(server.Pid())
+	if err != nil {
+		return nil, err
+	}
+	f.CPU = after - before
+	if _, f.Peak, err = process.Memory(server.Pid()); err != nil {
+		return nil, err
+	}
+	o.say("%s: %s", f.What, f.Duration)
+	return f, server.stop()
+}
+
 // send sends a request; a GET without the body.
 func send(ctx context.Context, method, address string, body []byte) error {
 	if method == http.MethodGet {
@@ -239,19 +317,6 @@ func send(ctx context.Context, method, address string, body []byte) error {
 		err = fmt.Errorf("%s: %s", response.Status, text)
 	}
 	return err
-}
-
-// ended waits until no run of a database is unfinished.
-func ended(ctx context.Context, database string) error {
-	for {
-		unfinished, err := column(ctx, database, "SELECT id FROM executions WHERE end_time IS NULL LIMIT 1")
-		if err != nil || len(unfinished) == 0 {
-			return err
-		}
-		if !process.Pause(ctx, 5*time.Millisecond) {
-			return ctx.Err()
-		}
-	}
 }
 
 // bareRequests returns how long a Go client takes for ten requests in sequence, the
