@@ -67,7 +67,9 @@ type step struct {
 
 // newRecord returns the record of the run as it is now, with the status of its row.
 func (r *fold) newRecord(status blueprint.Status, room int) *runRecord {
-	s := &runRecord{Version: recordVersion, Status: status, Begin: *r.begin, Logs: slices.Clip(r.logs), Canceled: r.canceled, Steps: make([]step, 0, len(r.root.nodes)), secrets: r.program.secrets, room: room}
+	steps := 0
+	r.each(func(*nodeRun) { steps++ })
+	s := &runRecord{Version: recordVersion, Status: status, Begin: *r.begin, Logs: slices.Clip(r.logs), Canceled: r.canceled, Steps: make([]step, 0, steps), secrets: r.program.secrets, room: room}
 	s.Begin.Reuse, s.Begin.Hidden, s.Begin.Taped, s.Hidden = nil, nil, nil, r.allSecrets()
 	r.each(func(n *nodeRun) {
 		s.Steps = append(s.Steps, n.step())

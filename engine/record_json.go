@@ -103,7 +103,7 @@ func (s *storedRecord) record(row *blueprint.ExecutionRow) (*runRecord, error) {
 
 // encode returns the stored form of a record of the execution in a row.
 func (s *runRecord) encode(row *blueprint.ExecutionRow) ([]byte, error) {
-	w := jsonWriter{to: make([]byte, 0, 1024)}
+	w := jsonWriter{to: make([]byte, 0, 800+64*len(s.Steps))}
 	w.open()
 	w.number("version", recordVersion)
 	if s.Status != row.Status {
