@@ -44,7 +44,7 @@ var (
 		"_pragma=journal_size_limit(67108864)",
 	)
 	readerSettings = append(commonSettings[:len(commonSettings):len(commonSettings)],
-		"_pragma=cache_size(-8000)",
+		"_pragma=cache_size(-2000)",
 		"_query_only=1",
 	)
 )
