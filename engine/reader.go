@@ -106,10 +106,9 @@ func (d *Reader) Recording(ctx context.Context, execution *blueprint.StoredExecu
 	return out, nil
 }
 
-// Summary returns the errorSummary of a finished run, without decoding inputs and
-// outputs, and the first request for input of a paused one; nil where there is none or
-// it cannot be read. privateTo is that of blueprint.Execution, set when there is a
-// problem.
+// Summary returns the errorSummary of a finished run, and the first request for input of
+// a paused one; nil where there is none or it cannot be read. privateTo is that of
+// blueprint.Execution, set when there is a problem.
 func (d *Reader) Summary(ctx context.Context, execution *blueprint.StoredExecution) (problem *string, awaiting *blueprint.AwaitKind, privateTo string) {
 	return d.summary(ctx, execution, d.ViewWithin)
 }
@@ -126,25 +125,18 @@ func (d *Reader) summary(ctx context.Context, execution *blueprint.StoredExecuti
 	case !row.Status.Terminal():
 		return nil, nil, ""
 	}
-	record, err := d.openRecord(execution)
-	if err != nil || row.Status == blueprint.StatusCompleted && !bytes.Contains(record, failedStep) {
+	plain, err := d.openRecord(execution)
+	if err != nil || row.Status == blueprint.StatusCompleted && !bytes.Contains(plain, failedStep) {
 		return nil, nil, ""
 	}
-	var b summaryRecord
-	if decode(record, &b) != nil || b.Version > recordVersion {
+	s, err := parseRecord(plain, row)
+	if err != nil {
 		return nil, nil, ""
-	}
-	s := runRecord{Failed: b.Failed, Canceled: b.Canceled, Steps: make([]step, len(b.Steps))}
-	for i, at := range b.Steps {
-		s.Steps[i] = step{Node: at.Node, Status: at.Status, Error: at.Error}
 	}
 	x := &blueprint.Execution{Failure: s.failure(row.Status)}
 	x.Status = row.Status
 	if summary := s.telemetry(x).ErrorSummary; summary != "" {
-		if b.Version == 2 {
-			return &summary, nil, b.Begin.Private
-		}
-		return &summary, nil, (&begin{UserID: b.Begin.UserID, CanManage: b.Begin.CanManage, DataOf: b.Begin.DataOf}).privateTo()
+		return &summary, nil, s.Begin.privateTo()
 	}
 	return nil, nil, ""
 }
@@ -165,11 +157,7 @@ func (d *Reader) decodeRecord(execution *blueprint.StoredExecution, truth bool) 
 	if err != nil {
 		return nil, fmt.Errorf("engine: record of %s: %w", execution.Row.ID, err)
 	}
-	stored := &storedRecord{}
-	if err := decode(plain, stored); err != nil {
-		return nil, fmt.Errorf("engine: record of %s: %w", execution.Row.ID, err)
-	}
-	s, err := stored.record(&execution.Row)
+	s, err := parseRecord(plain, &execution.Row)
 	if err != nil {
 		return nil, fmt.Errorf("engine: record of %s: %w", execution.Row.ID, err)
 	}
@@ -419,24 +407,6 @@ func (e *Engine) changed(id string) {
 		default: // a signal is pending
 		}
 	}
-}
-
-// summaryRecord is the part of a record that its errorSummary needs.
-type summaryRecord struct {
-	Version int `json:"version"`
-	Begin   struct {
-		UserID    string `json:"user"`
-		CanManage bool   `json:"manage"`
-		DataOf    string `json:"dataOf"`
-		Private   string `json:"private"` // of version 2, instead of the others
-	} `json:"begin"`
-	Steps []struct {
-		Node   string               `json:"n"`
-		Status blueprint.StepStatus `json:"s"`
-		Error  *blueprint.StepError `json:"err"`
-	} `json:"steps"`
-	Failed   string  `json:"failed"`
-	Canceled *string `json:"cancelled"`
 }
 
 // failedStep is part of every record with a failed step.

@@ -8,7 +8,7 @@ import (
 )
 
 // The stored form of a record is JSON. Most of the bytes of a database are records, so
-// version 2 omits what a reader can derive:
+// version 2 has short names, and omits what a reader can derive:
 //
 //   - the status, the user and the id of the trigger if they are those of the row;
 //   - ends, if it names only the last step;
@@ -26,18 +26,27 @@ import (
 // storedRecord is a record as read.
 type storedRecord struct {
 	runRecord
-	Begin storedBegin  `json:"begin"`
-	Steps []storedStep `json:"steps"`
+	Short int          `json:"v"` // the version, from 2 on
+	Begin storedBegin  `json:"b"`
+	Steps []storedStep `json:"s"`
 }
 
-// storedBegin is how a run began, as read. Private belongs to version 2.
+// storedBegin is how a run began, as read.
 type storedBegin struct {
 	begin
-	Private string `json:"private"`
+	Private string         `json:"private"`
+	Input   any            `json:"i"`
+	Trigger *storedTrigger `json:"t"`
 }
 
-// storedStep is a step as read. In version 2, a step without a status is short: completed,
-// with the omissions above.
+type storedTrigger struct {
+	blueprint.TriggerContext
+	Type    blueprint.TriggerType `json:"k"`
+	Headers map[string]any        `json:"h"`
+}
+
+// storedStep is a step as read. One without a status is short: completed, with the omissions
+// above.
 type storedStep struct {
 	step
 	Title   *string `json:"title"`
@@ -47,28 +56,42 @@ type storedStep struct {
 	Root    bool    `json:"root"` // the source is the input data
 }
 
-// record returns the record of the execution in a row.
-func (s *storedRecord) record(row *blueprint.ExecutionRow) (*runRecord, error) {
-	out := &s.runRecord
-	out.Begin = s.Begin.begin
-	out.Steps = make([]step, len(s.Steps))
-	if s.Version > recordVersion {
+// parseRecord reads the stored form of a record of the execution in a row.
+func parseRecord(plain []byte, row *blueprint.ExecutionRow) (*runRecord, error) {
+	s := &storedRecord{}
+	if err := decode(plain, s); err != nil {
+		return nil, err
+	}
+	if s.Version = max(s.Version, s.Short); s.Version > recordVersion {
 		return nil, fmt.Errorf("unsupported record version %d: it was written by a newer version of blueprintd", s.Version)
 	}
 	if s.Version == 2 {
-		if out.Status == "" {
-			out.Status = row.Status
-		}
-		if out.Begin.UserID == "" {
-			out.Begin.UserID = row.UserID
-		}
-		if out.Begin.CanManage = s.Begin.Private == ""; s.Begin.Private != out.Begin.UserID {
-			out.Begin.DataOf = s.Begin.Private
-		}
-		if out.Begin.Trigger != nil && out.Begin.Trigger.ID == "" {
-			out.Begin.Trigger.ID = row.TriggerID
+		s.derive(row)
+	}
+	return &s.runRecord, nil
+}
+
+// derive sets the record from its short form and the row.
+func (s *storedRecord) derive(row *blueprint.ExecutionRow) {
+	out := &s.runRecord
+	if out.Status == "" {
+		out.Status = row.Status
+	}
+	out.Begin = s.Begin.begin
+	out.Begin.InputData = s.Begin.Input
+	if out.Begin.UserID == "" {
+		out.Begin.UserID = row.UserID
+	}
+	if out.Begin.CanManage = s.Begin.Private == ""; s.Begin.Private != out.Begin.UserID {
+		out.Begin.DataOf = s.Begin.Private
+	}
+	if t := s.Begin.Trigger; t != nil {
+		t.TriggerContext.Type, t.TriggerContext.Headers = t.Type, t.Headers
+		if out.Begin.Trigger = &t.TriggerContext; t.ID == "" {
+			t.ID = row.TriggerID
 		}
 	}
+	out.Steps = make([]step, len(s.Steps))
 	at, before := row.StartTime, ""
 	for i := range s.Steps {
 		stored, full := &s.Steps[i], &out.Steps[i]
@@ -79,7 +102,7 @@ func (s *storedRecord) record(row *blueprint.ExecutionRow) (*runRecord, error) {
 		if stored.Attempt != nil {
 			full.Attempt = *stored.Attempt
 		}
-		if s.Version == 2 && full.Status == "" {
+		if full.Status == "" {
 			full.Status = blueprint.StepCompleted
 			if stored.Title == nil {
 				full.Title = full.Node
@@ -95,23 +118,22 @@ func (s *storedRecord) record(row *blueprint.ExecutionRow) (*runRecord, error) {
 		}
 		before = full.Node
 	}
-	if s.Version == 2 && out.Ends == nil && before != "" {
+	if out.Ends == nil && before != "" {
 		out.Ends = []string{before}
 	}
-	return out, nil
 }
 
 // encode returns the stored form of a record of the execution in a row.
 func (s *runRecord) encode(row *blueprint.ExecutionRow) ([]byte, error) {
 	w := jsonWriter{to: make([]byte, 0, 800+64*len(s.Steps))}
 	w.open()
-	w.number("version", recordVersion)
+	w.number("v", recordVersion)
 	if s.Status != row.Status {
 		w.text("status", string(s.Status))
 	}
-	w.key("begin")
+	w.key("b")
 	s.Begin.write(&w, row)
-	w.key("steps")
+	w.key("s")
 	w.to = append(w.to, '[')
 	at, before := row.StartTime, ""
 	for i := range s.Steps {
@@ -145,16 +167,16 @@ func (b *begin) write(w *jsonWriter, row *blueprint.ExecutionRow) {
 	if len(b.Given) > 0 {
 		w.value("given", b.Given)
 	}
-	w.value("input", b.InputData)
+	w.value("i", b.InputData)
 	if t := b.Trigger; t != nil {
-		w.key("trigger")
+		w.key("t")
 		w.open()
 		if t.ID != row.TriggerID {
 			w.text("id", t.ID)
 		}
-		w.text("type", string(t.Type))
+		w.text("k", string(t.Type))
 		if len(t.Headers) > 0 {
-			w.value("headers", t.Headers)
+			w.value("h", t.Headers)
 		}
 		w.number("depth", int64(t.Depth))
 		w.text("root", t.Root)
