@@ -186,10 +186,11 @@ func (s *Store) inspectContent(ctx context.Context, path string) error {
 				return err
 			}
 		}
-		if _, err := s.options.checkPurpose(q); err != nil {
-			return err
-		}
 		if len(steps) > 0 {
+			// Before the upgrade. Otherwise another server on the database is noticed first.
+			if _, err := s.options.checkPurpose(q); err != nil {
+				return err
+			}
 			return s.options.keyFitsExactly(q)
 		}
 		_, err = s.options.keyFits(q)
