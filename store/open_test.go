@@ -378,6 +378,13 @@ func TestBackupFromAReadOnlyDisk(t *testing.T) {
 	wantRefused(t, err, "there is no database")
 }
 
+// A second server learns that another one runs, even if it could not use the database anyway.
+func TestASecondServerOfAnotherPurpose(t *testing.T) {
+	options := testOptions(t).as(true, false, true)
+	open(t, options)
+	wantRefusal(t, options.as(true, false, false), "another server has the database open")
+}
+
 // While a read-only store is open without locks, no server starts on the database.
 func TestReadOnlyKeepsServersOut(t *testing.T) {
 	options := testOptions(t)
