@@ -107,7 +107,7 @@ type Store struct {
 	written    atomic.Int64 // approximate bytes since then
 	logFrames  atomic.Int64 // pages in the log at the last look
 	rewound    atomic.Bool  // the next commit restarts the log
-	full       atomic.Bool  // new runs are refused; see disk_limit.go
+	full       atomic.Bool  // new runs are refused; see disk.go
 
 	keys                           *cache[*knownKey]
 	access                         *cache[grant]
