@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"encoding/xml"
 	"fmt"
 	"io"
 	"net/http"
@@ -289,6 +290,53 @@ func TestShapes(t *testing.T) {
 		if !strings.Contains(out.String(), chainOf(method)+": a bare Go client takes") {
 			t.Errorf("no comparison with a bare client for %s in\n%s", method, out)
 		}
+	}
+}
+
+// The picture of a day is well-formed and has its lines; the table has the requests.
+func TestDay(t *testing.T) {
+	picture := filepath.Join(t.TempDir(), "day.svg")
+	o, out := quick(t, "-day", picture)
+	if err := bench(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
+	if want := "| 200 webhooks, answered at the end of the run | "; !strings.Contains(out.String(), want) {
+		t.Errorf("no %q in\n%s", want, out)
+	}
+	data, err := os.ReadFile(picture)
+	if err != nil {
+		t.Fatal(err)
+	}
+	decoder, lines := xml.NewDecoder(bytes.NewReader(data)), 0
+	for {
+		token, err := decoder.Token()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			t.Fatalf("%v in\n%s", err, data)
+		}
+		if start, ok := token.(xml.StartElement); ok && start.Name.Local == "polyline" {
+			lines++
+		}
+	}
+	if lines != 3 || !strings.Contains(string(data), ">backup</text>") {
+		t.Errorf("%d lines, want 3, and the backups, in\n%s", lines, data)
+	}
+}
+
+func TestQuantile(t *testing.T) {
+	thousand := make([]time.Duration, 1000)
+	for i := range thousand {
+		thousand[i] = time.Duration(i + 1)
+	}
+	for share, want := range map[float64]time.Duration{0.5: 500, 0.99: 990, 0.999: 999, 1: 1000} {
+		if got := quantile(thousand, share); got != want {
+			t.Errorf("%g: %d, want %d", share, got, want)
+		}
+	}
+	if got := quantile(nil, 0.5); got != 0 {
+		t.Errorf("of none: %d, want 0", got)
 	}
 }
 

@@ -33,6 +33,7 @@ type options struct {
 	profile     string
 	layers      bool
 	shaped      bool
+	day         string
 	peers       bool
 	nodeRed     string
 	quick       bool
@@ -76,6 +77,7 @@ func parse(args []string) (o options, err error) {
 	flags.StringVar(&o.profile, "profile", "", "only measure this `ROW` and take a CPU profile of the server")
 	flags.BoolVar(&o.layers, "layers", false, "only measure the rows (c unless -rows is given) with a CPU profile and print the server's CPU time by layer")
 	flags.BoolVar(&o.shaped, "shapes", false, "only measure long and wide blueprints")
+	flags.StringVar(&o.day, "day", "", "only measure the latency of webhooks beside mixed runs, backups and pruning, and write its picture to this `FILE` (SVG)")
 	flags.BoolVar(&o.peers, "peers", false, "only measure the webhook, side by side with Node-RED from npm")
 	flags.StringVar(&o.nodeRed, "node-red", "", "with -peers, a `FOLDER` that has it in node_modules; without it, it is installed into a temporary one")
 	flags.BoolVar(&o.quick, "quick", false, "one short round of everything: it shows that all works, not how fast")
@@ -149,6 +151,8 @@ func bench(ctx context.Context, o options) (err error) {
 		return writeLayers(ctx, o)
 	case o.shaped:
 		return writeShapes(ctx, o)
+	case o.day != "":
+		return writeDay(ctx, o)
 	case o.peers:
 		return comparePeers(ctx, o)
 	}

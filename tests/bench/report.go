@@ -20,6 +20,10 @@ const (
 	tablesEnd   = "<!-- bench: end -->"
 	peersBegin  = "<!-- bench-peers: begin -->"
 	peersEnd    = "<!-- bench-peers: end -->"
+	dayBegin    = "<!-- bench-day: begin -->"
+	dayEnd      = "<!-- bench-day: end -->"
+	shapesBegin = "<!-- bench-shapes: begin -->"
+	shapesEnd   = "<!-- bench-shapes: end -->"
 )
 
 // median returns the middle value; of an even number, the higher of the two in the middle.

@@ -129,10 +129,11 @@ func writeShapes(ctx context.Context, o options) error {
 		return err
 	}
 	machine.Foreign, machine.Steal = watching.since(alive)
-	fmt.Fprintln(o.out, machine.text())
-	fmt.Fprint(o.out, "| blueprint | runs, in sequence | CPU us | per | ms per run | peak memory MB |\n|---|--:|--:|---|--:|--:|\n")
+	var text strings.Builder
+	text.WriteString("\n" + machine.text())
+	fmt.Fprint(&text, "| blueprint | runs, in sequence | CPU us | per | ms per run | peak memory MB |\n|---|--:|--:|---|--:|--:|\n")
 	for _, f := range list {
-		fmt.Fprintf(o.out, "| %s | %d | %.1f | %s | %.1f | %.0f |\n", f.What, f.Runs, f.perUnit(f.CPU), f.Unit, f.Duration.Seconds()*1e3/float64(f.Runs), mega(f.Peak))
+		fmt.Fprintf(&text, "| %s | %d | %.1f | %s | %.1f | %.0f |\n", f.What, f.Runs, f.perUnit(f.CPU), f.Unit, f.Duration.Seconds()*1e3/float64(f.Runs), mega(f.Peak))
 	}
 	for _, method := range []string{http.MethodPost, http.MethodGet} {
 		bare, err := bareRequests(ctx, method, address)
@@ -141,11 +142,12 @@ func writeShapes(ctx context.Context, o options) error {
 		}
 		for _, f := range list {
 			if f.What == chainOf(method) {
-				fmt.Fprintf(o.out, "\n%s: a bare Go client takes %.2f ms for ten such requests, %.2f of the chain's time.\n", f.What, bare.Seconds()*1e3, bare.Seconds()*float64(f.Runs)/f.Duration.Seconds())
+				fmt.Fprintf(&text, "\n%s: a bare Go client takes %.2f ms for ten such requests, %.2f of the chain's time.\n", f.What, bare.Seconds()*1e3, bare.Seconds()*float64(f.Runs)/f.Duration.Seconds())
 			}
 		}
 	}
-	return nil
+	text.WriteString("\n")
+	return publish(&o, list, machine, text.String(), shapesBegin, shapesEnd)
 }
 
 func chainOf(method string) string { return "chain of 10 requests, " + method }
