@@ -136,6 +136,8 @@ func TestHandler(t *testing.T) {
 		{"/docs?q=add+a+COMMAND", 200, `href="/docs/contributing#add-a-command"`},
 		{"/docs?q=%3Cscript%3E", 200, `0 headings match`},
 		{"/docs/style.css", 200, `:root`},
+		{"/docs/benchmarks", 200, `<img src="latency.svg"`},
+		{"/docs/latency.svg", 200, `</svg>`},
 		{"/docs/", 301, `/docs`},
 		{"/docs/nothing", 404, `Page not found`},
 		{"/docs/../docs.go", 301, ``},

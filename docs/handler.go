@@ -10,6 +10,11 @@ import (
 //go:embed style.css
 var style []byte
 
+// latency is the picture of docs/benchmarks.md.
+//
+//go:embed latency.svg
+var latency []byte
+
 //go:embed page.html
 var layout string
 
@@ -37,6 +42,13 @@ func Handler() http.Handler {
 	})
 	mux.HandleFunc("GET /docs/style.css", func(w http.ResponseWriter, _ *http.Request) {
 		write(w, http.StatusOK, "text/css; charset=utf-8", style)
+	})
+	mux.HandleFunc("GET /docs/latency.svg", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "image/svg+xml")
+		w.Header().Set("X-Content-Type-Options", "nosniff")
+		w.Header().Set("Cache-Control", "no-cache")
+		w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'") // its style element
+		_, _ = w.Write(latency)
 	})
 	mux.HandleFunc("GET /docs/{topic}", servePage)
 	return mux
