@@ -204,7 +204,7 @@ func TestEventTriggerWithoutEvent(t *testing.T) {
 	listener := ada.Blueprint(t, "Listener", node("a", "merge", object{}))
 	trigger := ada.IDOf(t, "blueprintTriggers.create", object{"blueprintId": listener, "triggerType": "event"})
 	other := ada.Blueprint(t, "Other", node("emit", "emit-event", object{"event": "custom.x", "data": object{}}))
-	heard := func() (reasons []any) { // sorted: events of the same instant are heard in any order
+	heard := func() (reasons []any) { // sorted: events of the same instant come in any order
 		s.Advance(t, "1s")
 		for _, row := range firings(t, ada, trigger) {
 			if at(row, "decision") == "started" {

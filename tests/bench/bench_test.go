@@ -331,9 +331,11 @@ func TestQuantile(t *testing.T) {
 		thousand[i] = time.Duration(i + 1)
 	}
 	for share, want := range map[float64]time.Duration{0.5: 500, 0.99: 990, 0.999: 999, 1: 1000} {
-		if got := quantile(thousand, share); got != want {
-			t.Errorf("%g: %d, want %d", share, got, want)
-		}
+		t.Run(fmt.Sprint(share), func(t *testing.T) {
+			if got := quantile(thousand, share); got != want {
+				t.Errorf("got %d, want %d", got, want)
+			}
+		})
 	}
 	if got := quantile(nil, 0.5); got != 0 {
 		t.Errorf("of none: %d, want 0", got)
