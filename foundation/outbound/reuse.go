@@ -55,8 +55,10 @@ func (r *reusing) RoundTrip(request *http.Request) (*http.Response, error) {
 	})
 	shared := request.WithContext(ctx)
 	// net/http repeats a request without a body as often as it finds a closed connection,
-	// but not one with a body that it cannot rewind. It notices that this one is empty.
+	// but not one with a body that it cannot rewind. With this encoding it neither waits to
+	// see whether the body is empty nor says how long it is.
 	shared.Body, shared.GetBody = io.NopCloser(strings.NewReader("")), nil
+	shared.TransferEncoding = []string{"identity"}
 	response, err := r.again.RoundTrip(shared)
 	if err == nil || !reused.Load() || answered.Load() || request.Context().Err() != nil || isTimeout(err) {
 		return response, err

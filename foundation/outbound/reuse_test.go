@@ -172,7 +172,7 @@ func TestSharedConnectionsAfterAnAnswer(t *testing.T) {
 	}))
 	defer server.Close()
 	defer close(hang)
-	client := newLocalClient(t, Options{HeaderTimeout: 50 * time.Millisecond})
+	client := newLocalClient(t, Options{HeaderTimeout: time.Second})
 	for _, path := range []string{"/slow", "/cut"} {
 		if err := ask(t.Context(), client, blueprint.EffectIdempotent, http.MethodGet, server.URL, ""); err != nil {
 			t.Fatal(err)
