@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"strconv"
 
@@ -10,7 +12,8 @@ import (
 // The stored form of a record is JSON. Most of the bytes of a database are records, so
 // version 2 has short names, and omits what a reader can derive:
 //
-//   - the status, the user and the id of the trigger if they are those of the row;
+//   - the status and the id of the trigger if they are those of the row, and the user if it
+//     is the one who may see the data, or else that of the row;
 //   - ends, if it names only the last step;
 //   - of a completed step that has both times: its status, a title equal to the node's
 //     address, the number of the attempt if it is 1, and where the input came from if that
@@ -65,8 +68,11 @@ func parseRecord(plain []byte, row *blueprint.ExecutionRow) (*runRecord, error) 
 	if s.Version = max(s.Version, s.Short); s.Version > recordVersion {
 		return nil, fmt.Errorf("unsupported record version %d: it was written by a newer version of blueprintd", s.Version)
 	}
-	if s.Version == 2 {
+	switch {
+	case s.Short == 2:
 		s.derive(row)
+	case s.Version != 1:
+		return nil, errors.New("an unreleased build of blueprintd wrote the record")
 	}
 	return &s.runRecord, nil
 }
@@ -79,9 +85,7 @@ func (s *storedRecord) derive(row *blueprint.ExecutionRow) {
 	}
 	out.Begin = s.Begin.begin
 	out.Begin.InputData = s.Begin.Input
-	if out.Begin.UserID == "" {
-		out.Begin.UserID = row.UserID
-	}
+	out.Begin.UserID = cmp.Or(out.Begin.UserID, s.Begin.Private, row.UserID)
 	if out.Begin.CanManage = s.Begin.Private == ""; s.Begin.Private != out.Begin.UserID {
 		out.Begin.DataOf = s.Begin.Private
 	}
@@ -160,7 +164,7 @@ func (s *runRecord) encode(row *blueprint.ExecutionRow) ([]byte, error) {
 // write writes how a run began, without what a retry reuses: only journals hold that.
 func (b *begin) write(w *jsonWriter, row *blueprint.ExecutionRow) {
 	w.open()
-	if b.UserID != row.UserID {
+	if b.UserID != cmp.Or(b.privateTo(), row.UserID) {
 		w.text("user", b.UserID)
 	}
 	w.text("private", b.privateTo())

@@ -134,8 +134,8 @@ func TestRecordKeepsWhoMaySeeIt(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got.Begin.privateTo() != b.privateTo() {
-				t.Errorf("private to %q, want %q", got.Begin.privateTo(), b.privateTo())
+			if got.Begin.privateTo() != b.privateTo() || got.Begin.UserID != b.UserID {
+				t.Errorf("of %q, private to %q, want %q and %q", got.Begin.UserID, got.Begin.privateTo(), b.UserID, b.privateTo())
 			}
 		})
 	}
@@ -188,7 +188,11 @@ func TestFirstVersionOfRecords(t *testing.T) {
 	if diff := cmp.Diff(want, got, sameRecord); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if _, err := parseRecord([]byte(`{"v":3,"s":[]}`), &blueprint.ExecutionRow{}); err == nil {
-		t.Error("a record of a newer version was read")
+	for _, unknown := range []string{`{"v":3,"s":[]}`, `{"version":2,"begin":{},"steps":[]}`, `{}`} {
+		t.Run(unknown, func(t *testing.T) {
+			if got, err := parseRecord([]byte(unknown), &blueprint.ExecutionRow{}); err == nil {
+				t.Errorf("it was read as %v", got)
+			}
+		})
 	}
 }
