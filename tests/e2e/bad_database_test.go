@@ -88,12 +88,19 @@ func filesIn(t *testing.T, folder string) map[string]string {
 	return found
 }
 
-// openProgram links the program to a place where any user can run it. A copy could not be
-// run while a process that another test starts has it open for writing.
+// openProgram copies the program to a place where any user can run it.
 func openProgram(t *testing.T) string {
 	t.Helper()
+	data, err := os.ReadFile(process.Path(t))
 	path := filepath.Join(openFolder(t), "blueprintd")
-	if err := os.Link(process.Path(t), path); err != nil {
+	if err == nil {
+		// A process that another test starts meanwhile would keep the copy open for writing,
+		// so that it could not be run.
+		syscall.ForkLock.RLock()
+		err = os.WriteFile(path, data, 0o755)
+		syscall.ForkLock.RUnlock()
+	}
+	if err != nil {
 		t.Fatal(err)
 	}
 	return path
