@@ -16,7 +16,8 @@ func limit(most, rule string) map[string]any {
 
 // Copies of a delivery that come at once are duplicates, whatever the limit.
 func TestCopiesAreNotLeftOut(t *testing.T) {
-	s := serve(t, "", noon)
+	t.Parallel()
+	s := serve(t, file(t), noon) // a file has several readers
 	hook := s.trigger(blueprint.TriggerWebhook, limit("1", "skip"), "human")
 	var group sync.WaitGroup
 	for range 8 {

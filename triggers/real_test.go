@@ -272,7 +272,8 @@ func count(rows []blueprint.Firing) map[blueprint.Decision]int {
 func file(t testing.TB) string { return filepath.Join(t.TempDir(), "test.db") }
 
 func TestManyCopiesOfOneDelivery(t *testing.T) {
-	s := serve(t, "", noon)
+	t.Parallel()
+	s := serve(t, file(t), noon) // a file has several readers
 	for _, respond := range []string{"accept", "wait"} {
 		trigger := s.trigger(blueprint.TriggerWebhook, map[string]any{"secret": "s3cret", "respond": respond}, "gate", "pass")
 		const body = `{"a":1}`
@@ -424,7 +425,8 @@ func TestDeletedAtOnce(t *testing.T) {
 }
 
 func TestAPIOverHTTP(t *testing.T) {
-	s := serve(t, "", noon)
+	t.Parallel()
+	s := serve(t, file(t), noon) // a file has several readers
 	trigger := s.trigger(blueprint.TriggerAPI, map[string]any{"inputSchema": map[string]any{"required": []any{"n"}}}, "pass")
 	path := "/v1/triggers/" + trigger.ID + "/fire"
 	var group sync.WaitGroup

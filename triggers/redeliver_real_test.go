@@ -59,7 +59,8 @@ func TestRedeliverPages(t *testing.T) {
 // A request that comes twice at once, as from a client that did not wait for the
 // answer, runs nothing twice; what failed again may be run once more.
 func TestRedeliverTwice(t *testing.T) {
-	s := serve(t, "", noon)
+	t.Parallel()
+	s := serve(t, file(t), noon) // a file has several readers
 	hook := s.trigger(blueprint.TriggerWebhook, nil, "fail")
 	switched := func(on bool) {
 		if _, err := s.store.UpdateTrigger(t.Context(), s.user, hook.ID, nil, &on); err != nil {
