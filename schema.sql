@@ -28,7 +28,7 @@ CREATE TABLE meta (
   key_check  BLOB,
   created_at INTEGER NOT NULL,
   -- Whether fakes answer what its runs send, and whether its time is moved by
-  -- hand. The first server that takes the database decides, for good.
+  -- hand. The first server that takes the database decides permanently.
   sandbox       INTEGER NOT NULL DEFAULT 0 CHECK (sandbox IN (0, 1)),
   virtual_clock INTEGER NOT NULL DEFAULT 0 CHECK (virtual_clock IN (0, 1))
 ) STRICT;
@@ -46,7 +46,7 @@ CREATE TABLE users (
   password   TEXT CHECK (password LIKE '$argon2id$%')
 ) STRICT;
 
--- Who is signed in to the dashboard. What the browser holds is not stored.
+-- Sessions of the dashboard. The token in the browser is not stored.
 CREATE TABLE sessions (
   id           TEXT NOT NULL PRIMARY KEY CHECK (length(id) = 26),
   hash         BLOB NOT NULL UNIQUE CHECK (length(hash) = 32), -- SHA-256

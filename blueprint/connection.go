@@ -42,7 +42,8 @@ type ConnectionUse struct {
 	Versions    []VersionRef
 	ExecutionID string
 	Address     string // of the node
-	// OnSecret is called for each new secret, such as a renewed token; may be nil.
+	// OnSecret is called for each new secret, such as a renewed token, but not by Open;
+	// may be nil.
 	OnSecret func(secret string)
 }
 
@@ -66,7 +67,8 @@ func connectionCalled(id, name string, nameVisible bool) string {
 
 var connectionText = regexp.MustCompile(`connection \(([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\)`)
 
-// NameConnections replaces the ids of connections in a message by names, except "".
+// NameConnections replaces the ids of connections in a message by their names, unless
+// name returns "".
 func NameConnections(message string, name func(id string) string) string {
 	return connectionText.ReplaceAllStringFunc(message, func(found string) string {
 		if known := name(connectionText.FindStringSubmatch(found)[1]); known != "" {

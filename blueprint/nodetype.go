@@ -158,9 +158,9 @@ type Result struct {
 	Respond *Response
 	// Stop ends the run.
 	Stop *Stop
-	// Each runs the node's sub-graph once per item; the output is their outputs.
+	// Each runs the node's sub-graph once per item; the output is the list of their outputs.
 	Each *Each
-	// Run starts another blueprint with the run's principal; its output is the output.
+	// Run starts another blueprint with the run's principal; the output is that of the sub-run.
 	Run *SubRun
 	// Calls are the outbound requests, also when Run fails.
 	Calls []Call

@@ -432,7 +432,8 @@ func oauthReach(connection *blueprint.Connection) reach {
 	return reach{of: connection, hosts: blueprint.OAuthHosts(connection.Config)}
 }
 
-// fingerprint returns a hash of the client, addresses, scopes and hosts: of the consent.
+// fingerprint returns a hash of the client, addresses, scopes and hosts, to which the user
+// consented.
 func (c *oauthClient) fingerprint() string {
 	hosts, scopes := slices.Clone(blueprint.TextsOf(c.connection.Config["hosts"])), slices.Clone(c.scopes)
 	slices.Sort(hosts)

@@ -192,7 +192,8 @@ type executionRetry struct {
 	FromNodeID string `json:"fromNodeId"`
 }
 
-// executionRetry starts a new run as the caller, who must still have the right to.
+// executionRetry starts a new run as the caller, who must still be allowed to start the
+// blueprint.
 func (s *Service) executionRetry(ctx context.Context, caller *trpc.Caller, in executionRetry) (started, error) {
 	stored, _, err := s.Store.Execution(ctx, caller.Principal, in.ID)
 	if err != nil {

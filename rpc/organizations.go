@@ -8,7 +8,7 @@ import (
 )
 
 // organizationStore checks access in the transaction of the change. It returns
-// CodeForbidden for an organization without the principal, whether it exists or not.
+// CodeForbidden unless the principal is a member, also for an unknown organization.
 type organizationStore interface {
 	Organizations(ctx context.Context, p blueprint.Principal) ([]blueprint.Organization, error)
 	CreateOrganization(ctx context.Context, p blueprint.Principal, name string) (blueprint.Organization, error)

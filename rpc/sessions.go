@@ -23,7 +23,8 @@ type sessionStore interface {
 }
 
 // Accounts signs users in. SignIn and Setup return the session token for the browser,
-// Device the token of a known device, "" for none. Errors are fit for anyone.
+// Device the token of a known device, "" for none. Errors are fit for callers who are not
+// signed in.
 type Accounts interface {
 	SignIn(ctx context.Context, email, password string, from blueprint.SignInClient) (token string, session blueprint.Session, err error)
 	Device(email, before string) string

@@ -60,7 +60,8 @@ func (d mcpTools) Published(ctx context.Context, principal blueprint.Principal, 
 }
 
 // Call implements mcp.Tools. It fires the trigger if the caller can manage the blueprint;
-// otherwise the caller runs the blueprint themselves, as with blueprint.execute.
+// otherwise the caller runs the blueprint under their own authority, as with
+// blueprint.execute.
 func (d mcpTools) Call(ctx context.Context, principal blueprint.Principal, tool *mcp.Published, arguments any, request *http.Request) (*mcp.Outcome, error) {
 	call := d.fire
 	if !tool.Fires {

@@ -295,7 +295,8 @@ func (s *Server) signInPage() func(page string) string {
 }
 
 // sandboxAuthorize answers GET /sandbox/authorize like a service at which the user is
-// signed in and has consented: it redirects with a code to the server's own callback.
+// signed in and has consented: it redirects with a code, always to the server's own
+// callback.
 func (s *Server) sandboxAuthorize(w http.ResponseWriter, r *http.Request) {
 	if s.sandbox == nil || s.checkHost(r) != nil {
 		s.page(w, r)

@@ -268,7 +268,8 @@ func (w *seeder) addDetails(ctx context.Context, principal blueprint.Principal, 
 	return nil
 }
 
-// ImportBlueprint stores a parsed file with its triggers and returns the new id.
+// ImportBlueprint stores a parsed file with its triggers, or nothing, and returns the new
+// id.
 func ImportBlueprint(ctx context.Context, s *store.Store, owner blueprint.Principal, b *project.Blueprint) (string, error) {
 	created, err := s.CreateBlueprint(ctx, owner, blueprint.NewBlueprint{
 		Title: b.Title, Description: b.Description, Status: blueprint.StatusDraft, Tags: b.Tags, Map: b.Map, Variables: b.Variables, Budget: b.Budget,

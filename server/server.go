@@ -161,7 +161,8 @@ func New(ctx context.Context, o Options) (_ *Server, err error) {
 	return s, nil
 }
 
-// notifyEvents notifies the triggers of events in the outbox; a start finds earlier ones.
+// notifyEvents notifies the triggers about events in the outbox. Earlier events are found
+// at the start.
 func (s *Server) notifyEvents() {
 	if s.Triggers != nil {
 		s.Triggers.Published()

@@ -391,7 +391,8 @@ type auditCount struct {
 // mostScopes limits the number of scopes whose count is cached.
 const mostScopes = 1_000
 
-// auditScope holds the queries for the audit entries of a user or an organization.
+// auditScope holds the queries for the audit entries of a user or of an organization. Each
+// names its index.
 type auditScope struct{ count, page string }
 
 const auditLines = `SELECT a.id, a.at, a.actor_id, coalesce(u.name, ''), a.action, a.target_type, a.target_id, a.via, a.detail, a.organization_id

@@ -180,7 +180,8 @@ type grant struct {
 
 // Grant lets a version of a blueprint use the principal's own resources in the principal's
 // runs; "" is the current version. The grant covers every version with the same map and
-// variables. It needs AccessView: CodeNotFound, also for a version, or CodeForbidden.
+// variables. It needs AccessView: CodeNotFound, also for an unknown version, or
+// CodeForbidden.
 func (s *Store) Grant(ctx context.Context, principal blueprint.Principal, id, version string) (err error) {
 	defer wrap(&err, "grant blueprint %s for user %s", id, principal.UserID)
 	return s.write(ctx, func(t *transaction) error {

@@ -572,7 +572,8 @@ func signInPlace(hash, person, promise string) string {
 // for the same connection, user, run and node, it is extended to the expiry of i and
 // returned; otherwise i is stored and returned. OpenTicket sets CreatedAt. If too many are
 // open, it returns one that is not bound to a run and shared by all others: it has no
-// ExecutionID and grants no version. Errors are as of BeginSignIn, without the limit.
+// ExecutionID and grants no version. Errors are those of BeginSignIn except
+// CodeTooManyRequests.
 func (s *Store) OpenTicket(ctx context.Context, i blueprint.SignIn) (ticket blueprint.SignIn, err error) {
 	defer wrap(&err, "open a ticket for connection %s and user %s", i.ConnectionID, i.UserID)
 	i.Ticket = true

@@ -278,7 +278,8 @@ func (s *Store) Load(ctx context.Context, id string) (stored *blueprint.StoredEx
 	})
 }
 
-// Unfinished lists the runs that have not ended, oldest first. It is for the engine.
+// Unfinished lists the runs that have not ended, oldest first. It takes no principal: it is
+// for the engine.
 func (s *Store) Unfinished(ctx context.Context) (rows []blueprint.ExecutionRow, err error) {
 	defer wrap(&err, "unfinished executions")
 	const query = "SELECT " + executionColumns + `, b.deleted_at IS NOT NULL

@@ -340,7 +340,8 @@ func deliverySize(f *blueprint.Firing) int {
 // File returns a file of a delivery, and the body of the delivery, which contains it. The
 // user must be able to see the run that the firing started or, if it started none or the
 // run was removed, to manage the blueprint of the trigger. For any other user, and for an
-// unknown file, it is CodeNotFound. The first delivery has the body of a redelivery.
+// unknown file, it is CodeNotFound. The body of a redelivery is stored with the first
+// delivery.
 func (s *Store) File(ctx context.Context, principal blueprint.Principal, id string) (file blueprint.File, body []byte, err error) {
 	defer wrap(&err, "file for user %s", principal.UserID)
 	const query = `SELECT p.part, p.sealed_head, p.size, coalesce(e.user_seq = (SELECT seq FROM users WHERE id = ?1), 0), b.deleted_at IS NULL AND ` + mayManage + `, f.id, f.redelivery_of

@@ -91,19 +91,19 @@ func TestMembersRefused(t *testing.T) {
 			code blueprint.Code
 			say  string
 		}{
-			"unknown email":                  {add(owner, team, "nobody@example.com", "member"), blueprint.CodeNotFound, "blueprintd user add"},
-			"personal workspace":             {add(owner, workspace, "stranger@example.com", "member"), blueprint.CodeBadRequest, "personal"},
-			"unknown organization":           {add(owner, "3b241101-e2bb-4255-8caf-4136c566a962", "stranger@example.com", "member"), blueprint.CodeForbidden, "not a member"},
-			"last owner, other role":         {add(owner, team, "owner@example.com", "admin"), blueprint.CodeConflict, "owner"},
-			"last owner leaves":              {s.DropMember(ctx, owner, team, owner.UserID), blueprint.CodeConflict, "owner"},
-			"no member goes":                 {s.DropMember(ctx, owner, team, people["stranger"].UserID), blueprint.CodeNotFound, "no member"},
-			"removes no member":              {s.DropMember(ctx, owner, team, "3b241101-e2bb-4255-8caf-4136c566a962"), blueprint.CodeNotFound, "no member"},
-			"no collaborator goes":           {s.DropCollaborator(ctx, people["creator"], shared.ID, people["stranger"].UserID), blueprint.CodeNotFound, "no collaborator"},
-			"from the workspace":             {s.DropMember(ctx, owner, workspace, owner.UserID), blueprint.CodeConflict, "owner"},
-			"an admin who gives up the role": {add(people["admin"], team, "admin@example.com", "member"), blueprint.CodeForbidden, "owners"},
-			"members of another's":           {second(s.Members(ctx, people["stranger"], team)), blueprint.CodeForbidden, "not a member"},
-			"name, by a member":              {second(s.RenameOrganization(ctx, people["member"], team, "x")), blueprint.CodeForbidden, "admins"},
-			"the creator collaborates":       {collaborate(ctx, s, people["creator"], team), blueprint.CodeBadRequest, "already"},
+			"unknown email":                           {add(owner, team, "nobody@example.com", "member"), blueprint.CodeNotFound, "blueprintd user add"},
+			"personal workspace":                      {add(owner, workspace, "stranger@example.com", "member"), blueprint.CodeBadRequest, "personal"},
+			"unknown organization":                    {add(owner, "3b241101-e2bb-4255-8caf-4136c566a962", "stranger@example.com", "member"), blueprint.CodeForbidden, "not a member"},
+			"last owner, other role":                  {add(owner, team, "owner@example.com", "admin"), blueprint.CodeConflict, "owner"},
+			"last owner leaves":                       {s.DropMember(ctx, owner, team, owner.UserID), blueprint.CodeConflict, "owner"},
+			"remove a user who is not a member":       {s.DropMember(ctx, owner, team, people["stranger"].UserID), blueprint.CodeNotFound, "no member"},
+			"remove an unknown user":                  {s.DropMember(ctx, owner, team, "3b241101-e2bb-4255-8caf-4136c566a962"), blueprint.CodeNotFound, "no member"},
+			"remove a user who is not a collaborator": {s.DropCollaborator(ctx, people["creator"], shared.ID, people["stranger"].UserID), blueprint.CodeNotFound, "no collaborator"},
+			"from the workspace":                      {s.DropMember(ctx, owner, workspace, owner.UserID), blueprint.CodeConflict, "owner"},
+			"an admin who gives up the role":          {add(people["admin"], team, "admin@example.com", "member"), blueprint.CodeForbidden, "owners"},
+			"members of another's":                    {second(s.Members(ctx, people["stranger"], team)), blueprint.CodeForbidden, "not a member"},
+			"name, by a member":                       {second(s.RenameOrganization(ctx, people["member"], team, "x")), blueprint.CodeForbidden, "admins"},
+			"the creator collaborates":                {collaborate(ctx, s, people["creator"], team), blueprint.CodeBadRequest, "already"},
 		} {
 			t.Run(name, func(t *testing.T) {
 				wantCode(t, c.err, c.code)

@@ -568,7 +568,7 @@ func statements(schema string) (list []string) {
 }
 
 // objects lists the statements that made the tables, indexes and triggers of a database,
-// without comments and with single spaces. Indexes of tables have no statement.
+// without comments and with single spaces. Automatic indexes have no statement.
 func objects(q *session) (list []string, err error) {
 	const query = "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite_stat%'"
 	err = collect(q, &list, query, nil, func(scan scanner) (string, error) {

@@ -329,7 +329,8 @@ func personOf(q *session, email string) (id, address, name string, err error) {
 	return id, address, name, err
 }
 
-// room returns an error if there are most rows. The query count must use an index.
+// room returns an error if there are already `most` rows. The query count must use an
+// index.
 func room(t *transaction, what string, most int, count string, args ...any) error {
 	var have int
 	err := t.row(count, args, &have)

@@ -570,7 +570,8 @@ const oldHours = `SELECT h.scope, h.hour FROM run_hours h INDEXED BY run_hours_h
 	AND (h.hour < ?3 OR NOT EXISTS (SELECT 1 FROM organizations o WHERE o.id = h.scope)) ORDER BY h.hour, h.scope LIMIT ?5 + 0`
 
 // pruneHours removes rows of run_hours that are too old. The rows of organizations are kept
-// longer than those of blueprints and are skipped once: before p.hours are no others.
+// longer than those of blueprints and are skipped once, because there are no others before
+// p.hours.
 func (p *pruner) pruneHours(ctx context.Context) error {
 	now := hourOf(blueprint.TimeOf(p.options.Clock.Now()))
 	old, young := now-organizationHours, now-blueprintHours

@@ -277,7 +277,8 @@ func (s *session) row(query string, args []any, into ...any) error {
 // scanner reads the columns of a row, like the Scan method of sql.Row.
 type scanner = func(into ...any) error
 
-// first returns a scanner of the first row of a query, or of sql.ErrNoRows.
+// first returns a scanner of the first row of a query; the scanner returns sql.ErrNoRows
+// if there is none.
 func (s *session) first(query string, args ...any) scanner {
 	return func(into ...any) error { return s.row(query, args, into...) }
 }

@@ -32,7 +32,8 @@ func (s *Store) BeginSession(ctx context.Context, userID, hash, token, agent str
 }
 
 // OpenSession is BeginSession without a password: the caller has identified the user by
-// other means. The password and setup link stay unchanged. CodeNotFound without a user.
+// other means. The password and setup link stay unchanged. CodeNotFound for an unknown
+// user.
 func (s *Store) OpenSession(ctx context.Context, userID, token, agent string) (made blueprint.Session, err error) {
 	defer wrap(&err, "open a session of user %s", userID)
 	err = s.ending(ctx, func(t *transaction, ended *[]string) error {

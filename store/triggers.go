@@ -265,7 +265,8 @@ const DefaultMailDomain = "localhost"
 const addressKey = "address"
 
 // Mailbox returns the id of the email trigger, active or not, whose current address has a
-// local part; CodeNotFound if there is none. It is for receiving mail.
+// local part; CodeNotFound if there is none. It takes no principal: it is for receiving
+// mail.
 func (s *Store) Mailbox(ctx context.Context, local string) (triggerID string, err error) {
 	defer wrap(&err, "mailbox")
 	return remember(ctx, s, s.mailboxes, local, func(q *session) (id string, err error) {

@@ -32,8 +32,8 @@ func TestCopiesAreNotLeftOut(t *testing.T) {
 	}
 }
 
-// A limit that is taken away lets in who stands, and so does the end of the
-// trigger; when it is switched off, its limit stays.
+// Queued runs start when the limit of their trigger is removed or raised, and when the
+// trigger is deleted. A trigger that is switched off keeps its limit.
 func TestLimitTakenAway(t *testing.T) {
 	s := serve(t, "", noon)
 	off := false

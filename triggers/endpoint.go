@@ -264,7 +264,8 @@ func (t *Service) deliver(c *inbound, binding *blueprint.Binding, generation int
 	return a, run, nil, err
 }
 
-// receive fills an activation from a request, or refuses it, in an order senders know.
+// receive fills an activation from a request, or refuses it. Senders depend on the
+// order of the checks.
 func (t *Service) receive(a *activation, c *inbound) *refusal {
 	d := newDelivery(c.Request)
 	a.firing.Delivery = d

@@ -190,7 +190,8 @@ func (t *Service) answerAgain(w http.ResponseWriter, r *http.Request, a *activat
 	return nil
 }
 
-// inputSchemas caches the compiled input schema of each api trigger and its binding.
+// inputSchemas caches the compiled input schema of each api trigger while its binding is
+// unchanged.
 type inputSchemas struct {
 	mu       sync.Mutex
 	compiled map[string]compiledSchema // by trigger

@@ -30,15 +30,15 @@ func on(event string, more ...any) map[string]any {
 // moves on.
 func TestExecutionEvents(t *testing.T) {
 	s := serve(t, "", noon)
-	hears := map[string]blueprint.Trigger{}
+	byEvent := map[string]blueprint.Trigger{}
 	for _, event := range []string{blueprint.EventExecutionCompleted, blueprint.EventExecutionFailed, blueprint.EventExecutionPaused} {
-		hears[event] = s.trigger(blueprint.TriggerEvent, on(event), "pass")
+		byEvent[event] = s.trigger(blueprint.TriggerEvent, on(event), "pass")
 	}
 	for _, step := range []struct{ event, node string }{{blueprint.EventExecutionFailed, "fail"}, {blueprint.EventExecutionPaused, "human"}} {
 		hook := s.trigger(blueprint.TriggerWebhook, nil, step.node)
 		s.hook(hook, `{"n":1}`)
 		s.advance(noon)
-		rows := s.ledger(hears[step.event])
+		rows := s.ledger(byEvent[step.event])
 		if len(rows) != 1 || rows[0].Decision != blueprint.DecisionStarted || len(rows[0].Key) != 26 || rows[0].ReceivedAt != blueprint.TimeOf(noon) {
 			t.Fatalf("%s: rows %+v, want one started at noon", step.event, rows)
 		}
@@ -53,7 +53,7 @@ func TestExecutionEvents(t *testing.T) {
 		}
 	}
 	// The two triggered runs completed, which the third trigger received; its own end has no subscriber.
-	if got := count(s.ledger(hears[blueprint.EventExecutionCompleted])); got[blueprint.DecisionStarted] != 2 || got[blueprint.DecisionSkipped] != 2 {
+	if got := count(s.ledger(byEvent[blueprint.EventExecutionCompleted])); got[blueprint.DecisionStarted] != 2 || got[blueprint.DecisionSkipped] != 2 {
 		t.Errorf("completed: %v, want 2 and 2", got)
 	}
 	if list, err := s.store.Events(t.Context(), 0, 10); len(list) > 0 || err != nil {
@@ -131,7 +131,7 @@ func TestTripped(t *testing.T) {
 	s.advance(noon.Add(time.Hour))
 	for _, want := range []int{202, 503} { // strangers can fail it: it is tried again, and fails again
 		if status, text, _ := s.hook(hook, "{}"); status != want {
-			t.Errorf("after a rest: %d %s, want %d", status, text, want)
+			t.Errorf("an hour later: %d %s, want %d", status, text, want)
 		}
 		s.advance(s.clock.Now())
 	}
@@ -206,9 +206,9 @@ func TestOutboxOutlivesCrashes(t *testing.T) {
 			t.Parallel()
 			path := file(t)
 			s := serve(t, path, noon)
-			var hears []blueprint.Trigger
+			var subscribed []blueprint.Trigger
 			for range 3 {
-				hears = append(hears, s.trigger(blueprint.TriggerEvent, on(blueprint.EventBlueprintUpdated), "pass"))
+				subscribed = append(subscribed, s.trigger(blueprint.TriggerEvent, on(blueprint.EventBlueprintUpdated), "pass"))
 			}
 			lost := s.trigger(blueprint.TriggerEvent, on(blueprint.EventBlueprintUpdated, "blueprintId", "11111111-1111-4111-8111-111111111111"), "pass")
 			s.change(path, lost.BlueprintID, "one", "two")
@@ -228,7 +228,7 @@ func TestOutboxOutlivesCrashes(t *testing.T) {
 
 			s = serve(t, path, noon.Add(time.Hour))
 			s.advance(noon.Add(time.Hour))
-			for _, trigger := range hears {
+			for _, trigger := range subscribed {
 				if got := count(s.ledger(trigger)); got[blueprint.DecisionStarted] != 2 || got[blueprint.DecisionRefused] > 0 {
 					t.Errorf("rows %v, want 2 and at most 0", got)
 				}

@@ -90,7 +90,8 @@ func (b *bucket) refill(now time.Time) {
 // minSweep is the minimum number of buckets for a sweep.
 const minSweep = 1000
 
-// sweep drops full buckets whenever the number of buckets has doubled. s.mu is held.
+// sweep drops full buckets, which equal new ones, whenever the number of buckets has
+// doubled. s.mu is held.
 func (s *throttle) sweep(now time.Time) {
 	if len(s.buckets) < max(minSweep, s.sweepAt) {
 		return

@@ -36,7 +36,8 @@ const packedSuffix = ".gz"
 
 // serveFile answers with a file of the build. Those in assets have a hash of
 // their content in their name and never change; the others may be asked for
-// again. Files that the build has compressed are sent as they are where possible.
+// again. Files that the build has compressed are sent as they are to clients
+// that accept gzip.
 func serveFile(w http.ResponseWriter, r *http.Request, name string) bool {
 	if strings.HasSuffix(name, packedSuffix) {
 		return false

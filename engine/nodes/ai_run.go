@@ -247,7 +247,8 @@ func (c *dialogue) addResult(result llm.ToolResult) {
 	c.Messages = append(c.Messages, llm.Message{Role: llm.RoleTool, Results: []llm.ToolResult{result}})
 }
 
-// withState stores the conversation in a pause. Failures after a request were sent in part.
+// withState stores the conversation in a pause. A failure after the first request was
+// sent in part.
 func (c *dialogue) withState(err error) error {
 	if c.Steps == 0 {
 		return err

@@ -129,7 +129,8 @@ func pagesFailure(key, format string, args ...any) *blueprint.Failure {
 	return &blueprint.Failure{Code: codePages, Message: "pagination." + key + ": " + fmt.Sprintf(format, args...)}
 }
 
-// request builds the request of a page, with its own idempotency key.
+// request builds the request of a page. Each has its own idempotency key, the first
+// that of the node.
 func (x *httpExchange) request(p *page) (*http.Request, error) {
 	c, pages := *x.c, x.c.pages
 	cursor := p.cursor

@@ -382,7 +382,8 @@ func portSet(ports ...uint16) map[uint16]bool {
 	return set
 }
 
-// checkRedirect implements http.Client.CheckRedirect. Addresses are checked elsewhere.
+// checkRedirect implements http.Client.CheckRedirect. The round tripper and the
+// dialer check the address.
 func checkRedirect(request *http.Request, via []*http.Request) error {
 	if len(via) > MaxRedirects {
 		return ErrRedirects

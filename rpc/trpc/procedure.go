@@ -138,7 +138,8 @@ type Note struct {
 }
 
 // Note sets the audit entry of a call as soon as the change is made: the entry is written
-// even if the call fails afterwards, as for a lost caller. detail holds no secret.
+// even if the call fails afterwards, as when the caller disconnects. detail must not hold
+// a secret.
 func (c *Caller) Note(kind, id string, detail map[string]any) {
 	c.Noted = Note{Kind: kind, ID: id, Detail: detail, Always: true}
 }

@@ -24,7 +24,8 @@ import (
 )
 
 // Receiver decides about mail. It is safe for concurrent use. Errors with CodeUnavailable,
-// CodeInternal, CodeTimeout, CodeTooManyRequests are temporary: the sender may retry.
+// CodeInternal, CodeTimeout and CodeTooManyRequests are temporary: the sender is asked to
+// retry.
 type Receiver interface {
 	// Mailbox returns nil if the local part, which is in lower case, accepts mail
 	// now, and CodeNotFound if it does not.

@@ -181,7 +181,8 @@ func WasForged(trigger *blueprint.Trigger, d *blueprint.Delivery) bool {
 	return d != nil && d.Facts[FactExpected] != nil && trigger.Config[blueprint.KindOf(trigger.Type).Secrets.Secret] == nil
 }
 
-// Previous returns the previous secret while it is valid, otherwise "".
+// Previous returns the previous secret while it is valid, otherwise "". One without an
+// end is invalid.
 func Previous(config map[string]any, keys blueprint.TriggerSecrets, now time.Time) string {
 	text, _ := config[keys.Until].(string)
 	until, err := time.Parse(time.RFC3339, text)

@@ -174,7 +174,8 @@ func isPrintable(source string) bool {
 var errAddress = errors.New("must be an address such as ada@example.org or Ada <ada@example.org>, or several with commas between")
 
 // ParseAddresses parses comma-separated addresses. The result is safe in headers and
-// SMTP commands: it needs no quotes and cannot be parsed as two addresses.
+// SMTP commands: it needs no quotes, has no line breaks, and cannot be parsed as two
+// addresses.
 func ParseAddresses(source string) ([]mail.Address, error) {
 	if len(source) > maxAddressList {
 		return nil, errors.New("is too long")
