@@ -109,7 +109,7 @@
 // nothing. It refuses a foreign or newer file, the log of another database, a wrong key and
 // a network file system, and leaves a refused file unchanged to the byte. A running server
 // checks every second that its files are still the ones on the disk; if not, it stops and
-// saves what it can (disk.go). With little space on the disk it refuses new runs and
+// saves what it can (lost_files.go). With little space on the disk it refuses new runs and
 // lets the others end until there is space again. The data of runs has checksums (seal.go),
 // because SQLite does not notice a flipped bit inside a value. Diagnose checks all of this
 // from outside.
