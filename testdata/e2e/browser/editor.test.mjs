@@ -109,6 +109,7 @@ test('reports JSON that is not applied, blocks saving and keeps the text', async
   await page.getByText(/Not applied: invalid JSON/).waitFor();
   await issues('1 error');
   await card(/end/).click();
+  await page.getByRole('heading', { name: 'Node The end node' }).waitFor();
   await page.getByRole('textbox', { name: 'Title', exact: true }).fill('The last');
   await save();
   await page.getByText(/^Not saved: a field is marked/).waitFor();
