@@ -257,7 +257,7 @@ func (x *specimen) try(folder string, seed uint64) (v verdict) {
 		}
 		_ = s.Close()
 	}(v)
-	late := time.NewTimer(20 * time.Second)
+	late := time.NewTimer(2 * time.Minute) // a busy machine with the race detector takes many seconds
 	defer late.Stop()
 	select {
 	case v = <-done:

@@ -164,7 +164,7 @@ func (w *world) acted(h *history) bool {
 		Acted bool `json:"acted"`
 		Steps []struct {
 			Acted bool `json:"acted"`
-		} `json:"steps"`
+		} `json:"s"`
 	}
 	plain, err := sealer.Open(h.record, secret.RecordPlace(h.id))
 	if err == nil {
