@@ -480,7 +480,7 @@ func (r *fold) nextReady() *nodeRun {
 
 func (r *fold) startable() bool { return len(r.restarts) > 0 || r.nextReady() != nil }
 
-// each calls f for every node in map order; the nodes of items follow their for-each node.
+// each calls f for each node in map order. A for-each node is followed by the nodes of its items.
 func (r *fold) each(f func(n *nodeRun)) { walk(r.root, f) }
 
 func walk(within *frame, f func(n *nodeRun)) {

@@ -325,8 +325,8 @@ type Deployed struct {
 // Scheme is the prefix of the sources of all folders.
 const Scheme = "sync:"
 
-// SourceOf returns the source of a blueprint from a file in a named folder; an empty path
-// gives the prefix of all of them.
+// SourceOf returns the source of a blueprint from a file in a named folder. With an empty
+// path, it returns the prefix of all sources of the folder.
 func SourceOf(name, path string) string { return Scheme + name + ":" + path }
 
 // PathOf returns the path of the file of a source of a named folder.

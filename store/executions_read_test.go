@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -129,11 +130,7 @@ func TestRecentExecutions(t *testing.T) {
 		ctx := context.Background()
 		random := rand.New(rand.NewPCG(1, 2))
 		people, team := cast(t, s)
-		var names []string
-		for name := range people {
-			names = append(names, name)
-		}
-		slices.Sort(names)
+		names := slices.Sorted(maps.Keys(people))
 		someone := func() blueprint.Principal { return people[names[random.IntN(len(names))]] }
 		var blueprints []blueprint.Blueprint
 		for i := range 12 {

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -21,11 +22,7 @@ func TestListRuns(t *testing.T) {
 		ctx := context.Background()
 		random := rand.New(rand.NewPCG(5, 6))
 		people, team := cast(t, s)
-		var names []string
-		for name := range people {
-			names = append(names, name)
-		}
-		slices.Sort(names)
+		names := slices.Sorted(maps.Keys(people))
 		someone := func() blueprint.Principal { return people[names[random.IntN(len(names))]] }
 		var blueprints []blueprint.Blueprint
 		var triggers []blueprint.Trigger

@@ -330,7 +330,8 @@ func (p *Volatile) normalize(recorded, got string) (string, string) {
 	return left.String() + recorded[a:], right.String() + got[b:]
 }
 
-// eachLeaf calls visit for every string and number of a value, and with names for names.
+// eachLeaf calls visit for each string and number in a value and, if names is set, for each
+// name of an object member.
 func eachLeaf(value any, names bool, visit func(string)) {
 	switch v := value.(type) {
 	case string:

@@ -19,7 +19,7 @@ import (
 )
 
 // Authenticator returns the access of a token, or CodeUnauthorized if it is unknown,
-// revoked or expired. It is called for every request: a revoked key fails at the next.
+// revoked or expired. It is called for each request, so a key stops working once revoked.
 type Authenticator interface {
 	Authenticate(ctx context.Context, token string) (blueprint.Admission, error)
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"blueprintd/clients/go/program"
+	"blueprintd/foundation/clock"
 	"blueprintd/tests/process"
 )
 
@@ -65,7 +66,7 @@ func (s *server) awaitReady(ctx context.Context) error {
 		if response.StatusCode == http.StatusOK {
 			return nil
 		}
-		if now().After(end) || !process.Pause(ctx, time.Millisecond) {
+		if now().After(end) || !clock.Sleep(ctx, time.Millisecond) {
 			return fmt.Errorf("/readyz answers %d", response.StatusCode)
 		}
 	}

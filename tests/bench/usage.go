@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"blueprintd/foundation/clock"
 	"blueprintd/tests/process"
 )
 
@@ -62,7 +63,7 @@ func settled(ctx context.Context, pid int, quiet, most time.Duration) (int64, er
 		if now().Sub(since) >= quiet || now().After(end) {
 			return resident, nil
 		}
-		if !process.Pause(ctx, step) {
+		if !clock.Sleep(ctx, step) {
 			return 0, ctx.Err()
 		}
 	}

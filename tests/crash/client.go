@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"blueprintd/foundation/clock"
 	"blueprintd/tests/process"
 )
 
@@ -30,7 +31,7 @@ const mostOpen = 150
 // work loads the server until loaded ends. It then waits for pending requests, so
 // that no unknown run begins afterwards.
 func (c *client) work(ctx, loaded context.Context) {
-	for process.Pause(loaded, time.Duration(5+c.random.IntN(40))*time.Millisecond) {
+	for clock.Sleep(loaded, time.Duration(5+c.random.IntN(40))*time.Millisecond) {
 		if c.api.Address() == "" {
 			continue
 		}

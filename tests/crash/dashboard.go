@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"blueprintd/foundation/clock"
 	"blueprintd/tests/process"
 )
 
@@ -241,7 +242,7 @@ const mostBrowsers = 6
 
 // work acts as the user until loaded ends.
 func (v *dashboardUser) work(ctx, loaded context.Context) {
-	for process.Pause(loaded, time.Duration(10+v.random.IntN(60))*time.Millisecond) {
+	for clock.Sleep(loaded, time.Duration(10+v.random.IntN(60))*time.Millisecond) {
 		if v.api.Address() != "" {
 			v.step(ctx)
 		}

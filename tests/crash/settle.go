@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"blueprintd/clients/go/program"
+	"blueprintd/foundation/clock"
 	"blueprintd/tests/process"
 )
 
@@ -38,7 +39,7 @@ func (s *scene) settle(ctx context.Context, p *program.Process) (*program.Proces
 		if standing != before {
 			changed, before = now(), standing
 		}
-		if !process.Pause(ctx, 100*time.Millisecond) {
+		if !clock.Sleep(ctx, 100*time.Millisecond) {
 			return p, ctx.Err()
 		}
 	}

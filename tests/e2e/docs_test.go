@@ -17,6 +17,7 @@ import (
 
 	"github.com/goccy/go-yaml"
 
+	"blueprintd/foundation/clock"
 	"blueprintd/tests/process"
 )
 
@@ -241,7 +242,7 @@ func (s *stage) serve(at, text string) {
 				break
 			}
 		}
-		if !process.Pause(s.t.Context(), 20*time.Millisecond) || time.Now().After(deadline) {
+		if !clock.Sleep(s.t.Context(), 20*time.Millisecond) || time.Now().After(deadline) {
 			s.t.Fatalf("%s: the server is not ready\n%s", at, s.log.String())
 		}
 	}
@@ -260,7 +261,7 @@ func (s *stage) printedBy(at string, pattern *regexp.Regexp) string {
 		if printed := pattern.FindString(s.log.String()); printed != "" {
 			return printed
 		}
-		if !process.Pause(s.t.Context(), 10*time.Millisecond) {
+		if !clock.Sleep(s.t.Context(), 10*time.Millisecond) {
 			break
 		}
 	}

@@ -18,6 +18,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"blueprintd/foundation/clock"
 	"blueprintd/tests/process"
 )
 
@@ -316,7 +317,7 @@ func makeForm(t *testing.T, folder string) {
 				response.Body.Close()
 			}
 		}()
-		process.Pause(t.Context(), 20*time.Millisecond)
+		clock.Sleep(t.Context(), 20*time.Millisecond)
 		s.Kill()
 		<-done
 		if f.Events = outbox(t, database); f.Events == 0 {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"blueprintd/foundation/clock"
 	"blueprintd/tests/process"
 )
 
@@ -23,7 +24,7 @@ const noisyLines = 32
 // organization, and one of another.
 func (s *stage) playNoisy(ctx context.Context, sc *scene) error {
 	stub := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		process.Pause(r.Context(), noisyRun)
+		clock.Sleep(r.Context(), noisyRun)
 		fmt.Fprint(w, "{}")
 	}))
 	defer stub.Close()
@@ -83,7 +84,7 @@ func (s *stage) playNoise(ctx context.Context, sc *scene, slots int, stub string
 	if err != nil {
 		return err
 	}
-	process.Pause(ctx, 2*time.Second) // until the queue is full
+	clock.Sleep(ctx, 2*time.Second) // until the queue is full
 	amid, err := calm()
 	if err != nil {
 		return err

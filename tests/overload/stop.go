@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"blueprintd/foundation/clock"
 	"blueprintd/tests/process"
 )
 
@@ -39,7 +40,7 @@ func (s *stage) playStops(ctx context.Context, sc *scene) error {
 		if err != nil {
 			return err
 		}
-		process.Pause(ctx, 200*time.Millisecond+time.Duration(chance.Int64N(int64(800*time.Millisecond))))
+		clock.Sleep(ctx, 200*time.Millisecond+time.Duration(chance.Int64N(int64(800*time.Millisecond))))
 		took, ended := p.stop()
 		longest = max(longest, took)
 		if ended != nil {
@@ -111,7 +112,7 @@ func (s *stage) playHaste(ctx context.Context, sc *scene, p *server) error {
 	if err := p.Signal(syscall.SIGTERM); err != nil {
 		return err
 	}
-	process.Pause(ctx, 500*time.Millisecond)
+	clock.Sleep(ctx, 500*time.Millisecond)
 	if !p.Running() {
 		sc.demand(false, "a stop waits for a node under way", "it did not: %v", p.Err)
 		return nil

@@ -27,6 +27,7 @@ import (
 
 	blueprintd "blueprintd/clients/go"
 	"blueprintd/clients/go/program"
+	"blueprintd/foundation/clock"
 )
 
 // Key is the API key of the owner of every server that Serve starts.
@@ -219,7 +220,7 @@ func (s *Server) Until(executionID string, wanted ...string) (record Object) {
 				return record
 			}
 		}
-		if !Pause(ctx, pause) {
+		if !clock.Sleep(ctx, pause) {
 			text, _ := json.MarshalIndent(record, "", "  ")
 			s.T.Fatalf("run %s is not %v:\n%s", executionID, wanted, text)
 		}
@@ -318,18 +319,6 @@ func HexHMAC(secret, body string) string {
 	made := hmac.New(sha256.New, []byte(secret))
 	made.Write([]byte(body))
 	return hex.EncodeToString(made.Sum(nil))
-}
-
-// Pause waits; it returns false if ctx ends first.
-func Pause(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }
 
 // Program returns the absolute path of the program under test: the given one, or one that
