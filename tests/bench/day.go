@@ -17,7 +17,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"blueprintd/foundation/clock"
 	"blueprintd/tests/process"
 )
 
@@ -128,7 +127,7 @@ func (o *options) measureDay(ctx context.Context) (d *day, alive time.Duration, 
 	var failure atomic.Pointer[error]
 	for i := range all {
 		due := time.Duration(i) * time.Second / dayRate
-		if left := due - now().Sub(begun); left > 0 && !clock.Sleep(ctx, left) {
+		if left := due - now().Sub(begun); left > 0 && !process.Pause(ctx, left) {
 			break
 		}
 		sending.Go(func() {
@@ -208,7 +207,7 @@ func (s *stage) mixed(ctx context.Context) (list []mixedRequest, err error) {
 // backUp makes two backups with the command, a quarter and five eighths into the day.
 func (d *day) backUp(ctx context.Context, s *server, begun time.Time) error {
 	for i, at := range []time.Duration{d.length / 4, d.length * 5 / 8} {
-		if !clock.Sleep(ctx, at-now().Sub(begun)) {
+		if !process.Pause(ctx, at-now().Sub(begun)) {
 			return ctx.Err()
 		}
 		event := dayEvent{what: "backup", begin: now().Sub(begun)}
@@ -226,7 +225,7 @@ func (d *day) backUp(ctx context.Context, s *server, begun time.Time) error {
 func (d *day) watchPruning(ctx context.Context, s *server, begun time.Time) error {
 	oldest := ""
 	for at := time.Duration(0); at < d.length; at += time.Second {
-		if !clock.Sleep(ctx, at-now().Sub(begun)) {
+		if !process.Pause(ctx, at-now().Sub(begun)) {
 			return ctx.Err()
 		}
 		seen, err := column(ctx, s.database(), "SELECT coalesce(min(seq), 0) FROM executions")

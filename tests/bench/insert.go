@@ -12,7 +12,6 @@ import (
 	"sync"
 	"time"
 
-	"blueprintd/foundation/clock"
 	"blueprintd/tests/process"
 
 	"github.com/oklog/ulid/v2"
@@ -274,7 +273,7 @@ func (w *inserter) note(rows int) {
 
 // checkpoint copies the write-ahead log as often as the server does.
 func (w *inserter) checkpoint(ctx context.Context) {
-	for clock.Sleep(ctx, 200*time.Millisecond) {
+	for process.Pause(ctx, 200*time.Millisecond) {
 		var busy, frames, copied int
 		_ = w.db.QueryRow("PRAGMA wal_checkpoint(PASSIVE)").Scan(&busy, &frames, &copied)
 	}

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"blueprintd/clients/go/program"
-	"blueprintd/foundation/clock"
+	"blueprintd/tests/process"
 )
 
 // nodeRedVersion is the release that is measured.
@@ -107,7 +107,7 @@ func (n *nodeRed) start(ctx context.Context, folder string) (err error) {
 		return err
 	}
 	for end := now().Add(time.Minute); !n.answers(ctx); {
-		if now().After(end) || !clock.Sleep(ctx, time.Millisecond) {
+		if now().After(end) || !process.Pause(ctx, time.Millisecond) {
 			n.Kill()
 			return fmt.Errorf("node-red does not answer; see %s", filepath.Join(folder, "node-red.log"))
 		}

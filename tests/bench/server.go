@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"blueprintd/clients/go/program"
-	"blueprintd/foundation/clock"
 	"blueprintd/tests/process"
 )
 
@@ -66,7 +65,7 @@ func (s *server) awaitReady(ctx context.Context) error {
 		if response.StatusCode == http.StatusOK {
 			return nil
 		}
-		if now().After(end) || !clock.Sleep(ctx, time.Millisecond) {
+		if now().After(end) || !process.Pause(ctx, time.Millisecond) {
 			return fmt.Errorf("/readyz answers %d", response.StatusCode)
 		}
 	}

@@ -15,7 +15,6 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"blueprintd/foundation/clock"
 	"blueprintd/tests/process"
 )
 
@@ -262,7 +261,7 @@ func (o *options) measureSchedules(ctx context.Context, n int) (*shapeFigure, er
 	if err := creating.Wait(); err != nil {
 		return nil, err
 	}
-	if left := due.Sub(now()) - 5*time.Second; left < 0 || !clock.Sleep(ctx, left) {
+	if left := due.Sub(now()) - 5*time.Second; left < 0 || !process.Pause(ctx, left) {
 		return nil, fmt.Errorf("making %d schedules took too long, or was interrupted", n)
 	}
 	before, err := cpuTime(server.Pid())
@@ -284,7 +283,7 @@ func (o *options) measureSchedules(ctx context.Context, n int) (*shapeFigure, er
 			f.Duration = time.Duration(milliseconds) * time.Millisecond
 			break
 		}
-		if now().After(end) || !clock.Sleep(ctx, 200*time.Millisecond) {
+		if now().After(end) || !process.Pause(ctx, 200*time.Millisecond) {
 			return nil, errors.New("not every run completed within a minute")
 		}
 	}

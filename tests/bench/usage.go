@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"blueprintd/foundation/clock"
 	"blueprintd/tests/process"
 )
 
@@ -63,7 +62,7 @@ func settled(ctx context.Context, pid int, quiet, most time.Duration) (int64, er
 		if now().Sub(since) >= quiet || now().After(end) {
 			return resident, nil
 		}
-		if !clock.Sleep(ctx, step) {
+		if !process.Pause(ctx, step) {
 			return 0, ctx.Err()
 		}
 	}

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"blueprintd/foundation/clock"
 	"blueprintd/tests/process"
 )
 
@@ -31,7 +30,7 @@ const mostOpen = 150
 // work loads the server until loaded ends. It then waits for pending requests, so
 // that no unknown run begins afterwards.
 func (c *client) work(ctx, loaded context.Context) {
-	for clock.Sleep(loaded, time.Duration(5+c.random.IntN(40))*time.Millisecond) {
+	for process.Pause(loaded, time.Duration(5+c.random.IntN(40))*time.Millisecond) {
 		if c.api.Address() == "" {
 			continue
 		}

@@ -12,7 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"blueprintd/foundation/clock"
 	"blueprintd/tests/process"
 )
 
@@ -242,7 +241,7 @@ const mostBrowsers = 6
 
 // work acts as the user until loaded ends.
 func (v *dashboardUser) work(ctx, loaded context.Context) {
-	for clock.Sleep(loaded, time.Duration(10+v.random.IntN(60))*time.Millisecond) {
+	for process.Pause(loaded, time.Duration(10+v.random.IntN(60))*time.Millisecond) {
 		if v.api.Address() != "" {
 			v.step(ctx)
 		}

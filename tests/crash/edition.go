@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"blueprintd/foundation/clock"
 	"blueprintd/tests/process"
 )
 
@@ -33,7 +32,7 @@ type editor struct {
 
 // work publishes editions until loaded ends.
 func (e *editor) work(ctx, loaded context.Context, c *client, s *shape) {
-	for clock.Sleep(loaded, time.Duration(50+e.random.IntN(400))*time.Millisecond) {
+	for process.Pause(loaded, time.Duration(50+e.random.IntN(400))*time.Millisecond) {
 		e.publish(ctx, c, s)
 	}
 }

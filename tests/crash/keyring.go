@@ -8,7 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"blueprintd/foundation/clock"
 	"blueprintd/tests/process"
 )
 
@@ -85,7 +84,7 @@ func (k *keyring) rotate(ctx context.Context, c *client, trigger string) {
 
 // turn rotates the secrets of some sources until loaded ends.
 func turn(ctx, loaded context.Context, c *client, all []*source) {
-	for clock.Sleep(loaded, time.Duration(200+c.random.IntN(600))*time.Millisecond) {
+	for process.Pause(loaded, time.Duration(200+c.random.IntN(600))*time.Millisecond) {
 		if s := all[c.random.IntN(len(all))]; s.ring != nil {
 			s.ring.rotate(ctx, c, s.trigger)
 		}

@@ -10,7 +10,6 @@ import (
 	"sync"
 	"time"
 
-	"blueprintd/foundation/clock"
 	"blueprintd/tests/process"
 )
 
@@ -63,7 +62,7 @@ func (l *links) create(ctx context.Context, d *apiClient, names map[string]strin
 
 // work changes the first connection, and creates and deletes others, until loaded ends.
 func (l *links) work(ctx, loaded context.Context, c *client) {
-	for clock.Sleep(loaded, time.Duration(40+l.random.IntN(300))*time.Millisecond) {
+	for process.Pause(loaded, time.Duration(40+l.random.IntN(300))*time.Millisecond) {
 		if l.random.IntN(3) > 0 {
 			l.change(ctx, c)
 		} else {

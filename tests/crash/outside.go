@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"blueprintd/clients/go/program"
-	"blueprintd/foundation/clock"
+	"blueprintd/tests/process"
 )
 
 // leaveOut removes shapes from the load, and everything that needs them.
@@ -85,7 +85,7 @@ func (s *scene) openPost(ctx context.Context, p *program.Process) error {
 	if !s.has("letter") {
 		return nil
 	}
-	for late := now().Add(mostToSay); now().Before(late); clock.Sleep(ctx, 5*time.Millisecond) {
+	for late := now().Add(mostToSay); now().Before(late); process.Pause(ctx, 5*time.Millisecond) {
 		var said struct {
 			Pid      int    `json:"pid"`
 			SMTPAddr string `json:"smtpAddr"`

@@ -7,7 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"blueprintd/foundation/clock"
 	"blueprintd/tests/process"
 )
 
@@ -29,7 +28,7 @@ func newRepeats() *repeats { return &repeats{all: map[string]*repeated{}} }
 
 // work redelivers deliveries that started a run, until loaded ends.
 func (r *repeats) work(ctx, loaded context.Context, c *client, all []*source) {
-	for clock.Sleep(loaded, time.Duration(50+c.random.IntN(250))*time.Millisecond) {
+	for process.Pause(loaded, time.Duration(50+c.random.IntN(250))*time.Millisecond) {
 		if c.api.Address() == "" || len(c.book.opened()) >= mostOpen {
 			continue
 		}

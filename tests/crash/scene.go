@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"blueprintd/clients/go/program"
-	"blueprintd/foundation/clock"
+	"blueprintd/tests/process"
 )
 
 // scene is one server on one database, killed and restarted repeatedly.
@@ -199,7 +199,7 @@ func (s *scene) play(ctx context.Context) error {
 	s.sendAll(ctx, loaded, &clients)
 	keeper := s.client(800)
 	for s.kills < s.options.kills && (s.duration == 0 || now().Sub(s.began) < s.duration) {
-		if !clock.Sleep(ctx, s.life()) {
+		if !process.Pause(ctx, s.life()) {
 			return ctx.Err()
 		}
 		if s.random.IntN(8) == 0 {
@@ -218,7 +218,7 @@ func (s *scene) play(ctx context.Context) error {
 			s.links.try(ctx, keeper, s.links.all[len(s.ready)%len(s.links.all)])
 		}
 	}
-	clock.Sleep(ctx, time.Second) // load the last start too
+	process.Pause(ctx, time.Second) // load the last start too
 	unload()
 	clients.Wait()
 	if p, err = s.settle(ctx, p); err != nil || p == nil {
@@ -268,7 +268,7 @@ func (s *scene) replace(ctx context.Context, p *program.Process) (*program.Proce
 		if err != nil {
 			return nil, err
 		}
-		clock.Sleep(ctx, time.Duration(s.random.IntN(150))*time.Millisecond)
+		process.Pause(ctx, time.Duration(s.random.IntN(150))*time.Millisecond)
 		s.restarted()
 		s.early++
 		p = next

@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"time"
 
-	"blueprintd/foundation/clock"
 	"blueprintd/tests/process"
 )
 
@@ -23,7 +22,7 @@ type sender struct {
 
 // work delivers until loaded ends.
 func (s *sender) work(ctx, loaded context.Context) {
-	for clock.Sleep(loaded, time.Duration(20+s.random.IntN(160))*time.Millisecond) {
+	for process.Pause(loaded, time.Duration(20+s.random.IntN(160))*time.Millisecond) {
 		if s.api.Address() == "" {
 			continue
 		}
@@ -41,7 +40,7 @@ func (s *sender) work(ctx, loaded context.Context) {
 // finish repeats everything without a response.
 func (s *sender) finish(ctx context.Context) {
 	late := now().Add(mostToDeliver)
-	for len(s.waiting) > 0 && now().Before(late) && clock.Sleep(ctx, 20*time.Millisecond) {
+	for len(s.waiting) > 0 && now().Before(late) && process.Pause(ctx, 20*time.Millisecond) {
 		s.attempt(ctx, s.waiting[0])
 	}
 	for _, d := range s.waiting {

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"blueprintd/clients/go/program"
-	"blueprintd/foundation/clock"
 	"blueprintd/tests/process"
 )
 
@@ -39,7 +38,7 @@ func (s *scene) settle(ctx context.Context, p *program.Process) (*program.Proces
 		if standing != before {
 			changed, before = now(), standing
 		}
-		if !clock.Sleep(ctx, 100*time.Millisecond) {
+		if !process.Pause(ctx, 100*time.Millisecond) {
 			return p, ctx.Err()
 		}
 	}

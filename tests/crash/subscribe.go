@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"blueprintd/foundation/clock"
 	"blueprintd/tests/process"
 )
 
@@ -21,11 +20,11 @@ const mostToFollow = 3 * time.Second
 // follow subscribes to one run after another until loaded ends. After a kill it resumes the
 // subscription on the next server.
 func (c *client) follow(ctx, loaded context.Context) {
-	for clock.Sleep(loaded, time.Duration(5+c.random.IntN(20))*time.Millisecond) {
+	for process.Pause(loaded, time.Duration(5+c.random.IntN(20))*time.Millisecond) {
 		for _, r := range c.book.some(c.random, 1) {
 			late := now().Add(mostToFollow)
 			for now().Before(late) && loaded.Err() == nil && !c.subscribe(ctx, r, time.Until(late)) {
-				clock.Sleep(loaded, 20*time.Millisecond)
+				process.Pause(loaded, 20*time.Millisecond)
 			}
 		}
 	}

@@ -7,7 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"blueprintd/foundation/clock"
 	"blueprintd/tests/process"
 )
 
@@ -103,7 +102,7 @@ func (t *ticking) advance(ctx context.Context, c *client, by time.Duration) bool
 
 // work advances the clock until loaded ends.
 func (t *ticking) work(ctx, loaded context.Context, c *client) {
-	for clock.Sleep(loaded, time.Duration(t.random.IntN(30))*time.Millisecond) {
+	for process.Pause(loaded, time.Duration(t.random.IntN(30))*time.Millisecond) {
 		t.advance(ctx, c, time.Duration(1+t.random.IntN(8*60))*time.Second)
 	}
 }

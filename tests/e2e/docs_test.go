@@ -17,7 +17,6 @@ import (
 
 	"github.com/goccy/go-yaml"
 
-	"blueprintd/foundation/clock"
 	"blueprintd/tests/process"
 )
 
@@ -242,7 +241,7 @@ func (s *stage) serve(at, text string) {
 				break
 			}
 		}
-		if !clock.Sleep(s.t.Context(), 20*time.Millisecond) || time.Now().After(deadline) {
+		if !process.Pause(s.t.Context(), 20*time.Millisecond) || time.Now().After(deadline) {
 			s.t.Fatalf("%s: the server is not ready\n%s", at, s.log.String())
 		}
 	}
@@ -261,7 +260,7 @@ func (s *stage) printedBy(at string, pattern *regexp.Regexp) string {
 		if printed := pattern.FindString(s.log.String()); printed != "" {
 			return printed
 		}
-		if !clock.Sleep(s.t.Context(), 10*time.Millisecond) {
+		if !process.Pause(s.t.Context(), 10*time.Millisecond) {
 			break
 		}
 	}

@@ -18,7 +18,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"blueprintd/foundation/clock"
 	"blueprintd/tests/process"
 )
 
@@ -317,7 +316,7 @@ func makeForm(t *testing.T, folder string) {
 				response.Body.Close()
 			}
 		}()
-		clock.Sleep(t.Context(), 20*time.Millisecond)
+		process.Pause(t.Context(), 20*time.Millisecond)
 		s.Kill()
 		<-done
 		if f.Events = outbox(t, database); f.Events == 0 {

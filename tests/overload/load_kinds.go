@@ -12,7 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"blueprintd/foundation/clock"
+	"blueprintd/tests/process"
 )
 
 const greeting = `{"name":"Ada"}`
@@ -31,7 +31,7 @@ func (w *worker) steady(up func()) error {
 	wait, err := w.open(func(i int, l *line) {
 		due := began.Add(every * time.Duration(i) / time.Duration(w.Connections))
 		for free := now(); ; free = now() {
-			if !clock.Sleep(w.ctx, due.Sub(free)) {
+			if !process.Pause(w.ctx, due.Sub(free)) {
 				return
 			}
 			since := now()
@@ -81,7 +81,7 @@ func (w *worker) crowd(up func()) error {
 		}
 		ready.Done()
 		<-started
-		for at := time.Duration(chance.Float64() * mean); clock.Sleep(w.ctx, at); at = time.Duration(chance.ExpFloat64() * mean) {
+		for at := time.Duration(chance.Float64() * mean); process.Pause(w.ctx, at); at = time.Duration(chance.ExpFloat64() * mean) {
 			o := l.ask(post(w.Address, w.path(i), len(greeting)) + greeting)
 			w.note(o, false)
 			if o.closes {
@@ -199,7 +199,7 @@ func (w *worker) largeBodies(up func()) error {
 				n := len(rest)
 				if i%2 == 1 {
 					n = min(n, 64<<10)
-					if !clock.Sleep(w.ctx, 100*time.Millisecond) {
+					if !process.Pause(w.ctx, 100*time.Millisecond) {
 						return
 					}
 				}
@@ -290,7 +290,7 @@ func (w *worker) beyondLimit(up func()) error {
 			})
 		}
 		all.Wait()
-		clock.Sleep(w.ctx, time.Duration(longest.Load())*time.Second)
+		process.Pause(w.ctx, time.Duration(longest.Load())*time.Second)
 		for _, l := range lines {
 			if o := l.ask(request); o.err != nil || o.status == http.StatusTooManyRequests || o.status >= 500 {
 				w.count("obeyed and refused again")
@@ -314,7 +314,7 @@ func (w *worker) untilStopped(up func()) error {
 					if l, err = dial(w.ctx, w.Address); err != nil {
 						l = nil
 						w.count("not connected")
-						clock.Sleep(w.ctx, 5*time.Millisecond)
+						process.Pause(w.ctx, 5*time.Millisecond)
 						continue
 					}
 				}
@@ -328,7 +328,7 @@ func (w *worker) untilStopped(up func()) error {
 				o := l.ask(post(w.Address, w.path(i/2), len(greeting), headers...) + greeting)
 				w.note(o, first)
 				if o.status == http.StatusServiceUnavailable {
-					clock.Sleep(w.ctx, 5*time.Millisecond)
+					process.Pause(w.ctx, 5*time.Millisecond)
 				}
 				if !keep || o.closes {
 					l.Close()

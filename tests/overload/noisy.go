@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"blueprintd/foundation/clock"
 	"blueprintd/tests/process"
 )
 
@@ -24,7 +23,7 @@ const noisyLines = 32
 // organization, and one of another.
 func (s *stage) playNoisy(ctx context.Context, sc *scene) error {
 	stub := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		clock.Sleep(r.Context(), noisyRun)
+		process.Pause(r.Context(), noisyRun)
 		fmt.Fprint(w, "{}")
 	}))
 	defer stub.Close()
@@ -84,7 +83,7 @@ func (s *stage) playNoise(ctx context.Context, sc *scene, slots int, stub string
 	if err != nil {
 		return err
 	}
-	clock.Sleep(ctx, 2*time.Second) // until the queue is full
+	process.Pause(ctx, 2*time.Second) // until the queue is full
 	amid, err := calm()
 	if err != nil {
 		return err

@@ -8,7 +8,6 @@ import (
 	"net/http/httptest"
 	"time"
 
-	"blueprintd/foundation/clock"
 	"blueprintd/tests/process"
 
 	_ "modernc.org/sqlite" // the driver of the database
@@ -94,7 +93,7 @@ func (s *stage) playQueue(ctx context.Context, sc *scene) error {
 	}
 	open()
 	stored := map[string]string{}
-	for end := now().Add(time.Minute); now().Before(end) && clock.Sleep(ctx, 200*time.Millisecond); {
+	for end := now().Add(time.Minute); now().Before(end) && process.Pause(ctx, 200*time.Millisecond); {
 		if stored, err = runs(p.database); err != nil {
 			return err
 		}

@@ -12,7 +12,6 @@ import (
 	"syscall"
 	"time"
 
-	"blueprintd/foundation/clock"
 	"blueprintd/tests/process"
 )
 
@@ -40,7 +39,7 @@ func (s *stage) playStops(ctx context.Context, sc *scene) error {
 		if err != nil {
 			return err
 		}
-		clock.Sleep(ctx, 200*time.Millisecond+time.Duration(chance.Int64N(int64(800*time.Millisecond))))
+		process.Pause(ctx, 200*time.Millisecond+time.Duration(chance.Int64N(int64(800*time.Millisecond))))
 		took, ended := p.stop()
 		longest = max(longest, took)
 		if ended != nil {
@@ -112,7 +111,7 @@ func (s *stage) playHaste(ctx context.Context, sc *scene, p *server) error {
 	if err := p.Signal(syscall.SIGTERM); err != nil {
 		return err
 	}
-	clock.Sleep(ctx, 500*time.Millisecond)
+	process.Pause(ctx, 500*time.Millisecond)
 	if !p.Running() {
 		sc.demand(false, "a stop waits for a node under way", "it did not: %v", p.Err)
 		return nil

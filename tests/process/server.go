@@ -27,7 +27,6 @@ import (
 
 	blueprintd "blueprintd/clients/go"
 	"blueprintd/clients/go/program"
-	"blueprintd/foundation/clock"
 )
 
 // Key is the API key of the owner of every server that Serve starts.
@@ -220,7 +219,7 @@ func (s *Server) Until(executionID string, wanted ...string) (record Object) {
 				return record
 			}
 		}
-		if !clock.Sleep(ctx, pause) {
+		if !Pause(ctx, pause) {
 			text, _ := json.MarshalIndent(record, "", "  ")
 			s.T.Fatalf("run %s is not %v:\n%s", executionID, wanted, text)
 		}
@@ -319,6 +318,19 @@ func HexHMAC(secret, body string) string {
 	made := hmac.New(sha256.New, []byte(secret))
 	made.Write([]byte(body))
 	return hex.EncodeToString(made.Sum(nil))
+}
+
+// Pause waits, and reports whether ctx did not end before. The programs that test the
+// executable from outside share no package with it, so it is not clock.Sleep.
+func Pause(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
 }
 
 // Program returns the absolute path of the program under test: the given one, or one that
