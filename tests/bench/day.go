@@ -277,7 +277,7 @@ func (d *day) table() string {
 // picture returns an SVG with the median, the 99th percentile and the longest latency of
 // each second on a logarithmic scale, and the events behind them.
 func (d *day) picture() string {
-	const width, height, left, right, top, bottom = 860, 340, 56, 16, 34, 40
+	const width, height, left, right, top, bottom = 860, 340, 66, 16, 34, 40
 	const lowest, highest = 0.1, 1000.0 // milliseconds
 	x := func(at time.Duration) float64 {
 		return left + (width-left-right)*at.Seconds()/d.length.Seconds()
