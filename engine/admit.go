@@ -138,7 +138,7 @@ func (r *run) start(l ledger) *Handle {
 		firing.Decision, firing.ExecutionID = blueprint.DecisionStarted, &r.id
 		r.row.TriggerID, r.row.FiringID = firing.TriggerID, firing.ID
 	}
-	r.pending = []*entry{{Kind: entryBegin, At: at, Begin: r.begin}}
+	r.pending = []*entry{{Kind: entryBegin, At: at, details: &details{Begin: r.begin}}}
 	handle := &Handle{ID: r.id, accepted: make(chan struct{}), settled: make(chan struct{}), responded: make(chan struct{})}
 	handle.FiringID = r.row.FiringID
 	r.handle, r.refs, r.releaseClock = handle, 1, e.Clock.Hold()

@@ -217,16 +217,18 @@ func (a *attempt) logLocked(level, message string, data any) {
 	}
 	now := r.engine.now()
 	node := a.address
-	r.record(&entry{Kind: entryLog, At: now, Log: &blueprint.LogEntry{Timestamp: now, Level: level, NodeID: &node, Message: message, Data: data}})
+	r.record(&entry{Kind: entryLog, At: now, details: &details{Log: &blueprint.LogEntry{Timestamp: now, Level: level, NodeID: &node, Message: message, Data: data}}})
 }
 
 // settle records the result of the attempt. The caller holds r.mu.
 func (a *attempt) settle(result blueprint.Result, err error) {
 	r := a.run
 	now := r.engine.Clock.Now()
-	e := &entry{
-		At: blueprint.TimeOf(now), Node: a.address, Calls: result.Calls, Tokens: a.tokensUsed(result.Tokens), Models: a.modelCalls,
-		Servers: usedServers(result.MCPServers), Uses: a.uses, Masked: a.masked, size: a.outputSize,
+	e := &entry{At: blueprint.TimeOf(now), Node: a.address, Masked: a.masked, size: a.outputSize}
+	tokens, servers := a.tokensUsed(result.Tokens), usedServers(result.MCPServers)
+	if len(result.Calls)+len(servers)+len(a.uses) > 0 || tokens != 0 || a.modelCalls != 0 {
+		d := e.change()
+		d.Calls, d.Tokens, d.Models, d.Servers, d.Uses = result.Calls, tokens, a.modelCalls, servers, a.uses
 	}
 	a.addExchanges(e)
 	if a.masked {
@@ -244,10 +246,10 @@ func (a *attempt) settle(result blueprint.Result, err error) {
 	case err != nil:
 		a.fail(e, failureOf(err), now)
 	case result.Wait != nil && result.Wait.Until.After(now):
-		e.Kind, e.Due = entryWait, blueprint.TimeOf(result.Wait.Until.Add(time.Millisecond-1)) // never early
+		e.Kind, e.change().Due = entryWait, blueprint.TimeOf(result.Wait.Until.Add(time.Millisecond-1)) // never early
 		r.record(e)
 	case result.Await != nil:
-		e.Kind, e.Await = entryAwait, a.newAwait(result.Await, now)
+		e.Kind, e.change().Await = entryAwait, a.newAwait(result.Await, now)
 		if pause != nil {
 			e.Await.State = pause.State
 		}
@@ -260,11 +262,12 @@ func (a *attempt) settle(result blueprint.Result, err error) {
 	case result.Run != nil && r.begin.Root == "" && r.runsStarted >= r.engine.Limits.Family:
 		a.fail(e, r.tooMany(), now)
 	case result.Run != nil:
-		e.Kind, e.Call, e.Child = entryCall, result.Run, a.run.engine.IDs.At(now, "attempt", a.run.id, a.address, strconv.Itoa(a.number)).ExecutionID(now)
+		d := e.change()
+		e.Kind, d.Call, d.Child = entryCall, result.Run, a.run.engine.IDs.At(now, "attempt", a.run.id, a.address, strconv.Itoa(a.number)).ExecutionID(now)
 		r.record(e)
-		a.logLocked("info", "started the run "+e.Child+" and waits for it", nil)
+		a.logLocked("info", "started the run "+d.Child+" and waits for it", nil)
 	case result.Each != nil:
-		e.Kind, e.Output, e.Most = entryLoop, result.Each.Items, result.Each.Concurrency
+		e.Kind, e.Output, e.change().Most = entryLoop, result.Each.Items, result.Each.Concurrency
 		r.record(e)
 	default:
 		r.complete(e, result)
@@ -277,7 +280,10 @@ func (a *attempt) settle(result blueprint.Result, err error) {
 
 // complete records the end of a node that succeeded. The caller holds r.mu.
 func (r *run) complete(e *entry, result blueprint.Result) {
-	e.Kind, e.Handle, e.Variables, e.Respond = entryEnd, result.Handle, result.Variables != nil, result.Respond
+	e.Kind, e.Handle, e.Variables = entryEnd, result.Handle, result.Variables != nil
+	if result.Respond != nil {
+		e.change().Respond = result.Respond
+	}
 	e.Pass = result.PassInput || result.Wait != nil
 	if !e.Pass {
 		e.Output = result.Output
@@ -340,7 +346,10 @@ func cancelledStep() *blueprint.StepError {
 // The caller holds r.mu.
 func (a *attempt) fail(e *entry, f *blueprint.Failure, now time.Time) {
 	r := a.run
-	e.Error, e.Clean = stepError(f), f.NotSent
+	e.Error = stepError(f)
+	if f.NotSent {
+		e.change().Clean = true
+	}
 	if errors.Is(context.Cause(r.ctx), errCancelled) {
 		e.Error = cancelledStep()
 	} else {
@@ -352,7 +361,7 @@ func (a *attempt) fail(e *entry, f *blueprint.Failure, now time.Time) {
 		return
 	}
 	delay := r.delay(a.at, a.number, f)
-	e.Kind, e.Due = entryRetry, blueprint.TimeOf(now.Add(delay))
+	e.Kind, e.change().Due = entryRetry, blueprint.TimeOf(now.Add(delay))
 	r.record(e)
 	a.logLocked("warn", fmt.Sprintf("attempt %d failed: %s; the next one in %s", a.number, f.Message, delay.Round(time.Millisecond)), nil)
 }

@@ -212,7 +212,7 @@ func (a *attempt) recordCall(k *run, estimate int64) {
 	e.mu.Lock()
 	e.openCalls[callKey{k.id, a.call}] = struct{}{}
 	e.mu.Unlock()
-	out := &entry{Kind: entryAsk, At: e.now(), Number: a.call, Tokens: estimate, Child: a.run.id, Asker: a.address}
+	out := &entry{Kind: entryAsk, At: e.now(), details: &details{Number: a.call, Tokens: estimate, Child: a.run.id, Asker: a.address}}
 	for i := range a.run.bounds {
 		out.Runs = append(out.Runs, a.run.bounds[i].Run)
 	}
@@ -306,7 +306,7 @@ func (r *run) endCall(number, tokens int64) int64 {
 	if tokens == unknownTokens {
 		tokens = max(r.usage.open[number].estimate, r.usage.largest)
 	}
-	r.record(&entry{Kind: entrySpent, At: r.engine.now(), Number: number, Tokens: tokens})
+	r.record(&entry{Kind: entrySpent, At: r.engine.now(), details: &details{Number: number, Tokens: tokens}})
 	return tokens
 }
 
@@ -396,7 +396,7 @@ func (e *Engine) addToBudgets(ctx context.Context, bounds []bound, more *bluepri
 	if len(spent) == 0 {
 		spent = []*bound{&bounds[0]}
 	}
-	out := &entry{Kind: entryRaise, At: e.now(), Raise: more}
+	out := &entry{Kind: entryRaise, At: e.now(), details: &details{Raise: more}}
 	for _, b := range spent {
 		out.Runs = append(out.Runs, b.Run)
 	}

@@ -54,7 +54,7 @@ func (a *attempt) hideSecret(value string) {
 func (r *run) hideSecrets(secrets []string) {
 	fresh := slices.DeleteFunc(slices.Clone(secrets), func(s string) bool { return s == "" || slices.Contains(r.hidden, s) })
 	if len(fresh) > 0 && !r.evicted && !r.ended {
-		r.record(&entry{Kind: entryHide, At: r.engine.now(), Secrets: fresh})
+		r.record(&entry{Kind: entryHide, At: r.engine.now(), details: &details{Secrets: fresh}})
 	}
 }
 

@@ -149,7 +149,7 @@ func (e *Engine) Cancel(ctx context.Context, id, reason string) error {
 		e.release(r)
 		return blueprint.Errorf(blueprint.CodeConflict, "the execution is being cancelled already")
 	}
-	r.record(&entry{Kind: entryCancel, At: e.now(), Reason: reason})
+	r.record(&entry{Kind: entryCancel, At: e.now(), details: &details{Reason: reason}})
 	r.cancel(errCancelled)
 	e.unqueue(r)
 	left := make(chan struct{})

@@ -75,18 +75,20 @@ func (a *attempt) addExchanges(e *entry) {
 			break
 		}
 	}
-	e.Exchanges, e.Dropped = list, full
+	d := e.change()
+	d.Exchanges, d.Dropped = list, full
 	if full {
 		a.logLocked("warn", fmt.Sprintf("the recording of this run is full (%d KiB, or %d calls of a node); the rest is dropped", r.engine.Limits.Tape>>10, outbound.MaxTapedCalls), nil)
 	}
 }
 
 func (r *fold) keepExchanges(e *entry) {
-	for i := range e.Exchanges {
-		r.tapeSize += exchangeSize(&e.Exchanges[i])
+	d := e.read()
+	for i := range d.Exchanges {
+		r.tapeSize += exchangeSize(&d.Exchanges[i])
 	}
-	r.exchanges = append(r.exchanges, e.Exchanges...)
-	r.tapeFull = r.tapeFull || e.Dropped
+	r.exchanges = append(r.exchanges, d.Exchanges...)
+	r.tapeFull = r.tapeFull || d.Dropped
 }
 
 // exchangeSize returns the approximate size of x in bytes of JSON.

@@ -57,7 +57,7 @@ func (r *fold) setUp(p *program, b *begin, limits Limits) error {
 	}
 	r.program, r.begin, r.variables, r.inputSize = p, b, bound, weight
 	r.root = newFrame(&p.body, nil, 0, 0)
-	r.keepExchanges(&entry{Exchanges: b.Taped})
+	r.keepExchanges(&entry{details: &details{Exchanges: b.Taped}})
 	for _, name := range p.secrets {
 		if bound[name] != nil {
 			r.secrets = append(r.secrets, bound[name])
@@ -82,14 +82,14 @@ func (r *fold) apply(e *entry) {
 	if e.Error != nil {
 		r.evidenceSize += stepExchangeSize(e.Error.Exchange)
 	}
-	n := r.find(e.Node)
-	n.acted = n.acted && !e.Clean || e.Acted
+	n, d := r.find(e.Node), e.read()
+	n.acted = n.acted && !d.Clean || d.Acted
 	r.applyToNode(n, e)
 	r.keepExchanges(e)
-	n.calls = append(n.calls, e.Calls...)
-	n.tokens += e.Tokens
-	n.modelCalls += e.Models
-	n.addUses(e.Uses, e.Servers)
+	n.calls = append(n.calls, d.Calls...)
+	n.tokens += d.Tokens
+	n.modelCalls += d.Models
+	n.addUses(d.Uses, d.Servers)
 	switch {
 	case e.Kind == entryLoop:
 		r.beginLoop(n, e)
@@ -101,20 +101,21 @@ func (r *fold) apply(e *entry) {
 
 // applyToRun applies an entry that belongs to no node, and reports whether it is one.
 func (r *fold) applyToRun(e *entry) bool {
+	d := e.read()
 	switch e.Kind {
 	case entryLog:
-		r.logs = append(r.logs, *e.Log)
+		r.logs = append(r.logs, *d.Log)
 	case entryHide:
-		r.hide(e.Secrets)
+		r.hide(d.Secrets)
 	case entryCancel:
-		r.canceled = &e.Reason
+		r.canceled = &d.Reason
 		r.halt(r.root, e.At)
 	case entryAsk:
-		r.usage.addCall(e.Number, e.Runs, e.Tokens)
+		r.usage.addCall(d.Number, d.Runs, d.Tokens)
 	case entrySpent:
-		r.usage.endCall(e.Number, e.Tokens)
+		r.usage.endCall(d.Number, d.Tokens)
 	case entryRaise:
-		r.usage.raise(e.Runs, e.Raise)
+		r.usage.raise(d.Runs, d.Raise)
 	case entryStarted:
 		r.runsStarted++
 	default:
@@ -124,6 +125,7 @@ func (r *fold) applyToRun(e *entry) bool {
 }
 
 func (r *fold) applyToNode(n *nodeRun, e *entry) {
+	d := e.read()
 	switch e.Kind {
 	case entryStart:
 		if n.state() == blueprint.NodePending {
@@ -142,17 +144,17 @@ func (r *fold) applyToNode(n *nodeRun, e *entry) {
 		r.move(n, idle)
 		r.restarts = append(r.restarts, n)
 	case entryRetry:
-		n.due, n.retry, n.err, n.masked, n.next = e.Due, true, e.Error, e.Masked, n.attempt+1
+		n.due, n.retry, n.err, n.masked, n.next = d.Due, true, e.Error, e.Masked, n.attempt+1
 		r.move(n, waiting)
 	case entryWait:
-		n.due = e.Due
+		n.due = d.Due
 		r.move(n, waiting)
 	case entryAwait:
-		n.due, n.await, n.pauseState = e.Await.ExpiresAt, e.Await, e.Await.State
-		n.signIn = n.signIn || e.Await.Kind == blueprint.AwaitOAuth
+		n.due, n.await, n.pauseState = d.Await.ExpiresAt, d.Await, d.Await.State
+		n.signIn = n.signIn || d.Await.Kind == blueprint.AwaitOAuth
 		r.move(n, awaiting)
 	case entryCall:
-		n.child, n.call = e.Child, e.Call
+		n.child, n.call = d.Child, d.Call
 		r.runsStarted++
 		r.move(n, calling)
 	case entryEnd:
@@ -173,8 +175,8 @@ func (r *fold) end(n *nodeRun, e *entry) {
 	r.move(n, idle)
 	n.end = e.At
 	n.handle, n.err, n.masked = e.Handle, e.Error, e.Masked
-	if e.Respond != nil && r.response == nil {
-		r.response = e.Respond
+	if respond := e.read().Respond; respond != nil && r.response == nil {
+		r.response = respond
 	}
 	plan := n.frame.plan
 	switch {
@@ -289,14 +291,15 @@ func (r *fold) dropNode(n *nodeRun, at blueprint.Time) {
 
 // validate reports whether a stored entry can follow; if not, the journal is damaged.
 func (r *fold) validate(e *entry) error {
+	d := e.read()
 	switch e.Kind {
 	case entryLog:
-		if e.Log == nil {
+		if d.Log == nil {
 			return errors.New("log entry without a line")
 		}
 		return nil
 	case entryRaise:
-		if e.Raise == nil {
+		if d.Raise == nil {
 			return errors.New("raise entry without a budget")
 		}
 		return nil
@@ -312,7 +315,7 @@ func (r *fold) validate(e *entry) error {
 	case entryStart:
 		ok = n.frame.plan.IsReady(n.index) || slices.Contains(r.restarts, n)
 	case entryCall:
-		ok = phase == working && e.Child != "" && e.Call != nil
+		ok = phase == working && d.Child != "" && d.Call != nil
 	case entryLoop:
 		_, list := e.Output.([]any)
 		ok = phase == working && list && n.node().body != nil
@@ -323,7 +326,7 @@ func (r *fold) validate(e *entry) error {
 	case entryWait:
 		ok = phase == working
 	case entryAwait:
-		ok = phase == working && e.Await != nil
+		ok = phase == working && d.Await != nil
 	}
 	if !ok {
 		return fmt.Errorf("entry %q of node %q cannot follow the entries before it", e.Kind, e.Node)
@@ -369,7 +372,7 @@ func (r *fold) startReused(s *step) {
 }
 
 func (r *fold) endReused(s *step) {
-	r.apply(&entry{Kind: entryEnd, Node: s.Node, At: s.End, Output: s.Output, Pass: s.Pass, Handle: s.Handle, Variables: s.Variables, Stop: s.Item, Item: s.Item, Error: s.Error, Acted: s.Acted, Masked: s.Masked})
+	r.apply(&entry{Kind: entryEnd, Node: s.Node, At: s.End, Output: s.Output, Pass: s.Pass, Handle: s.Handle, Variables: s.Variables, Stop: s.Item, Item: s.Item, Error: s.Error, Masked: s.Masked, details: &details{Acted: s.Acted}})
 }
 
 // status returns the status of a run that has not ended: paused when a node awaits

@@ -27,31 +27,40 @@ const (
 	entryStarted = "led"    // a descendant started another run
 )
 
-// entry is one event of a run.
+// entry is one event of a run. Most entries have no details, so that a run of many nodes
+// keeps them in little memory until they are durable.
 type entry struct {
 	Kind    string         `json:"t"`
 	At      blueprint.Time `json:"at"`
 	Node    string         `json:"n,omitempty"`
 	Attempt int            `json:"a,omitempty"`
 
-	Begin *begin `json:"begin,omitempty"`
-
 	Output    any                  `json:"o,omitempty"`
-	Pass      bool                 `json:"pass,omitempty"` // the output is the input
+	Error     *blueprint.StepError `json:"err,omitempty"`
 	Handle    string               `json:"h,omitempty"`
-	Variables bool                 `json:"v,omitempty"` // the output's members are run variables
-	Calls     []blueprint.Call     `json:"calls,omitempty"`
-	Tokens    int64                `json:"tok,omitempty"`
-	Models    int64                `json:"models,omitempty"` // calls to language models
-	Clean     bool                 `json:"clean,omitempty"`  // it failed before anything was sent
-	Acted     bool                 `json:"acted,omitempty"`  // the child run had an effect that must not be repeated
-	Servers   []usedServer         `json:"mcp,omitempty"`    // MCP servers used
-	Uses      []usedConnection     `json:"uses,omitempty"`   // connections opened
+	Pass      bool                 `json:"pass,omitempty"`   // the output is the input
+	Variables bool                 `json:"v,omitempty"`      // the output's members are run variables
 	Masked    bool                 `json:"masked,omitempty"` // a credential was replaced in the output or error
 	Stop      bool                 `json:"stop,omitempty"`   // the run ends here
 	Item      bool                 `json:"item,omitempty"`   // only the node's item ends
-	Respond   *blueprint.Response  `json:"respond,omitempty"`
-	Error     *blueprint.StepError `json:"err,omitempty"`
+
+	*details // nil for none; encoded as members of the entry
+
+	size int // of Output; 0 = unknown
+}
+
+// details are the members of an entry that few have.
+type details struct {
+	Begin *begin `json:"begin,omitempty"`
+
+	Calls   []blueprint.Call    `json:"calls,omitempty"`
+	Tokens  int64               `json:"tok,omitempty"`
+	Models  int64               `json:"models,omitempty"` // calls to language models
+	Clean   bool                `json:"clean,omitempty"`  // it failed before anything was sent
+	Acted   bool                `json:"acted,omitempty"`  // the child run had an effect that must not be repeated
+	Servers []usedServer        `json:"mcp,omitempty"`    // MCP servers used
+	Uses    []usedConnection    `json:"uses,omitempty"`   // connections opened
+	Respond *blueprint.Response `json:"respond,omitempty"`
 
 	Due     blueprint.Time      `json:"due,omitempty"`
 	Await   *await              `json:"await,omitempty"`
@@ -70,8 +79,25 @@ type entry struct {
 
 	Exchanges []blueprint.Exchange `json:"x,omitempty"`     // of a recorded run
 	Dropped   bool                 `json:"xfull,omitempty"` // some did not fit, and no more are kept
+}
 
-	size int // of Output; 0 = unknown
+// noDetails is never changed.
+var noDetails details
+
+// read returns the details to read, which are empty if the entry has none.
+func (e *entry) read() *details {
+	if e.details == nil {
+		return &noDetails
+	}
+	return e.details
+}
+
+// change returns the details to change.
+func (e *entry) change() *details {
+	if e.details == nil {
+		e.details = &details{}
+	}
+	return e.details
 }
 
 // begin holds everything that a run starts with.

@@ -23,7 +23,7 @@ func (r *fold) beginLoop(n *nodeRun, e *entry) {
 	items, _ := e.Output.([]any)
 	r.move(n, looping)
 	before := n.loop
-	n.loop = &loop{items: items, concurrency: max(1, e.Most), frames: make([]*frame, 0, len(items)), size: e.size, halted: n.frame.plan.Halted()}
+	n.loop = &loop{items: items, concurrency: max(1, e.read().Most), frames: make([]*frame, 0, len(items)), size: e.size, halted: n.frame.plan.Halted()}
 	if e.size == 0 {
 		n.loop.size, _ = jsonSize(e.Output, maxSize)
 	}

@@ -172,7 +172,7 @@ func (d *Reader) replay(ctx context.Context, f *fold, stored *blueprint.StoredEx
 		if err != nil {
 			return fmt.Errorf("engine: journal of %s: %w", f.id, err)
 		}
-		entry := &entry{}
+		entry := &entry{details: &details{}}
 		if err := decode(plain, entry); err != nil {
 			return fmt.Errorf("engine: journal of %s: entry %d is unreadable: %w", f.id, i, err)
 		}

@@ -153,7 +153,7 @@ func (e *Engine) recoverOne(ctx context.Context, row blueprint.ExecutionRow) {
 	}
 	if row.BlueprintDeleted && r.canceled == nil {
 		// The process ended between the deletion and the cancellation.
-		r.record(&entry{Kind: entryCancel, At: e.now(), Reason: "the blueprint was deleted"})
+		r.record(&entry{Kind: entryCancel, At: e.now(), details: &details{Reason: "the blueprint was deleted"}})
 	}
 	calls, parent := r.calls(), r.begin.Parent
 	e.rejoinGroup(r)
@@ -192,12 +192,12 @@ func (r *run) resolveInterrupted() {
 			a.NodeID, a.Kind, a.RequestedAt = address, blueprint.AwaitUnknownOutcome, at
 			a.Prompt = "The server stopped while this node was running. Did it take effect? Retry it, mark it as done, or abort the run."
 			a.Options = []string{"retry", "mark-done", "abort"}
-			r.record(&entry{Kind: entryAwait, Node: address, At: at, Await: a})
+			r.record(&entry{Kind: entryAwait, Node: address, At: at, details: &details{Await: a}})
 		default:
 			note.Message = "the server stopped while this node was running; it runs again"
 			r.record(&entry{Kind: entryAgain, Node: address, At: at, Attempt: n.attempt})
 		}
-		r.record(&entry{Kind: entryLog, At: at, Log: note})
+		r.record(&entry{Kind: entryLog, At: at, details: &details{Log: note}})
 	}
 }
 

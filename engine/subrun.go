@@ -197,7 +197,8 @@ func (e *Engine) settleCall(c *call, o outcome, failure *blueprint.Failure) {
 		r.hideSecrets(o.hidden) // its output may hold them
 		out := &entry{Kind: entryEnd, Node: c.address, At: blueprint.TimeOf(now)}
 		if x := o.record; x != nil {
-			out.Output, out.Tokens, out.Models, out.Acted = x.Output, o.tokens, o.models, o.acted
+			d := out.change()
+			out.Output, d.Tokens, d.Models, d.Acted = x.Output, o.tokens, o.models, o.acted
 			if x.Status != blueprint.StatusCompleted {
 				failure = childFailure(c.child, x.Failure)
 				failure.Permanent = o.acted // another run would repeat the effect
@@ -206,7 +207,7 @@ func (e *Engine) settleCall(c *call, o outcome, failure *blueprint.Failure) {
 		if failure != nil {
 			out.Output, out.Error = nil, stepError(failure)
 			if mayRepeat(n, n.attempt, failure) {
-				out.Kind, out.Due = entryRetry, blueprint.TimeOf(now.Add(r.delay(n, n.attempt, failure)))
+				out.Kind, out.change().Due = entryRetry, blueprint.TimeOf(now.Add(r.delay(n, n.attempt, failure)))
 			}
 		}
 		r.record(out)
