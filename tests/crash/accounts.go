@@ -19,7 +19,7 @@ type accounts struct {
 }
 
 // fetchAccounts reads the audit log and the hourly counts, after the last change.
-func (s *scene) fetchAccounts(ctx context.Context) {
+func (s *scenario) fetchAccounts(ctx context.Context) {
 	s.accounts.hours, s.accounts.asked = map[hour]ends{}, map[string]bool{}
 	s.fetchAccountsAs(func(procedure string, input object) answer { return s.api.Query(ctx, procedure, input) }, "")
 	if s.dashboardUser != nil {
@@ -30,11 +30,11 @@ func (s *scene) fetchAccounts(ctx context.Context) {
 
 // fetchAccountsAs reads the audit log and the counts that a user and one of the user's
 // organizations may see.
-func (s *scene) fetchAccountsAs(ask func(procedure string, input object) answer, organization string) {
+func (s *scenario) fetchAccountsAs(ask func(procedure string, input object) answer, organization string) {
 	list := func(input object) answer { return ask("auditLog.list", input) }
-	s.accounts.lines = append(s.accounts.lines, s.book.lines(list, "")...)
+	s.accounts.lines = append(s.accounts.lines, s.history.lines(list, "")...)
 	if organization != "" {
-		s.accounts.own = s.book.lines(list, organization)
+		s.accounts.own = s.history.lines(list, organization)
 		for _, l := range s.accounts.own {
 			if l.actor == "" { // the command line has no account to read its own entries
 				s.accounts.lines = append(s.accounts.lines, l)
@@ -44,26 +44,26 @@ func (s *scene) fetchAccountsAs(ask func(procedure string, input object) answer,
 	organizations, _ := ask("organization.list", object{}).Value.([]any)
 	for _, one := range organizations {
 		id, _ := process.At(one, "id").(string)
-		s.hearHours(ask, "organizationId", id)
+		s.fetchHours(ask, "organizationId", id)
 	}
 	for page, n := 1, 100; n == 100; page++ {
 		data, _ := process.At(ask("blueprint.list", object{"limit": 100, "page": page}).Value, "data").([]any)
 		n = len(data)
 		for _, one := range data {
 			id, _ := process.At(one, "id").(string)
-			s.hearHours(ask, "blueprintId", id)
+			s.fetchHours(ask, "blueprintId", id)
 		}
 	}
 }
 
-// judgeAccounts compares the accounts with the database, once the server has stopped.
-func (s *scene) judgeAccounts() error {
+// checkAccounts compares the accounts with the database, once the server has stopped.
+func (s *scenario) checkAccounts() error {
 	db, err := sql.Open("sqlite", "file:"+s.database()+"?mode=ro")
 	if err != nil {
 		return err
 	}
 	defer db.Close()
-	if err := s.judgeHours(db); err != nil {
+	if err := s.checkHours(db); err != nil {
 		return err
 	}
 	users, err := texted(db, "SELECT id, email FROM users")
@@ -74,12 +74,12 @@ func (s *scene) judgeAccounts() error {
 	for _, row := range users {
 		names[row[0]], _, _ = strings.Cut(row[1], "@")
 	}
-	s.book.judgeLines(s.api.minutes, s.accounts.lines, names)
+	s.history.checkLines(s.api.changes, s.accounts.lines, names)
 	stored, err := readContent(db)
 	if err != nil {
 		return err
 	}
-	s.book.judgeContent(s.api.minutes, s.accounts.lines, stored)
+	s.history.checkContent(s.api.changes, s.accounts.lines, stored)
 	// The lines that can be read must be exactly the lines in the database.
 	organization := ""
 	if s.dashboardUser != nil {
@@ -106,7 +106,7 @@ func (s *scene) judgeAccounts() error {
 		}
 		slices.Sort(there)
 		if slices.Sort(read); !slices.Equal(there, read) {
-			s.book.violated("I17", "", "of %s the audit log has %d lines, and %d could be read: %s", c.of, len(there), len(read), differ(there, read))
+			s.history.violated("I17", "", "of %s the audit log has %d lines, and %d could be read: %s", c.of, len(there), len(read), differ(there, read))
 		}
 	}
 	return nil

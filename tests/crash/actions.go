@@ -2,9 +2,9 @@ package main
 
 import "context"
 
-// tend reads a run and acts on it as a user would: it answers questions, cancels
+// act reads a run and acts on it as a user would: it answers questions, cancels
 // some runs and retries some that failed. If last, after the load, it only answers.
-func (c *client) tend(ctx context.Context, r *run, last bool) {
+func (c *client) act(ctx context.Context, r *run, last bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	a := c.api.Query(ctx, "execution.getExecutionStatus", object{"executionId": r.id})
@@ -12,12 +12,12 @@ func (c *client) tend(ctx context.Context, r *run, last bool) {
 		return
 	}
 	old := r.ended
-	rec := c.book.observe(r, a)
+	rec := c.history.observe(r, a)
 	switch {
 	case r.cancelled && rec.Status == "completed":
-		c.book.violated("I1", r.id, "its cancellation was acknowledged, and it completed")
+		c.history.violated("I1", r.id, "its cancellation was acknowledged, and it completed")
 	case rec.terminal() || rec.Status == "not_found":
-		c.book.close(r)
+		c.history.close(r)
 		if old == "" && rec.Status == "failed" && !last && !r.isSpared() && c.random.IntN(3) == 0 {
 			c.retry(ctx, r)
 		}
@@ -33,19 +33,19 @@ func (c *client) tend(ctx context.Context, r *run, last bool) {
 // isSpared reports whether a run is never cancelled or retried.
 func (r *run) isSpared() bool { return r.shape != nil && r.shape.spared }
 
-// look reads a run that may have ended, and checks it.
-func (c *client) look(ctx context.Context, r *run) {
+// check reads a run that may have ended, and checks it.
+func (c *client) check(ctx context.Context, r *run) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	a := c.api.Query(ctx, "execution.getExecutionStatus", object{"executionId": r.id})
 	if c.succeeded(a, "getExecutionStatus") {
-		c.book.observe(r, a)
+		c.history.observe(r, a)
 	}
 }
 
 func (c *client) reply(ctx context.Context, r *run, w awaits, last bool) {
 	if r.answered[w.NodeID] && w.Kind != "unknown-outcome" {
-		c.book.violated("I1", r.id, "the answer to %s was acknowledged, and it is asked again", w.NodeID)
+		c.history.violated("I1", r.id, "the answer to %s was acknowledged, but the run asks again", w.NodeID)
 		return
 	}
 	input := object{}
@@ -55,8 +55,8 @@ func (c *client) reply(ctx context.Context, r *run, w awaits, last bool) {
 			return // its time limit ends it
 		}
 		// One in ten is never answered, depending on its id.
-		if r.left = dice(r.id)%10 == 0; r.left {
-			c.book.close(r)
+		if r.abandoned = hashOf(r.id)%10 == 0; r.abandoned {
+			c.history.close(r)
 			return
 		}
 		if !last && c.random.IntN(4) > 0 {
@@ -76,7 +76,7 @@ func (c *client) reply(ctx context.Context, r *run, w awaits, last bool) {
 			input["action"] = "abort"
 		}
 	default:
-		c.book.violated("I2", r.id, "it waits for %s at %s, for which nothing asked", w.Kind, w.NodeID)
+		c.history.violated("I2", r.id, "it waits for %s at %s, which no node of it asks for", w.Kind, w.NodeID)
 		return
 	}
 	a := c.api.Mutate(ctx, "execution.resume", object{"executionId": r.id, "nodeId": w.NodeID, "input": input})
@@ -84,8 +84,8 @@ func (c *client) reply(ctx context.Context, r *run, w awaits, last bool) {
 		return
 	}
 	r.answered[w.NodeID] = true
-	c.book.observe(r, a)
-	c.book.count(func(n *counts) {
+	c.history.observe(r, a)
+	c.history.count(func(n *counts) {
 		if w.Kind == "unknown-outcome" {
 			n.UnknownOutcome++
 		} else {
@@ -95,14 +95,14 @@ func (c *client) reply(ctx context.Context, r *run, w awaits, last bool) {
 }
 
 func (c *client) cancel(ctx context.Context, r *run) {
-	r.doomed = true
+	r.cancelRequested = true
 	a := c.api.Mutate(ctx, "execution.cancel", object{"executionId": r.id, "reason": "torture"})
 	if !c.succeeded(a, "cancel of "+r.id) {
 		return
 	}
 	r.cancelled = true
-	c.book.count(func(n *counts) { n.Cancelled++ })
-	c.book.observe(r, a)
+	c.history.count(func(n *counts) { n.Cancelled++ })
+	c.history.observe(r, a)
 }
 
 func (c *client) retry(ctx context.Context, r *run) {
@@ -110,6 +110,6 @@ func (c *client) retry(ctx context.Context, r *run) {
 	if !c.succeeded(a, "retry of "+r.id) {
 		return
 	}
-	c.book.knows(a.Text("executionId"), "retry", r.shape)
-	c.book.count(func(n *counts) { n.Retried++ })
+	c.history.addRun(a.Text("executionId"), "retry", r.shape)
+	c.history.count(func(n *counts) { n.Retried++ })
 }

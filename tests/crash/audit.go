@@ -13,14 +13,14 @@ type line struct {
 	detail                               any
 }
 
-// said is the part of an entry by which lines and deeds are compared.
-type said struct {
-	by
+// auditKey is the part of an entry by which lines and changes are compared.
+type auditKey struct {
+	origin
 	action, kind, target, run string
 }
 
 // lines reads an audit log page by page through list.
-func (b *book) lines(list func(input object) answer, organization string) (all []line) {
+func (h *history) lines(list func(input object) answer, organization string) (all []line) {
 	seen := map[string]bool{}
 	for {
 		input := object{"limit": 100, "offset": len(all)}
@@ -31,7 +31,7 @@ func (b *book) lines(list func(input object) answer, organization string) (all [
 		entries, _ := process.At(a.Value, "entries").([]any)
 		total, _ := process.At(a.Value, "total").(float64)
 		if !a.OK() {
-			b.violated("I17", "", "the audit log cannot be read: %s", a)
+			h.violated("I17", "", "the audit log cannot be read: %s", a)
 			return all
 		}
 		for _, e := range entries {
@@ -41,28 +41,28 @@ func (b *book) lines(list func(input object) answer, organization string) (all [
 				one.target = ofServer
 			}
 			if seen[one.id] {
-				b.violated("I17", "", "the line %s of the audit log came on two pages", one.id)
+				h.violated("I17", "", "the audit log returned line %s on two pages", one.id)
 			}
 			seen[one.id] = true
 			all = append(all, one)
 		}
 		if len(entries) < 100 {
 			if int(total) != len(all) {
-				b.violated("I17", "", "the audit log says that it has %v lines, and has %d", total, len(all))
+				h.violated("I17", "", "the audit log reports a total of %v lines, but has %d", total, len(all))
 			}
 			return all
 		}
 	}
 }
 
-// lateRest bounds the wait of an entry that is written after its change when there are no
+// maxAuditDelay bounds the wait of an entry that is written after its change when there are no
 // other writes: 10 ms in the queue, then a commit.
-const lateRest = time.Second
+const maxAuditDelay = time.Second
 
-// judgeLines compares the lines of the audit log with the deeds: each acknowledged deed has
-// one line, and there is none without a deed. users maps ids to actors.
-func (b *book) judgeLines(m *minutes, lines []line, users map[string]string) {
-	there := map[said]int{}
+// checkLines compares the lines of the audit log with the changes: each acknowledged change has
+// one line, and there is none without a change. users maps ids to actors.
+func (h *history) checkLines(m *changeLog, lines []line, users map[string]string) {
+	there := map[auditKey]int{}
 	failed := 0
 	for _, l := range lines {
 		who, known := users[l.actor]
@@ -72,80 +72,80 @@ func (b *book) judgeLines(m *minutes, lines []line, users map[string]string) {
 			failed++
 			continue
 		case !known && l.actor != "":
-			b.violated("I17", "", "the line %s of the audit log (%s) is of user %q, who does not exist", l.id, l.action, l.actor)
+			h.violated("I17", "", "the line %s of the audit log (%s) is of user %q, who does not exist", l.id, l.action, l.actor)
 		}
-		there[said{by{who, l.via}, l.action, l.kind, l.target, run}]++
+		there[auditKey{origin{who, l.via}, l.action, l.kind, l.target, run}]++
 	}
-	if failed > m.wrong {
-		b.violated("I17", "", "%d sign-ins were refused, and %d lines say so", m.wrong, failed)
+	if failed > m.refusedSignIns {
+		h.violated("I17", "", "%d sign-ins were refused, but %d audit lines report that", m.refusedSignIns, failed)
 	}
 	for _, action := range m.unknown {
-		b.violated("I17", "", "the load calls %s, whose audit line is not described here", action)
+		h.violated("I17", "", "the load calls %s, which auditLines does not describe", action)
 	}
-	acknowledged, unsure := map[said][]*deed{}, map[said]int{}
+	acknowledged, unacknowledged := map[auditKey][]*change{}, map[auditKey]int{}
 	for _, d := range m.all {
-		if key := (said{d.by, d.action, traces[d.action].kind, d.target, d.run}); d.sure && d.target != "" {
+		if key := (auditKey{d.origin, d.action, auditLines[d.action].kind, d.target, d.run}); d.acknowledged && d.target != "" {
 			acknowledged[key] = append(acknowledged[key], d)
 		} else {
-			unsure[key]++
+			unacknowledged[key]++
 		}
 	}
 	made, missed := 0, 0
 	for key, n := range there {
 		for range n - len(acknowledged[key]) { // unacknowledged ones
-			may := []said{key, {key.by, key.action, key.kind, key.target, ""}, {key.by, key.action, key.kind, "", ""}}
+			may := []auditKey{key, {key.origin, key.action, key.kind, key.target, ""}, {key.origin, key.action, key.kind, "", ""}}
 			found := false
 			for _, one := range may {
-				if found = unsure[one] > 0; found {
-					unsure[one]--
+				if found = unacknowledged[one] > 0; found {
+					unacknowledged[one]--
 					made++
 					break
 				}
 			}
 			if !found {
-				b.violated("I17", key.run, "the audit log has %d lines of %s (%s) of %s %s, and %d were acknowledged", n, key.action, key.via, key.kind, key.target, len(acknowledged[key]))
+				h.violated("I17", key.run, "the audit log has %d lines for %s (%s) of %s %s, but %d were acknowledged", n, key.action, key.via, key.kind, key.target, len(acknowledged[key]))
 			}
 		}
 	}
-	for key, deeds := range acknowledged {
-		missing := len(deeds) - there[key]
-		for _, d := range deeds {
-			if missing > 0 && traces[d.action].late && b.justBeforeKill(m, d) {
+	for key, changes := range acknowledged {
+		missing := len(changes) - there[key]
+		for _, d := range changes {
+			if missing > 0 && auditLines[d.action].late && h.justBeforeKill(m, d) {
 				missing--
 				missed++
 			}
 		}
 		if missing > 0 {
-			b.violated("I17", key.run, "%s (%s) of %s %s was acknowledged %d times, the audit log has %d lines of it; %s", key.action, key.via, key.kind, key.target, len(deeds), there[key], b.nearest(m, deeds))
+			h.violated("I17", key.run, "%s (%s) of %s %s was acknowledged %d times, but the audit log has %d lines for it; %s", key.action, key.via, key.kind, key.target, len(changes), there[key], h.nearest(m, changes))
 		}
 	}
-	b.judgeNameless(m, unsure)
-	b.counts.Lines, b.counts.LinesMade, b.counts.LinesMissed = len(lines), made, missed
+	h.checkUnknownTargets(m, unacknowledged)
+	h.counts.Lines, h.counts.LinesMade, h.counts.LinesMissed = len(lines), made, missed
 	for _, d := range m.all {
-		if !d.sure {
+		if !d.acknowledged {
 			continue
 		}
-		if b.counts.Deeds++; d.by == bySession {
-			b.counts.DeedsSignedIn++
+		if h.counts.AuditedChanges++; d.origin == bySession {
+			h.counts.DashboardChanges++
 		}
 		if d.target == "" {
-			b.counts.LinesMade--
+			h.counts.LinesMade--
 		}
 	}
 }
 
-// judgeNameless checks the acknowledged deeds whose target is unknown: at most as many may
+// checkUnknownTargets checks the acknowledged changes whose target is unknown: at most as many may
 // lack a line as were not acknowledged.
-func (b *book) judgeNameless(m *minutes, left map[said]int) {
-	sent := map[said]int{}
+func (h *history) checkUnknownTargets(m *changeLog, left map[auditKey]int) {
+	sent := map[auditKey]int{}
 	for _, d := range m.all {
-		if key := (said{d.by, d.action, traces[d.action].kind, d.target, d.run}); d.target == "" && !d.sure {
+		if key := (auditKey{d.origin, d.action, auditLines[d.action].kind, d.target, d.run}); d.target == "" && !d.acknowledged {
 			sent[key]++
 		}
 	}
 	for key, n := range left {
 		if key.target == "" && n > sent[key] {
-			b.violated("I17", "", "of %s (%s) %d were acknowledged that have no line in the audit log", key.action, key.via, n-sent[key])
+			h.violated("I17", "", "%[3]d acknowledged %[1]s (%[2]s) have no line in the audit log", key.action, key.via, n-sent[key])
 		}
 	}
 }
@@ -153,9 +153,9 @@ func (b *book) judgeNameless(m *minutes, left map[said]int) {
 // justBeforeKill reports whether a process was killed so soon after a response that its
 // audit line may be missing: before any later request was acknowledged. The line is queued
 // ahead of all later writes.
-func (b *book) justBeforeKill(m *minutes, d *deed) bool {
-	for _, o := range b.outages {
-		if !o.asked && !d.at.Before(o.from.Add(-lateRest)) && !d.at.After(o.to) && m.acknowledgedBetween(d.at, o.from) == 0 {
+func (h *history) justBeforeKill(m *changeLog, d *change) bool {
+	for _, o := range h.outages {
+		if !o.asked && !d.at.Before(o.from.Add(-maxAuditDelay)) && !d.at.After(o.to) && m.acknowledgedBetween(d.at, o.from) == 0 {
 			return true
 		}
 	}
@@ -164,9 +164,9 @@ func (b *book) justBeforeKill(m *minutes, d *deed) bool {
 
 // acknowledgedBetween counts the changes that were sent after one instant and acknowledged
 // before another.
-func (m *minutes) acknowledgedBetween(after, before time.Time) (n int) {
+func (m *changeLog) acknowledgedBetween(after, before time.Time) (n int) {
 	for _, d := range m.all {
-		if d.sure && !traces[d.action].alone && d.sent.After(after) && d.at.Before(before) {
+		if d.acknowledged && !auditLines[d.action].alone && d.sent.After(after) && d.at.Before(before) {
 			n++
 		}
 	}
@@ -175,11 +175,11 @@ func (m *minutes) acknowledgedBetween(after, before time.Time) (n int) {
 
 // nearest describes the response that came closest before the end of a process, and the
 // number of changes acknowledged in between.
-func (b *book) nearest(m *minutes, deeds []*deed) string {
-	var last *deed
+func (h *history) nearest(m *changeLog, changes []*change) string {
+	var last *change
 	var end outage
-	for _, o := range b.outages {
-		for _, d := range deeds {
+	for _, o := range h.outages {
+		for _, d := range changes {
 			if !d.at.After(o.from) && (last == nil || o.from.Sub(d.at) < end.from.Sub(last.at)) {
 				last, end = d, o
 			}
@@ -191,7 +191,7 @@ func (b *book) nearest(m *minutes, deeds []*deed) string {
 	later := m.acknowledgedBetween(last.at, end.from)
 	what := "a kill"
 	if end.asked {
-		what = "an end that was asked for"
+		what = "a requested stop"
 	}
 	return fmt.Sprintf("of their answers one came %v before %s, and %d changes were sent and acknowledged between", end.from.Sub(last.at).Round(100*time.Microsecond), what, later)
 }

@@ -57,16 +57,16 @@ var (
 	enders = map[string]string{"blueprint.delete": "blueprint", "blueprintTriggers.delete": "trigger", "connection.delete": "connection", "apiKey.revoke": "key", "session.delete": "session", "session.revoke": "session"}
 )
 
-// judgeContent compares the lines of the audit log, newest first, with the database: each
+// checkContent compares the lines of the audit log, newest first, with the database: each
 // creation, change and deletion has its lines, acknowledged or not, and each line was
 // carried out.
-func (b *book) judgeContent(m *minutes, lines []line, stored content) {
+func (h *history) checkContent(m *changeLog, lines []line, stored content) {
 	type thing struct{ kind, id string }
 	made, ended, acknowledged := map[thing]int{}, map[thing]int{}, map[thing]bool{}
 	versions, names, active := map[string]map[string]bool{}, map[string]string{}, map[string]any{}
 	for _, d := range m.all {
-		if d.sure {
-			acknowledged[thing{traces[d.action].kind, d.target}] = true
+		if d.acknowledged {
+			acknowledged[thing{auditLines[d.action].kind, d.target}] = true
 		}
 	}
 	for _, l := range lines {
@@ -84,7 +84,7 @@ func (b *book) judgeContent(m *minutes, lines []line, stored content) {
 				versions[l.target] = map[string]bool{}
 			}
 			if versions[l.target][detail("version")] || !stored.versions[l.target][detail("version")] {
-				b.violated("I17", "", "the audit log says that blueprint %s became version %q, which is not there or came twice", l.target, detail("version"))
+				h.violated("I17", "", "the audit log says that blueprint %s became version %q, which does not exist or is logged twice", l.target, detail("version"))
 			}
 			versions[l.target][detail("version")] = true
 		case "connection.update", "connection.create":
@@ -93,7 +93,7 @@ func (b *book) judgeContent(m *minutes, lines []line, stored content) {
 				next, known = stands, true
 			}
 			if known && detail("name") != next {
-				b.violated("I17", "", "the audit log says that connection %s became %q, and then it was %q", l.target, detail("name"), next)
+				h.violated("I17", "", "the audit log says that connection %s became %q, but the next line or the database has %q", l.target, detail("name"), next)
 			}
 			if names[l.target] = detail("name"); detail("nameBefore") != "" {
 				names[l.target] = detail("nameBefore")
@@ -101,7 +101,7 @@ func (b *book) judgeContent(m *minutes, lines []line, stored content) {
 		case "blueprintTriggers.update":
 			is := process.At(l.detail, "isActive")
 			if next, known := active[l.target]; is != nil && !known && is != stored.active[l.target] || is != nil && known && is != next {
-				b.violated("I17", "", "the audit log says that trigger %s became active: %v, and it was not", l.target, is)
+				h.violated("I17", "", "the audit log says that trigger %s changed to active: %v, but the next line or the database differs", l.target, is)
 			}
 			if is != nil {
 				active[l.target] = process.At(l.detail, "isActiveBefore")
@@ -111,29 +111,29 @@ func (b *book) judgeContent(m *minutes, lines []line, stored content) {
 	for _, l := range lines {
 		of := thing{l.kind, l.target}
 		if _, there := stored.there[l.kind][l.target]; !there && !acknowledged[of] && made[of] == 0 {
-			b.violated("I17", "", "the audit log has a line of %s (%s) of %s %s, which is not there, nor was it ever acknowledged", l.action, l.via, l.kind, l.target)
+			h.violated("I17", "", "the audit log has a line for %s (%s) of %s %s, which does not exist and was never acknowledged", l.action, l.via, l.kind, l.target)
 		}
 	}
 	for _, kind := range makers {
 		for id, stays := range stored.there[kind] {
 			of := thing{kind, id}
 			if made[of] != 1 {
-				b.violated("I17", "", "the %s %s is there, and the audit log has %d lines of its beginning", kind, id, made[of])
+				h.violated("I17", "", "the %s %s exists, but the audit log has %d lines for its creation", kind, id, made[of])
 			}
 			if want := map[bool]int{false: 1}[stays]; ended[of] != want {
-				b.violated("I17", "", "the %s %s is there (deleted: %v), and the audit log has %d lines of its end", kind, id, !stays, ended[of])
+				h.violated("I17", "", "the %s %s exists (deleted: %v), but the audit log has %d lines for its deletion", kind, id, !stays, ended[of])
 			}
 		}
 	}
 	for of, n := range made {
 		if _, there := stored.there[of.kind][of.id]; !there && of.kind != "session" && ended[of] != 1 { // sessions end in many ways
-			b.violated("I17", "", "the audit log has %d lines of the beginning of %s %s, %d of its end, and it is not there", n, of.kind, of.id, ended[of])
+			h.violated("I17", "", "the audit log has %d lines for the creation of %s %s and %d for its deletion, but it does not exist", n, of.kind, of.id, ended[of])
 		}
 	}
 	for id, all := range stored.versions {
 		for version := range all {
 			if !versions[id][version] {
-				b.violated("I17", "", "blueprint %s has version %s, of which the audit log has no line", id, version)
+				h.violated("I17", "", "blueprint %s has version %s, but the audit log has no line for it", id, version)
 			}
 		}
 	}

@@ -15,13 +15,13 @@ func at(ms int) time.Time {
 	return time.Unix(1_900_000_000, 0).Add(time.Duration(ms) * time.Millisecond)
 }
 
-// TestJudgeLines compares lines with deeds. A server was killed at 100 ms and stopped at
+// TestCheckLines compares lines with changes. A server was killed at 100 ms and stopped at
 // 300 ms; the next was ready 50 ms later.
-func TestJudgeLines(t *testing.T) {
-	ok := func(action, target, run string, ms int) *deed {
-		return &deed{byKey, action, target, run, at(ms - 1), at(ms), true}
+func TestCheckLines(t *testing.T) {
+	ok := func(action, target, run string, ms int) *change {
+		return &change{byKey, action, target, run, at(ms - 1), at(ms), true}
 	}
-	lost := func(action, target string) *deed { return &deed{byKey, action, target, "", at(49), at(50), false} }
+	lost := func(action, target string) *change { return &change{byKey, action, target, "", at(49), at(50), false} }
 	says := func(action, kind, target, run string) line {
 		detail := object{}
 		if run != "" {
@@ -31,46 +31,46 @@ func TestJudgeLines(t *testing.T) {
 	}
 	update, cancel, fire := "blueprint.update", "execution.cancel", "blueprintTriggers.fire"
 	cases := []struct {
-		name   string
-		deeds  []*deed
-		lines  []line
-		want   string // part of the violation
-		missed int
+		name    string
+		changes []*change
+		lines   []line
+		want    string // part of the violation
+		missed  int
 	}{
-		{"as acknowledged", []*deed{ok(update, "b", "", 10), ok(cancel, "e", "", 10)}, []line{says(update, "blueprint", "b", ""), says(cancel, "execution", "e", "")}, "", 0},
-		{"none of a change", []*deed{ok(update, "b", "", 95)}, nil, "has 0 lines", 0},
-		{"one of two", []*deed{ok(update, "b", "", 10), ok(update, "b", "", 20)}, []line{says(update, "blueprint", "b", "")}, "2 times", 0},
-		{"two of one", []*deed{ok(update, "b", "", 10)}, []line{says(update, "blueprint", "b", ""), says(update, "blueprint", "b", "")}, "2 lines", 0},
-		{"another action", []*deed{ok(update, "b", "", 10)}, []line{says("blueprint.delete", "blueprint", "b", "")}, "lines of blueprint.delete", 0},
-		{"another kind", []*deed{ok(update, "b", "", 10)}, []line{says(update, "trigger", "b", "")}, "of trigger b", 0},
-		{"another way", []*deed{{bySession, update, "b", "", at(9), at(10), true}}, []line{says(update, "blueprint", "b", "")}, "(api)", 0},
-		{"another run", []*deed{ok(fire, "t", "e", 10)}, []line{says(fire, "trigger", "t", "f")}, "blueprintTriggers.fire", 1},
+		{"as acknowledged", []*change{ok(update, "b", "", 10), ok(cancel, "e", "", 10)}, []line{says(update, "blueprint", "b", ""), says(cancel, "execution", "e", "")}, "", 0},
+		{"none of a change", []*change{ok(update, "b", "", 95)}, nil, "has 0 lines", 0},
+		{"one of two", []*change{ok(update, "b", "", 10), ok(update, "b", "", 20)}, []line{says(update, "blueprint", "b", "")}, "2 times", 0},
+		{"two of one", []*change{ok(update, "b", "", 10)}, []line{says(update, "blueprint", "b", ""), says(update, "blueprint", "b", "")}, "2 lines", 0},
+		{"another action", []*change{ok(update, "b", "", 10)}, []line{says("blueprint.delete", "blueprint", "b", "")}, "lines for blueprint.delete", 0},
+		{"another kind", []*change{ok(update, "b", "", 10)}, []line{says(update, "trigger", "b", "")}, "of trigger b", 0},
+		{"another way", []*change{{bySession, update, "b", "", at(9), at(10), true}}, []line{says(update, "blueprint", "b", "")}, "(api)", 0},
+		{"another run", []*change{ok(fire, "t", "e", 10)}, []line{says(fire, "trigger", "t", "f")}, "blueprintTriggers.fire", 1},
 		{"of no request", nil, []line{says(update, "blueprint", "b", "")}, "0 were acknowledged", 0},
-		{"unacknowledged, with a line", []*deed{lost(update, "b")}, []line{says(update, "blueprint", "b", "")}, "", 0},
-		{"unacknowledged, without one", []*deed{lost(update, "b"), lost("blueprint.create", "")}, nil, "", 0},
-		{"unacknowledged, of what it made", []*deed{lost("blueprint.create", "")}, []line{says("blueprint.create", "blueprint", "b", "")}, "", 0},
-		{"unacknowledged, twice", []*deed{lost("blueprint.create", "")}, []line{says("blueprint.create", "blueprint", "b", ""), says("blueprint.create", "blueprint", "c", "")}, "0 were acknowledged", 0},
-		{"unacknowledged, of the run it started", []*deed{lost(fire, "t")}, []line{says(fire, "trigger", "t", "e")}, "", 0},
-		{"unacknowledged change", []*deed{ok("session.create", "", "", 10)}, nil, "1 were acknowledged that have no line", 0},
-		{"unacknowledged change with a line", []*deed{ok("session.create", "", "", 10)}, []line{says("session.create", "session", "s", "")}, "", 0},
-		{"a late one right before a kill", []*deed{ok(cancel, "e", "", 91)}, nil, "", 1},
-		{"a late one, answered while it was killed", []*deed{ok(cancel, "e", "", 101)}, nil, "", 1},
-		{"a late one long before a kill", []*deed{ok(cancel, "e", "", -901)}, nil, "1.001s before a kill, and 0 changes", 0},
-		{"a late one, and later ones that are there", []*deed{ok(cancel, "e", "", 50), ok(update, "b", "", 80)}, []line{says(update, "blueprint", "b", "")}, "50ms before a kill, and 1 changes", 0},
-		{"a late one after a kill", []*deed{ok(cancel, "e", "", 151)}, nil, "asked for", 0},
-		{"a late one before an end that was asked for", []*deed{ok(cancel, "e", "", 295)}, nil, "asked for", 0},
-		{"a late one at the end of all", []*deed{ok(cancel, "e", "", 400)}, nil, "no process ended since", 0},
-		{"moves of the clock, the last of them right before a kill", []*deed{ok("clock.advance", ofServer, "", 10), ok("clock.advance", ofServer, "", 91), ok("clock.advance", ofServer, "", 93)}, []line{says("clock.advance", ofServer, ofServer, "")}, "", 2},
-		{"a move of the clock long before a kill", []*deed{ok("clock.advance", ofServer, "", 20), ok(update, "b", "", 80)}, []line{says(update, "blueprint", "b", "")}, "clock.advance", 0},
-		{"one excuse for two", []*deed{ok(cancel, "e", "", 50), ok(cancel, "e", "", 95)}, nil, "2 times", 1},
+		{"unacknowledged, with a line", []*change{lost(update, "b")}, []line{says(update, "blueprint", "b", "")}, "", 0},
+		{"unacknowledged, without one", []*change{lost(update, "b"), lost("blueprint.create", "")}, nil, "", 0},
+		{"unacknowledged, of what it made", []*change{lost("blueprint.create", "")}, []line{says("blueprint.create", "blueprint", "b", "")}, "", 0},
+		{"unacknowledged, twice", []*change{lost("blueprint.create", "")}, []line{says("blueprint.create", "blueprint", "b", ""), says("blueprint.create", "blueprint", "c", "")}, "0 were acknowledged", 0},
+		{"unacknowledged, of the run it started", []*change{lost(fire, "t")}, []line{says(fire, "trigger", "t", "e")}, "", 0},
+		{"unacknowledged change", []*change{ok("session.create", "", "", 10)}, nil, "1 acknowledged session.create (api) have no line", 0},
+		{"unacknowledged change with a line", []*change{ok("session.create", "", "", 10)}, []line{says("session.create", "session", "s", "")}, "", 0},
+		{"a late one right before a kill", []*change{ok(cancel, "e", "", 91)}, nil, "", 1},
+		{"a late one, answered while it was killed", []*change{ok(cancel, "e", "", 101)}, nil, "", 1},
+		{"a late one long before a kill", []*change{ok(cancel, "e", "", -901)}, nil, "1.001s before a kill, and 0 changes", 0},
+		{"a late one, and later ones that are there", []*change{ok(cancel, "e", "", 50), ok(update, "b", "", 80)}, []line{says(update, "blueprint", "b", "")}, "50ms before a kill, and 1 changes", 0},
+		{"a late one after a kill", []*change{ok(cancel, "e", "", 151)}, nil, "requested stop", 0},
+		{"a late one before a requested stop", []*change{ok(cancel, "e", "", 295)}, nil, "requested stop", 0},
+		{"a late one at the end of all", []*change{ok(cancel, "e", "", 400)}, nil, "no process ended since", 0},
+		{"moves of the clock, the last of them right before a kill", []*change{ok("clock.advance", ofServer, "", 10), ok("clock.advance", ofServer, "", 91), ok("clock.advance", ofServer, "", 93)}, []line{says("clock.advance", ofServer, ofServer, "")}, "", 2},
+		{"a move of the clock long before a kill", []*change{ok("clock.advance", ofServer, "", 20), ok(update, "b", "", 80)}, []line{says(update, "blueprint", "b", "")}, "clock.advance", 0},
+		{"one excuse for two", []*change{ok(cancel, "e", "", 50), ok(cancel, "e", "", 95)}, nil, "2 times", 1},
 		{"a refused sign-in that was none", nil, []line{{"l", "a", "session.create", "user", "u", "dashboard", object{"outcome": "failed"}}}, "refused", 0},
-		{"somebody unknown", nil, []line{{"l", "x", update, "blueprint", "b", "api", nil}}, "does not exist", 0},
+		{"an unknown user", nil, []line{{"l", "x", update, "blueprint", "b", "api", nil}}, "does not exist", 0},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			b := newBook("test", io.Discard)
+			b := newHistory("test", io.Discard)
 			b.outages = []outage{{from: at(100), to: at(150)}, {from: at(300), to: at(350), asked: true}}
-			b.judgeLines(&minutes{all: c.deeds}, c.lines, map[string]string{"": "", "a": "admin"})
+			b.checkLines(&changeLog{all: c.changes}, c.lines, map[string]string{"": "", "a": "admin"})
 			if first(b) != map[bool]string{true: "I17"}[c.want != ""] || c.want != "" && !strings.Contains(b.violations[0].Text, c.want) || b.counts.LinesMissed != c.missed {
 				t.Errorf("violations %v, %d missed; want %q and %d", b.violations, b.counts.LinesMissed, c.want, c.missed)
 			}
@@ -78,28 +78,28 @@ func TestJudgeLines(t *testing.T) {
 	}
 }
 
-// TestNote records responses.
-func TestNote(t *testing.T) {
+// TestRecordChange records responses.
+func TestRecordChange(t *testing.T) {
 	made := answer{Status: 200, Value: object{"id": "b", "executionId": "e"}}
 	for _, c := range []struct {
 		name, action, want string
 		a                  answer
 	}{
-		{"told by the answer", "blueprint.create", "b", made},
-		{"told by the input", "blueprint.update", "x", made},
+		{"named in the answer", "blueprint.create", "b", made},
+		{"named in the input", "blueprint.update", "x", made},
 		{"a run", "blueprintTriggers.fire", "x e", made},
-		{"no answer", "blueprint.create", " unsure", answer{Err: io.EOF}},
-		{"busy", "blueprint.update", "x unsure", answer{Status: 503}},
+		{"no answer", "blueprint.create", " unacknowledged", answer{Err: io.EOF}},
+		{"busy", "blueprint.update", "x unacknowledged", answer{Status: 503}},
 		{"refused", "blueprint.create", "none", answer{Status: 409}},
 		{"not sent", "blueprint.create", "none", answer{Err: process.ErrDown}},
 		{"unknown", "blueprint.paint", "none", made},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			m := &minutes{}
+			m := &changeLog{}
 			got := "none"
-			if d := m.note(byKey, now(), c.action, object{"id": "x", "triggerId": "x"}, c.a); d != nil {
-				if got = strings.TrimSuffix(d.target+" "+d.run, " "); !d.sure {
-					got += " unsure"
+			if d := m.record(byKey, now(), c.action, object{"id": "x", "triggerId": "x"}, c.a); d != nil {
+				if got = strings.TrimSuffix(d.target+" "+d.run, " "); !d.acknowledged {
+					got += " unacknowledged"
 				}
 			}
 			if got != c.want || (len(m.unknown) == 1) != (c.name == "unknown") {
@@ -119,7 +119,7 @@ func TestLines(t *testing.T) {
 		{"whole", 150, 1, 0, 200}, {"miscounted", 151, 1, 1, 200}, {"twice", 150, 0, 1, 200}, {"refused", 150, 1, 1, 403},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			b := newBook("test", io.Discard)
+			b := newHistory("test", io.Discard)
 			lines := b.lines(func(input object) answer {
 				offset := input["offset"].(int)
 				var entries []any
@@ -135,8 +135,8 @@ func TestLines(t *testing.T) {
 	}
 }
 
-// TestJudgeContent compares lines, newest first, with a database.
-func TestJudgeContent(t *testing.T) {
+// TestCheckContent compares lines, newest first, with a database.
+func TestCheckContent(t *testing.T) {
 	made := line{action: "blueprint.create", kind: "blueprint", target: "b"}
 	version := func(v string) line {
 		return line{action: "blueprint.update", kind: "blueprint", target: "b", detail: object{"version": v}}
@@ -189,12 +189,12 @@ func TestJudgeContent(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			b := newBook("test", io.Discard)
-			m := &minutes{}
+			b := newHistory("test", io.Discard)
+			m := &changeLog{}
 			if c.sure != "" {
-				m.all = append(m.all, &deed{action: "execution.cancel", target: c.sure, sure: true})
+				m.all = append(m.all, &change{action: "execution.cancel", target: c.sure, acknowledged: true})
 			}
-			if b.judgeContent(m, c.lines, c.stored); (first(b) == "I17") != c.want {
+			if b.checkContent(m, c.lines, c.stored); (first(b) == "I17") != c.want {
 				t.Errorf("violations %v, want %v", b.violations, c.want)
 			}
 		})

@@ -8,32 +8,32 @@ import (
 	"blueprintd/tests/process"
 )
 
-// by identifies the actor and the channel of a change.
-type by struct{ who, via string }
+// origin identifies the actor and the channel of a change.
+type origin struct{ actor, via string }
 
 // The actors of changes: the server's owner with the API key, the dashboard user,
 // and the operator on the command line.
 var (
-	byKey      = by{"admin", "api"}
-	bySession  = by{"browser", "dashboard"}
-	byOperator = by{"", "cli"}
+	byKey      = origin{"admin", "api"}
+	bySession  = origin{"browser", "dashboard"}
+	byOperator = origin{"", "cli"}
 )
 
-// deed is a requested change that was not refused.
-type deed struct {
-	by
-	action string
-	target string // "" = unknown
-	run    string // the run that it started, if its line names it
-	sent   time.Time
-	at     time.Time // when the response came
-	sure   bool      // the response reported success
+// change is a requested change that was not refused.
+type change struct {
+	origin
+	action       string
+	target       string // "" = unknown
+	run          string // the run that it started, if its line names it
+	sent         time.Time
+	at           time.Time // when the response came
+	acknowledged bool      // the response reported success
 }
 
-// trace describes the audit line of an action: the kind of its target, and the key of the
+// auditLine describes the audit line of an action: the kind of its target, and the key of the
 // target's id in the input or, if "", in the response; the server has no id. late means
 // that the line is written after the change, alone that the call writes nothing else.
-type trace struct {
+type auditLine struct {
 	kind, input, answer string
 	late, run, alone    bool
 }
@@ -41,8 +41,8 @@ type trace struct {
 // ofServer is the kind of the server, which has no id.
 const ofServer = "server"
 
-// traces are all actions of the load.
-var traces = map[string]trace{
+// auditLines are all actions of the load.
+var auditLines = map[string]auditLine{
 	"blueprint.create":                      {kind: "blueprint", answer: "id"},
 	"blueprint.update":                      {kind: "blueprint", input: "id"},
 	"blueprint.delete":                      {kind: "blueprint", input: "id"},
@@ -73,46 +73,46 @@ var traces = map[string]trace{
 	"user.link":                             {kind: "user", input: "userId"},
 }
 
-// minutes are all deeds.
-type minutes struct {
-	mu      sync.Mutex
-	all     []*deed
-	unknown []string // unknown actions
-	wrong   int      // number of refused sign-ins
+// changeLog are all changes.
+type changeLog struct {
+	mu             sync.Mutex
+	all            []*change
+	unknown        []string // unknown actions
+	refusedSignIns int      // number of refused sign-ins
 }
 
-// note records a change from its response; it returns nil if nothing was changed.
-func (m *minutes) note(who by, sent time.Time, action string, input object, a answer) *deed {
+// record records a change from its response; it returns nil if nothing was changed.
+func (m *changeLog) record(who origin, sent time.Time, action string, input object, a answer) *change {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	t, known := traces[action]
+	t, known := auditLines[action]
 	if !known {
 		m.unknown = append(m.unknown, action)
 		return nil
 	}
 	if a.Status == http.StatusUnauthorized && action == "session.create" {
-		m.wrong++
+		m.refusedSignIns++
 	}
 	if a.Err == process.ErrDown || a.Err == nil && a.Status >= 300 && a.Status < 500 {
 		return nil
 	}
-	d := &deed{by: who, action: action, sent: sent, at: now(), sure: a.OK()}
+	d := &change{origin: who, action: action, sent: sent, at: now(), acknowledged: a.OK()}
 	if t.kind == ofServer {
 		d.target = ofServer
 	} else if t.input != "" {
 		d.target, _ = input[t.input].(string)
-	} else if d.sure {
+	} else if d.acknowledged {
 		d.target = a.Text(t.answer)
 	}
-	if t.run && d.sure {
+	if t.run && d.acknowledged {
 		d.run = a.Text("executionId")
 	}
 	m.all = append(m.all, d)
 	return d
 }
 
-// name sets the target of a deed that became known later.
-func (m *minutes) name(d *deed, target string) {
+// setTarget sets the target of a change that became known later.
+func (m *changeLog) setTarget(d *change, target string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	d.target = target

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// TestJudgeCalls compares calls with kills. Times are hundredths of a second.
-func TestJudgeCalls(t *testing.T) {
+// TestCheckCalls compares calls with kills. Times are hundredths of a second.
+func TestCheckCalls(t *testing.T) {
 	type call struct{ at, status int }
 	cases := []struct {
 		name    string
@@ -29,32 +29,32 @@ func TestJudgeCalls(t *testing.T) {
 		{name: "a kill excuses one repetition", calls: []call{{10, 200}, {30, 200}, {40, 200}}, kill: [2]int{20, 25}, want: "without a kill"},
 		{name: "a kill long before both", calls: []call{{110, 200}, {130, 200}}, kill: [2]int{20, 25}, want: "without a kill"},
 		{name: "a kill after both", calls: []call{{10, 200}, {30, 200}}, kill: [2]int{50, 55}, want: "without a kill"},
-		{name: "after it had ended", calls: []call{{10, 200}, {30, 200}}, kill: [2]int{20, 25}, done: 15, want: "seen to have ended"},
+		{name: "after it had ended", calls: []call{{10, 200}, {30, 200}}, kill: [2]int{20, 25}, done: 15, want: "observed as ended"},
 		{name: "once", once: true, calls: []call{{10, 200}}},
 		{name: "once, twice after a kill", once: true, calls: []call{{10, 200}, {30, 200}}, kill: [2]int{20, 25}, want: "at most 1"},
 		{name: "once, twice after a failure", once: true, calls: []call{{10, 500}, {30, 200}}, want: "at most 1"},
-		{name: "once, told to retry", once: true, calls: []call{{10, 200}, {30, 200}}, kill: [2]int{20, 25}, retries: 1},
-		{name: "once, more than told", once: true, calls: []call{{10, 200}, {30, 200}, {40, 200}}, kill: [2]int{20, 25}, retries: 1, want: "at most 2"},
+		{name: "once, retried by a user", once: true, calls: []call{{10, 200}, {30, 200}}, kill: [2]int{20, 25}, retries: 1},
+		{name: "once, more often than requested", once: true, calls: []call{{10, 200}, {30, 200}, {40, 200}}, kill: [2]int{20, 25}, retries: 1, want: "at most 2"},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			begin := time.Unix(1_900_000_000, 0)
 			after := func(ms int) time.Time { return begin.Add(time.Duration(ms) * 10 * time.Millisecond) }
-			s := newScene(options{}, "test", t.TempDir(), newScreen(io.Discard, 0))
-			r := s.book.knows("exec_1", "logged", &shape{once: map[string]bool{"call": c.once}})
+			s := newScenario(options{}, "test", t.TempDir(), newDisplay(io.Discard, 0))
+			r := s.history.addRun("exec_1", "logged", &shape{once: map[string]bool{"call": c.once}})
 			r.retries["call"] = c.retries
 			if c.done > 0 {
 				r.done["call"] = finished{at: after(c.done)}
 			}
 			if c.kill[0] > 0 {
-				s.book.outages = []outage{{from: after(c.kill[0]), to: after(c.kill[1])}}
+				s.history.outages = []outage{{from: after(c.kill[0]), to: after(c.kill[1])}}
 			}
 			var calls []entry
 			for _, one := range c.calls {
 				calls = append(calls, entry{At: after(one.at).UnixNano(), Key: "exec_1/call", Node: "call", Status: one.status})
 			}
-			s.judgeCalls("exec_1/call", calls)
-			switch got := s.book.violations; {
+			s.checkCalls("exec_1/call", calls)
+			switch got := s.history.violations; {
 			case c.want == "" && len(got) != 0, c.want != "" && len(got) == 0:
 				t.Errorf("violations %v, want %q", got, c.want)
 			case c.want != "" && !strings.Contains(got[0].Text, c.want):
@@ -89,8 +89,8 @@ func TestObserve(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			b := newBook("test", io.Discard)
-			r := b.knows("exec_1", "logged", &shape{follows: map[string][]string{"b": {"a"}, "e/y": {"e/x"}}})
+			b := newHistory("test", io.Discard)
+			r := b.addRun("exec_1", "logged", &shape{follows: map[string][]string{"b": {"a"}, "e/y": {"e/x"}}})
 			for _, text := range []string{c.first, c.second} {
 				var a answer
 				if err := json.Unmarshal([]byte(text), &a.Value); err != nil {

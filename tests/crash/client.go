@@ -13,19 +13,19 @@ import (
 
 // client loads the server.
 type client struct {
-	name   int
-	random *rand.Rand
-	api    *apiClient
-	book   *book
-	shapes []*shape
-	sent   int
+	name    int
+	random  *rand.Rand
+	api     *apiClient
+	history *history
+	shapes  []*shape
+	sent    int
 	// only observes runs that others start, such as those of schedules
-	watches bool
-	links   *links // nil = there are none
+	observesOnly bool
+	connections  *connections // nil = there are none
 }
 
-// mostOpen is the number of open runs from which clients only observe runs.
-const mostOpen = 150
+// maxOpen is the number of open runs from which clients only observe runs.
+const maxOpen = 150
 
 // work loads the server until loaded ends. It then waits for pending requests, so
 // that no unknown run begins afterwards.
@@ -34,23 +34,23 @@ func (c *client) work(ctx, loaded context.Context) {
 		if c.api.Address() == "" {
 			continue
 		}
-		if c.watches {
+		if c.observesOnly {
 			c.list(ctx, 20)
-		} else if len(c.book.opened()) < mostOpen && c.random.IntN(3) > 0 {
+		} else if len(c.history.openRuns()) < maxOpen && c.random.IntN(3) > 0 {
 			c.start(ctx)
 			continue
 		}
-		if c.random.IntN(8) == 0 && !c.watches {
+		if c.random.IntN(8) == 0 && !c.observesOnly {
 			c.list(ctx, 20) // runs started by others
 		}
-		if c.links != nil && c.random.IntN(40) == 0 {
-			c.links.try(ctx, c, c.links.all[c.random.IntN(len(c.links.all))])
+		if c.connections != nil && c.random.IntN(40) == 0 {
+			c.connections.test(ctx, c, c.connections.all[c.random.IntN(len(c.connections.all))])
 		}
-		for _, r := range c.book.some(c.random, 4) {
-			c.tend(ctx, r, false)
+		for _, r := range c.history.someOpen(c.random, 4) {
+			c.act(ctx, r, false)
 		}
-		if r := c.book.past(c.random); r != nil {
-			c.look(ctx, r)
+		if r := c.history.randomClosed(c.random); r != nil {
+			c.check(ctx, r)
 		}
 	}
 }
@@ -60,7 +60,7 @@ func (c *client) succeeded(a answer, what string) bool {
 	if a.Err == process.ErrDown {
 		return false
 	}
-	c.book.count(func(n *counts) {
+	c.history.count(func(n *counts) {
 		n.Requests++
 		if a.Err != nil {
 			n.Lost++
@@ -69,9 +69,9 @@ func (c *client) succeeded(a answer, what string) bool {
 			n.Refused++
 		}
 	})
-	c.book.keepsSecrets("", "the answer to "+what, string(a.Body))
+	c.history.checkSecrets("", "the answer to "+what, string(a.Body))
 	if a.Err == nil && !a.OK() && a.Status != 503 && a.Status != 409 {
-		c.book.violated("I10", "", "%s was refused: %s", what, a)
+		c.history.violated("I10", "", "%s was refused: %s", what, a)
 	}
 	return a.OK()
 }
@@ -100,68 +100,68 @@ func (c *client) input() object {
 	return object{"wait": 50 + c.random.IntN(1450), "client": c.name, "n": c.sent}
 }
 
-// every accepts all shapes that clients start through a trigger.
-func every(s *shape) bool { return len(s.modes) > 0 }
+// startable accepts all shapes that clients start through a trigger.
+func startable(s *shape) bool { return len(s.modes) > 0 }
 
 // start begins a run in one of the available ways.
 func (c *client) start(ctx context.Context) {
 	c.sent++
 	switch dice := c.random.IntN(100); {
 	case dice < 25:
-		s := c.choose(every)
+		s := c.choose(startable)
 		input := s.blueprintMap()
 		input["options"] = object{"blueprintId": s.id, "inputData": c.input()}
 		a := c.api.Mutate(ctx, "execution.executeBlueprintWithLogging", input)
 		if c.succeeded(a, "executeBlueprintWithLogging") {
-			c.book.knows(a.Text("executionId"), "logged", s)
-			c.book.count(func(n *counts) { n.Logged++ })
+			c.history.addRun(a.Text("executionId"), "logged", s)
+			c.history.count(func(n *counts) { n.Logged++ })
 		}
 	case dice < 35:
 		c.execute(ctx)
 	case dice < 42:
-		s := c.choose(every)
+		s := c.choose(startable)
 		least, _ := s.editions()
 		a := c.api.Mutate(ctx, "blueprintTriggers.fire", object{"triggerId": s.api, "inputData": c.input()})
 		if c.succeeded(a, "fire") {
-			c.book.knows(a.Text("executionId"), "fired", s).atLeast(least)
-			c.book.count(func(n *counts) { n.Fired++ })
+			c.history.addRun(a.Text("executionId"), "fired", s).atLeast(least)
+			c.history.count(func(n *counts) { n.Fired++ })
 		}
 	case dice < 52:
-		c.again(ctx)
+		c.deliverAgain(ctx)
 	default:
-		c.fresh(ctx)
+		c.deliverNew(ctx)
 	}
 }
 
 // execute runs a blueprint and waits for its end.
 func (c *client) execute(ctx context.Context) {
-	s := c.choose(func(s *shape) bool { return every(s) && !s.asks })
+	s := c.choose(func(s *shape) bool { return startable(s) && !s.asksUser })
 	least, _ := s.editions()
 	a := c.api.Mutate(ctx, "blueprint.execute", object{"id": s.id, "inputData": c.input()})
 	if !c.succeeded(a, "blueprint.execute") {
 		return
 	}
-	r := c.book.knows(a.Text("executionId"), "executed", s)
+	r := c.history.addRun(a.Text("executionId"), "executed", s)
 	r.atLeast(least)
-	c.book.count(func(n *counts) { n.Executed++ })
+	c.history.count(func(n *counts) { n.Executed++ })
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch status := a.Text("result", "status"); {
 	case status == "completed" && process.At(a.Value, "success") != true:
-		c.book.violated("I5", r.id, "it was answered as completed without success: %s", a)
+		c.history.violated("I5", r.id, "it was answered as completed without success: %s", a)
 	case status == "completed" || status == "failed":
 		r.mustEnd = status
 	}
 }
 
-// fresh sends a new delivery, some with an id, and some of those twice concurrently.
-func (c *client) fresh(ctx context.Context) {
+// deliverNew sends a new delivery, some with an id, and some of those twice concurrently.
+func (c *client) deliverNew(ctx context.Context) {
 	d := &delivery{input: c.input()}
 	if c.random.IntN(5) == 0 {
-		d.shape, d.mode = c.choose(every), "api"
+		d.shape, d.mode = c.choose(startable), "api"
 		d.trigger = d.shape.api
 	} else {
-		d.shape = c.choose(every)
+		d.shape = c.choose(startable)
 		d.mode = d.shape.modes[c.random.IntN(len(d.shape.modes))]
 		d.trigger = d.shape.webhooks[d.mode]
 	}
@@ -170,10 +170,10 @@ func (c *client) fresh(ctx context.Context) {
 		return
 	}
 	d.id = fmt.Sprintf("delivery-%d-%d", c.name, c.sent)
-	c.book.mu.Lock()
-	c.book.deliveries[d.trigger+" "+d.id] = d
-	c.book.keys = append(c.book.keys, d.trigger+" "+d.id)
-	c.book.mu.Unlock()
+	c.history.mu.Lock()
+	c.history.deliveries[d.trigger+" "+d.id] = d
+	c.history.keys = append(c.history.keys, d.trigger+" "+d.id)
+	c.history.mu.Unlock()
 	if c.random.IntN(8) > 0 {
 		c.deliver(ctx, d)
 		return
@@ -187,38 +187,38 @@ func (c *client) fresh(ctx context.Context) {
 	<-twin
 }
 
-// again repeats an old delivery, often a recent one, whose first response may have been
+// deliverAgain repeats an old delivery, often a recent one, whose first response may have been
 // lost.
-func (c *client) again(ctx context.Context) {
-	c.book.mu.Lock()
-	keys := c.book.keys
+func (c *client) deliverAgain(ctx context.Context) {
+	c.history.mu.Lock()
+	keys := c.history.keys
 	if c.random.IntN(2) == 0 {
 		keys = keys[max(0, len(keys)-20):]
 	}
 	var d *delivery
 	if len(keys) > 0 {
-		d = c.book.deliveries[keys[c.random.IntN(len(keys))]]
+		d = c.history.deliveries[keys[c.random.IntN(len(keys))]]
 	}
-	c.book.mu.Unlock()
+	c.history.mu.Unlock()
 	switch {
 	case d == nil:
 	case d.mode == "api" && d.execution != "" && c.random.IntN(2) == 0:
-		c.clash(ctx, d)
+		c.sendOtherBody(ctx, d)
 	default:
 		c.deliver(ctx, d)
 	}
 }
 
-// clash calls an api trigger with a used key and another body.
-func (c *client) clash(ctx context.Context, d *delivery) {
+// sendOtherBody calls an api trigger with a used key and another body.
+func (c *client) sendOtherBody(ctx context.Context, d *delivery) {
 	a := c.api.Do(ctx, "POST", "/v1/triggers/"+d.trigger+"/fire", object{"other": c.sent}, "Authorization", "Bearer "+apiKey, "Idempotency-Key", d.id)
 	if c.succeeded(a, "a call under a key that was used") {
-		c.book.violated("I7", a.Text("executionId"), "key %s of trigger %s was used for %s, and came again with another body: %s", d.id, d.trigger, d.execution, a)
+		c.history.violated("I7", a.Text("executionId"), "key %s of trigger %s was used for %s, and was accepted with another body: %s", d.id, d.trigger, d.execution, a)
 	} else if a.Status == 409 {
-		c.book.mu.Lock()
+		c.history.mu.Lock()
 		d.refused++
-		c.book.mu.Unlock()
-		c.book.count(func(n *counts) { n.Conflicts++ })
+		c.history.mu.Unlock()
+		c.history.count(func(n *counts) { n.Conflicts++ })
 	}
 }
 
@@ -233,7 +233,7 @@ func (c *client) deliver(ctx context.Context, d *delivery) {
 	}
 	a := c.api.Do(ctx, "POST", path, d.input, headers...)
 	if d.mode == "wait" {
-		c.waited(d, a)
+		c.deliveredAndWaited(d, a)
 		return
 	}
 	if !c.succeeded(a, "a delivery to "+d.shape.name) {
@@ -242,8 +242,8 @@ func (c *client) deliver(ctx context.Context, d *delivery) {
 	c.acknowledged(d, a, a.Text("executionId"))
 }
 
-// waited reads the response of a webhook that responds at the end of its run.
-func (c *client) waited(d *delivery, a answer) {
+// deliveredAndWaited reads the response of a webhook that responds at the end of its run.
+func (c *client) deliveredAndWaited(d *delivery, a answer) {
 	if a.Status == 500 { // a run that failed
 		a.Status = 200
 	}
@@ -256,7 +256,7 @@ func (c *client) waited(d *delivery, a answer) {
 	}
 	id := a.Text("execution") // of a respond node
 	if _, err := fmt.Sscanf(a.Text("text"), "%s done", &id); err != nil && id == "" {
-		c.book.violated("I5", "", "a waiting delivery to %s was answered %s", d.shape.name, a)
+		c.history.violated("I5", "", "a waiting delivery to %s was answered %s", d.shape.name, a)
 		return
 	}
 	r := c.acknowledged(d, a, id)
@@ -268,19 +268,19 @@ func (c *client) waited(d *delivery, a answer) {
 }
 
 func (c *client) acknowledged(d *delivery, a answer, id string) *run {
-	r := c.book.knows(id, "delivered", d.shape)
+	r := c.history.addRun(id, "delivered", d.shape)
 	if d.id != "" {
-		c.book.delivered(d, id, a.Text("firingId"))
+		c.history.delivered(d, id, a.Text("firingId"))
 	}
-	c.book.count(func(n *counts) {
+	c.history.count(func(n *counts) {
 		if d.mode == "wait" {
-			n.Waited++
+			n.AnsweredAtEnd++
 		} else {
 			n.Delivered++
 		}
 	})
 	if a.Status == 200 && d.mode != "wait" && (d.source == nil || d.source.kind != "slack") {
-		c.book.count(func(n *counts) { n.Duplicates++ })
+		c.history.count(func(n *counts) { n.Duplicates++ })
 	}
 	return r
 }
@@ -289,24 +289,24 @@ const apiKey = "key-of-the-torturer"
 
 type answer = process.Answer
 
-// apiClient calls the server with the API key and records the changes in minutes.
+// apiClient calls the server with the API key and records the changes in its log.
 type apiClient struct {
 	*process.Client
-	minutes *minutes
+	changes *changeLog
 }
 
 // newAPIClient returns the API client that all clients share. It has no address
 // until the server is up.
 func newAPIClient() *apiClient {
 	client := &http.Client{Timeout: 40 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 32, IdleConnTimeout: 5 * time.Second}}
-	return &apiClient{process.NewClient("", apiKey, client), &minutes{}}
+	return &apiClient{process.NewClient("", apiKey, client), &changeLog{}}
 }
 
 // Mutate calls a mutation.
 func (d *apiClient) Mutate(ctx context.Context, procedure string, input object) answer {
 	sent := now()
 	a := d.Client.Mutate(ctx, procedure, input)
-	d.minutes.note(byKey, sent, procedure, input, a)
+	d.changes.record(byKey, sent, procedure, input, a)
 	return a
 }
 
@@ -326,9 +326,9 @@ func (d *apiClient) Do(ctx context.Context, method, path string, body any, heade
 	a := d.Client.Do(ctx, method, path, body, headers...)
 	rest, fires := strings.CutSuffix(path, "/fire")
 	if trigger, fires2 := strings.CutPrefix(rest, "/v1/triggers/"); fires && fires2 && !(a.OK() && a.Status != http.StatusAccepted) {
-		told := a
-		told.Value = nil // its line does not name the run
-		d.minutes.note(byKey, sent, "blueprintTriggers.fire", object{"triggerId": trigger}, told)
+		logged := a
+		logged.Value = nil // its line does not name the run
+		d.changes.record(byKey, sent, "blueprintTriggers.fire", object{"triggerId": trigger}, logged)
 	}
 	return a
 }

@@ -13,31 +13,31 @@ import (
 	"blueprintd/tests/process"
 )
 
-// link is a connection of the load.
-type link struct {
+// connection is a connection of the load.
+type connection struct {
 	name, kind string
 	config     object
 	id         string
 }
 
-// links are all connections of the load, in order of creation. One is renamed and gets
+// connections are all connections of the load, in order of creation. One is renamed and gets
 // another secret repeatedly.
-type links struct {
-	all    []*link
+type connections struct {
+	all    []*connection
 	random *rand.Rand
 
 	mu        sync.Mutex
 	published int // the latest acknowledged change
-	tried     int // the latest sent change
+	sent      int // the latest sent change
 	scratch   map[string]string
 }
 
-func newLinks(seed uint64, at sites) *links {
+func newConnections(seed uint64, at sites) *connections {
 	host := strings.TrimPrefix(at.services, "http://")
 	bearer := func(name string) object { return object{"type": "bearer", "token": secretOf(name)} }
 	mailHost, port, _ := net.SplitHostPort(at.mail)
 	mailPort, _ := strconv.Atoi(port)
-	return &links{random: rand.New(rand.NewPCG(seed, 3000)), scratch: map[string]string{}, all: []*link{
+	return &connections{random: rand.New(rand.NewPCG(seed, 3000)), scratch: map[string]string{}, all: []*connection{
 		{name: "guarded", kind: "http", config: object{"auth": object{"type": "bearer", "token": guardedToken(0)}, "hosts": []any{host}}},
 		{name: "identity", kind: "oauth2", config: object{"flow": "client_credentials", "tokenUrl": at.services + "/oauth/token", "clientId": "torture", "clientSecret": secretOf("identity"), "scopes": []any{"calls"}, "hosts": []any{host}}},
 		{name: "metered", kind: "http", config: object{"auth": object{"type": "oauth2", "connectionId": "@identity"}, "hosts": []any{host}}},
@@ -49,7 +49,7 @@ func newLinks(seed uint64, at sites) *links {
 }
 
 // create stores them all and records their ids in names as @name.
-func (l *links) create(ctx context.Context, d *apiClient, names map[string]string) error {
+func (l *connections) create(ctx context.Context, d *apiClient, names map[string]string) error {
 	for _, one := range l.all {
 		var err error
 		if one.id, err = d.Create(ctx, "connection.create", object{"name": one.name, "type": one.kind, "config": resolved(one.config, names)}); err != nil {
@@ -61,39 +61,39 @@ func (l *links) create(ctx context.Context, d *apiClient, names map[string]strin
 }
 
 // work changes the first connection, and creates and deletes others, until loaded ends.
-func (l *links) work(ctx, loaded context.Context, c *client) {
+func (l *connections) work(ctx, loaded context.Context, c *client) {
 	for process.Pause(loaded, time.Duration(40+l.random.IntN(300))*time.Millisecond) {
 		if l.random.IntN(3) > 0 {
 			l.change(ctx, c)
 		} else {
-			l.scribble(ctx, c)
+			l.createOrDelete(ctx, c)
 		}
 	}
 }
 
-func (l *links) change(ctx context.Context, c *client) {
+func (l *connections) change(ctx context.Context, c *client) {
 	l.mu.Lock()
-	l.tried++
-	n := l.tried
+	l.sent++
+	n := l.sent
 	l.mu.Unlock()
 	a := c.api.Mutate(ctx, "connection.update", object{"id": l.all[0].id, "name": fmt.Sprintf("guarded %d", n), "config": object{"auth": object{"type": "bearer", "token": guardedToken(n)}}})
 	if c.succeeded(a, "connection.update") {
 		l.mu.Lock()
 		l.published = n
 		l.mu.Unlock()
-		c.book.count(func(n *counts) { n.LinkChanges++ })
+		c.history.count(func(n *counts) { n.ConnectionChanges++ })
 	}
 }
 
 // States of a scratch connection, as far as responses say.
 const (
-	made    = "made"
-	unsure  = "unsure" // its deletion was requested, and no response came
-	deleted = "deleted"
+	made      = "made"
+	requested = "deletion requested" // its deletion was requested, and no response came
+	deleted   = "deleted"
 )
 
-// scribble creates a connection, or deletes one that it created.
-func (l *links) scribble(ctx context.Context, c *client) {
+// createOrDelete creates a connection, or deletes one that it created.
+func (l *connections) createOrDelete(ctx context.Context, c *client) {
 	id := ""
 	for known, state := range l.scratch {
 		if state == made {
@@ -103,46 +103,46 @@ func (l *links) scribble(ctx context.Context, c *client) {
 	if id == "" {
 		a := c.api.Mutate(ctx, "connection.create", object{"name": "scratch", "type": "slack", "config": object{"botToken": secretOf("scratch")}})
 		if c.succeeded(a, "connection.create") {
-			l.mark(a.Text("id"), made)
+			l.setState(a.Text("id"), made)
 		}
 		return
 	}
-	l.mark(id, unsure)
+	l.setState(id, requested)
 	if c.succeeded(c.api.Mutate(ctx, "connection.delete", object{"id": id}), "connection.delete") {
-		l.mark(id, deleted)
-		c.book.count(func(n *counts) { n.LinkChanges++ })
+		l.setState(id, deleted)
+		c.history.count(func(n *counts) { n.ConnectionChanges++ })
 	}
 }
 
-func (l *links) mark(id, state string) {
+func (l *connections) setState(id, state string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.scratch[id] = state
 }
 
 // acknowledged returns the latest acknowledged change.
-func (l *links) acknowledged() int {
+func (l *connections) acknowledged() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.published
 }
 
-// look lists the connections and compares them with the acknowledged state. still means
+// list lists the connections and compares them with the acknowledged state. still means
 // that no connection changes at the same time.
-func (l *links) look(ctx context.Context, c *client, still bool) {
+func (l *connections) list(ctx context.Context, c *client, still bool) {
 	least := l.acknowledged()
 	a := c.api.Query(ctx, "connection.list", object{})
 	if !c.succeeded(a, "connection.list") {
 		return
 	}
-	c.book.count(func(n *counts) { n.LinkLooks++ })
+	c.history.count(func(n *counts) { n.ConnectionLists++ })
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.judge(c.book, a.Value, least, still)
+	l.check(c.history, a.Value, least, still)
 }
 
-// judge checks a listing. The caller holds l.mu.
-func (l *links) judge(b *book, listing any, least int, still bool) {
+// check checks a listing. The caller holds l.mu.
+func (l *connections) check(b *history, listing any, least int, still bool) {
 	listed := map[string]any{}
 	list, _ := listing.([]any)
 	for _, one := range list {
@@ -158,9 +158,9 @@ func (l *links) judge(b *book, listing any, least int, still bool) {
 		}
 		switch {
 		case there == nil:
-			b.violated("I13", "", "the connection %s (%s) is gone", one.name, one.id)
-		case process.At(there, "type") != one.kind, name != one.name && !(i == 0 && changed), i == 0 && (number < least || number > l.tried):
-			b.violated("I13", "", "the connection %s is %v; change %d was acknowledged, %d the latest sent", one.name, there, least, l.tried)
+			b.violated("I13", "", "the connection %s (%s) is missing", one.name, one.id)
+		case process.At(there, "type") != one.kind, name != one.name && !(i == 0 && changed), i == 0 && (number < least || number > l.sent):
+			b.violated("I13", "", "the connection %s is %v; change %d was acknowledged, change %d was sent last", one.name, there, least, l.sent)
 		}
 	}
 	for id, state := range l.scratch {
@@ -170,14 +170,14 @@ func (l *links) judge(b *book, listing any, least int, still bool) {
 	}
 }
 
-// try tests a connection through the server, with a real call.
-func (l *links) try(ctx context.Context, c *client, one *link) {
+// test tests a connection through the server, with a real call.
+func (l *connections) test(ctx context.Context, c *client, one *connection) {
 	a := c.api.Mutate(ctx, "connection.test", object{"id": one.id})
 	if !c.succeeded(a, "connection.test") {
 		return
 	}
 	if process.At(a.Value, "ok") != true {
-		c.book.violated("I13", "", "the connection %s does not work: %s", one.name, a)
+		c.history.violated("I13", "", "the connection %s does not work: %s", one.name, a)
 	}
-	c.book.count(func(n *counts) { n.LinkTests++ })
+	c.history.count(func(n *counts) { n.ConnectionTests++ })
 }

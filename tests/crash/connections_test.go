@@ -11,9 +11,9 @@ import (
 	"time"
 )
 
-// TestJudgeLinks checks listings of two connections, the first of which was changed twice
+// TestCheckConnections checks listings of two connections, the first of which was changed twice
 // and then once more without a response.
-func TestJudgeLinks(t *testing.T) {
+func TestCheckConnections(t *testing.T) {
 	row := func(id, kind, name string) any { return object{"id": id, "type": kind, "name": name} }
 	second := row("2", "slack", "chat")
 	cases := []struct {
@@ -36,16 +36,16 @@ func TestJudgeLinks(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			b := newBook("test", io.Discard)
-			l := &links{published: 2, tried: 3, scratch: map[string]string{"3": made, "4": deleted, "5": unsure}, all: []*link{{name: "guarded", kind: "http", id: "1"}, {name: "chat", kind: "slack", id: "2"}}}
-			if l.judge(b, c.listing, 2, c.still); first(b) != c.want {
+			b := newHistory("test", io.Discard)
+			l := &connections{published: 2, sent: 3, scratch: map[string]string{"3": made, "4": deleted, "5": requested}, all: []*connection{{name: "guarded", kind: "http", id: "1"}, {name: "chat", kind: "slack", id: "2"}}}
+			if l.check(b, c.listing, 2, c.still); first(b) != c.want {
 				t.Errorf("violations %v, want %q", b.violations, c.want)
 			}
 		})
 	}
 }
 
-func TestKeepsSecrets(t *testing.T) {
+func TestCheckSecrets(t *testing.T) {
 	secret := secretOf("mail")
 	texts := map[string]bool{"nothing": false, "***": false, secret: true, `{"a":"` + secret + `"}`: true, hex.EncodeToString([]byte(secret)): true}
 	for _, before := range []string{"", "x", "xy", "\x00torture\x00"} {
@@ -53,8 +53,8 @@ func TestKeepsSecrets(t *testing.T) {
 	}
 	for text, leaks := range texts {
 		t.Run(text, func(t *testing.T) {
-			b := newBook("test", io.Discard)
-			if b.keepsSecrets("", "a text", text); (first(b) == "I13") != leaks {
+			b := newHistory("test", io.Discard)
+			if b.checkSecrets("", "a text", text); (first(b) == "I13") != leaks {
 				t.Errorf("violations %v, want %v", b.violations, leaks)
 			}
 		})
@@ -93,10 +93,10 @@ func TestCredentials(t *testing.T) {
 	}
 }
 
-// TestJudgeEffect judges letters; a refused one does not count.
-func TestJudgeEffect(t *testing.T) {
-	letter := func(id string, status int) entry {
-		return entry{Kind: "mail", Key: "exec_1/each[0]/mail", Node: "each/mail", Letter: id, Status: status}
+// TestCheckEffect checks emails; a refused one does not count.
+func TestCheckEffect(t *testing.T) {
+	email := func(id string, status int) entry {
+		return entry{Kind: "mail", Key: "exec_1/each[0]/mail", Node: "each/mail", MessageID: id, Status: status}
 	}
 	cases := []struct {
 		name    string
@@ -105,25 +105,25 @@ func TestJudgeEffect(t *testing.T) {
 		retries int
 		want    string
 	}{
-		{"one", []entry{letter("a", 200)}, nil, 0, ""},
-		{"refused, then taken", []entry{letter("a", tooMuch), letter("a", 200)}, nil, 0, ""},
-		{"taken in silence, then taken", []entry{letter("a", 0), letter("a", 200)}, nil, 0, "I4"},
-		{"taken twice", []entry{letter("a", 200), letter("a", 200)}, nil, 0, "I4"},
-		{"taken twice, as somebody wished", []entry{letter("a", 200), letter("a", 200)}, nil, 1, ""},
-		{"as two letters", []entry{letter("a", 200), letter("b", 200)}, nil, 1, "I4"},
-		{"as the letter of another", []entry{letter("a", 200)}, map[string]string{"a": "exec_1/each[1]/mail"}, 0, "I4"},
-		{"with a secret", []entry{{Kind: "mail", Key: "exec_1/each[0]/mail", Node: "each/mail", Status: 200, Wrong: "a letter holds a secret"}}, nil, 0, "I13"},
+		{"one", []entry{email("a", 200)}, nil, 0, ""},
+		{"refused, then taken", []entry{email("a", tooManyRequests), email("a", 200)}, nil, 0, ""},
+		{"taken without a response, then taken", []entry{email("a", 0), email("a", 200)}, nil, 0, "I4"},
+		{"taken twice", []entry{email("a", 200), email("a", 200)}, nil, 0, "I4"},
+		{"taken twice, as a user decided", []entry{email("a", 200), email("a", 200)}, nil, 1, ""},
+		{"as two emails", []entry{email("a", 200), email("b", 200)}, nil, 1, "I4"},
+		{"as the email of another", []entry{email("a", 200)}, map[string]string{"a": "exec_1/each[1]/mail"}, 0, "I4"},
+		{"with a secret", []entry{{Kind: "mail", Key: "exec_1/each[0]/mail", Node: "each/mail", Status: 200, Wrong: "an email holds a secret"}}, nil, 0, "I13"},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			s := newScene(options{}, "test", t.TempDir(), newScreen(io.Discard, 0))
-			r := s.book.knows("exec_1", "logged", &shape{once: map[string]bool{"each/mail": true}})
+			s := newScenario(options{}, "test", t.TempDir(), newDisplay(io.Discard, 0))
+			r := s.history.addRun("exec_1", "logged", &shape{once: map[string]bool{"each/mail": true}})
 			r.retries["each[0]/mail"] = c.retries
 			if c.before == nil {
 				c.before = map[string]string{}
 			}
-			if s.judgeEffect(effect{"mail", "exec_1/each[0]/mail"}, c.entries, c.before); first(s.book) != c.want {
-				t.Errorf("violations %v, want %q", s.book.violations, c.want)
+			if s.checkEffect(effect{"mail", "exec_1/each[0]/mail"}, c.entries, c.before); first(s.history) != c.want {
+				t.Errorf("violations %v, want %q", s.history.violations, c.want)
 			}
 		})
 	}

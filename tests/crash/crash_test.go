@@ -9,15 +9,15 @@ import (
 )
 
 // first returns the invariant of the first violation, "" if there is none.
-func first(b *book) string {
+func first(b *history) string {
 	if len(b.violations) == 0 {
 		return ""
 	}
 	return b.violations[0].Invariant
 }
 
-// told returns the record of a run of the nodes a and b.
-func told(status string, progress string, a, b string) string {
+// recordOf returns the record of a run of the nodes a and b.
+func recordOf(status string, progress string, a, b string) string {
 	step := func(id, status, start, end string) string {
 		return `{"nodeId":"` + id + `","status":"` + status + `","startTime":"` + start + `","endTime":"` + end + `"}`
 	}
@@ -25,10 +25,10 @@ func told(status string, progress string, a, b string) string {
 		status, progress, strings.Count(a+b, "completed"), strings.Count(a+b, "failed"), step("a", a, "2", "3"), step("b", b, "4", "5"))
 }
 
-// TestListen reads streams of a run whose status may have been observed before.
-func TestListen(t *testing.T) {
-	begun, half, done := told("running", "0", "running", "pending"), told("running", "50", "completed", "running"), told("completed", "100", "completed", "completed")
-	failed := told("failed", "50", "completed", "skipped")
+// TestReadStream reads streams of a run whose status may have been observed before.
+func TestReadStream(t *testing.T) {
+	begun, half, done := recordOf("running", "0", "running", "pending"), recordOf("running", "50", "completed", "running"), recordOf("completed", "100", "completed", "completed")
+	failed := recordOf("failed", "50", "completed", "skipped")
 	event := func(records ...string) string {
 		text := "event: connected\ndata: {}\n\n"
 		for _, r := range records {
@@ -51,21 +51,21 @@ func TestListen(t *testing.T) {
 		{"continues after the end", "", event(done, half), "I12", false},
 		{"returns before the end", "", event(half) + end, "I12", true},
 		{"another end than the status", done, event(failed) + end, "I12", true},
-		{"a step that the status denies", told("failed", "0", "failed", "skipped"), event(half), "I12", false},
+		{"a step that the status denies", recordOf("failed", "0", "failed", "skipped"), event(half), "I12", false},
 		{"a step that changes", half, event(strings.Replace(half, `"endTime":"3"`, `"endTime":"4"`, 1)), "I4", false},
 		{"another run", "", event(strings.Replace(half, "exec_1", "exec_2", 1)), "I12", false},
 		{"no JSON", "", "data: {\n\n", "I12", false},
 		{"refused", "", "event: serialized-error\ndata: {\"json\":{\"data\":{\"httpStatus\":500}}}\n\n", "I12", false},
-		{"out of order", "", event(told("running", "50", "running", "completed")), "I3", false},
+		{"out of order", "", event(recordOf("running", "50", "running", "completed")), "I3", false},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			b := newBook("test", io.Discard)
-			r := b.knows("exec_1", "", &shape{follows: map[string][]string{"b": {"a"}}})
+			b := newHistory("test", io.Discard)
+			r := b.addRun("exec_1", "", &shape{follows: map[string][]string{"b": {"a"}}})
 			if c.seen != "" {
 				b.observe(r, read(t, c.seen))
 			}
-			over := b.listen(r, strings.NewReader(c.stream))
+			over := b.readStream(r, strings.NewReader(c.stream))
 			if got := first(b); got != c.want || over != c.over {
 				t.Errorf("over %v, violations %v, want %v and %q", over, b.violations, c.over, c.want)
 			}
@@ -83,19 +83,19 @@ func read(t *testing.T, text string) (a answer) {
 
 // TestStreamBindsTheStatus reads the status after a stream has shown a later one.
 func TestStreamBindsTheStatus(t *testing.T) {
-	half, done := told("running", "50", "completed", "running"), told("completed", "100", "completed", "completed")
+	half, done := recordOf("running", "50", "completed", "running"), recordOf("completed", "100", "completed", "completed")
 	cases := []struct{ name, stream, status, want string }{
 		{"continues", half, done, ""},
-		{"forgets a step", half, told("running", "50", "running", "pending"), "I4"},
-		{"falls", half, told("running", "0", "completed", "running"), "I6"},
+		{"forgets a step", half, recordOf("running", "50", "running", "pending"), "I4"},
+		{"falls", half, recordOf("running", "0", "completed", "running"), "I6"},
 		{"takes the end back", done, half, "I5"},
-		{"has another end", done, told("failed", "50", "completed", "failed"), "I5"},
+		{"has another end", done, recordOf("failed", "50", "completed", "failed"), "I5"},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			b := newBook("test", io.Discard)
-			r := b.knows("exec_1", "", &shape{})
-			b.listen(r, strings.NewReader("data: {\"json\":"+c.stream+"}\n\n"))
+			b := newHistory("test", io.Discard)
+			r := b.addRun("exec_1", "", &shape{})
+			b.readStream(r, strings.NewReader("data: {\"json\":"+c.stream+"}\n\n"))
 			b.observe(r, read(t, c.status))
 			if got := first(b); got != c.want {
 				t.Errorf("violations %v, want %q", b.violations, c.want)
@@ -104,7 +104,7 @@ func TestStreamBindsTheStatus(t *testing.T) {
 	}
 }
 
-func TestJudgeEdition(t *testing.T) {
+func TestCheckEdition(t *testing.T) {
 	cases := []struct {
 		text  string
 		least int
@@ -120,10 +120,10 @@ func TestJudgeEdition(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(fmt.Sprint(c.text, " ", c.least), func(t *testing.T) {
-			b := newBook("test", io.Discard)
-			r := b.knows("exec_1", "fired", &shape{name: edited})
-			r.least = c.least
-			b.judgeEdition(r, c.text, c.tried)
+			b := newHistory("test", io.Discard)
+			r := b.addRun("exec_1", "fired", &shape{name: edited})
+			r.minEdition = c.least
+			b.checkEdition(r, c.text, c.tried)
 			if got := first(b); got != c.want {
 				t.Errorf("%+v: violations %v, want %v", c, b.violations, c.want)
 			}
@@ -131,39 +131,39 @@ func TestJudgeEdition(t *testing.T) {
 	}
 }
 
-// TestEndedReadsTheEdition checks that the last record of a run is judged.
+// TestEndedReadsTheEdition checks that the last record of a run is checked.
 func TestEndedReadsTheEdition(t *testing.T) {
 	record := `{"id":"exec_1","status":"completed","progress":100,"completedSteps":2,"startTime":"1","endTime":"9","steps":[
 		{"nodeId":"edition","status":"completed","output":{"text":"edition 1 of 2"}},{"nodeId":"after","status":"completed","output":{"text":"exec_1 done"}}]}`
-	b := newBook("test", io.Discard)
-	b.observe(b.knows("exec_1", "fired", &shape{name: edited, last: "after", tried: 2}), read(t, record))
+	b := newHistory("test", io.Discard)
+	b.observe(b.addRun("exec_1", "fired", &shape{name: edited, last: "after", sent: 2}), read(t, record))
 	if first(b) != "I11" {
 		t.Errorf("violations %v, want I11", b.violations)
 	}
 }
 
-func TestJudgeStored(t *testing.T) {
+func TestCheckStored(t *testing.T) {
 	cases := []struct {
 		stored, published, tried int
 		want                     string
 	}{{3, 3, 3, ""}, {4, 3, 4, ""}, {2, 3, 4, "I1"}, {5, 3, 4, "I1"}}
 	for _, c := range cases {
 		t.Run(fmt.Sprint(c.stored), func(t *testing.T) {
-			b := newBook("test", io.Discard)
+			b := newHistory("test", io.Discard)
 			a := read(t, `[{"config":{"values":{"edition":`+string(rune('0'+c.stored))+`}}}]`)
-			b.judgeStored(a.Value.([]any), c.published, c.tried)
+			b.checkStored(a.Value.([]any), c.published, c.tried)
 			if got := first(b); got != c.want {
 				t.Errorf("%+v: violations %v, want %v", c, b.violations, c.want)
 			}
 		})
 	}
-	b := newBook("test", io.Discard)
-	if b.judgeStored(nil, 1, 1); first(b) != "I1" {
+	b := newHistory("test", io.Discard)
+	if b.checkStored(nil, 1, 1); first(b) != "I1" {
 		t.Error("a blueprint without nodes passes")
 	}
 }
 
-func TestJudgeIntruder(t *testing.T) {
+func TestCheckSecondServer(t *testing.T) {
 	const refusal = "error: a server has this database already: process 7 holds /x/blueprintd.db.lock\nhint: stop that server\n"
 	cases := []struct {
 		name string
@@ -180,8 +180,8 @@ func TestJudgeIntruder(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			b := newBook("test", io.Discard)
-			b.judgeIntruder("/x/blueprintd.db", c.code, c.text)
+			b := newHistory("test", io.Discard)
+			b.checkSecondServer("/x/blueprintd.db", c.code, c.text)
 			if got := first(b); got != c.want {
 				t.Errorf("violations %v, want %v", b.violations, c.want)
 			}
@@ -189,30 +189,30 @@ func TestJudgeIntruder(t *testing.T) {
 	}
 }
 
-// TestJudgeWork removes the parts of the load one by one.
-func TestJudgeWork(t *testing.T) {
+// TestCheckWork removes the parts of the load one by one.
+func TestCheckWork(t *testing.T) {
 	full := counts{Requests: 100, Acknowledged: 1000, Completed: 500, Failed: 1, Duplicates: 1, Answers: 1, UnknownOutcome: 1, Cancelled: 1, Retried: 1,
-		Logged: 1, Executed: 1, Fired: 1, Delivered: 1, Waited: 1, Updates: 1, Streams: 1, Events: 1, Intruders: 1, Ticks: 1,
-		Items: 1, Scripts: 1, SubRuns: 1, Heard: 1, Guarded: 1, Landed: 1, Metered: 1, Tokens: 1, Questions: 1, Tools: 1, Mails: 1, Posts: 1, LinkLooks: 1, LinkTests: 1, LinkChanges: 1,
-		Signed: 1, OldSecrets: 1, Wrong: 1, Rotations: 1, Slack: 1, Skipped: 1, Letters: 1, Cut: 1, Files: 1, Told: 1, Changes: 1, Redelivered: 1, Limited: 1, Met: 1, Displaced: 1, Explained: 1, Conflicts: 1,
-		Deeds: 1, DeedsSignedIn: 1, HourEnds: 1, SignIns: 1, Sessions: 1, SignOuts: 1, Turned: 1, Passwords: 1, OldPasswords: 1, SetUps: 1, UsedLinks: 1}
-	judge := func(starts int, virtual bool, change func(*counts)) string {
-		s := newScene(options{}, "test", t.TempDir(), newScreen(io.Discard, 0))
+		Logged: 1, Executed: 1, Fired: 1, Delivered: 1, AnsweredAtEnd: 1, Updates: 1, Streams: 1, Events: 1, SecondServers: 1, Ticks: 1,
+		Items: 1, Scripts: 1, SubRuns: 1, CustomEvents: 1, TokenCalls: 1, Redirected: 1, OAuthCalls: 1, Tokens: 1, Questions: 1, Tools: 1, Mails: 1, Posts: 1, ConnectionLists: 1, ConnectionTests: 1, ConnectionChanges: 1,
+		Signed: 1, PreviousSecrets: 1, WrongSignatures: 1, Rotations: 1, Slack: 1, Filtered: 1, Emails: 1, EmailsCutOff: 1, Attachments: 1, EndEvents: 1, ChangeEvents: 1, Redelivered: 1, Limited: 1, LimitReached: 1, Displaced: 1, Explained: 1, Conflicts: 1,
+		AuditedChanges: 1, DashboardChanges: 1, HourEnds: 1, SignIns: 1, Sessions: 1, SignOuts: 1, SessionsRefused: 1, Passwords: 1, OldPasswords: 1, SetUps: 1, UsedLinks: 1}
+	check := func(starts int, virtual bool, change func(*counts)) string {
+		s := newScenario(options{}, "test", t.TempDir(), newDisplay(io.Discard, 0))
 		if virtual {
-			s.ticking = &ticking{}
+			s.clock = &virtualClock{}
 		}
 		s.shapes = listenerShapes("")
 		for i, one := range sources("") {
 			s.sources, s.shapes = append(s.sources, one), append(s.shapes, one.shape)
-			s.book.runs[fmt.Sprint(i)] = &run{shape: one.shape}
+			s.history.runs[fmt.Sprint(i)] = &run{shape: one.shape}
 		}
-		s.book.counts = full
-		change(&s.book.counts)
+		s.history.counts = full
+		change(&s.history.counts)
 		for range starts {
 			s.ready = append(s.ready, 1)
 		}
-		s.judgeWork()
-		return first(s.book)
+		s.checkWork()
+		return first(s.history)
 	}
 	cases := []struct {
 		name   string
@@ -222,7 +222,7 @@ func TestJudgeWork(t *testing.T) {
 	}{
 		{"all", func(*counts) {}, "", ""},
 		{"nothing begun", func(c *counts) { c.Acknowledged, c.Ticks = 0, 0 }, "I10", "I10"},
-		{"little begun", func(c *counts) { c.Acknowledged, c.Ticks = enoughForAll*fewestBegun-1, 0 }, "I10", "I10"},
+		{"little begun", func(c *counts) { c.Acknowledged, c.Ticks = enoughForAll*minBegun-1, 0 }, "I10", "I10"},
 		{"nothing completed", func(c *counts) { c.Completed = 0 }, "I10", "I10"},
 		{"nothing answered", func(c *counts) { c.Requests = 0 }, "I10", "I10"},
 		{"many answers lost", func(c *counts) { c.Lost = 51 }, "I10", "I10"},
@@ -233,7 +233,7 @@ func TestJudgeWork(t *testing.T) {
 		{"no synchronous runs", func(c *counts) { c.Executed = 0 }, "I10", ""},
 		{"nothing fired", func(c *counts) { c.Fired = 0 }, "I10", ""},
 		{"no deliveries", func(c *counts) { c.Delivered = 0 }, "I10", ""},
-		{"no waiting deliveries", func(c *counts) { c.Waited = 0 }, "I10", ""},
+		{"no waiting deliveries", func(c *counts) { c.AnsweredAtEnd = 0 }, "I10", ""},
 		{"no duplicates", func(c *counts) { c.Duplicates = 0 }, "I10", ""},
 		{"no answers", func(c *counts) { c.Answers = 0 }, "I10", ""},
 		{"nothing in doubt", func(c *counts) { c.UnknownOutcome = 0 }, "I10", ""},
@@ -244,51 +244,51 @@ func TestJudgeWork(t *testing.T) {
 		{"no items", func(c *counts) { c.Items = 0 }, "I10", ""},
 		{"no scripts", func(c *counts) { c.Scripts = 0 }, "I10", ""},
 		{"no sub-runs", func(c *counts) { c.SubRuns = 0 }, "I10", ""},
-		{"no events", func(c *counts) { c.Heard = 0 }, "I10", ""},
+		{"no events", func(c *counts) { c.CustomEvents = 0 }, "I10", ""},
 		{"nothing signed", func(c *counts) { c.Signed = 0 }, "I10", ""},
 		{"no secret replaced", func(c *counts) { c.Rotations = 0 }, "I10", ""},
-		{"nothing signed wrongly", func(c *counts) { c.Wrong = 0 }, "I10", ""},
-		{"nothing left out", func(c *counts) { c.Skipped = 0 }, "I10", ""},
-		{"no letters", func(c *counts) { c.Letters = 0 }, "I10", ""},
-		{"no attachments", func(c *counts) { c.Files = 0 }, "I10", ""},
-		{"no end received", func(c *counts) { c.Told = 0 }, "I10", ""},
-		{"no change received", func(c *counts) { c.Changes = 0 }, "I10", ""},
+		{"nothing signed wrongly", func(c *counts) { c.WrongSignatures = 0 }, "I10", ""},
+		{"nothing left out", func(c *counts) { c.Filtered = 0 }, "I10", ""},
+		{"no emails", func(c *counts) { c.Emails = 0 }, "I10", ""},
+		{"no attachments", func(c *counts) { c.Attachments = 0 }, "I10", ""},
+		{"no end received", func(c *counts) { c.EndEvents = 0 }, "I10", ""},
+		{"no change received", func(c *counts) { c.ChangeEvents = 0 }, "I10", ""},
 		{"nothing delivered again", func(c *counts) { c.Redelivered = 0 }, "I10", ""},
-		{"no limit met", func(c *counts) { c.Met = 0 }, "I10", ""},
+		{"no limit met", func(c *counts) { c.LimitReached = 0 }, "I10", ""},
 		{"no run is displaced", func(c *counts) { c.Displaced = 0 }, "I10", ""},
-		{"no redirects", func(c *counts) { c.Landed = 0 }, "I10", ""},
-		{"no OAuth", func(c *counts) { c.Metered = 0 }, "I10", ""},
+		{"no redirects", func(c *counts) { c.Redirected = 0 }, "I10", ""},
+		{"no OAuth", func(c *counts) { c.OAuthCalls = 0 }, "I10", ""},
 		{"no mail", func(c *counts) { c.Mails = 0 }, "I10", ""},
 		{"no tool calls", func(c *counts) { c.Tools = 0 }, "I10", ""},
-		{"no connection tests", func(c *counts) { c.LinkTests = 0 }, "I10", ""},
+		{"no connection tests", func(c *counts) { c.ConnectionTests = 0 }, "I10", ""},
 		{"no subscriptions", func(c *counts) { c.Streams = 0 }, "I10", "I10"},
 		{"silent subscriptions", func(c *counts) { c.Events = 0 }, "I10", "I10"},
-		{"no second server", func(c *counts) { c.Intruders = 0 }, "I10", "I10"},
-		{"no change in the audit log", func(c *counts) { c.Deeds = 0 }, "I10", "I10"},
+		{"no second server", func(c *counts) { c.SecondServers = 0 }, "I10", "I10"},
+		{"no change in the audit log", func(c *counts) { c.AuditedChanges = 0 }, "I10", "I10"},
 		{"nothing counted by the hour", func(c *counts) { c.HourEnds = 0 }, "I10", "I10"},
-		{"no signed-in user changes anything", func(c *counts) { c.DeedsSignedIn = 0 }, "I10", ""},
+		{"no signed-in user changes anything", func(c *counts) { c.DashboardChanges = 0 }, "I10", ""},
 		{"no session ends", func(c *counts) { c.SignOuts = 0 }, "I10", ""},
 		{"no used link is tried", func(c *counts) { c.UsedLinks = 0 }, "I10", ""},
 		{"no ticks", func(c *counts) { c.Ticks = 0 }, "", "I10"},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			if got := judge(enoughForAll, false, c.change); got != c.want {
+			if got := check(enoughForAll, false, c.change); got != c.want {
 				t.Errorf("%q, want %q", got, c.want)
 			}
-			if got := judge(enoughForAll, true, c.change); got != c.later {
+			if got := check(enoughForAll, true, c.change); got != c.later {
 				t.Errorf("%s, under a virtual clock: %q, want %q", c.name, got, c.later)
 			}
 		})
 	}
-	if got := judge(enoughForAll-1, false, func(c *counts) { c.Updates = 0 }); got != "" {
+	if got := check(enoughForAll-1, false, func(c *counts) { c.Updates = 0 }); got != "" {
 		t.Errorf("a short run is held to every part of the load: %s, want nothing", got)
 	}
 }
 
 // TestFirst stops at the first violation, which is the only one recorded.
 func TestFirst(t *testing.T) {
-	b := newBook("test", io.Discard)
+	b := newHistory("test", io.Discard)
 	stops := 0
 	b.stop = func() { stops++ }
 	b.violated("I1", "exec_1", "one")
@@ -297,8 +297,8 @@ func TestFirst(t *testing.T) {
 		t.Errorf("%d stops, violations %v; want 1, length 1 and I1", stops, b.violations)
 	}
 
-	b = newBook("test", io.Discard)
-	b.stop, b.signs = func() { stops++ }, []string{"I2"}
+	b = newHistory("test", io.Discard)
+	b.stop, b.expectedInvariants = func() { stops++ }, []string{"I2"}
 	b.violated("I1", "exec_1", "one")
 	b.violated("I2", "exec_1", "two")
 	b.violated("I3", "exec_1", "three")
@@ -311,31 +311,31 @@ func TestFirst(t *testing.T) {
 // finding.
 func TestVerdicts(t *testing.T) {
 	v := &verdict{Bug: "no-recovery"}
-	if v.good() {
+	if v.expected() {
 		t.Error("a bug that was not found is good")
 	}
 	if err := v.found("I9", "I9 test: text"); err == nil || v.Caught {
 		t.Error("any invariant is a sign of any bug")
 	}
-	if err := v.found("I2", "I2 test: text"); err != nil || !v.good() {
+	if err := v.found("I2", "I2 test: text"); err != nil || !v.expected() {
 		t.Errorf("found: %v, %+v", err, v)
 	}
 	none := &verdict{}
-	if !none.good() {
+	if !none.expected() {
 		t.Error("nothing found in a good server is not good")
 	}
-	if err := none.found("I2", "text"); err != nil || none.good() {
+	if err := none.found("I2", "text"); err != nil || none.expected() {
 		t.Error("a violation of a good server is good")
 	}
 	power := &verdict{Bug: "synchronous-off"}
-	if err := power.swept([]byte(`{"cases":{},"violations":[]}`)); err == nil {
+	if err := power.readSweep([]byte(`{"cases":{},"violations":[]}`)); err == nil {
 		t.Error("a sweep without a power cut is enough, want an error")
 	}
-	if err := power.swept([]byte(`{"cases":{"cut":2,"uncut":1},"violations":[]}`)); err != nil || power.good() || power.Faults != 3 {
+	if err := power.readSweep([]byte(`{"cases":{"cut":2,"uncut":1},"violations":[]}`)); err != nil || power.expected() || power.Faults != 3 {
 		t.Errorf("nothing found: %v, %+v", err, power)
 	}
 	power = &verdict{Bug: "synchronous-off"}
-	if err := power.swept([]byte(`{"cases":{"cut":3},"violations":[{"mode":"cut","where":"cut 3","text":"a run is lost"}]}`)); err != nil || !power.good() {
+	if err := power.readSweep([]byte(`{"cases":{"cut":3},"violations":[{"mode":"cut","where":"cut 3","text":"a run is lost"}]}`)); err != nil || !power.expected() {
 		t.Errorf("found: %v, %+v", err, power)
 	}
 	if text := table([]*verdict{v, none}); strings.Count(text, "WRONG") != 1 {

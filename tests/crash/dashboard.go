@@ -19,39 +19,39 @@ import (
 // browsers, and changes things there, one after the other.
 type dashboardUser struct {
 	*client
-	scene        *scene
+	scenario     *scenario
 	email, id    string
 	organization string
 
-	number   int // of the latest password sent; 0 = none yet
-	password string
-	past     []string // passwords that are no longer valid
-	browsers []*browser
-	links    []*setUpLink
-	waits    *passwordChange // sent, without a response; nil = none
+	number          int // of the latest password sent; 0 = none yet
+	password        string
+	oldPasswords    []string // passwords that are no longer valid
+	browsers        []*browser
+	links           []*setUpLink
+	pendingPassword *passwordChange // sent, without a response; nil = none
 
-	things things
+	objects objects
 }
 
 // browser is a session of the dashboard user.
 type browser struct {
-	token string
-	id    string // of its session; "" = not yet known
-	deed  *deed  // by which it was made
-	state string // signedIn, leaving or gone
+	token   string
+	id      string  // of its session; "" = not yet known
+	created *change // by which it was made
+	state   string  // signedIn, ending or signedOut
 }
 
 // The states of a session, as far as known.
 const (
-	signedIn = "signed in"
-	leaving  = "leaving" // its end was requested without a response
-	gone     = "gone"
+	signedIn  = "signed in"
+	ending    = "ending" // its end was requested without a response
+	signedOut = "signed out"
 )
 
 // setUpLink is a link for setting a password.
 type setUpLink struct {
-	token string
-	dead  bool // it was used or replaced
+	token   string
+	invalid bool // it was used or replaced
 }
 
 // passwordChange is a requested change of the password.
@@ -61,8 +61,8 @@ type passwordChange struct {
 	link     *setUpLink // the link that makes it
 }
 
-func newDashboardUser(s *scene) *dashboardUser {
-	return &dashboardUser{client: s.client(1100), scene: s, email: "browser@torture.example"}
+func newDashboardUser(s *scenario) *dashboardUser {
+	return &dashboardUser{client: s.client(1100), scenario: s, email: "browser@torture.example"}
 }
 
 // passwordOf returns the nth password.
@@ -70,9 +70,9 @@ func passwordOf(n int) string { return fmt.Sprintf("%svisitor-%d-5fc1b2", canary
 
 // command runs a command on the database; the server may be running, starting or being
 // killed.
-func (v *dashboardUser) command(ctx context.Context, arguments ...string) (string, error) {
-	command := exec.CommandContext(ctx, v.scene.binary, append(arguments, "--db", v.scene.database())...)
-	command.Dir = filepath.Dir(v.scene.database())
+func (u *dashboardUser) command(ctx context.Context, arguments ...string) (string, error) {
+	command := exec.CommandContext(ctx, u.scenario.binary, append(arguments, "--db", u.scenario.database())...)
+	command.Dir = filepath.Dir(u.scenario.database())
 	out, err := command.Output()
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {
@@ -81,10 +81,10 @@ func (v *dashboardUser) command(ctx context.Context, arguments ...string) (strin
 	return string(out), err
 }
 
-// arrive creates the user.
-func (v *dashboardUser) arrive(ctx context.Context) error {
+// create creates the user.
+func (u *dashboardUser) create(ctx context.Context) error {
 	begun := now()
-	out, err := v.command(ctx, "user", "add", "--email", v.email, "--name", "Browser", "--json")
+	out, err := u.command(ctx, "user", "add", "--email", u.email, "--name", "Browser", "--json")
 	if err != nil {
 		return fmt.Errorf("user add: %w", err)
 	}
@@ -92,38 +92,38 @@ func (v *dashboardUser) arrive(ctx context.Context) error {
 	if err := json.Unmarshal([]byte(out), &added); err != nil {
 		return fmt.Errorf("user add: %w", err)
 	}
-	v.id = added.ID
+	u.id = added.ID
 	for _, action := range []string{"user.add", "user.link"} {
-		v.api.minutes.note(byOperator, begun, action, object{"userId": v.id}, answer{Status: http.StatusOK})
+		u.api.changes.record(byOperator, begun, action, object{"userId": u.id}, answer{Status: http.StatusOK})
 	}
-	return v.addLink(added.SetupURL)
+	return u.addLink(added.SetupURL)
 }
 
 // addLink records a link, which replaces the earlier ones.
-func (v *dashboardUser) addLink(text string) error {
-	u, err := url.Parse(strings.TrimSpace(text))
-	if err != nil || u.Query().Get("token") == "" {
+func (u *dashboardUser) addLink(text string) error {
+	link, err := url.Parse(strings.TrimSpace(text))
+	if err != nil || link.Query().Get("token") == "" {
 		return fmt.Errorf("%q: want a link to set a password", text)
 	}
-	v.endLinks()
-	v.links = append(v.links, &setUpLink{token: u.Query().Get("token")})
+	u.invalidateLinks()
+	u.links = append(u.links, &setUpLink{token: link.Query().Get("token")})
 	return nil
 }
 
-func (v *dashboardUser) endLinks() {
-	for _, l := range v.links {
-		l.dead = true
+func (u *dashboardUser) invalidateLinks() {
+	for _, l := range u.links {
+		l.invalid = true
 	}
 }
 
 // call calls a procedure of the dashboard from a browser, nil for one that is not signed
-// in. The caller judges expected refusals.
-func (v *dashboardUser) call(ctx context.Context, from *browser, procedure string, input object, changes bool) answer {
-	address := v.api.Address()
+// in. The caller checks expected refusals.
+func (u *dashboardUser) call(ctx context.Context, from *browser, procedure string, input object, changes bool) answer {
+	address := u.api.Address()
 	if address == "" {
 		return answer{Err: process.ErrDown}
 	}
-	one := process.NewClient(address, "", v.api.HTTP) // the cookie's name depends on the address
+	one := process.NewClient(address, "", u.api.HTTP) // the cookie's name depends on the address
 	headers := []string{"User-Agent", "torture"}
 	if from != nil {
 		headers = append(headers, "Cookie", "blueprintd_"+address[strings.LastIndex(address, ":")+1:]+"="+from.token)
@@ -138,94 +138,94 @@ func (v *dashboardUser) call(ctx context.Context, from *browser, procedure strin
 	if a.OK() {
 		a.Value = process.At(a.Value, "result", "data", "json")
 	}
-	told := a
+	expected := a
 	if a.Err == nil && a.Status >= 400 && a.Status < 500 {
-		told.Status = http.StatusConflict
+		expected.Status = http.StatusConflict
 	}
-	v.succeeded(told, procedure)
+	u.succeeded(expected, procedure)
 	return a
 }
 
-// does is call for mutations.
-func (v *dashboardUser) does(ctx context.Context, from *browser, procedure string, input object) (answer, *deed) {
+// mutate is call for mutations.
+func (u *dashboardUser) mutate(ctx context.Context, from *browser, procedure string, input object) (answer, *change) {
 	begun := now()
-	a := v.call(ctx, from, procedure, input, true)
+	a := u.call(ctx, from, procedure, input, true)
 	if a.OK() {
-		v.used(from, a)
+		u.sessionWorked(from, a)
 	}
-	return a, v.api.minutes.note(bySession, begun, procedure, input, a)
+	return a, u.api.changes.record(bySession, begun, procedure, input, a)
 }
 
-// used records that a session worked.
-func (v *dashboardUser) used(from *browser, a answer) {
+// sessionWorked records that a session worked.
+func (u *dashboardUser) sessionWorked(from *browser, a answer) {
 	switch {
 	case from == nil:
-	case from.state == gone:
-		v.book.violated("I19", "", "the session %s has ended, and it works: %s", from.id, a)
+	case from.state == signedOut:
+		u.history.violated("I19", "", "the session %s has ended but still works: %s", from.id, a)
 	default:
 		from.state = signedIn // its end was not carried out
-		v.book.count(func(n *counts) { n.Sessions++ })
+		u.history.count(func(n *counts) { n.Sessions++ })
 	}
 }
 
-// look uses a session and checks whether it works as expected.
-func (v *dashboardUser) look(ctx context.Context, from *browser) {
-	a := v.call(ctx, from, "session.list", object{}, false)
+// useSession uses a session and checks whether it works as expected.
+func (u *dashboardUser) useSession(ctx context.Context, from *browser) {
+	a := u.call(ctx, from, "session.list", object{}, false)
 	switch {
 	case a.OK():
-		v.used(from, a)
+		u.sessionWorked(from, a)
 		list, _ := a.Value.([]any)
 		for _, one := range list {
 			if id, _ := process.At(one, "id").(string); process.At(one, "current") == true && from.id == "" {
 				from.id = id
-				v.api.minutes.name(from.deed, id)
+				u.api.changes.setTarget(from.created, id)
 			}
 		}
 	case a.Status == http.StatusUnauthorized:
-		v.refused(from, a)
+		u.sessionRefused(from, a)
 	}
 }
 
-// refused records that a session was refused.
-func (v *dashboardUser) refused(from *browser, a answer) {
+// sessionRefused records that a session was refused.
+func (u *dashboardUser) sessionRefused(from *browser, a answer) {
 	if from.state == signedIn {
-		v.book.violated("I19", "", "the session %s was signed in, and it is refused: %s", from.id, a)
-	} else if from.state == gone {
-		v.book.count(func(n *counts) { n.Turned++ })
+		u.history.violated("I19", "", "the session %s is signed in but is refused: %s", from.id, a)
+	} else if from.state == signedOut {
+		u.history.count(func(n *counts) { n.SessionsRefused++ })
 	}
-	from.state = gone
+	from.state = signedOut
 }
 
 // signIn signs in with a password and returns the browser; refused reports that the
 // password was refused.
-func (v *dashboardUser) signIn(ctx context.Context, password string) (made *browser, refused bool) {
-	a, d := v.does(ctx, nil, "session.create", object{"email": v.email, "password": password})
+func (u *dashboardUser) signIn(ctx context.Context, password string) (made *browser, refused bool) {
+	a, d := u.mutate(ctx, nil, "session.create", object{"email": u.email, "password": password})
 	if !a.OK() {
 		return nil, a.Status == http.StatusUnauthorized
 	}
-	v.book.count(func(n *counts) { n.SignIns++ })
-	return v.open(a, d), false
+	u.history.count(func(n *counts) { n.SignIns++ })
+	return u.addBrowser(a, d), false
 }
 
-// open records the browser that a response signed in.
-func (v *dashboardUser) open(a answer, d *deed) *browser {
+// addBrowser records the browser that a response signed in.
+func (u *dashboardUser) addBrowser(a answer, d *change) *browser {
 	response := http.Response{Header: a.Header}
 	for _, c := range response.Cookies() {
 		if c.Path != "/" {
 			continue // it is not that of the session
 		}
-		made := &browser{token: c.Value, deed: d, state: signedIn}
-		v.browsers = append(v.browsers, made)
+		made := &browser{token: c.Value, created: d, state: signedIn}
+		u.browsers = append(u.browsers, made)
 		return made
 	}
-	v.book.violated("I19", "", "a sign-in returned no cookie")
-	return &browser{state: gone}
+	u.history.violated("I19", "", "a sign-in returned no cookie")
+	return &browser{state: signedOut}
 }
 
-// some returns a random browser in a state, nil if there is none.
-func (v *dashboardUser) some(state string) *browser {
+// randomBrowser returns a random browser in a state, nil if there is none.
+func (u *dashboardUser) randomBrowser(state string) *browser {
 	var fit []*browser
-	for _, b := range v.browsers {
+	for _, b := range u.browsers {
 		if b.state == state {
 			fit = append(fit, b)
 		}
@@ -233,84 +233,84 @@ func (v *dashboardUser) some(state string) *browser {
 	if len(fit) == 0 {
 		return nil
 	}
-	return fit[v.random.IntN(len(fit))]
+	return fit[u.random.IntN(len(fit))]
 }
 
-// mostBrowsers is the maximum number of simultaneous sessions.
-const mostBrowsers = 6
+// maxBrowsers is the maximum number of simultaneous sessions.
+const maxBrowsers = 6
 
 // work acts as the user until loaded ends.
-func (v *dashboardUser) work(ctx, loaded context.Context) {
-	for process.Pause(loaded, time.Duration(10+v.random.IntN(60))*time.Millisecond) {
-		if v.api.Address() != "" {
-			v.step(ctx)
+func (u *dashboardUser) work(ctx, loaded context.Context) {
+	for process.Pause(loaded, time.Duration(10+u.random.IntN(60))*time.Millisecond) {
+		if u.api.Address() != "" {
+			u.step(ctx)
 		}
 	}
 }
 
-func (v *dashboardUser) step(ctx context.Context) {
-	if v.waits != nil {
-		v.learn(ctx)
+func (u *dashboardUser) step(ctx context.Context) {
+	if u.pendingPassword != nil {
+		u.resolvePassword(ctx)
 		return
 	}
-	here := v.some(signedIn)
-	if v.password == "" {
-		v.setUp(ctx, false)
+	here := u.randomBrowser(signedIn)
+	if u.password == "" {
+		u.setUp(ctx, false)
 		return
 	}
 	if here == nil {
-		v.signIn(ctx, v.password)
+		u.signIn(ctx, u.password)
 		return
 	}
 	signed := 0
-	for _, b := range v.browsers {
+	for _, b := range u.browsers {
 		if b.state == signedIn {
 			signed++
 		}
 	}
-	switch dice := v.random.IntN(100); {
+	switch dice := u.random.IntN(100); {
 	case dice < 12:
-		v.look(ctx, here)
+		u.useSession(ctx, here)
 	case dice < 30:
 		// One that ended just now has not yet ended again with a password.
-		list := v.browsers
-		if v.random.IntN(3) > 0 {
-			list = list[max(0, len(list)-mostBrowsers):]
+		list := u.browsers
+		if u.random.IntN(3) > 0 {
+			list = list[max(0, len(list)-maxBrowsers):]
 		}
-		if other := list[v.random.IntN(len(list))]; other.state != signedIn {
-			v.look(ctx, other)
+		if other := list[u.random.IntN(len(list))]; other.state != signedIn {
+			u.useSession(ctx, other)
 		}
-	case dice < 39 && signed < mostBrowsers:
-		v.signIn(ctx, v.password)
+	case dice < 39 && signed < maxBrowsers:
+		u.signIn(ctx, u.password)
 	case dice < 45:
-		v.end(ctx, here, here)
+		u.endSession(ctx, here, here)
 	case dice < 52:
-		if other := v.some(signedIn); other != here {
-			v.end(ctx, here, other)
+		if other := u.randomBrowser(signedIn); other != here {
+			u.endSession(ctx, here, other)
 		}
 	case dice < 55:
-		v.changePassword(ctx, here)
+		u.changePassword(ctx, here)
 	case dice < 59:
-		v.askForLink(ctx)
+		u.createLink(ctx)
 	case dice < 64:
-		v.setUp(ctx, false)
+		u.setUp(ctx, false)
 	case dice < 67:
-		v.setUp(ctx, true)
-	case dice < 68 && len(v.past) > 0:
-		v.tryPast(ctx, v.past[v.random.IntN(len(v.past))])
+		u.setUp(ctx, true)
+	case dice < 68 && len(u.oldPasswords) > 0:
+		u.tryOldPassword(ctx, u.oldPasswords[u.random.IntN(len(u.oldPasswords))])
 	default:
-		v.change(ctx, here)
+		u.changeObject(ctx, here)
 	}
 }
 
-// end ends a session from the same browser or from another one.
-func (v *dashboardUser) end(ctx context.Context, from, other *browser) {
+// endSession ends a session from the same browser or from another one.
+func (u *dashboardUser) endSession(ctx context.Context, from, other *browser) {
 	procedure, input := "session.revoke", object{"id": other.id}
-	if from == other && v.random.IntN(2) == 0 {
+	if from == other && u.random.IntN(2) == 0 {
 		procedure = "session.delete"
 	}
 	if other.id == "" {
-		v.look(ctx, other)
+		u.useSession(ctx, other)
 		return
 	}
 	sent := input
@@ -318,19 +318,19 @@ func (v *dashboardUser) end(ctx context.Context, from, other *browser) {
 		sent = object{}
 	}
 	begun := now()
-	a := v.call(ctx, from, procedure, sent, true)
-	v.api.minutes.note(bySession, begun, procedure, input, a)
+	a := u.call(ctx, from, procedure, sent, true)
+	u.api.changes.record(bySession, begun, procedure, input, a)
 	switch {
 	case a.OK():
-		if v.used(from, a); other.state == signedIn {
-			other.state = gone
-			v.book.count(func(n *counts) { n.SignOuts++ })
+		if u.sessionWorked(from, a); other.state == signedIn {
+			other.state = signedOut
+			u.history.count(func(n *counts) { n.SignOuts++ })
 		}
 	case a.Status == http.StatusUnauthorized:
-		v.refused(from, a)
+		u.sessionRefused(from, a)
 	case a.Status == http.StatusNotFound:
-		v.refused(other, a)
+		u.sessionRefused(other, a)
 	case a.Err != process.ErrDown:
-		other.state = leaving
+		other.state = ending
 	}
 }

@@ -8,92 +8,92 @@ import (
 	"blueprintd/tests/process"
 )
 
-// things are the objects that the dashboard user created, by kind. Objects whose
+// objects are the objects that the dashboard user created, by kind. Objects whose
 // deletion was requested are not used any more.
-type things struct {
+type objects struct {
 	n    int
 	made map[string][]string
 }
 
-// change creates, changes or deletes an object, or starts a run.
-func (v *dashboardUser) change(ctx context.Context, from *browser) {
-	t := &v.things
+// changeObject creates, changes or deletes an object, or starts a run.
+func (u *dashboardUser) changeObject(ctx context.Context, from *browser) {
+	t := &u.objects
 	if t.made == nil {
 		t.made = map[string][]string{}
 	}
 	t.n++
 	name := fmt.Sprintf("thing %d", t.n)
 	graph := object{"nodes": []any{process.Node("before", "set", object{"values": object{"kept": t.n}}), lastNode}}
-	blueprint, trigger, connection, key := t.any(v, "blueprint"), t.any(v, "trigger"), t.any(v, "connection"), t.any(v, "key")
+	blueprint, trigger, connection, key := t.random(u, "blueprint"), t.random(u, "trigger"), t.random(u, "connection"), t.random(u, "key")
 	const few = 4
-	switch dice := v.random.IntN(20); {
+	switch dice := u.random.IntN(20); {
 	case blueprint == "" || dice == 0 && len(t.made["blueprint"]) < few:
-		v.make(ctx, from, "blueprint", "blueprint.create", object{"title": name, "blueprint_map": graph})
+		u.createObject(ctx, from, "blueprint", "blueprint.create", object{"title": name, "blueprint_map": graph})
 	case dice < 5:
-		v.ordinary(ctx, from, "blueprint.update", object{"id": blueprint, "title": name, "blueprint_map": graph})
+		u.mutateExpectingSuccess(ctx, from, "blueprint.update", object{"id": blueprint, "title": name, "blueprint_map": graph})
 	case dice < 8:
-		v.ordinary(ctx, from, "blueprint.execute", object{"id": blueprint, "inputData": object{}})
+		u.mutateExpectingSuccess(ctx, from, "blueprint.execute", object{"id": blueprint, "inputData": object{}})
 	case dice < 9 && len(t.made["blueprint"]) == few:
 		t.forget("trigger") // they go with it
-		v.drop(ctx, from, "blueprint", "blueprint.delete", "id", blueprint)
+		u.delete(ctx, from, "blueprint", "blueprint.delete", "id", blueprint)
 	case trigger == "" || dice == 9 && len(t.made["trigger"]) < few:
-		v.make(ctx, from, "trigger", "blueprintTriggers.create", object{"blueprintId": blueprint, "triggerType": "webhook", "config": object{}})
+		u.createObject(ctx, from, "trigger", "blueprintTriggers.create", object{"blueprintId": blueprint, "triggerType": "webhook", "config": object{}})
 	case dice < 12:
-		v.ordinary(ctx, from, "blueprintTriggers.update", object{"triggerId": trigger, "isActive": t.n%2 == 0})
+		u.mutateExpectingSuccess(ctx, from, "blueprintTriggers.update", object{"triggerId": trigger, "isActive": t.n%2 == 0})
 	case dice < 13:
-		v.drop(ctx, from, "trigger", "blueprintTriggers.delete", "triggerId", trigger)
+		u.delete(ctx, from, "trigger", "blueprintTriggers.delete", "triggerId", trigger)
 	case connection == "" || dice == 13 && len(t.made["connection"]) < few:
-		v.make(ctx, from, "connection", "connection.create", object{"name": name, "type": "slack", "config": object{"botToken": secretOf("thing")}})
+		u.createObject(ctx, from, "connection", "connection.create", object{"name": name, "type": "slack", "config": object{"botToken": secretOf("thing")}})
 	case dice < 16:
-		v.ordinary(ctx, from, "connection.update", object{"id": connection, "name": name})
+		u.mutateExpectingSuccess(ctx, from, "connection.update", object{"id": connection, "name": name})
 	case dice < 17:
-		v.drop(ctx, from, "connection", "connection.delete", "id", connection)
+		u.delete(ctx, from, "connection", "connection.delete", "id", connection)
 	case key == "" || dice < 19 && len(t.made["key"]) < few:
-		v.make(ctx, from, "key", "apiKey.create", object{"name": name})
+		u.createObject(ctx, from, "key", "apiKey.create", object{"name": name})
 	default:
-		v.drop(ctx, from, "key", "apiKey.revoke", "id", key)
+		u.delete(ctx, from, "key", "apiKey.revoke", "id", key)
 	}
 }
 
-func (t *things) any(v *dashboardUser, kind string) string {
+func (t *objects) random(v *dashboardUser, kind string) string {
 	if all := t.made[kind]; len(all) > 0 {
 		return all[v.random.IntN(len(all))]
 	}
 	return ""
 }
 
-func (t *things) forget(kind string) { t.made[kind] = nil }
+func (t *objects) forget(kind string) { t.made[kind] = nil }
 
-// ordinary makes a change from a signed-in browser.
-func (v *dashboardUser) ordinary(ctx context.Context, from *browser, procedure string, input object) answer {
-	a, _ := v.does(ctx, from, procedure, input)
+// mutateExpectingSuccess makes a change from a signed-in browser.
+func (u *dashboardUser) mutateExpectingSuccess(ctx context.Context, from *browser, procedure string, input object) answer {
+	a, _ := u.mutate(ctx, from, procedure, input)
 	switch {
 	case a.Err == process.ErrDown, a.Err != nil, a.OK(), a.Status >= 500, a.Status == http.StatusTooManyRequests:
 	case a.Status == http.StatusUnauthorized:
-		v.refused(from, a)
+		u.sessionRefused(from, a)
 	default:
-		v.book.violated("I10", "", "%s of the dashboard user was refused: %s", procedure, a)
+		u.history.violated("I10", "", "%s of the dashboard user was refused: %s", procedure, a)
 	}
 	return a
 }
 
-func (v *dashboardUser) make(ctx context.Context, from *browser, kind, procedure string, input object) {
-	if a := v.ordinary(ctx, from, procedure, input); a.OK() {
-		v.things.made[kind] = append(v.things.made[kind], a.Text("id"))
+func (u *dashboardUser) createObject(ctx context.Context, from *browser, kind, procedure string, input object) {
+	if a := u.mutateExpectingSuccess(ctx, from, procedure, input); a.OK() {
+		u.objects.made[kind] = append(u.objects.made[kind], a.Text("id"))
 	}
 }
 
-func (v *dashboardUser) drop(ctx context.Context, from *browser, kind, procedure, field, id string) {
-	if a := v.ordinary(ctx, from, procedure, object{field: id}); a.Err == process.ErrDown {
+func (u *dashboardUser) delete(ctx context.Context, from *browser, kind, procedure, field, id string) {
+	if a := u.mutateExpectingSuccess(ctx, from, procedure, object{field: id}); a.Err == process.ErrDown {
 		return
 	}
 	kept := []string{}
-	for _, one := range v.things.made[kind] {
+	for _, one := range u.objects.made[kind] {
 		if one != id {
 			kept = append(kept, one)
 		}
 	}
-	v.things.made[kind] = kept
+	u.objects.made[kind] = kept
 }
 
 // each makes a for-each node over items.
@@ -104,10 +104,12 @@ func each(id string, items any, concurrency int, nodes ...any) object {
 // customEvent is the event that runs of the load publish.
 const customEvent = "custom.torture"
 
-// manyShapes returns the shapes whose runs extend beyond their own graph: items, sub-runs
+// nestedShapes returns the shapes whose runs extend beyond their own graph: items, sub-runs
 // and events; and one with every node type without side effects.
-func manyShapes(ledger string) []*shape {
-	at := func(address, mood string, more ...any) object { return callOf(ledger, "call", address, mood, more...) }
+func nestedShapes(ledger string) []*shape {
+	at := func(address, behavior string, more ...any) object {
+		return callOf(ledger, "call", address, behavior, more...)
+	}
 	wait := func(id string) object {
 		return process.Node(id, "wait", object{"durationMs": "{{inputData.wait ?? 50}}"})
 	}
@@ -140,7 +142,7 @@ func manyShapes(ledger string) []*shape {
 		{name: "each-once", weight: 3, modes: one, nodes: []any{firstNode, each("each", "1..5", 2, at("each[{{index}}]/once", "", "effect", "once"), wait("pause")), lastNode}},
 		{name: "each-repeated", weight: 2, modes: one, nodes: []any{firstNode, repeated, lastNode}},
 		{name: "each-repeated-once", weight: 2, modes: one, nodes: []any{firstNode, repeatedOnce, lastNode}},
-		{name: "each-asks", asks: true, weight: 2, modes: one, nodes: []any{firstNode, each("each", list, 3, at("each[{{index}}]/call", ""), process.Node("ask", "human", object{"prompt": "What of {{item}}?"})), lastNode}},
+		{name: "each-asks", asksUser: true, weight: 2, modes: one, nodes: []any{firstNode, each("each", list, 3, at("each[{{index}}]/call", ""), process.Node("ask", "human", object{"prompt": "What of {{item}}?"})), lastNode}},
 		{name: "nested", weight: 2, modes: one, nodes: []any{firstNode, process.Node("rows", "transform", object{"expression": "[[1, 2], [], [inputData.n]]"}),
 			each("each", "input", 2, process.Node("row", "set", object{"values": object{"row": "{{index}}"}}), each("inner", "item", 2, at("each[{{row}}]/inner[{{index}}]/call", ""))), lastNode}},
 		{name: "ways", weight: 2, modes: []string{"", "wait"},

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// screen shows the output: permanent lines and, on a terminal, a last line that is redrawn.
-type screen struct {
+// display shows the output: permanent lines and, on a terminal, a last line that is redrawn.
+type display struct {
 	mu       sync.Mutex
 	out      io.Writer
 	terminal bool
@@ -17,12 +17,12 @@ type screen struct {
 
 	began time.Time
 	total int // planned kills
-	done  int // kills of finished scenes
+	done  int // kills of finished scenarios
 }
 
-// newScreen returns a screen for a number of planned kills.
-func newScreen(out io.Writer, total int) *screen {
-	return &screen{out: out, terminal: isTerminal(out), began: now(), total: total}
+// newDisplay returns a display for a number of planned kills.
+func newDisplay(out io.Writer, total int) *display {
+	return &display{out: out, terminal: isTerminal(out), began: now(), total: total}
 }
 
 // isTerminal reports whether the output is a terminal.
@@ -38,7 +38,7 @@ func isTerminal(out io.Writer) bool {
 const eraseLine = "\r\x1b[K"
 
 // Write writes lines above the last one.
-func (s *screen) Write(lines []byte) (int, error) {
+func (s *display) Write(lines []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.drawn {
@@ -49,7 +49,7 @@ func (s *screen) Write(lines []byte) (int, error) {
 }
 
 // draw shows the progress. Without a terminal it prints every tenth step.
-func (s *screen) draw(times int, line string) {
+func (s *display) draw(times int, line string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
@@ -62,7 +62,7 @@ func (s *screen) draw(times int, line string) {
 }
 
 // close keeps the last line.
-func (s *screen) close() {
+func (s *display) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.drawn {
@@ -71,29 +71,29 @@ func (s *screen) close() {
 	}
 }
 
-// left estimates the remaining time from the elapsed time.
-func (s *screen) left(kills int) time.Duration {
+// remaining estimates the remaining time from the elapsed time.
+func (s *display) remaining(kills int) time.Duration {
 	if kills == 0 {
 		return 0
 	}
 	return (now().Sub(s.began) / time.Duration(kills) * time.Duration(max(0, s.total-kills))).Round(time.Second)
 }
 
-// progress shows the progress of the scene, and its current step unless that is killing
+// progress shows the progress of the scenario, and its current step unless that is killing
 // servers.
-func (s *scene) progress(at string) {
-	s.book.mu.Lock()
-	c, runs, open, violations := s.book.counts, len(s.book.runs), len(s.book.open), len(s.book.violations)
-	s.book.mu.Unlock()
-	done := s.screen.done + s.kills
-	line := fmt.Sprintf("%s  %d/%d kills  %d runs  %d violations  %s left", s.name, done, s.screen.total, runs, violations, s.screen.left(done))
+func (s *scenario) progress(at string) {
+	s.history.mu.Lock()
+	c, runs, open, violations := s.history.counts, len(s.history.runs), len(s.history.open), len(s.history.violations)
+	s.history.mu.Unlock()
+	done := s.display.done + s.kills
+	line := fmt.Sprintf("%s  %d/%d kills  %d runs  %d violations  %s left", s.name, done, s.display.total, runs, violations, s.display.remaining(done))
 	if at != "" {
-		s.screen.draw(1, line+"  "+at) // more detail
+		s.display.draw(1, line+"  "+at) // more detail
 		return
 	}
-	if !s.screen.terminal { // a terminal may have too few columns
+	if !s.display.terminal { // a terminal may have too few columns
 		line += fmt.Sprintf("  (open %d, acknowledged %d, completed %d, failed %d, unknown outcomes %d, ready in %s)",
 			open, c.Acknowledged, c.Completed, c.Failed, c.UnknownOutcome, percentile(s.ready, 50))
 	}
-	s.screen.draw(done, line)
+	s.display.draw(done, line)
 }

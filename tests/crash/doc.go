@@ -42,7 +42,7 @@
 //	     request of a prompt. A repetition has the same idempotency key
 //	I5   a finished run never changes
 //	I6   progress never falls, and is 100 exactly in a completed run
-//	I7   one delivery, letter, key, tick, event or acknowledged redelivery starts
+//	I7   one delivery, email, key, tick, event or acknowledged redelivery starts
 //	     one run. A delivery starts none if it is signed wrongly, if a filter
 //	     skips it or if its key was used with another body
 //	I8   the counts of a record are those of its steps
@@ -74,7 +74,7 @@
 //	up   every uninterrupted start becomes ready without an error in the log, and
 //	     a second server on the same database is refused
 //
-// The seed determines the load, the moments of the kills and the moods of the
+// The seed determines the load, the moments of the kills and the behaviors of the
 // ledger. It repeats the plan of a test, not the timing of the machine.
 //
 // With -selftest the test is tested: the server is built with mutants (see package

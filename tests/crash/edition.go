@@ -39,8 +39,8 @@ func (e *editor) work(ctx, loaded context.Context, c *client, s *shape) {
 
 func (e *editor) publish(ctx context.Context, c *client, s *shape) {
 	s.mu.Lock()
-	s.tried++
-	n := s.tried
+	s.sent++
+	n := s.sent
 	s.mu.Unlock()
 	nodes := edition(e.ledger, n)
 	a := c.api.Mutate(ctx, "blueprint.update", object{"id": s.id, "blueprint_map": object{"nodes": nodes}})
@@ -55,7 +55,7 @@ func (e *editor) publish(ctx context.Context, c *client, s *shape) {
 	s.mu.Lock()
 	s.nodes, s.published = nodes, n
 	s.mu.Unlock()
-	c.book.count(func(n *counts) { n.Updates++ })
+	c.history.count(func(n *counts) { n.Updates++ })
 }
 
 // editions returns the latest acknowledged edition and the latest sent one; both are 0 for
@@ -66,42 +66,42 @@ func (s *shape) editions() (published, tried int) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.published, s.tried
+	return s.published, s.sent
 }
 
-// judgeEdition checks the editions of a completed run of the edited shape: it began with an
-// edition of at least least, and kept it.
-func (b *book) judgeEdition(r *run, text string, tried int) {
+// checkEdition checks the editions of a completed run of the edited shape: it began with an
+// edition of at least minEdition, and kept it.
+func (h *history) checkEdition(r *run, text string, tried int) {
 	var began, ended int
 	if _, err := fmt.Sscanf(text, "edition %d of %d", &began, &ended); err != nil {
-		b.violated("I11", r.id, "its edition step says %q", text)
+		h.violated("I11", r.id, "its edition step says %q", text)
 		return
 	}
 	if began != ended {
-		b.violated("I11", r.id, "it began with edition %d and went on with edition %d", began, ended)
+		h.violated("I11", r.id, "it began with edition %d and continued with edition %d", began, ended)
 	}
-	if began < r.least || began > tried {
-		b.violated("I11", r.id, "it ran edition %d, when %d was published before and %d was the latest sent", began, r.least, tried)
+	if began < r.minEdition || began > tried {
+		h.violated("I11", r.id, "it ran edition %d, when %d was published before and edition %d was sent last", began, r.minEdition, tried)
 	}
 }
 
-// judgeStored checks that an acknowledged change of the edited shape is stored.
-func (c *client) judgeStored(ctx context.Context, s *shape) {
+// checkStored checks that an acknowledged change of the edited shape is stored.
+func (c *client) checkStored(ctx context.Context, s *shape) {
 	a := c.api.Query(ctx, "blueprint.get", object{"id": s.id})
 	if !c.succeeded(a, "blueprint.get") {
 		return
 	}
 	nodes, _ := process.At(a.Value, "blueprint_map", "nodes").([]any)
 	published, tried := s.editions()
-	c.book.judgeStored(nodes, published, tried)
+	c.history.checkStored(nodes, published, tried)
 }
 
-func (b *book) judgeStored(nodes []any, published, tried int) {
+func (h *history) checkStored(nodes []any, published, tried int) {
 	stored := -1.0
 	if len(nodes) > 0 {
 		stored, _ = process.At(nodes[0], "config", "values", "edition").(float64)
 	}
 	if stored < float64(published) || stored > float64(tried) {
-		b.violated("I1", "", "edition %d of the blueprint was acknowledged, %d was the latest sent, and %v is stored", published, tried, stored)
+		h.violated("I1", "", "edition %d of the blueprint was acknowledged, edition %d was sent last, and %v is stored", published, tried, stored)
 	}
 }

@@ -12,7 +12,7 @@ import (
 // the running one.
 const (
 	queued     = "queued"
-	crowded    = "crowded"
+	replacing  = "replacing"
 	groupLimit = 2
 )
 
@@ -22,14 +22,14 @@ type span struct {
 	first, last int64 // Unix nanoseconds
 }
 
-// judgeGroups searches all effects for a moment with more simultaneous runs of a limited
+// checkGroups searches all effects for a moment with more simultaneous runs of a limited
 // source than allowed. Runs that did not complete have no observable end.
-func (s *scene) judgeGroups(made map[effect][]entry) {
+func (s *scenario) checkGroups(made map[effect][]entry) {
 	spans := map[string]*span{}
 	for _, entries := range made {
 		for _, e := range entries {
-			id := before(e.Key)
-			r := s.book.runs[id]
+			id := runOf(e.Key)
+			r := s.history.runs[id]
 			if r == nil || r.shape == nil || r.shape.name != queued || r.status != "completed" {
 				continue
 			}
@@ -41,11 +41,11 @@ func (s *scene) judgeGroups(made map[effect][]entry) {
 			one.first, one.last = min(one.first, e.At), max(one.last, e.At)
 		}
 	}
-	s.book.counts.Limited += len(spans)
-	s.book.judgeSpans(spans)
+	s.history.counts.Limited += len(spans)
+	s.history.checkSpans(spans)
 }
 
-func (b *book) judgeSpans(spans map[string]*span) {
+func (h *history) checkSpans(spans map[string]*span) {
 	var all []*span
 	for _, one := range spans {
 		all = append(all, one)
@@ -59,38 +59,38 @@ func (b *book) judgeSpans(spans map[string]*span) {
 			for _, other := range going[:len(going)-1] {
 				others = append(others, other.run)
 			}
-			b.violated("I16", one.run, "it worked at the same time as %v, and %d runs of its trigger may", others, groupLimit)
+			h.violated("I16", one.run, "it ran at the same time as %v, but its trigger allows %d runs", others, groupLimit)
 		}
 		if len(going) == groupLimit {
-			b.counts.Met++
+			h.counts.LimitReached++
 		}
 	}
 }
 
-// judgeLimits checks the ends of runs of limited sources: queued runs get their turn, and
+// checkLimits checks the ends of runs of limited sources: queued runs get their turn, and
 // the newest run is never displaced.
-func (c *client) judgeLimits(ctx context.Context, s *source) {
+func (c *client) checkLimits(ctx context.Context, s *source) {
 	displaced := 0
-	for _, r := range c.book.all() {
+	for _, r := range c.history.all() {
 		switch {
 		case r.shape != s.shape || r.status == "completed":
-		case s.shape.name == crowded:
+		case s.shape.name == replacing:
 			displaced++
-		case !r.doomed && r.acked != "":
-			c.book.violated("I16", r.id, "it is %s, but no client cancelled it", r.status)
+		case !r.cancelRequested && r.acked != "":
+			c.history.violated("I16", r.id, "it is %s, but no client cancelled it", r.status)
 		}
 	}
-	c.book.count(func(n *counts) { n.Displaced += displaced })
-	if s.shape.name != crowded {
+	c.history.count(func(n *counts) { n.Displaced += displaced })
+	if s.shape.name != replacing {
 		return
 	}
-	for _, row := range c.history(ctx, s.trigger) { // newest first
+	for _, row := range c.firingRows(ctx, s.trigger) { // newest first
 		if process.At(row, "decision") != "started" {
 			continue
 		}
 		id, _ := process.At(row, "executionId").(string)
-		if r := c.book.run(id); r != nil && r.status != "completed" {
-			c.book.violated("I16", id, "no newer run could take its place, and it is %s", r.status)
+		if r := c.history.run(id); r != nil && r.status != "completed" {
+			c.history.violated("I16", id, "it is the newest run but is %s", r.status)
 		}
 		return
 	}

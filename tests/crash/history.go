@@ -10,13 +10,13 @@ import (
 	"time"
 )
 
-// book is the shared record of all clients.
-type book struct {
-	scene      string
-	out        io.Writer
-	clockSteps bool     // the server's clock may step back: times prove no order
-	stop       func()   // called at the first violation, the last that is recorded; nil = continue
-	signs      []string // only at one of these invariants; none = at any
+// history is the shared record of all clients.
+type history struct {
+	scenario           string
+	out                io.Writer
+	clockSteps         bool     // the server's clock may step back: times prove no order
+	stop               func()   // called at the first violation, the last that is recorded; nil = continue
+	expectedInvariants []string // only at one of these invariants; none = at any
 
 	mu         sync.Mutex
 	runs       map[string]*run
@@ -44,16 +44,16 @@ type delivery struct {
 	firing    string // the same
 
 	// For a source.
-	source   *source
-	body     []byte   // as sent
-	files    [][]byte // attachments
-	wrong    bool     // has a wrong signature
-	oldest   int      // the number of the oldest secret that signed it
-	filtered bool     // the trigger filters it out
-	refused  int      // number of 401 responses, or 409 for another body
-	repeats  int      // number of responses that report a duplicate
-	taken    int      // number of times a letter was accepted
-	skips    []string // firings of responses that report a skip
+	source         *source
+	body           []byte   // as sent
+	files          [][]byte // attachments
+	wrongSignature bool     // has a wrong signature
+	oldest         int      // the number of the oldest secret that signed it
+	filtered       bool     // the trigger filters it out
+	refused        int      // number of 401 responses, or 409 for another body
+	repeats        int      // number of responses that report a duplicate
+	accepted       int      // number of times an email was accepted
+	skippedFirings []string // firings of responses that report a skip
 }
 
 // counts are the figures of a report.
@@ -64,75 +64,75 @@ type counts struct {
 	Completed      int `json:"completed"`
 	Failed         int `json:"failed"`
 	Duplicates     int `json:"duplicateDeliveries"`
-	Answers        int `json:"answersOfPeople"`
+	Answers        int `json:"answersOfUsers"`
 	UnknownOutcome int `json:"unknownOutcomes"`
 	Cancelled      int `json:"cancelled"`
 	Retried        int `json:"retried"`
 	Refused        int `json:"refused503"`
 	Ticks          int `json:"ticks"`
 
-	Logged    int `json:"logged"`
-	Executed  int `json:"executed"`
-	Fired     int `json:"fired"`
-	Delivered int `json:"delivered"`
-	Waited    int `json:"waited"`
-	Updates   int `json:"updates"`
-	Streams   int `json:"streams"`
-	Events    int `json:"events"`
-	Intruders int `json:"secondServersRefused"`
+	Logged        int `json:"logged"`
+	Executed      int `json:"executed"`
+	Fired         int `json:"fired"`
+	Delivered     int `json:"delivered"`
+	AnsweredAtEnd int `json:"waited"`
+	Updates       int `json:"updates"`
+	Streams       int `json:"streams"`
+	Events        int `json:"events"`
+	SecondServers int `json:"secondServersRefused"`
 
-	Items   int `json:"items"`
-	Scripts int `json:"scripts"`
-	SubRuns int `json:"subRuns"`
-	Heard   int `json:"eventsHeard"`
+	Items        int `json:"items"`
+	Scripts      int `json:"scripts"`
+	SubRuns      int `json:"subRuns"`
+	CustomEvents int `json:"customEvents"`
 
-	Signed      int `json:"signedDeliveries"`
-	OldSecrets  int `json:"signedWithSecretBefore"`
-	Wrong       int `json:"signedWrongly"`
-	Rotations   int `json:"secretsReplaced"`
-	Slack       int `json:"slackEvents"`
-	Skipped     int `json:"leftOutByFilter"`
-	Letters     int `json:"letters"`
-	Cut         int `json:"lettersCutOff"`
-	Files       int `json:"attachmentsRead"`
-	Told        int `json:"endsHeard"`
-	Changes     int `json:"changesHeard"`
-	Redelivered int `json:"redelivered"`
-	Limited     int `json:"runsUnderLimit"`
-	Met         int `json:"limitMet"`
-	Displaced   int `json:"runsDisplaced"`
-	Explained   int `json:"explained"`
-	Conflicts   int `json:"keysWithOtherBody"`
+	Signed          int `json:"signedDeliveries"`
+	PreviousSecrets int `json:"signedWithPreviousSecret"`
+	WrongSignatures int `json:"wrongSignatures"`
+	Rotations       int `json:"secretsRotated"`
+	Slack           int `json:"slackEvents"`
+	Filtered        int `json:"filtered"`
+	Emails          int `json:"emails"`
+	EmailsCutOff    int `json:"emailsCutOff"`
+	Attachments     int `json:"attachmentsRead"`
+	EndEvents       int `json:"endEvents"`
+	ChangeEvents    int `json:"changeEvents"`
+	Redelivered     int `json:"redelivered"`
+	Limited         int `json:"runsUnderLimit"`
+	LimitReached    int `json:"limitMet"`
+	Displaced       int `json:"runsDisplaced"`
+	Explained       int `json:"explained"`
+	Conflicts       int `json:"keysWithOtherBody"`
 
-	Guarded   int `json:"callsWithToken"`
-	Landed    int `json:"callsRedirected"`
-	Metered   int `json:"callsWithOAuth"`
-	Tokens    int `json:"oauthTokens"`
-	Questions int `json:"questionsToModel"`
-	Tools     int `json:"toolCalls"`
-	Mails     int `json:"mails"`
-	Posts     int `json:"posts"`
+	TokenCalls int `json:"callsWithToken"`
+	Redirected int `json:"callsRedirected"`
+	OAuthCalls int `json:"callsWithOAuth"`
+	Tokens     int `json:"oauthTokens"`
+	Questions  int `json:"questionsToModel"`
+	Tools      int `json:"toolCalls"`
+	Mails      int `json:"mails"`
+	Posts      int `json:"posts"`
 
-	LinkLooks   int `json:"connectionsListed"`
-	LinkTests   int `json:"connectionsTested"`
-	LinkChanges int `json:"connectionsChanged"`
-	Searched    int `json:"searchedForSecrets"`
+	ConnectionLists   int `json:"connectionsListed"`
+	ConnectionTests   int `json:"connectionsTested"`
+	ConnectionChanges int `json:"connectionsChanged"`
+	Searched          int `json:"searchedForSecrets"`
 
-	Deeds         int `json:"changesAcknowledged"`
-	DeedsSignedIn int `json:"changesAcknowledgedToSessions"`
-	Lines         int `json:"linesOfAudit"`
-	LinesMade     int `json:"linesOfUnacknowledged"`
-	LinesMissed   int `json:"linesLostBeforeKill"`
-	HourEnds      int `json:"runsCountedByHour"`
-	HourScopes    int `json:"countedByHour"`
-	SignIns       int `json:"signIns"`
-	Sessions      int `json:"sessionsThatWorked"`
-	SignOuts      int `json:"sessionsEnded"`
-	Turned        int `json:"endedSessionsRefused"`
-	Passwords     int `json:"passwordsChanged"`
-	SetUps        int `json:"linksUsed"`
-	UsedLinks     int `json:"usedLinksRefused"`
-	OldPasswords  int `json:"oldPasswordsRefused"`
+	AuditedChanges   int `json:"changesAcknowledged"`
+	DashboardChanges int `json:"changesAcknowledgedToSessions"`
+	Lines            int `json:"auditLines"`
+	LinesMade        int `json:"linesOfUnacknowledged"`
+	LinesMissed      int `json:"linesLostBeforeKill"`
+	HourEnds         int `json:"runsCountedByHour"`
+	HourScopes       int `json:"countedByHour"`
+	SignIns          int `json:"signIns"`
+	Sessions         int `json:"sessionsThatWorked"`
+	SignOuts         int `json:"sessionsEnded"`
+	SessionsRefused  int `json:"endedSessionsRefused"`
+	Passwords        int `json:"passwordsChanged"`
+	SetUps           int `json:"linksUsed"`
+	UsedLinks        int `json:"usedLinksRefused"`
+	OldPasswords     int `json:"oldPasswordsRefused"`
 }
 
 // outage is the time from the order to kill until the next process is ready.
@@ -144,166 +144,166 @@ type outage struct {
 // violation is an invariant that did not hold.
 type violation struct {
 	Invariant string `json:"invariant"`
-	Scene     string `json:"scene"`
+	Scenario  string `json:"scenario"`
 	Run       string `json:"run,omitempty"`
 	Text      string `json:"text"`
 }
 
-// newBook returns an empty book, which prints violations to out as they are found.
-func newBook(scene string, out io.Writer) *book {
-	return &book{scene: scene, out: out, kinds: map[string]int{}, runs: map[string]*run{}, deliveries: map[string]*delivery{}}
+// newHistory returns an empty history, which prints violations to out as they are found.
+func newHistory(scenario string, out io.Writer) *history {
+	return &history{scenario: scenario, out: out, kinds: map[string]int{}, runs: map[string]*run{}, deliveries: map[string]*delivery{}}
 }
 
-func (b *book) count(change func(*counts)) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	change(&b.counts)
+func (h *history) count(change func(*counts)) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	change(&h.counts)
 }
 
 func (v violation) String() string {
-	return strings.Join(strings.Fields(v.Invariant+" "+v.Scene+": "+v.Run+" "+v.Text), " ")
+	return strings.Join(strings.Fields(v.Invariant+" "+v.Scenario+": "+v.Run+" "+v.Text), " ")
 }
 
-// mostViolations limits the reported violations of each kind, so that a frequent one
+// maxViolations limits the reported violations of each kind, so that a frequent one
 // does not hide a rare one.
-const mostViolations = 5
+const maxViolations = 5
 
-func (b *book) violated(invariant, run, format string, args ...any) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.kinds[format]++; b.kinds[format] > mostViolations || b.stopped {
+func (h *history) violated(invariant, run, format string, args ...any) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.kinds[format]++; h.kinds[format] > maxViolations || h.stopped {
 		return
 	}
-	v := violation{invariant, b.scene, run, fmt.Sprintf(format, args...)}
-	b.violations = append(b.violations, v)
-	fmt.Fprintln(b.out, "VIOLATED", v)
-	if b.stop != nil && (len(b.signs) == 0 || slices.Contains(b.signs, invariant)) {
-		b.stopped = true
-		b.stop()
+	v := violation{invariant, h.scenario, run, fmt.Sprintf(format, args...)}
+	h.violations = append(h.violations, v)
+	fmt.Fprintln(h.out, "VIOLATED", v)
+	if h.stop != nil && (len(h.expectedInvariants) == 0 || slices.Contains(h.expectedInvariants, invariant)) {
+		h.stopped = true
+		h.stop()
 	}
 }
 
-// knows returns the run with an id. acked is how it was acknowledged, "" if it was only
+// addRun returns the run with an id. acked is how it was acknowledged, "" if it was only
 // observed.
-func (b *book) knows(id, acked string, s *shape) *run {
-	b.mu.Lock()
-	r := b.runs[id]
+func (h *history) addRun(id, acked string, s *shape) *run {
+	h.mu.Lock()
+	r := h.runs[id]
 	earlier := r != nil
 	if r == nil {
 		r = &run{id: id, shape: s, acked: acked, done: map[string]finished{}, retries: map[string]int{}, answered: map[string]bool{}}
-		b.runs[id] = r
-		b.open = append(b.open, r)
+		h.runs[id] = r
+		h.open = append(h.open, r)
 		if acked != "" {
-			b.counts.Acknowledged++
+			h.counts.Acknowledged++
 		}
 	}
-	b.mu.Unlock()
+	h.mu.Unlock()
 	if earlier && acked != "" {
-		b.acknowledged(r, acked)
+		h.acknowledged(r, acked)
 	}
 	return r
 }
 
 // acknowledged records how a run was acknowledged that had been observed before.
-func (b *book) acknowledged(r *run, acked string) {
+func (h *history) acknowledged(r *run, acked string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.acked == "" {
 		r.acked = acked
-		b.count(func(c *counts) { c.Acknowledged++ })
+		h.count(func(c *counts) { c.Acknowledged++ })
 	}
 }
 
-// some takes up to n random open runs.
-func (b *book) some(random *rand.Rand, n int) []*run {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	var taken []*run
-	for range min(n, len(b.open)) {
-		taken = append(taken, b.open[random.IntN(len(b.open))])
+// someOpen takes up to n random open runs.
+func (h *history) someOpen(random *rand.Rand, n int) []*run {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	var list []*run
+	for range min(n, len(h.open)) {
+		list = append(list, h.open[random.IntN(len(h.open))])
 	}
-	return taken
+	return list
 }
 
 // close moves a run out of the open ones.
-func (b *book) close(r *run) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for i, other := range b.open {
+func (h *history) close(r *run) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for i, other := range h.open {
 		if other == r {
-			b.open[i] = b.open[len(b.open)-1]
-			b.open = b.open[:len(b.open)-1]
-			b.closed = append(b.closed, r)
+			h.open[i] = h.open[len(h.open)-1]
+			h.open = h.open[:len(h.open)-1]
+			h.closed = append(h.closed, r)
 			return
 		}
 	}
 }
 
-// past returns a random run that is no longer open, nil if there is none.
-func (b *book) past(random *rand.Rand) *run {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if len(b.closed) == 0 {
+// randomClosed returns a random run that is no longer open, nil if there is none.
+func (h *history) randomClosed(random *rand.Rand) *run {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if len(h.closed) == 0 {
 		return nil
 	}
-	return b.closed[random.IntN(len(b.closed))]
+	return h.closed[random.IntN(len(h.closed))]
 }
 
 // atLeast records the edition that was published before the run began.
 func (r *run) atLeast(edition int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.least = edition
+	r.minEdition = edition
 }
 
 // run returns the run with an id, or nil.
-func (b *book) run(id string) *run {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.runs[id]
+func (h *history) run(id string) *run {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.runs[id]
 }
 
-func (b *book) all() []*run {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	all := make([]*run, 0, len(b.runs))
-	for _, r := range b.runs {
+func (h *history) all() []*run {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	all := make([]*run, 0, len(h.runs))
+	for _, r := range h.runs {
 		all = append(all, r)
 	}
 	return all
 }
 
-func (b *book) opened() []*run {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return append([]*run(nil), b.open...)
+func (h *history) openRuns() []*run {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return append([]*run(nil), h.open...)
 }
 
 // delivered records the acknowledgement of a delivery, which must equal all earlier ones.
 // firing is "" if the response does not contain it.
-func (b *book) delivered(d *delivery, execution, firing string) {
-	b.mu.Lock()
-	first, told := d.execution, d.firing
+func (h *history) delivered(d *delivery, execution, firing string) {
+	h.mu.Lock()
+	first, firstFiring := d.execution, d.firing
 	if first == "" {
 		d.execution = execution
 	}
-	if told == "" && firing != "" {
-		if d.firing = firing; d.source == nil || d.source.shape.name != crowded {
-			b.firings = append(b.firings, d)
+	if firstFiring == "" && firing != "" {
+		if d.firing = firing; d.source == nil || d.source.shape.name != replacing {
+			h.firings = append(h.firings, d)
 		}
 	}
-	b.mu.Unlock()
-	if first != "" && first != execution || told != "" && firing != "" && told != firing {
-		b.violated("I7", execution, "delivery %s of trigger %s was first acknowledged as %s of firing %s, then with firing %s", d.id, d.trigger, first, told, firing)
+	h.mu.Unlock()
+	if first != "" && first != execution || firstFiring != "" && firing != "" && firstFiring != firing {
+		h.violated("I7", execution, "delivery %s of trigger %s was first acknowledged as %s of firing %s, then with firing %s", d.id, d.trigger, first, firstFiring, firing)
 	}
 }
 
 // openOf returns how many runs of a shape are open.
-func (b *book) openOf(s *shape) int {
-	b.mu.Lock()
-	defer b.mu.Unlock()
+func (h *history) openOf(s *shape) int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	n := 0
-	for _, r := range b.open {
+	for _, r := range h.open {
 		if r.shape == s {
 			n++
 		}

@@ -17,35 +17,35 @@ type hour struct {
 
 type ends struct{ completed, failed int }
 
-// mostHours is the number of hours in one request.
-const mostHours = 900
+// maxHours is the number of hours in one request.
+const maxHours = 900
 
-// hearHours reads the hourly counts of ended runs, by a key of the input.
-func (s *scene) hearHours(ask func(procedure string, input object) answer, key, id string) {
+// fetchHours reads the hourly counts of ended runs, by a key of the input.
+func (s *scenario) fetchHours(ask func(procedure string, input object) answer, key, id string) {
 	from, to := s.began, now()
-	if s.ticking != nil {
-		from, to = virtualStart, s.ticking.now.Add(time.Hour)
+	if s.clock != nil {
+		from, to = virtualStart, s.clock.now.Add(time.Hour)
 	}
 	s.accounts.asked[id] = true
-	for from = from.Truncate(time.Hour); !from.After(to); from = from.Add(mostHours * time.Hour) {
-		a := ask("execution.getStatistics", object{key: id, "from": from.UTC().Format(time.RFC3339), "to": from.Add(mostHours * time.Hour).UTC().Format(time.RFC3339)})
+	for from = from.Truncate(time.Hour); !from.After(to); from = from.Add(maxHours * time.Hour) {
+		a := ask("execution.getStatistics", object{key: id, "from": from.UTC().Format(time.RFC3339), "to": from.Add(maxHours * time.Hour).UTC().Format(time.RFC3339)})
 		if !a.OK() {
-			s.book.violated("I18", "", "the runs of %s by the hour cannot be read: %s", id, a)
+			s.history.violated("I18", "", "the runs of %s by the hour cannot be read: %s", id, a)
 			return
 		}
-		s.book.readHours(s.accounts.hours, id, a.Value)
+		s.history.readHours(s.accounts.hours, id, a.Value)
 	}
 }
 
 // readHours reads a response of getStatistics, whose totals are the sums of its hours.
-func (b *book) readHours(into map[hour]ends, id string, value any) {
+func (h *history) readHours(into map[hour]ends, id string, value any) {
 	buckets, _ := process.At(value, "buckets").([]any)
 	var all ends
 	for _, bucket := range buckets {
 		text, _ := process.At(bucket, "start").(string)
 		start, err := time.Parse(time.RFC3339, text)
 		if err != nil {
-			b.violated("I18", "", "an hour of %s begins at %q", id, text)
+			h.violated("I18", "", "an hour of %s begins at %q", id, text)
 			continue
 		}
 		one := endsOf(bucket)
@@ -55,7 +55,7 @@ func (b *book) readHours(into map[hour]ends, id string, value any) {
 		}
 	}
 	if totals := endsOf(process.At(value, "totals")); totals != all {
-		b.violated("I18", "", "the hours of %s sum up to %+v, and its totals are %+v", id, all, totals)
+		h.violated("I18", "", "the hours of %s sum up to %+v, and its totals are %+v", id, all, totals)
 	}
 }
 
@@ -65,8 +65,8 @@ func endsOf(value any) ends {
 	return ends{int(completed), int(failed)}
 }
 
-// judgeHours compares the hourly counts of the API with the runs in the database.
-func (s *scene) judgeHours(db *sql.DB) error {
+// checkHours compares the hourly counts of the API with the runs in the database.
+func (s *scenario) checkHours(db *sql.DB) error {
 	rows, err := texted(db, `SELECT of, hour, sum(status = 'completed'), sum(status <> 'completed'), max(gone) FROM
 		(SELECT b.id AS of, e.end_time / 3600000 AS hour, e.status, b.deleted_at IS NOT NULL AS gone FROM executions e JOIN blueprints b ON b.seq = e.blueprint_seq WHERE e.end_time IS NOT NULL
 		UNION ALL SELECT o.id, e.end_time / 3600000, e.status, 0 FROM executions e JOIN organizations o ON o.seq = e.organization_seq WHERE e.end_time IS NOT NULL) GROUP BY of, hour`)
@@ -79,33 +79,33 @@ func (s *scene) judgeHours(db *sql.DB) error {
 		ended[hour{row[0], int64(number(1))}] = ends{number(2), number(3)}
 		gone[row[0]] = row[4] == "1"
 	}
-	s.book.judgeEnds(s.accounts.hours, ended, s.accounts.asked, gone)
+	s.history.checkHourlyCounts(s.accounts.hours, ended, s.accounts.asked, gone)
 	return nil
 }
 
-// judgeEnds compares the number of ended runs that was returned for each hour with
+// checkHourlyCounts compares the number of ended runs that was returned for each hour with
 // the actual number. Counts of deleted blueprints are not returned.
-func (b *book) judgeEnds(told, ended map[hour]ends, asked, gone map[string]bool) {
+func (h *history) checkHourlyCounts(counted, ended map[hour]ends, asked, gone map[string]bool) {
 	scopes := map[string]bool{}
 	for at, want := range ended {
 		if !asked[at.of] && gone[at.of] {
 			continue
 		}
-		if got := told[at]; got != want {
-			b.violated("I18", "", "of %s %+v ended in the hour of %s, and %+v are counted", at.of, want, at.time(), got)
+		if got := counted[at]; got != want {
+			h.violated("I18", "", "of %s %+v ended in the hour of %s, and %+v are counted", at.of, want, at.time(), got)
 		}
 		if !scopes[at.of] {
-			b.counts.HourScopes++
+			h.counts.HourScopes++
 		}
 		scopes[at.of] = true
-		b.counts.HourEnds += want.completed + want.failed
+		h.counts.HourEnds += want.completed + want.failed
 	}
-	for at, got := range told {
+	for at, got := range counted {
 		if ended[at] == (ends{}) {
-			b.violated("I18", "", "of %s none ended in the hour of %s, and %+v are counted", at.of, at.time(), got)
+			h.violated("I18", "", "of %s none ended in the hour of %s, and %+v are counted", at.of, at.time(), got)
 		}
 	}
-	b.counts.HourEnds /= 2 // each is counted for a blueprint and an organization
+	h.counts.HourEnds /= 2 // each is counted for a blueprint and an organization
 }
 
 func (h hour) time() string { return time.Unix(h.at*3600, 0).UTC().Format(time.RFC3339) }

@@ -21,25 +21,25 @@ func TestReadHours(t *testing.T) {
 		{"at no time", bucket("soon", 2, 0), bucket("", 1, 1), "I18"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			b, told := newBook("test", io.Discard), map[hour]ends{}
-			b.readHours(told, "b", object{"buckets": []any{bucket("1970-01-01T00:00:00Z", 1, 1), c.second}, "totals": c.totals})
-			if first(b) != c.want || told[hour{"b", 0}] != (ends{1, 1}) || c.want == "" && told[hour{"b", 1}] != (ends{2, 0}) {
-				t.Errorf("%v, violations %v; want %v", told, b.violations, c.want)
+			b, counted := newHistory("test", io.Discard), map[hour]ends{}
+			b.readHours(counted, "b", object{"buckets": []any{bucket("1970-01-01T00:00:00Z", 1, 1), c.second}, "totals": c.totals})
+			if first(b) != c.want || counted[hour{"b", 0}] != (ends{1, 1}) || c.want == "" && counted[hour{"b", 1}] != (ends{2, 0}) {
+				t.Errorf("%v, violations %v; want %v", counted, b.violations, c.want)
 			}
 		})
 	}
 }
 
-// TestJudgeEnds compares the counts with the runs.
-func TestJudgeEnds(t *testing.T) {
+// TestCheckHourlyCounts compares the counts with the runs.
+func TestCheckHourlyCounts(t *testing.T) {
 	one, two := hour{"b", 1}, hour{"o", 1}
 	both := func(n int) map[hour]ends { return map[hour]ends{one: {n, 1}, two: {n, 1}} }
 	asked := map[string]bool{"b": true, "o": true}
 	for _, c := range []struct {
-		name        string
-		told, ended map[hour]ends
-		asked, gone map[string]bool
-		want        string
+		name           string
+		counted, ended map[hour]ends
+		asked, gone    map[string]bool
+		want           string
 	}{
 		{"as counted", both(3), both(3), asked, nil, ""},
 		{"counted twice", both(4), both(3), asked, nil, "I18"},
@@ -52,8 +52,8 @@ func TestJudgeEnds(t *testing.T) {
 		{"of a deleted blueprint", map[hour]ends{two: {3, 1}}, both(3), map[string]bool{"o": true}, map[string]bool{"b": true}, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			b := newBook("test", io.Discard)
-			if b.judgeEnds(c.told, c.ended, c.asked, c.gone); first(b) != c.want {
+			b := newHistory("test", io.Discard)
+			if b.checkHourlyCounts(c.counted, c.ended, c.asked, c.gone); first(b) != c.want {
 				t.Errorf("violations %v, want %q", b.violations, c.want)
 			}
 		})

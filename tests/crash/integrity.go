@@ -9,15 +9,15 @@ import (
 	_ "modernc.org/sqlite" // the driver of the database
 )
 
-// judgeDatabase checks the database file with SQLite, read-only and without the server,
+// checkDatabase checks the database file with SQLite, read-only and without the server,
 // which is under test. It must not contain a readable secret.
-func (s *scene) judgeDatabase() error {
+func (s *scenario) checkDatabase() error {
 	for _, part := range []string{"", "-wal"} {
 		data, err := os.ReadFile(s.database() + part)
 		if err != nil && !os.IsNotExist(err) {
 			return err
 		}
-		s.book.keepsSecrets("", "the file "+filepath.Base(s.database()+part), string(data))
+		s.history.checkSecrets("", "the file "+filepath.Base(s.database()+part), string(data))
 	}
 	db, err := sql.Open("sqlite", "file:"+s.database()+"?mode=ro")
 	if err != nil {
@@ -44,7 +44,7 @@ func (s *scene) judgeDatabase() error {
 				return err
 			}
 			if row[0].String != "ok" {
-				s.book.violated("I9", "", "%s: %s", check, strings.Trim(strings.Join(texts(row), " "), " "))
+				s.history.violated("I9", "", "%s: %s", check, strings.Trim(strings.Join(texts(row), " "), " "))
 			}
 		}
 		if err := rows.Err(); err != nil {

@@ -11,46 +11,48 @@ import (
 	"blueprintd/tests/process"
 )
 
-// whisper is the prefix of every trigger secret. The managers of a trigger can read
+// triggerSecretPrefix is the prefix of every trigger secret. The managers of a trigger can read
 // it; it never appears in a log or a ledger row.
-const whisper = "whisper-"
+const triggerSecretPrefix = "trigger-secret-"
 
 // keyring holds the secrets of one trigger, which are rotated repeatedly. A sender may use
 // the previous one while it is certainly valid.
 type keyring struct {
 	name string
 
-	using  sync.RWMutex // held by senders that use the previous one, and during a rotation
-	mu     sync.Mutex
-	number int  // of the latest acknowledged secret
-	before int  // of the previous valid one; 0 = unknown
-	unsure bool // a rotation was sent without a response
+	using           sync.RWMutex // held by senders that use the previous one, and during a rotation
+	mu              sync.Mutex
+	number          int  // of the latest acknowledged secret
+	before          int  // of the previous valid one; 0 = unknown
+	pendingRotation bool // a rotation was sent without a response
 }
 
 func newKeyring(name string) *keyring { return &keyring{name: name, number: 1} }
 
 // secret returns the nth secret.
-func (k *keyring) secret(n int) string { return fmt.Sprintf("%s%s-%d-0b83e1", whisper, k.name, n) }
+func (k *keyring) secret(n int) string {
+	return fmt.Sprintf("%s%s-%d-0b83e1", triggerSecretPrefix, k.name, n)
+}
 
-// take returns the number of a secret that stays valid until it is released, and reports
+// acquire returns the number of a secret that stays valid until it is released, and reports
 // whether it is the previous one.
-func (k *keyring) take(random *rand.Rand) (number int, old bool, giveBack func()) {
+func (k *keyring) acquire(random *rand.Rand) (number int, old bool, giveBack func()) {
 	k.using.RLock()
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.before == 0 || k.unsure || random.IntN(2) == 0 {
+	if k.before == 0 || k.pendingRotation || random.IntN(2) == 0 {
 		k.using.RUnlock() // the latest stays valid after a rotation
 		return k.number, false, func() {}
 	}
 	return k.before, true, k.using.RUnlock
 }
 
-// isGone reports whether a secret may no longer be valid.
-func (k *keyring) isGone(number int) bool {
+// isExpired reports whether a secret may no longer be valid.
+func (k *keyring) isExpired(number int) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	latest := k.number
-	if k.unsure {
+	if k.pendingRotation {
 		latest++
 	}
 	return number < latest-1
@@ -62,13 +64,13 @@ func (k *keyring) rotate(ctx context.Context, c *client, trigger string) {
 	k.using.Lock()
 	defer k.using.Unlock()
 	k.mu.Lock()
-	next, again := k.number+1, k.unsure
-	k.unsure = true
+	next, again := k.number+1, k.pendingRotation
+	k.pendingRotation = true
 	k.mu.Unlock()
 	a := c.api.Mutate(ctx, "blueprintTriggers.rotateSecret", object{"triggerId": trigger, "secret": k.secret(next), "keepPreviousFor": "1h"})
 	if a.Err == process.ErrDown {
 		k.mu.Lock()
-		k.unsure = again // nothing was sent
+		k.pendingRotation = again // nothing was sent
 		k.mu.Unlock()
 		return
 	}
@@ -77,13 +79,13 @@ func (k *keyring) rotate(ctx context.Context, c *client, trigger string) {
 		return
 	}
 	k.mu.Lock()
-	k.before, k.number, k.unsure = next-1, next, false
+	k.before, k.number, k.pendingRotation = next-1, next, false
 	k.mu.Unlock()
-	c.book.count(func(n *counts) { n.Rotations++ })
+	c.history.count(func(n *counts) { n.Rotations++ })
 }
 
-// turn rotates the secrets of some sources until loaded ends.
-func turn(ctx, loaded context.Context, c *client, all []*source) {
+// rotateSecrets rotates the secrets of some sources until loaded ends.
+func rotateSecrets(ctx, loaded context.Context, c *client, all []*source) {
 	for process.Pause(loaded, time.Duration(200+c.random.IntN(600))*time.Millisecond) {
 		if s := all[c.random.IntN(len(all))]; s.ring != nil {
 			s.ring.rotate(ctx, c, s.trigger)

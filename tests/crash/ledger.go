@@ -20,19 +20,19 @@ const ledgerArgument = "run-the-ledger"
 
 // entry is one effect that reached the ledger.
 type entry struct {
-	At     int64  `json:"at"`             // Unix nanoseconds, as it arrived
-	Kind   string `json:"kind,omitempty"` // "" = a call without credentials
-	Key    string `json:"key"`            // its Idempotency-Key, or the address in it
-	Node   string `json:"node"`           // the node that caused it, in the form of pattern
-	Status int    `json:"status"`         // status of the response; 0 = the connection was cut
-	Delay  int    `json:"delay"`          // milliseconds until the response
-	Letter string `json:"letter,omitempty"`
-	Wrong  string `json:"wrong,omitempty"` // what is wrong with it, in addition
+	At        int64  `json:"at"`             // Unix nanoseconds, as it arrived
+	Kind      string `json:"kind,omitempty"` // "" = a call without credentials
+	Key       string `json:"key"`            // its Idempotency-Key, or the address in it
+	Node      string `json:"node"`           // the node that caused it, in the form of pattern
+	Status    int    `json:"status"`         // status of the response; 0 = the connection was cut
+	Delay     int    `json:"delay"`          // milliseconds until the response
+	MessageID string `json:"email,omitempty"`
+	Wrong     string `json:"wrong,omitempty"` // what is wrong with it, in addition
 }
 
 // sites are the addresses of the ledger: all services, another host that a redirect leads
 // to, and the mail server.
-type sites struct{ services, stranger, mail string }
+type sites struct{ services, otherHost, mail string }
 
 // serveLedger runs the ledger until its standard input ends, together with the program that
 // started it. Each effect is a line of the file, synced before the response.
@@ -54,9 +54,9 @@ func serveLedger(path string, in io.Reader, out io.Writer) error {
 		io.Copy(io.Discard, in)
 		listeners[0].Close()
 	}()
-	go http.Serve(listeners[1], http.HandlerFunc(l.stranger))
+	go http.Serve(listeners[1], http.HandlerFunc(l.otherHost))
 	go l.serveMail(listeners[2])
-	fmt.Fprintf(out, "%s %s %s\n", l.at.services, l.at.stranger, l.at.mail)
+	fmt.Fprintf(out, "%s %s %s\n", l.at.services, l.at.otherHost, l.at.mail)
 	if err := http.Serve(listeners[0], l.services()); err != nil && !strings.Contains(err.Error(), "use of closed") {
 		return err
 	}
@@ -77,7 +77,7 @@ func (l *ledger) services() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/call", l.call("", ""))
 	mux.HandleFunc("/guarded/call", l.call("guarded", "guarded"))
-	mux.HandleFunc("/guarded/away", l.away)
+	mux.HandleFunc("/guarded/away", l.redirect)
 	mux.HandleFunc("/metered/call", l.call("metered", "identity"))
 	mux.HandleFunc("/oauth/token", l.token)
 	mux.HandleFunc("/ai/v1/chat/completions", l.chat)
@@ -90,17 +90,17 @@ func (l *ledger) services() http.Handler {
 }
 
 // call returns the handler for http-request nodes, which carry the credentials of a
-// connection, or none for "". The query has node, the caller, and mood, described at
-// happen.
+// connection, or none for "". The query has node, the caller, and behavior, described at
+// handle.
 func (l *ledger) call(kind, connection string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		shown, body, wrong := l.credentials(r, connection)
 		e := entry{Kind: kind, Key: r.Header.Get("Idempotency-Key"), Node: r.URL.Query().Get("node"), Wrong: wrong}
-		var said struct{ From string }
-		if json.Unmarshal(body, &said); said.From != e.Key && e.Wrong == "" {
-			e.Wrong = fmt.Sprintf("the call of %q came under the key %q", said.From, e.Key)
+		var request struct{ From string }
+		if json.Unmarshal(body, &request); request.From != e.Key && e.Wrong == "" {
+			e.Wrong = fmt.Sprintf("the call of %q arrived with the key %q", request.From, e.Key)
 		}
-		n, ok := l.happen(r.Context(), &e, r.URL.Query().Get("mood"))
+		n, ok := l.handle(r.Context(), &e, r.URL.Query().Get("behavior"))
 		if !ok {
 			return
 		}
@@ -115,23 +115,23 @@ func reply(w http.ResponseWriter, status int, value any) {
 	json.NewEncoder(w).Encode(value)
 }
 
-// happen records an effect and waits for a time that depends on its key. It returns the
-// number of effects of the key, and false if the caller must not respond. Moods: "flaky"
+// handle records an effect and waits for a time that depends on its key. It returns the
+// number of effects of the key, and false if the caller must not respond. Behaviors: "flaky"
 // fails the first calls of some keys, "broken" fails all calls, "doomed" all calls of some
 // keys, "later" refuses the first call of some keys as too many requests, "cut" drops the
 // connection of some without a response, and "quick" does not wait.
-func (l *ledger) happen(ctx context.Context, e *entry, mood string) (n int, answer bool) {
-	dice := dice(e.Key)
+func (l *ledger) handle(ctx context.Context, e *entry, behavior string) (n int, answer bool) {
+	dice := hashOf(e.Key)
 	e.At, e.Status = now().UnixNano(), http.StatusOK
 	switch {
-	case dice%10 < 6, mood == "quick":
+	case dice%10 < 6, behavior == "quick":
 		e.Delay = int(dice/10) % 10
 	case dice%10 < 9:
 		e.Delay = 50 + int(dice/10)%250
 	default:
 		e.Delay = 300 + int(dice/10)%600
 	}
-	n, err := l.note(e, mood, dice)
+	n, err := l.record(e, behavior, dice)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "ledger:", err)
 		os.Exit(1) // an incomplete ledger is worthless
@@ -147,17 +147,17 @@ func (l *ledger) happen(ctx context.Context, e *entry, mood string) (n int, answ
 	return n, true
 }
 
-func (l *ledger) note(e *entry, mood string, dice uint32) (int, error) {
+func (l *ledger) record(e *entry, behavior string, dice uint32) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.calls[e.Kind+" "+e.Key]++
 	n := l.calls[e.Kind+" "+e.Key]
 	switch {
-	case mood == "broken", mood == "flaky" && n <= int(dice/7)%3, mood == "doomed" && dice/13%8 == 0:
+	case behavior == "broken", behavior == "flaky" && n <= int(dice/7)%3, behavior == "doomed" && dice/13%8 == 0:
 		e.Status = http.StatusInternalServerError
-	case mood == "later" && n == 1 && dice/17%3 == 0:
+	case behavior == "later" && n == 1 && dice/17%3 == 0:
 		e.Status = http.StatusTooManyRequests
-	case mood == "cut" && dice/13%3 == 0:
+	case behavior == "cut" && dice/13%3 == 0:
 		e.Status = 0
 	}
 	return n, l.write(e)
@@ -175,8 +175,8 @@ func (l *ledger) write(e *entry) error {
 	return err
 }
 
-// aside records an event without a key, such as a request to a wrong address.
-func (l *ledger) aside(kind, wrong string) {
+// recordUnkeyed records an event without a key, such as a request to a wrong address.
+func (l *ledger) recordUnkeyed(kind, wrong string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err := l.write(&entry{At: now().UnixNano(), Kind: kind, Status: http.StatusOK, Wrong: wrong}); err != nil {
@@ -185,8 +185,8 @@ func (l *ledger) aside(kind, wrong string) {
 	}
 }
 
-// dice returns a number that depends only on the key.
-func dice(key string) uint32 {
+// hashOf returns a number that depends only on the key.
+func hashOf(key string) uint32 {
 	hash := fnv.New32a()
 	io.WriteString(hash, key)
 	return hash.Sum32() >> 3

@@ -33,16 +33,16 @@ func (l *ledger) credentials(r *http.Request, connection string) (shown string, 
 	switch {
 	case connection == "" && shown != "":
 		wrong = fmt.Sprintf("%s %s got credentials it must not get: %s", r.Host, r.URL.Path, shown)
-	case connection != "" && !l.good(connection, shown):
+	case connection != "" && !l.valid(connection, shown):
 		wrong = fmt.Sprintf("%s %s, for the connection %s, got the credentials %q", r.Host, r.URL.Path, connection, shown)
 	case strings.Contains(elsewhere, canary):
-		wrong = fmt.Sprintf("%s %s got a secret outside of its Authorization header: %.300s", r.Host, r.URL.Path, leak(elsewhere))
+		wrong = fmt.Sprintf("%s %s got a secret outside of its Authorization header: %.300s", r.Host, r.URL.Path, findSecret(elsewhere))
 	}
 	return shown, body, wrong
 }
 
-// good reports whether credentials are those of a connection.
-func (l *ledger) good(connection, shown string) bool {
+// valid reports whether credentials are those of a connection.
+func (l *ledger) valid(connection, shown string) bool {
 	switch connection {
 	case "guarded":
 		return guardedTokens.MatchString(shown)
@@ -65,7 +65,7 @@ func (l *ledger) token(w http.ResponseWriter, r *http.Request) {
 		secret = plain
 	}
 	if id != "torture" || secret != secretOf("identity") || r.PostForm.Get("grant_type") != "client_credentials" {
-		l.aside("token", fmt.Sprintf("a token was asked for by %q with the secret %q", id, secret))
+		l.recordUnkeyed("token", fmt.Sprintf("a token was asked for by %q with the secret %q", id, secret))
 		reply(w, http.StatusUnauthorized, object{"error": "invalid_client"})
 		return
 	}
@@ -73,32 +73,32 @@ func (l *ledger) token(w http.ResponseWriter, r *http.Request) {
 	token := fmt.Sprintf("%saccess-%d-5fc1b2", canary, len(l.tokens)+1)
 	l.tokens[token] = now().Add(tokenLife)
 	l.mu.Unlock()
-	l.aside("token", "")
-	time.Sleep(time.Duration(dice(token)%80) * time.Millisecond)
+	l.recordUnkeyed("token", "")
+	time.Sleep(time.Duration(hashOf(token)%80) * time.Millisecond)
 	reply(w, http.StatusOK, object{"access_token": token, "token_type": "Bearer", "expires_in": int(tokenLife / time.Second)})
 }
 
-// away receives a call with credentials and redirects it to the other host in a way that
+// redirect receives a call with credentials and redirects it to the other host in a way that
 // drops the body: a redirect that keeps it would not be followed.
-func (l *ledger) away(w http.ResponseWriter, r *http.Request) {
+func (l *ledger) redirect(w http.ResponseWriter, r *http.Request) {
 	_, _, wrong := l.credentials(r, "guarded")
 	e := entry{Kind: "away", Key: r.Header.Get("Idempotency-Key"), Node: r.URL.Query().Get("node"), Wrong: wrong}
-	if _, ok := l.happen(r.Context(), &e, ""); ok {
-		http.Redirect(w, r, l.at.stranger+"/landed?"+url.Values{"node": {e.Node}, "key": {e.Key}}.Encode(), http.StatusSeeOther)
+	if _, ok := l.handle(r.Context(), &e, ""); ok {
+		http.Redirect(w, r, l.at.otherHost+"/landed?"+url.Values{"node": {e.Node}, "key": {e.Key}}.Encode(), http.StatusSeeOther)
 	}
 }
 
-// stranger serves the other host, which must never receive credentials.
-func (l *ledger) stranger(w http.ResponseWriter, r *http.Request) {
+// otherHost serves the other host, which must never receive credentials.
+func (l *ledger) otherHost(w http.ResponseWriter, r *http.Request) {
 	_, _, wrong := l.credentials(r, "")
 	query := r.URL.Query()
 	if r.URL.Path != "/landed" {
-		l.aside("lost", fmt.Sprintf("the stranger was asked for %s; %s", r.URL.Path, wrong))
+		l.recordUnkeyed("lost", fmt.Sprintf("the other host was asked for %s; %s", r.URL.Path, wrong))
 		http.NotFound(w, r)
 		return
 	}
 	e := entry{Kind: "landed", Key: query.Get("key"), Node: query.Get("node"), Wrong: wrong}
-	if _, ok := l.happen(r.Context(), &e, ""); ok {
+	if _, ok := l.handle(r.Context(), &e, ""); ok {
 		reply(w, e.Status, object{"landed": true})
 	}
 }
@@ -107,7 +107,7 @@ func (l *ledger) stranger(w http.ResponseWriter, r *http.Request) {
 func (l *ledger) probe(connection string, answer any) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		_, _, wrong := l.credentials(r, connection)
-		l.aside("probe", wrong)
+		l.recordUnkeyed("probe", wrong)
 		reply(w, http.StatusOK, answer)
 	}
 }
@@ -116,12 +116,12 @@ func (l *ledger) probe(connection string, answer any) http.HandlerFunc {
 // connections. Nothing else requests it.
 func (l *ledger) root(w http.ResponseWriter, r *http.Request) {
 	shown, _, wrong := l.credentials(r, "guarded")
-	if l.good("identity", shown) {
+	if l.valid("identity", shown) {
 		wrong = ""
 	}
 	if r.URL.Path != "/" && wrong == "" {
 		wrong = "credentials came to " + r.URL.Path
 	}
-	l.aside("probe", wrong)
+	l.recordUnkeyed("probe", wrong)
 	reply(w, http.StatusOK, object{})
 }

@@ -21,14 +21,14 @@ func (l *ledger) serveMail(listener net.Listener) {
 		}
 		go func() {
 			defer conn.Close()
-			l.talk(textproto.NewConn(conn))
+			l.serveSMTP(textproto.NewConn(conn))
 		}()
 	}
 }
 
-// talk is an SMTP session with one client (RFC 5321) without error handling: a disconnected
+// serveSMTP is an SMTP session with one client (RFC 5321) without error handling: a disconnected
 // client has sent nothing.
-func (l *ledger) talk(c *textproto.Conn) {
+func (l *ledger) serveSMTP(c *textproto.Conn) {
 	say := func(format string, args ...any) bool { return c.PrintfLine(format, args...) == nil }
 	known := false
 	for ok := say("220 ledger"); ok; {
@@ -44,51 +44,51 @@ func (l *ledger) talk(c *textproto.Conn) {
 			_, secret, _ := strings.Cut(rest, " ")
 			plain, _ := base64.StdEncoding.DecodeString(secret)
 			if known = string(plain) == "\x00torture\x00"+secretOf("mail"); !known {
-				l.aside("mail", fmt.Sprintf("login with wrong credentials %q", plain))
-				ok = say("535 no")
+				l.recordUnkeyed("mail", fmt.Sprintf("login with wrong credentials %q", plain))
+				ok = say("535 authentication failed")
 				continue
 			}
-			ok = say("235 welcome")
+			ok = say("235 authenticated")
 		case "MAIL":
 			if !known {
-				l.aside("mail", "mail without a login")
+				l.recordUnkeyed("mail", "mail without a login")
 			}
-			ok = say("250 so be it")
+			ok = say("250 ok")
 		case "DATA":
-			if ok = say("354 go on"); ok {
+			if ok = say("354 send the message"); ok {
 				data, err := c.ReadDotBytes()
-				ok = err == nil && l.letter(data, say)
+				ok = err == nil && l.receiveEmail(data, say)
 			}
 		case "QUIT":
 			say("221 bye")
 			return
 		default:
-			ok = say("250 fine")
+			ok = say("250 ok")
 		}
 	}
 }
 
-// letter accepts one message and reports whether the session continues.
-func (l *ledger) letter(data []byte, say func(string, ...any) bool) bool {
+// receiveEmail accepts one message and reports whether the session continues.
+func (l *ledger) receiveEmail(data []byte, say func(string, ...any) bool) bool {
 	e := entry{Kind: "mail"}
 	if message, err := mail.ReadMessage(bytes.NewReader(data)); err != nil {
-		e.Wrong = "a letter that cannot be read: " + err.Error()
+		e.Wrong = "an email that cannot be read: " + err.Error()
 	} else {
-		e.Key, e.Letter = marked(message.Header.Get("Subject")), message.Header.Get("Message-ID")
+		e.Key, e.MessageID = markIn(message.Header.Get("Subject")), message.Header.Get("Message-ID")
 	}
-	if piece := leak(string(data)); piece != "" {
-		e.Wrong = "a letter holds a secret: " + piece
+	if piece := findSecret(string(data)); piece != "" {
+		e.Wrong = "an email holds a secret: " + piece
 	}
-	e.Node = pattern(after(e.Key))
-	mood := "later"
-	if dice(e.Key)%7 == 0 {
-		mood = "cut"
+	e.Node = pattern(addressIn(e.Key))
+	behavior := "later"
+	if hashOf(e.Key)%7 == 0 {
+		behavior = "cut"
 	}
-	if l.happen(context.Background(), &e, mood); e.Status == 0 {
+	if l.handle(context.Background(), &e, behavior); e.Status == 0 {
 		return false
 	}
 	if e.Status == http.StatusTooManyRequests {
-		return say("452 not now")
+		return say("452 try again later")
 	}
-	return say("250 taken")
+	return say("250 accepted")
 }

@@ -13,8 +13,8 @@ import (
 // mark matches the address that a node writes into its data: <exec_...>.
 var mark = regexp.MustCompile(`<(exec_[^<>]+)>`)
 
-// marked returns the address in a text, "" if there is none.
-func marked(text string) string {
+// markIn returns the address in a text, "" if there is none.
+func markIn(text string) string {
 	if found := mark.FindStringSubmatch(text); found != nil {
 		return found[1]
 	}
@@ -38,18 +38,18 @@ func (l *ledger) chat(w http.ResponseWriter, r *http.Request) {
 	key, results := "", 0
 	for _, m := range asked.Messages {
 		if text, ok := m.Content.(string); ok && m.Role == "user" && key == "" {
-			key = marked(text)
+			key = markIn(text)
 		}
 		if m.Role == "tool" {
 			results++
 		}
 	}
-	e := entry{Kind: fmt.Sprintf("question %d", results+1), Key: key, Node: pattern(after(key)), Wrong: wrong}
-	if _, ok := l.happen(r.Context(), &e, "doomed"); !ok {
+	e := entry{Kind: fmt.Sprintf("question %d", results+1), Key: key, Node: pattern(addressIn(key)), Wrong: wrong}
+	if _, ok := l.handle(r.Context(), &e, "doomed"); !ok {
 		return
 	}
 	if e.Status != http.StatusOK {
-		reply(w, e.Status, object{"error": object{"message": "no thoughts for " + shown}})
+		reply(w, e.Status, object{"error": object{"message": "the model fails for " + shown}})
 		return
 	}
 	message, reason := object{"role": "assistant", "content": "You are " + shown}, "stop"
@@ -65,11 +65,11 @@ func (l *ledger) chat(w http.ResponseWriter, r *http.Request) {
 // post accepts messages as Slack does. A message refused with 429 is not posted.
 func (l *ledger) post(w http.ResponseWriter, r *http.Request) {
 	shown, body, wrong := l.credentials(r, "chat")
-	var said struct{ Text string }
-	json.Unmarshal(body, &said)
-	key := marked(said.Text)
-	e := entry{Kind: "post", Key: key, Node: pattern(after(key)), Wrong: wrong}
-	n, ok := l.happen(r.Context(), &e, "later")
+	var message struct{ Text string }
+	json.Unmarshal(body, &message)
+	key := markIn(message.Text)
+	e := entry{Kind: "post", Key: key, Node: pattern(addressIn(key)), Wrong: wrong}
+	n, ok := l.handle(r.Context(), &e, "later")
 	switch {
 	case !ok:
 	case e.Status != http.StatusOK:
@@ -85,11 +85,11 @@ func (l *ledger) toolServer() http.Handler {
 	server := sdk.NewServer(&sdk.Implementation{Name: "Ledger", Version: "1"}, nil)
 	server.AddTool(&sdk.Tool{Name: "note", Description: "notes", InputSchema: json.RawMessage(`{"type":"object","properties":{"key":{"type":"string"}},"required":["key"]}`)},
 		func(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-			var told struct{ Key string }
-			json.Unmarshal(r.Params.Arguments, &told)
-			e := entry{Kind: "tool", Key: told.Key, Node: pattern(after(told.Key))}
-			l.happen(ctx, &e, "")
-			content := object{"noted": told.Key}
+			var arguments struct{ Key string }
+			json.Unmarshal(r.Params.Arguments, &arguments)
+			e := entry{Kind: "tool", Key: arguments.Key, Node: pattern(addressIn(arguments.Key))}
+			l.handle(ctx, &e, "")
+			content := object{"noted": arguments.Key}
 			if e.Node == "tool" { // otherwise the output goes to a model, which may read it unredacted
 				content["echo"] = secretOf("tools")
 			}
@@ -102,8 +102,8 @@ func (l *ledger) toolServer() http.Handler {
 func (l *ledger) tools(next http.Handler) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if _, _, wrong := l.credentials(r, "tools"); wrong != "" {
-			l.aside("tool", wrong)
-			http.Error(w, "who are you?", http.StatusUnauthorized)
+			l.recordUnkeyed("tool", wrong)
+			http.Error(w, "unauthorized", http.StatusUnauthorized)
 			return
 		}
 		next.ServeHTTP(w, r)

@@ -14,104 +14,104 @@ import (
 	"blueprintd/tests/process"
 )
 
-// leaveOut removes shapes from the load, and everything that needs them.
-func (s *scene) leaveOut(names []string) {
-	if s.ticking != nil {
+// exclude removes shapes from the load, and everything that needs them.
+func (s *scenario) exclude(names []string) {
+	if s.clock != nil {
 		return
 	}
 	s.shapes = slices.DeleteFunc(s.shapes, func(one *shape) bool { return slices.Contains(names, one.name) })
-	s.shapes = slices.DeleteFunc(s.shapes, func(one *shape) bool { return one.narrowed != "" && !s.has(one.narrowed) })
+	s.shapes = slices.DeleteFunc(s.shapes, func(one *shape) bool { return one.eventFilter != "" && !s.has(one.eventFilter) })
 	s.sources = slices.DeleteFunc(s.sources, func(one *source) bool { return !s.has(one.shape.name) })
 }
 
 // has reports whether a shape is part of the load.
-func (s *scene) has(name string) bool {
+func (s *scenario) has(name string) bool {
 	return slices.ContainsFunc(s.shapes, func(one *shape) bool { return one.name == name })
 }
 
-// sendAll runs all senders of deliveries until loaded ends.
-func (s *scene) sendAll(ctx, loaded context.Context, clients *sync.WaitGroup) {
-	if s.ticking != nil {
+// startSenders runs all senders of deliveries until loaded ends.
+func (s *scenario) startSenders(ctx, loaded context.Context, clients *sync.WaitGroup) {
+	if s.clock != nil {
 		return
 	}
 	for i, source := range s.sources {
-		one := &sender{client: s.client(900 + i), of: source, post: s.post}
+		one := &sender{client: s.client(900 + i), source: source, mailServer: s.mailServer}
 		s.senders = append(s.senders, one)
 		clients.Go(func() { one.work(ctx, loaded) })
 	}
-	if turner := s.client(980); len(s.sources) > 0 {
-		clients.Go(func() { turn(ctx, loaded, turner, s.sources) })
+	if rotator := s.client(980); len(s.sources) > 0 {
+		clients.Go(func() { rotateSecrets(ctx, loaded, rotator, s.sources) })
 	}
 	repeater := s.client(990)
-	clients.Go(func() { s.repeats.work(ctx, loaded, repeater, s.sources) })
+	clients.Go(func() { s.redeliveries.work(ctx, loaded, repeater, s.sources) })
 }
 
-// finish delivers everything without a response.
-func (s *scene) finish(ctx context.Context) {
+// finishSenders delivers everything without a response.
+func (s *scenario) finishSenders(ctx context.Context) {
 	for _, one := range s.senders {
 		one.finish(ctx)
 	}
 }
 
-// judgeSources judges the deliveries after all runs have ended.
-func (s *scene) judgeSources(ctx context.Context, c *client) {
-	if s.ticking != nil {
+// checkSources checks the deliveries after all runs have ended.
+func (s *scenario) checkSources(ctx context.Context, c *client) {
+	if s.clock != nil {
 		return
 	}
-	if shape := s.edited(); shape != nil && s.has(spoken) {
+	if shape := s.edited(); shape != nil && s.has(observed) {
 		_, tried := shape.editions()
-		s.book.judgeListeners(s.has, s.book.counts.Updates, tried-1-shape.unsent)
+		s.history.checkListeners(s.has, s.history.counts.Updates, tried-1-shape.unsent)
 	}
 	for _, source := range s.sources {
-		ledger := c.judgeLedger(ctx, source)
+		ledger := c.checkLedger(ctx, source)
 		if source.config["concurrency"] != nil {
-			c.judgeLimits(ctx, source)
+			c.checkLimits(ctx, source)
 		}
 		if source.path == "" {
-			c.judgeLetters(ctx, source, ledger)
+			c.checkEmailRuns(ctx, source, ledger)
 		}
 	}
-	s.repeats.judge(ctx, c)
+	s.redeliveries.check(ctx, c)
 }
 
 // readyFile is the file that the server writes when it is ready.
-func (s *scene) readyFile() string { return filepath.Join(s.folder, "ready.json") }
+func (s *scenario) readyFile() string { return filepath.Join(s.folder, "ready.json") }
 
-// mostToSay bounds the time between readiness and the ready file.
-const mostToSay = 5 * time.Second
+// maxReadyFile bounds the time between readiness and the ready file.
+const maxReadyFile = 5 * time.Second
 
-// openPost reads the mail address of a ready server.
-func (s *scene) openPost(ctx context.Context, p *program.Process) error {
-	if !s.has("letter") {
+// readMailAddress reads the mail address of a ready server.
+func (s *scenario) readMailAddress(ctx context.Context, p *program.Process) error {
+	if !s.has("email") {
 		return nil
 	}
-	for late := now().Add(mostToSay); now().Before(late); process.Pause(ctx, 5*time.Millisecond) {
-		var said struct {
+	for late := now().Add(maxReadyFile); now().Before(late); process.Pause(ctx, 5*time.Millisecond) {
+		var ready struct {
 			Pid      int    `json:"pid"`
 			SMTPAddr string `json:"smtpAddr"`
 		}
 		data, err := os.ReadFile(s.readyFile())
-		if err == nil && json.Unmarshal(data, &said) == nil && said.Pid == p.Pid() && said.SMTPAddr != "" {
-			s.post.open(said.SMTPAddr)
+		if err == nil && json.Unmarshal(data, &ready) == nil && ready.Pid == p.Pid() && ready.SMTPAddr != "" {
+			s.mailServer.set(ready.SMTPAddr)
 			return nil
 		}
 	}
 	return fmt.Errorf("the server does not say in %s where it takes mail", s.readyFile())
 }
 
-// outsideParts returns the parts of the load made by the existing sources.
-func (s *scene) outsideParts() (list []part) {
-	c := &s.book.counts
+// sourceParts returns the parts of the load made by the existing sources.
+func (s *scenario) sourceParts() (list []part) {
+	c := &s.history.counts
 	for _, one := range []struct {
 		shape string
 		parts []part
 	}{
-		{"signed", []part{{"signed delivery", c.Signed}, {"delivery signed with the secret before", c.OldSecrets}, {"delivery signed wrongly", c.Wrong}, {"replaced secret", c.Rotations}}},
-		{"slack", []part{{"event of Slack", c.Slack}, {"event that a filter left out", c.Skipped}}},
-		{"letter", []part{{"letter", c.Letters}, {"letter cut off", c.Cut}, {"attachment", c.Files}}},
-		{spoken, []part{{"delivered end of a run", c.Told}, {"delivered change of a blueprint", c.Changes}}},
-		{queued, []part{{"run under a limit", c.Limited}, {"limit that was met", c.Met}}},
-		{crowded, []part{{"run that made room", c.Displaced}}},
+		{"signed", []part{{"signed delivery", c.Signed}, {"delivery signed with the previous secret", c.PreviousSecrets}, {"delivery with a wrong signature", c.WrongSignatures}, {"rotated secret", c.Rotations}}},
+		{"slack", []part{{"Slack event", c.Slack}, {"filtered event", c.Filtered}}},
+		{"email", []part{{"email", c.Emails}, {"email cut off", c.EmailsCutOff}, {"attachment", c.Attachments}}},
+		{observed, []part{{"delivered end of a run", c.EndEvents}, {"delivered change of a blueprint", c.ChangeEvents}}},
+		{queued, []part{{"run under a limit", c.Limited}, {"limit that was reached", c.LimitReached}}},
+		{replacing, []part{{"displaced run", c.Displaced}}},
 	} {
 		if s.has(one.shape) {
 			list = append(list, one.parts...)
@@ -119,7 +119,7 @@ func (s *scene) outsideParts() (list []part) {
 	}
 	for _, one := range s.sources {
 		runs := 0
-		for _, r := range s.book.runs {
+		for _, r := range s.history.runs {
 			if r.shape == one.shape {
 				runs++
 			}

@@ -19,18 +19,18 @@ import (
 
 // options are the options of the command line.
 type options struct {
-	kills    int
-	seed     uint64
-	clients  int
-	duration time.Duration
-	keep     bool
-	binary   string
-	json     bool
-	first    bool
-	signs    []string // the violations at which first stops; none = any
-	selftest bool
-	cuts     int
-	without  []string // shapes to leave out
+	kills              int
+	seed               uint64
+	clients            int
+	duration           time.Duration
+	keep               bool
+	binary             string
+	json               bool
+	first              bool
+	expectedInvariants []string // the violations at which first stops; none = any
+	selftest           bool
+	cuts               int
+	without            []string // shapes to leave out
 }
 
 func main() {
@@ -42,17 +42,17 @@ func main() {
 		return
 	}
 	var o options
-	flag.IntVar(&o.kills, "kills", 0, "how often to kill the server; of -selftest at most, for each bug; 0 = 100, or 120 with -selftest")
-	flag.Uint64Var(&o.seed, "seed", uint64(now().UnixNano()%1_000_000), "plan of the load and of the kills; each run takes another unless it is given")
-	flag.IntVar(&o.clients, "clients", 6, "how many clients load the server")
-	flag.DurationVar(&o.duration, "duration", 0, "stop killing after this time, whatever -kills says; 0 = no limit")
-	flag.BoolVar(&o.keep, "keep", false, "keep the database and the logs also when all is well")
-	flag.StringVar(&o.binary, "binary", "", "the server to torture; without it, one is built from the sources here")
+	flag.IntVar(&o.kills, "kills", 0, "number of kills; with -selftest the maximum for each mutant; 0 = 100, or 120 with -selftest")
+	flag.Uint64Var(&o.seed, "seed", uint64(now().UnixNano()%1_000_000), "seed of the load and of the kills; random by default")
+	flag.IntVar(&o.clients, "clients", 6, "number of clients")
+	flag.DurationVar(&o.duration, "duration", 0, "stop killing after this time, whatever the value of -kills; 0 = no limit")
+	flag.BoolVar(&o.keep, "keep", false, "keep the database and the logs even without a violation")
+	flag.StringVar(&o.binary, "binary", "", "the server to test; without it, one is built from these sources")
 	flag.BoolVar(&o.json, "json", false, "print the report as JSON")
 	flag.BoolVar(&o.first, "first", false, "stop at the first violation")
-	flag.BoolVar(&o.selftest, "selftest", false, "put known bugs into the server, one after the other, and look whether each is found")
-	without := flag.String("without", "", "blueprints of the load to leave out, with commas between; the report names them")
-	flag.IntVar(&o.cuts, "cuts", 60, "how many power cuts -selftest tries at most")
+	flag.BoolVar(&o.selftest, "selftest", false, "check that each known mutant of the server is found")
+	without := flag.String("without", "", "comma-separated blueprints to exclude from the load")
+	flag.IntVar(&o.cuts, "cuts", 60, "maximum number of power cuts with -selftest")
 	flag.Parse()
 	o.without = strings.FieldsFunc(*without, func(c rune) bool { return c == ',' })
 	low := o.kills < 0 || o.duration < 0 || min(o.clients, o.cuts) < 1
@@ -77,9 +77,9 @@ func torture(o options) int {
 		fmt.Fprintln(os.Stderr, "torture:", err)
 		return 1
 	}
-	watched := newScreen(os.Stderr, o.kills)
-	r, err := tortureIn(ctx, o, folder, watched)
-	watched.close()
+	display := newDisplay(os.Stderr, o.kills)
+	r, err := tortureIn(ctx, o, folder, display)
+	display.close()
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "torture: %v\nhint: the database and the logs are in %s\n", err, folder)
 		return 1
@@ -111,7 +111,7 @@ var ledgerLine = regexp.MustCompile(`(?m)^(http://\S+) (http://\S+) (\S+)$`)
 // tortureIn runs the test in a folder: first a server with the real clock, then for a
 // quarter of the kills one with a virtual clock and schedules. An error is one of this
 // program or of the machine, not of the server.
-func tortureIn(ctx context.Context, o options, folder string, watched *screen) (*report, error) {
+func tortureIn(ctx context.Context, o options, folder string, display *display) (*report, error) {
 	var err error
 	if o.binary, err = process.Program(ctx, o.binary, folder); err != nil {
 		return nil, err
@@ -126,20 +126,20 @@ func tortureIn(ctx context.Context, o options, folder string, watched *screen) (
 		if part.kills == 0 {
 			continue
 		}
-		s, err := perform(ctx, part, name, filepath.Join(folder, strings.ReplaceAll(name, " ", "-")), watched)
+		s, err := runScenario(ctx, part, name, filepath.Join(folder, strings.ReplaceAll(name, " ", "-")), display)
 		if err != nil {
 			return nil, err
 		}
-		watched.done += s.kills
-		if r.add(s); s.book.stopped {
+		display.done += s.kills
+		if r.add(s); s.history.stopped {
 			break
 		}
 	}
 	return r, nil
 }
 
-// perform runs one scene with its own ledger and judges it.
-func perform(ctx context.Context, o options, name, folder string, watched *screen) (*scene, error) {
+// runScenario runs one scenario with its own ledger and checks it.
+func runScenario(ctx context.Context, o options, name, folder string, display *display) (*scenario, error) {
 	if err := os.Mkdir(folder, 0o700); err != nil {
 		return nil, err
 	}
@@ -157,31 +157,31 @@ func perform(ctx context.Context, o options, name, folder string, watched *scree
 	if err != nil {
 		return nil, fmt.Errorf("the ledger: %w", err)
 	}
-	s := newScene(o, name, folder, watched)
+	s := newScenario(o, name, folder, display)
 	s.sites = sites{address, ledger.Found[2], ledger.Found[3]}
 	if name == "virtual clock" {
-		s.ticking, s.shapes = newTicking(o.seed, address)
-		s.book.clockSteps = true
+		s.clock, s.shapes = newVirtualClock(o.seed, address)
+		s.history.clockSteps = true
 	} else {
-		s.shapes, s.links, s.sources = shapes(address), newLinks(o.seed, s.sites), sources(address)
+		s.shapes, s.connections, s.sources = shapes(address), newConnections(o.seed, s.sites), sources(address)
 		for _, one := range s.sources {
 			s.shapes = append(s.shapes, one.shape)
 		}
 	}
-	if s.leaveOut(o.without); s.ticking == nil {
+	if s.exclude(o.without); s.clock == nil {
 		s.dashboardUser = newDashboardUser(s)
 	}
 	played, stop := context.WithCancel(ctx)
 	defer stop()
 	if o.first {
-		s.book.stop, s.book.signs = stop, o.signs
+		s.history.stop, s.history.expectedInvariants = stop, o.expectedInvariants
 	}
-	err = s.play(played)
-	if s.book.stopped && ctx.Err() == nil {
-		return s, nil // stopped early: there is nothing more to judge
+	err = s.run(played)
+	if s.history.stopped && ctx.Err() == nil {
+		return s, nil // stopped early: there is nothing more to check
 	}
 	if err != nil {
 		return nil, err
 	}
-	return s, s.judge(calls)
+	return s, s.check(calls)
 }

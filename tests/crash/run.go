@@ -59,21 +59,21 @@ type run struct {
 	id    string
 	shape *shape // nil = not part of the load
 
-	mu        sync.Mutex
-	acked     string  // how it was acknowledged; "" = only observed in a listing
-	progress  float64 // the highest observed
-	status    string  // the last observed
-	ended     string  // the first terminal record, as JSON
-	done      map[string]finished
-	retries   map[string]int  // node -> number of requested repetitions, successful or not
-	answered  map[string]bool // nodes whose answer was acknowledged
-	cancelled bool            // a cancellation was acknowledged
-	doomed    bool            // a cancellation was sent
-	left      bool            // its user never answers
-	mustEnd   string          // it was acknowledged with this end
-	least     int             // the edition published before it began; 0 = any
+	mu              sync.Mutex
+	acked           string  // how it was acknowledged; "" = only observed in a listing
+	progress        float64 // the highest observed
+	status          string  // the last observed
+	ended           string  // the first terminal record, as JSON
+	done            map[string]finished
+	retries         map[string]int  // node -> number of requested repetitions, successful or not
+	answered        map[string]bool // nodes whose answer was acknowledged
+	cancelled       bool            // a cancellation was acknowledged
+	cancelRequested bool            // a cancellation was sent
+	abandoned       bool            // its user never answers
+	mustEnd         string          // it was acknowledged with this end
+	minEdition      int             // the edition published before it began; 0 = any
 
-	parent  string // the run that started it; guarded by the book's lock
+	parent  string // the run that started it; guarded by the history's lock
 	retryOf string // the run that it retries; guarded likewise
 }
 
@@ -85,40 +85,40 @@ type finished struct {
 
 // observe compares a status record with all earlier observations and returns it. The caller
 // holds r.mu.
-func (b *book) observe(r *run, a answer) *record {
-	heard := now()
+func (h *history) observe(r *run, a answer) *record {
+	received := now()
 	data, err := json.Marshal(a.Value)
 	rec := &record{}
 	if err == nil {
 		err = json.Unmarshal(data, rec)
 	}
 	if err != nil {
-		b.violated("I1", r.id, "its record cannot be read: %v: %.300s", err, data)
+		h.violated("I1", r.id, "its record cannot be read: %v: %.300s", err, data)
 		return rec
 	}
 	before := r.status
 	r.status = rec.Status
 	if rec.Status == "not_found" {
-		b.violated("I1", r.id, "it was acknowledged (%s) and does not exist", r.acked)
+		h.violated("I1", r.id, "it was acknowledged (%s) and does not exist", r.acked)
 		return rec
 	}
 	if r.ended != "" {
 		if r.ended != string(data) {
-			b.violated("I5", r.id, "its terminal record changed from %s to %s", r.ended, data)
+			h.violated("I5", r.id, "its terminal record changed from %s to %s", r.ended, data)
 		}
 		return rec
 	}
 	if rec.Progress < r.progress {
-		b.violated("I6", r.id, "its progress fell from %v to %v (status %s, then %s)", r.progress, rec.Progress, before, rec.Status)
+		h.violated("I6", r.id, "its progress fell from %v to %v (status %s, then %s)", r.progress, rec.Progress, before, rec.Status)
 	}
 	r.progress = max(r.progress, rec.Progress)
 	if (rec.Progress == 100) != (rec.Status == "completed") {
-		b.violated("I6", r.id, "its progress is %v, its status %s", rec.Progress, rec.Status)
+		h.violated("I6", r.id, "its progress is %v, its status %s", rec.Progress, rec.Status)
 	}
-	b.observeSteps(r, rec, heard, false)
+	h.observeSteps(r, rec, received, false)
 	if rec.terminal() {
 		r.ended = string(data)
-		b.ended(r, rec)
+		h.ended(r, rec)
 	}
 	return rec
 }
@@ -126,14 +126,14 @@ func (b *book) observe(r *run, a answer) *record {
 // observeSteps checks the steps of a record: their order and counts, and that completed
 // steps stay unchanged. For a record that may be older than earlier observations (past), it
 // ignores steps that the record shows as unfinished.
-func (b *book) observeSteps(r *run, rec *record, heard time.Time, past bool) {
+func (h *history) observeSteps(r *run, rec *record, received time.Time, past bool) {
 	steps := map[string]*step{}
 	completed, failed := 0, 0
 	for i := range rec.Steps {
 		s := &rec.Steps[i]
 		steps[s.NodeID] = s
 		switch {
-		case around(s.NodeID) != "": // those of items are listed separately
+		case containerOf(s.NodeID) != "": // those of items are listed separately
 		case s.Status == "completed":
 			completed++
 		case s.Status == "failed":
@@ -141,7 +141,7 @@ func (b *book) observeSteps(r *run, rec *record, heard time.Time, past bool) {
 		}
 	}
 	if completed != rec.CompletedSteps || failed != rec.FailedSteps {
-		b.violated("I8", r.id, "completedSteps %d and failedSteps %d, but of its steps %d are completed and %d failed", rec.CompletedSteps, rec.FailedSteps, completed, failed)
+		h.violated("I8", r.id, "completedSteps %d and failedSteps %d, but of its steps %d are completed and %d failed", rec.CompletedSteps, rec.FailedSteps, completed, failed)
 	}
 	for id, s := range steps {
 		data, _ := json.Marshal(s)
@@ -149,47 +149,47 @@ func (b *book) observeSteps(r *run, rec *record, heard time.Time, past bool) {
 		switch {
 		case known && past && s.Status != "completed":
 		case known && old.step != string(data):
-			b.violated("I4", r.id, "the finished step %s (%s) changed from %s to %s", id, s.NodeType, old.step, data)
+			h.violated("I4", r.id, "the finished step %s (%s) changed from %s to %s", id, s.NodeType, old.step, data)
 			delete(r.done, id) // report a step once
 			if s.Status == "completed" {
 				r.done[id] = finished{old.at, string(data)}
 			}
 		case !known && s.Status == "completed":
-			r.done[id] = finished{heard, string(data)}
+			r.done[id] = finished{received, string(data)}
 		}
 		if r.shape == nil || s.Status == "pending" || s.Status == "skipped" {
 			continue
 		}
 		// An item that ends the whole run leaves the for-each node skipped, but not as if
 		// it had never begun.
-		if holder := around(id); holder != "" && (steps[holder] == nil || steps[holder].Start == nil) {
-			b.violated("I3", r.id, "step %s is %s, and %s has not begun", id, s.Status, holder)
+		if holder := containerOf(id); holder != "" && (steps[holder] == nil || steps[holder].Start == nil) {
+			h.violated("I3", r.id, "step %s is %s, and %s has not begun", id, s.Status, holder)
 		}
 		for _, place := range r.shape.follows[pattern(id)] {
-			before := beside(id, place)
+			before := siblingOf(id, place)
 			p := steps[before]
 			if p == nil {
 				p = &step{Status: "missing"}
 			}
 			if p.Status != "completed" && p.Status != "skipped" {
-				b.violated("I3", r.id, "step %s is %s, but %s before it is %s", id, s.Status, before, p.Status)
-			} else if !b.clockSteps && p.Status == "completed" && p.End != nil && s.Start != nil && *s.Start < *p.End {
-				b.violated("I3", r.id, "step %s started at %s, before %s ended at %s", id, *s.Start, before, *p.End)
+				h.violated("I3", r.id, "step %s is %s, but %s before it is %s", id, s.Status, before, p.Status)
+			} else if !h.clockSteps && p.Status == "completed" && p.End != nil && s.Start != nil && *s.Start < *p.End {
+				h.violated("I3", r.id, "step %s started at %s, before %s ended at %s", id, *s.Start, before, *p.End)
 			}
 		}
 	}
 }
 
-// neverFails are step failures that the load never causes: an unusable connection,
+// unexpectedCodes are step failures that the load never causes: an unusable connection,
 // credential or blueprint.
-var neverFails = []string{
+var unexpectedCodes = []string{
 	"connection_unavailable", "host_not_allowed", "token_refused", "login_failed", "address_refused", "tls_failed", "too_many_redirects", "blueprint_unavailable",
 	"bad_config", "bad_state", "unknown_tool", "too_many_steps", "not_a_list", "not_boolean", "script_error", "syntax_error", "memory_exceeded", "sandbox_unavailable", "sandbox_failed", "unauthorized", "invalid_request", "internal",
 }
 
 // ended checks the first terminal record of a run.
-func (b *book) ended(r *run, rec *record) {
-	b.count(func(c *counts) {
+func (h *history) ended(r *run, rec *record) {
+	h.count(func(c *counts) {
 		if rec.Status == "completed" {
 			c.Completed++
 		} else {
@@ -207,40 +207,40 @@ func (b *book) ended(r *run, rec *record) {
 		}
 	})
 	for _, s := range rec.Steps {
-		if s.Error != nil && slices.Contains(neverFails, s.Error.Code) {
-			b.violated("I13", r.id, "its step %s failed (%s): %s", s.NodeID, s.Error.Code, s.Error.Message)
+		if s.Error != nil && slices.Contains(unexpectedCodes, s.Error.Code) {
+			h.violated("I13", r.id, "its step %s failed (%s): %s", s.NodeID, s.Error.Code, s.Error.Message)
 		}
 	}
 	if rec.EndTime == nil || rec.StartTime == nil {
-		b.violated("I5", r.id, "it is %s without start or end time", rec.Status)
+		h.violated("I5", r.id, "it is %s without start or end time", rec.Status)
 	}
 	if r.mustEnd != "" && r.mustEnd != rec.Status {
-		b.violated("I5", r.id, "its end was answered as %s, and it is %s", r.mustEnd, rec.Status)
+		h.violated("I5", r.id, "the response reported %s, but it is %s", r.mustEnd, rec.Status)
 	}
 	if r.shape == nil || r.acked == "" || r.acked == "retry" || rec.Status != "completed" {
 		return // a retried run has outputs of another one
 	}
-	var said struct{ Text string }
+	var edition struct{ Text string }
 	last := false
 	for _, s := range rec.Steps {
 		if s.Status != "completed" {
 			continue
 		}
 		if last = last || s.NodeID == r.shape.last; s.NodeID == "edition" {
-			json.Unmarshal(s.Output, &said)
+			json.Unmarshal(s.Output, &edition)
 		}
-		if ending, speaks := r.shape.says[s.NodeID]; speaks {
+		if ending, speaks := r.shape.outputs[s.NodeID]; speaks {
 			var output struct{ Text string }
 			if json.Unmarshal(s.Output, &output); output.Text != r.id+ending {
-				b.violated("I3", r.id, "its step %s says %q, want %q", s.NodeID, output.Text, r.id+ending)
+				h.violated("I3", r.id, "its step %s says %q, want %q", s.NodeID, output.Text, r.id+ending)
 			}
 		}
 	}
 	if r.shape.name == edited {
 		_, tried := r.shape.editions()
-		b.judgeEdition(r, said.Text, tried)
+		h.checkEdition(r, edition.Text, tried)
 	}
 	if !last {
-		b.violated("I3", r.id, "it completed without its step %s", r.shape.last)
+		h.violated("I3", r.id, "it completed without its step %s", r.shape.last)
 	}
 }

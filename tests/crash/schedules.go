@@ -10,15 +10,15 @@ import (
 	"blueprintd/tests/process"
 )
 
-// ticking is a virtual clock that a client advances, and its schedules.
-type ticking struct {
+// virtualClock is a virtual clock that a client advances, and its schedules.
+type virtualClock struct {
 	random *rand.Rand
 
-	mu        sync.Mutex
-	now       time.Time // as last acknowledged; the server's may be ahead
-	given     time.Time // to the latest start
-	end       time.Time // when the schedules were deactivated; zero while they are active
-	schedules []*schedule
+	mu          sync.Mutex
+	now         time.Time // as last acknowledged; the server's may be ahead
+	startTime   time.Time // to the latest start
+	deactivated time.Time // when the schedules were deactivated; zero while they are active
+	schedules   []*schedule
 }
 
 // schedule is a scheduled trigger with an interval in minutes.
@@ -32,8 +32,8 @@ type schedule struct {
 
 var virtualStart = time.Date(2031, 3, 30, 0, 0, 0, 0, time.UTC)
 
-func newTicking(seed uint64, ledger string) (*ticking, []*shape) {
-	call := func(address, mood string) object { return callOf(ledger, "call", address, mood) }
+func newVirtualClock(seed uint64, ledger string) (*virtualClock, []*shape) {
+	call := func(address, behavior string) object { return callOf(ledger, "call", address, behavior) }
 	before, after := firstNode, lastNode
 	wait, pause := process.Node("wait", "wait", object{"durationMs": 90_000}), process.Node("pause", "wait", object{"durationMs": 45_000})
 	every := []*schedule{
@@ -47,23 +47,23 @@ func newTicking(seed uint64, ledger string) (*ticking, []*shape) {
 		s.shape.derive()
 		list = append(list, s.shape)
 	}
-	return &ticking{random: rand.New(rand.NewPCG(seed, 2000)), now: virtualStart, schedules: every}, list
+	return &virtualClock{random: rand.New(rand.NewPCG(seed, 2000)), now: virtualStart, schedules: every}, list
 }
 
 // flag returns the clock flag of the next start. After a kill during an advance, the clock
 // steps back; sometimes it jumps ahead.
-func (t *ticking) flag(random *rand.Rand) string {
+func (t *virtualClock) flag(random *rand.Rand) string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.given = t.now
-	if random.IntN(4) == 0 && t.end.IsZero() {
-		t.given = t.given.Add(time.Duration(random.IntN(40*60)) * time.Second)
+	t.startTime = t.now
+	if random.IntN(4) == 0 && t.deactivated.IsZero() {
+		t.startTime = t.startTime.Add(time.Duration(random.IntN(40*60)) * time.Second)
 	}
-	return "virtual=" + t.given.Format(time.RFC3339)
+	return "virtual=" + t.startTime.Format(time.RFC3339)
 }
 
 // reached records an acknowledged time.
-func (t *ticking) reached(at time.Time) {
+func (t *virtualClock) reached(at time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if at.After(t.now) {
@@ -71,7 +71,7 @@ func (t *ticking) reached(at time.Time) {
 	}
 }
 
-func (t *ticking) create(ctx context.Context, d *apiClient) error {
+func (t *virtualClock) create(ctx context.Context, d *apiClient) error {
 	for _, s := range t.schedules {
 		trigger, err := d.Create(ctx, "blueprintTriggers.create", object{"blueprintId": s.shape.id, "triggerType": "scheduled",
 			"config": object{"cron": fmt.Sprintf("*/%d * * * *", s.minutes), "catchUp": s.catchUp}})
@@ -84,16 +84,16 @@ func (t *ticking) create(ctx context.Context, d *apiClient) error {
 }
 
 // advance moves the server's clock and reports whether there was a response.
-func (t *ticking) advance(ctx context.Context, c *client, by time.Duration) bool {
+func (t *virtualClock) advance(ctx context.Context, c *client, by time.Duration) bool {
 	sent := now()
 	a := c.api.Do(ctx, "POST", "/clock/advance", object{"by": by.String()}, "Authorization", "Bearer "+apiKey)
-	c.api.minutes.note(byKey, sent, "clock.advance", nil, a)
+	c.api.changes.record(byKey, sent, "clock.advance", nil, a)
 	if !c.succeeded(a, "/clock/advance") {
 		return false
 	}
 	at, err := time.Parse(time.RFC3339, a.Text("now"))
 	if err != nil {
-		c.book.violated("I7", "", "/clock/advance answered %s", a)
+		c.history.violated("I7", "", "/clock/advance answered %s", a)
 		return false
 	}
 	t.reached(at)
@@ -101,50 +101,50 @@ func (t *ticking) advance(ctx context.Context, c *client, by time.Duration) bool
 }
 
 // work advances the clock until loaded ends.
-func (t *ticking) work(ctx, loaded context.Context, c *client) {
+func (t *virtualClock) work(ctx, loaded context.Context, c *client) {
 	for process.Pause(loaded, time.Duration(t.random.IntN(30))*time.Millisecond) {
 		t.advance(ctx, c, time.Duration(1+t.random.IntN(8*60))*time.Second)
 	}
 }
 
-// rest deactivates all schedules and lets their runs end.
-func (t *ticking) rest(ctx context.Context, c *client) {
+// finish deactivates all schedules and lets their runs end.
+func (t *virtualClock) finish(ctx context.Context, c *client) {
 	t.advance(ctx, c, time.Minute)
 	for _, s := range t.schedules {
 		c.succeeded(c.api.Mutate(ctx, "blueprintTriggers.update", object{"triggerId": s.trigger, "isActive": false}), "blueprintTriggers.update")
 	}
-	t.end = t.now
+	t.deactivated = t.now
 	t.advance(ctx, c, time.Hour)
 }
 
-// judge reads the firing ledger of each schedule: no tick started two runs, each run
+// check reads the firing ledger of each schedule: no tick started two runs, each run
 // belongs to a tick, and no missed tick is left out if all are to be caught up.
-func (t *ticking) judge(ctx context.Context, c *client) {
+func (t *virtualClock) check(ctx context.Context, c *client) {
 	for _, s := range t.schedules {
 		started := map[string]string{} // due -> execution
 		runs := map[string]bool{}
-		for _, row := range c.history(ctx, s.trigger) {
+		for _, row := range c.firingRows(ctx, s.trigger) {
 			due, _ := process.At(row, "dueAt").(string)
 			execution, _ := process.At(row, "executionId").(string)
 			when, err := time.Parse(time.RFC3339, due)
 			if err != nil || when.Minute()%s.minutes != 0 || when.Second() != 0 {
-				c.book.violated("I7", execution, "%s was due at %q, which its schedule does not name", s.shape.name, due)
+				c.history.violated("I7", execution, "%s was due at %q, which is not a tick of its schedule", s.shape.name, due)
 			}
 			if process.At(row, "decision") != "started" {
 				continue
 			}
 			if other := started[when.Format(time.RFC3339)]; other != "" || runs[execution] {
-				c.book.violated("I7", execution, "the tick of %s at %s started it and %s", s.shape.name, due, other)
+				c.history.violated("I7", execution, "the tick of %s at %s started it and %s", s.shape.name, due, other)
 			}
-			if r := c.book.run(execution); r == nil || r.shape != s.shape {
-				c.book.violated("I7", execution, "the tick of %s at %s started it, and it is no run of that schedule", s.shape.name, due)
+			if r := c.history.run(execution); r == nil || r.shape != s.shape {
+				c.history.violated("I7", execution, "the tick of %s at %s started it, but it is not a run of that schedule", s.shape.name, due)
 			}
 			started[when.Format(time.RFC3339)], runs[execution] = execution, true
 		}
-		c.book.count(func(n *counts) { n.Ticks += len(started) })
-		for when := s.from.Add(time.Minute).Truncate(time.Minute); s.catchUp == "all" && !when.After(t.end); when = when.Add(time.Minute) {
+		c.history.count(func(n *counts) { n.Ticks += len(started) })
+		for when := s.from.Add(time.Minute).Truncate(time.Minute); s.catchUp == "all" && !when.After(t.deactivated); when = when.Add(time.Minute) {
 			if started[when.Format(time.RFC3339)] == "" {
-				c.book.violated("I7", "", "the tick of %s at %s never ran (the clock reached %s)", s.shape.name, when.Format(time.RFC3339), t.end.Format(time.RFC3339))
+				c.history.violated("I7", "", "the tick of %s at %s never ran (the clock reached %s)", s.shape.name, when.Format(time.RFC3339), t.deactivated.Format(time.RFC3339))
 			}
 		}
 	}

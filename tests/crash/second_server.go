@@ -13,13 +13,13 @@ import (
 	"time"
 )
 
-// mostToRefuse bounds the time in which a second server must refuse the database.
-const mostToRefuse = 10 * time.Second
+// maxRefusal bounds the time in which a second server must refuse the database.
+const maxRefusal = 10 * time.Second
 
-// intrude starts a second server on the database of the running one. It must be refused;
+// startSecondServer starts a second server on the database of the running one. It must be refused;
 // any harm shows in the other invariants.
-func (s *scene) intrude(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, mostToRefuse)
+func (s *scenario) startSecondServer(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, maxRefusal)
 	defer cancel()
 	command := exec.CommandContext(ctx, s.binary, s.arguments()...)
 	command.Dir = filepath.Dir(s.database())
@@ -32,16 +32,16 @@ func (s *scene) intrude(ctx context.Context) {
 	case err != nil:
 		code = -1
 	}
-	s.book.count(func(n *counts) { n.Intruders++ })
-	s.book.judgeIntruder(s.database(), code, string(out))
+	s.history.count(func(n *counts) { n.SecondServers++ })
+	s.history.checkSecondServer(s.database(), code, string(out))
 }
 
-func (b *book) judgeIntruder(database string, code int, text string) {
-	b.keepsSecrets("", "the output of a second server", text)
+func (h *history) checkSecondServer(database string, code int, text string) {
+	h.checkSecrets("", "the output of a second server", text)
 	if code == 1 && strings.Contains(text, filepath.Base(database)) && strings.Contains(text, "hint: ") && !strings.Contains(text, "is ready on") {
 		return
 	}
-	b.violated("up", "", "a second server on the same database was not refused well: exit code %d, %s", code, fmt.Sprintf("%.500q", text))
+	h.violated("up", "", "a second server on the same database was not refused as expected: exit code %d, %s", code, fmt.Sprintf("%.500q", text))
 }
 
 // canary is the prefix of every secret of the load, so that a secret is recognized
@@ -56,9 +56,9 @@ func guardedToken(n int) string { return fmt.Sprintf("%s-%d-5fc1b2", canary+"gua
 
 var guardedTokens = regexp.MustCompile(`^` + canary + `guarded-\d+-5fc1b2$`)
 
-// disguises are the forms of a canary in a text: plain, in hex, and in base64 at each of
+// encodings are the forms of a canary in a text: plain, in hex, and in base64 at each of
 // the three offsets.
-var disguises = func() []string {
+var encodings = func() []string {
 	all := []string{canary, hex.EncodeToString([]byte(canary))}
 	for shift := range 3 {
 		text := base64.StdEncoding.EncodeToString([]byte(strings.Repeat("x", shift) + canary))
@@ -68,9 +68,9 @@ var disguises = func() []string {
 	return all
 }()
 
-// leak returns a part of a text that contains a secret, "" if there is none.
-func leak(text string) string {
-	for _, form := range disguises {
+// findSecret returns a part of a text that contains a secret, "" if there is none.
+func findSecret(text string) string {
+	for _, form := range encodings {
 		if at := strings.Index(text, form); at >= 0 {
 			return text[max(0, at-100):min(len(text), at+len(form)+40)]
 		}
@@ -78,10 +78,10 @@ func leak(text string) string {
 	return ""
 }
 
-// keepsSecrets searches the output of the server for secrets.
-func (b *book) keepsSecrets(run, where, text string) {
-	b.count(func(c *counts) { c.Searched++ })
-	if piece := leak(text); piece != "" {
-		b.violated("I13", run, "%s holds a secret: %q", where, piece)
+// checkSecrets searches the output of the server for secrets.
+func (h *history) checkSecrets(run, where, text string) {
+	h.count(func(c *counts) { c.Searched++ })
+	if piece := findSecret(text); piece != "" {
+		h.violated("I13", run, "%s holds a secret: %q", where, piece)
 	}
 }

@@ -32,12 +32,12 @@ type verdict struct {
 	Failure string     `json:"failure,omitempty"` // why there is no verdict
 }
 
-// good reports whether the result is as expected.
-func (v *verdict) good() bool { return v.Failure == "" && v.Caught == (v.Bug != "") }
+// expected reports whether the result is as expected.
+func (v *verdict) expected() bool { return v.Failure == "" && v.Caught == (v.Bug != "") }
 
-// signs are the invariants by which a mutant may be found. A violation of any other one is
+// mutantInvariants are the invariants by which a mutant may be found. A violation of any other one is
 // an unrelated finding.
-var signs = map[mutant.Bug][]string{
+var mutantInvariants = map[mutant.Bug][]string{
 	mutant.AckBeforeCommit: {"I1", "I7"},
 	mutant.NoRecovery:      {"I2"},
 	mutant.JournalAfterAct: {"I1", "I4"},
@@ -64,7 +64,7 @@ func selftest(o options) int {
 	if !o.keep {
 		os.RemoveAll(folder)
 	}
-	wrong := slices.ContainsFunc(verdicts, func(v *verdict) bool { return !v.good() })
+	wrong := slices.ContainsFunc(verdicts, func(v *verdict) bool { return !v.expected() })
 	if o.json {
 		head := newReport(ctx, o)
 		printJSON(object{"seed": o.seed, "commit": head.Commit, "date": head.Date, "good": !wrong, "verdicts": verdicts})
@@ -115,7 +115,7 @@ func selftestIn(ctx context.Context, o options, folder string) ([]*verdict, erro
 	return verdicts, nil
 }
 
-// killsOfRound is the number of kills after which a round is judged and the next begins.
+// killsOfRound is the number of kills after which a round is checked and the next begins.
 const killsOfRound = 12
 
 // kill tortures the server in rounds until the mutant is found or there were enough kills.
@@ -125,16 +125,16 @@ func (v *verdict) kill(ctx context.Context, o options, folder string) error {
 	if v.Bug == "" {
 		most = min(most, 2*killsOfRound)
 	}
-	watched := newScreen(os.Stderr, most)
-	defer watched.close()
+	display := newDisplay(os.Stderr, most)
+	defer display.close()
 	for round := 0; v.Faults < most; round++ {
 		part := o
-		part.kills, part.seed, part.signs = min(killsOfRound, most-v.Faults), v.Seed+uint64(round), signs[v.Bug]
+		part.kills, part.seed, part.expectedInvariants = min(killsOfRound, most-v.Faults), v.Seed+uint64(round), mutantInvariants[v.Bug]
 		at := fmt.Sprint(folder, "-", round)
 		if err := os.Mkdir(at, 0o700); err != nil {
 			return err
 		}
-		r, err := tortureIn(ctx, part, at, watched)
+		r, err := tortureIn(ctx, part, at, display)
 		if err != nil {
 			return err
 		}
@@ -149,18 +149,18 @@ func (v *verdict) kill(ctx context.Context, o options, folder string) error {
 	return nil
 }
 
-// found records a finding, which must be a sign of the mutant.
+// found records a finding, which must be a violation of one of its mutantInvariants.
 func (v *verdict) found(invariant, text string) error {
 	v.By, v.Text = invariant, text
-	if may, known := signs[v.Bug]; known && !slices.Contains(may, invariant) {
+	if may, known := mutantInvariants[v.Bug]; known && !slices.Contains(may, invariant) {
 		return fmt.Errorf("%s cannot be caused by this bug: %s", invariant, text)
 	}
 	v.Caught = true
 	return nil
 }
 
-// mostForCut bounds one power cut.
-const mostForCut = 5 * time.Second
+// maxPowerCut bounds one power cut.
+const maxPowerCut = 5 * time.Second
 
 // cut runs the power cut of the sweep, which a kill cannot replace: after a kill, written
 // data is still in the page cache.
@@ -169,7 +169,7 @@ func (v *verdict) cut(ctx context.Context, o options, folder string) error {
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, time.Minute+time.Duration(o.cuts)*mostForCut)
+	ctx, cancel := context.WithTimeout(ctx, time.Minute+time.Duration(o.cuts)*maxPowerCut)
 	defer cancel()
 	command := exec.CommandContext(ctx, sweep, "-binary", o.binary, "-cuts", fmt.Sprint(o.cuts), "-seed", fmt.Sprint(v.Seed), "-first", "-json")
 	command.Stderr = os.Stderr
@@ -180,12 +180,12 @@ func (v *verdict) cut(ctx context.Context, o options, folder string) error {
 	if err != nil && !(errors.As(err, &exit) && exit.ExitCode() == 1) {
 		return fmt.Errorf("the sweep did not work: %w", err)
 	}
-	return v.swept(out)
+	return v.readSweep(out)
 }
 
-// swept reads the report of the sweep, whose violations have no invariant. All its cases
+// readSweep reads the report of the sweep, whose violations have no invariant. All its cases
 // end with a power cut; that of the rehearsal comes after all clients have ended.
-func (v *verdict) swept(data []byte) error {
+func (v *verdict) readSweep(data []byte) error {
 	var report struct {
 		Cases      map[string]int                 `json:"cases"`
 		Violations []struct{ Where, Text string } `json:"violations"`
@@ -222,7 +222,7 @@ func table(verdicts []*verdict) string {
 		if v.Caught {
 			caught = "yes"
 		}
-		if !v.good() {
+		if !v.expected() {
 			caught += " (WRONG)"
 		}
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d %ss\t%.1f\t\n", name(v.Bug), v.Does, caught, v.By, v.Faults, v.Fault, v.Seconds)

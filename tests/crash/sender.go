@@ -14,10 +14,10 @@ import (
 // the same id and body, and some others too.
 type sender struct {
 	*client
-	of      *source
-	post    *post       // for mail
-	waiting []*delivery // sent, without a response
-	done    []*delivery
+	source     *source
+	mailServer *mailAddress // for mail
+	waiting    []*delivery  // sent, without a response
+	done       []*delivery
 }
 
 // work delivers until loaded ends.
@@ -31,7 +31,7 @@ func (s *sender) work(ctx, loaded context.Context) {
 			s.attempt(ctx, s.waiting[s.random.IntN(len(s.waiting))])
 		case len(s.done) > 0 && s.random.IntN(6) == 0:
 			s.attempt(ctx, s.done[max(0, len(s.done)-1-s.random.IntN(10))])
-		case s.of.most == 0 || s.book.openOf(s.of.shape) < s.of.most:
+		case s.source.most == 0 || s.history.openOf(s.source.shape) < s.source.most:
 			s.attempt(ctx, s.compose())
 		}
 	}
@@ -39,34 +39,34 @@ func (s *sender) work(ctx, loaded context.Context) {
 
 // finish repeats everything without a response.
 func (s *sender) finish(ctx context.Context) {
-	late := now().Add(mostToDeliver)
+	late := now().Add(maxDeliver)
 	for len(s.waiting) > 0 && now().Before(late) && process.Pause(ctx, 20*time.Millisecond) {
 		s.attempt(ctx, s.waiting[0])
 	}
 	for _, d := range s.waiting {
-		s.book.violated("I10", "", "delivery %s to %s was not answered in %.0f s without a kill", d.id, s.of.shape.name, mostToDeliver.Seconds())
+		s.history.violated("I10", "", "delivery %s to %s was not answered in %.0f s without a kill", d.id, s.source.shape.name, maxDeliver.Seconds())
 	}
 }
 
-// mostToDeliver bounds the last deliveries.
-const mostToDeliver = 20 * time.Second
+// maxDeliver bounds the last deliveries.
+const maxDeliver = 20 * time.Second
 
 // compose creates a new delivery.
 func (s *sender) compose() *delivery {
 	s.sent++
-	d := &delivery{shape: s.of.shape, trigger: s.of.trigger, source: s.of, id: fmt.Sprintf("%s-%d", s.of.shape.name, s.sent)}
-	if s.of.path == "" {
-		s.write(d)
+	d := &delivery{shape: s.source.shape, trigger: s.source.trigger, source: s.source, id: fmt.Sprintf("%s-%d", s.source.shape.name, s.sent)}
+	if s.source.path == "" {
+		s.composeEmail(d)
 	} else {
 		body := s.input()
 		body["filler"] = fmt.Sprintf("%0*d", s.random.IntN(3000), 0)
-		d.filtered = s.of.fill(s.client, d, body)
+		d.filtered = s.source.fill(s.client, d, body)
 		d.body, _ = json.Marshal(body)
-		d.wrong = s.of.ring != nil && s.random.IntN(6) == 0
+		d.wrongSignature = s.source.ring != nil && s.random.IntN(6) == 0
 	}
-	s.book.mu.Lock()
-	s.book.deliveries[d.trigger+" "+d.id] = d
-	s.book.mu.Unlock()
+	s.history.mu.Lock()
+	s.history.deliveries[d.trigger+" "+d.id] = d
+	s.history.mu.Unlock()
 	s.waiting = append(s.waiting, d)
 	return d
 }
@@ -74,8 +74,8 @@ func (s *sender) compose() *delivery {
 // attempt sends a delivery, and records a final response.
 func (s *sender) attempt(ctx context.Context, d *delivery) {
 	answered := false
-	if s.of.path == "" {
-		answered = s.mail(d)
+	if s.source.path == "" {
+		answered = s.sendEmail(d)
 	} else {
 		answered = s.deliverSigned(ctx, d)
 	}
@@ -91,52 +91,52 @@ func (s *sender) attempt(ctx context.Context, d *delivery) {
 // deliverSigned posts a delivery and reports whether there was a response.
 func (s *sender) deliverSigned(ctx context.Context, d *delivery) bool {
 	secret, old, giveBack := "", false, func() {}
-	if s.of.ring != nil {
+	if s.source.ring != nil {
 		var number int
-		number, old, giveBack = s.of.ring.take(s.random)
-		if secret = s.of.ring.secret(number); d.oldest == 0 {
+		number, old, giveBack = s.source.ring.acquire(s.random)
+		if secret = s.source.ring.secret(number); d.oldest == 0 {
 			d.oldest = number
 		}
 		d.oldest = min(d.oldest, number)
 	}
-	if d.wrong {
+	if d.wrongSignature {
 		secret += "x"
 	}
-	a := s.api.Do(ctx, "POST", s.of.path+s.of.trigger, json.RawMessage(d.body), s.of.sign(secret, d)...)
+	a := s.api.Do(ctx, "POST", s.source.path+s.source.trigger, json.RawMessage(d.body), s.source.sign(secret, d)...)
 	giveBack()
-	if d.wrong {
-		return s.turnedAway(d, a)
+	if d.wrongSignature {
+		return s.refusedSignature(d, a)
 	}
 	if !s.succeeded(a, "a delivery to "+d.shape.name) {
 		return false
 	}
 	if d.filtered {
-		s.leftOut(d, a)
+		s.skipped(d, a)
 		return true
 	}
-	if d.execution != "" || a.Status == 200 && s.of.kind != "slack" {
+	if d.execution != "" || a.Status == 200 && s.source.kind != "slack" {
 		d.repeats++
 	}
 	s.acknowledged(d, a, a.Text("executionId"))
-	s.book.count(func(n *counts) {
+	s.history.count(func(n *counts) {
 		switch {
-		case s.of.kind == "slack":
+		case s.source.kind == "slack":
 			n.Slack++
-		case s.of.ring != nil:
+		case s.source.ring != nil:
 			n.Signed++
 		}
 		if old {
-			n.OldSecrets++
+			n.PreviousSecrets++
 		}
 	})
 	return true
 }
 
-// turnedAway reads the response to a delivery with a wrong signature. Its id is not used
+// refusedSignature reads the response to a delivery with a wrong signature. Its id is not used
 // up: half of them are sent again with the right one.
-func (s *sender) turnedAway(d *delivery, a answer) bool {
+func (s *sender) refusedSignature(d *delivery, a answer) bool {
 	if a.Err == nil && a.Status != 401 && a.Status != 503 {
-		s.book.violated("I15", "", "delivery %s to %s was signed wrongly, and answered %s", d.id, d.shape.name, a)
+		s.history.violated("I15", "", "delivery %s to %s has a wrong signature, but was answered %s", d.id, d.shape.name, a)
 	}
 	if a.Status == 401 {
 		a.Status = 200
@@ -145,19 +145,19 @@ func (s *sender) turnedAway(d *delivery, a answer) bool {
 		return false
 	}
 	d.refused++
-	s.book.count(func(n *counts) { n.Wrong++ })
-	d.wrong = s.random.IntN(2) == 0
-	return d.wrong
+	s.history.count(func(n *counts) { n.WrongSignatures++ })
+	d.wrongSignature = s.random.IntN(2) == 0
+	return d.wrongSignature
 }
 
-// leftOut reads the response to a delivery that the trigger's filter skips.
-func (s *sender) leftOut(d *delivery, a answer) {
+// skipped reads the response to a delivery that the trigger's filter skips.
+func (s *sender) skipped(d *delivery, a answer) {
 	if process.At(a.Value, "skipped") != true || a.Text("firingId") == "" {
-		s.book.violated("I15", a.Text("executionId"), "delivery %s to %s is none that the trigger listens to, and was answered %s", d.id, d.shape.name, a)
+		s.history.violated("I15", a.Text("executionId"), "delivery %s to %s must be filtered out, but was answered %s", d.id, d.shape.name, a)
 		return
 	}
-	d.skips = append(d.skips, a.Text("firingId"))
-	s.book.count(func(n *counts) { n.Skipped++ })
+	d.skippedFirings = append(d.skippedFirings, a.Text("firingId"))
+	s.history.count(func(n *counts) { n.Filtered++ })
 }
 
 // signer returns the headers that sign a delivery and, where the scheme has one, its

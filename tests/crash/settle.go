@@ -13,26 +13,26 @@ import (
 // How long runs may take to end once the faults have stopped: all of them, and until the
 // next change of any. No wait and no call of the load takes a tenth of that.
 const (
-	mostToSettle = 60 * time.Second
-	mostQuiet    = 15 * time.Second
+	maxSettle = 60 * time.Second
+	maxQuiet  = 15 * time.Second
 )
 
 // settle waits until all runs have ended, lists runs that no client knows of, stops
 // the server gracefully, restarts it and reads every run again.
-func (s *scene) settle(ctx context.Context, p *program.Process) (*program.Process, error) {
+func (s *scenario) settle(ctx context.Context, p *program.Process) (*program.Process, error) {
 	c := s.client(1000)
-	if s.ticking != nil {
-		s.ticking.rest(ctx, c)
+	if s.clock != nil {
+		s.clock.finish(ctx, c)
 	}
-	s.finish(ctx)
+	s.finishSenders(ctx)
 	c.list(ctx, 0)
 	faultless, changed, before := now(), now(), ""
-	for (len(s.book.opened()) > 0 || c.list(ctx, 0) > 0 || s.ticking == nil && s.book.undelivered(s.has) > 0) && now().Sub(faultless) < mostToSettle && now().Sub(changed) < mostQuiet {
+	for (len(s.history.openRuns()) > 0 || c.list(ctx, 0) > 0 || s.clock == nil && s.history.undelivered(s.has) > 0) && now().Sub(faultless) < maxSettle && now().Sub(changed) < maxQuiet {
 		s.progress("settling")
 		standing := ""
 		c.list(ctx, 100) // runs started by these
-		for _, r := range s.book.opened() {
-			c.tend(ctx, r, true)
+		for _, r := range s.history.openRuns() {
+			c.act(ctx, r, true)
 			standing += fmt.Sprintln(r.id, r.status, r.progress)
 		}
 		if standing != before {
@@ -42,53 +42,53 @@ func (s *scene) settle(ctx context.Context, p *program.Process) (*program.Proces
 			return p, ctx.Err()
 		}
 	}
-	for _, r := range s.book.opened() {
-		s.book.violated("I2", r.id, "%.0f s after the faults stopped, %.0f s after anything changed, it is still %q: %s", now().Sub(faultless).Seconds(), now().Sub(changed).Seconds(), r.status, c.api.Query(ctx, "execution.getExecutionStatus", object{"executionId": r.id}).Body)
+	for _, r := range s.history.openRuns() {
+		s.history.violated("I2", r.id, "%.0f s after the faults stopped, %.0f s after anything changed, it is still %q: %s", now().Sub(faultless).Seconds(), now().Sub(changed).Seconds(), r.status, c.api.Query(ctx, "execution.getExecutionStatus", object{"executionId": r.id}).Body)
 	}
 	s.api.Open("")
-	if err := p.Stop(mostToStop); err != nil {
-		s.book.violated("up", "", "the server did not end well: %v", err)
+	if err := p.Stop(maxStop); err != nil {
+		s.history.violated("up", "", "the server did not stop cleanly: %v", err)
 	}
-	next, err := s.up(ctx)
+	next, err := s.start(ctx)
 	if err != nil || next == nil {
 		return next, err
 	}
 	if n := c.list(ctx, 0); n != 0 {
-		s.book.violated("I2", "", "%d runs appeared after all had settled", n)
+		s.history.violated("I2", "", "%d runs appeared after all had settled", n)
 	}
-	for _, r := range s.book.all() {
-		c.look(ctx, r)
-		if r.left && r.status != "paused" {
-			s.book.violated("I2", r.id, "it was not answered, and it is %s", r.status)
+	for _, r := range s.history.all() {
+		c.check(ctx, r)
+		if r.abandoned && r.status != "paused" {
+			s.history.violated("I2", r.id, "it was not answered, and it is %s", r.status)
 		}
 	}
-	if s.ticking != nil {
-		s.ticking.judge(ctx, c)
+	if s.clock != nil {
+		s.clock.check(ctx, c)
 	}
 	if shape := s.edited(); shape != nil {
-		c.judgeStored(ctx, shape)
+		c.checkStored(ctx, shape)
 	}
-	raised := map[string]string{}
+	published := map[string]string{}
 	for _, shape := range s.shapes {
 		for _, trigger := range shape.triggers() {
 			started := c.firings(ctx, shape, trigger)
 			if trigger == shape.event && shape.startEvent == customEvent {
-				maps.Copy(raised, started)
+				maps.Copy(published, started)
 			}
 		}
 	}
-	s.book.judgeEvents(raised)
-	s.book.judgeFamilies()
-	s.judgeSources(ctx, c)
-	s.book.count(func(n *counts) { n.Heard += len(raised) })
-	if s.links != nil {
-		s.links.look(ctx, c, true)
-		for _, one := range s.links.all {
-			s.links.try(ctx, c, one)
+	s.history.checkEvents(published)
+	s.history.checkSubRuns()
+	s.checkSources(ctx, c)
+	s.history.count(func(n *counts) { n.CustomEvents += len(published) })
+	if s.connections != nil {
+		s.connections.list(ctx, c, true)
+		for _, one := range s.connections.all {
+			s.connections.test(ctx, c, one)
 		}
 	}
 	if s.dashboardUser != nil {
-		s.dashboardUser.leave(ctx)
+		s.dashboardUser.checkAll(ctx)
 	}
 	s.fetchAccounts(ctx)
 	return next, nil
@@ -117,16 +117,16 @@ func (c *client) list(ctx context.Context, most int) int {
 			id, _ := process.At(log, "executionData", "executionId").(string)
 			blueprint, _ := process.At(log, "blueprintId").(string)
 			listed[id] = true
-			r := c.book.run(id)
+			r := c.history.run(id)
 			if r == nil {
 				found++
-				r = c.book.knows(id, "", byBlueprint[blueprint])
+				r = c.history.addRun(id, "", byBlueprint[blueprint])
 			}
 			parent, _ := process.At(log, "executionMetadata", "parentExecutionId").(string)
 			retryOf, _ := process.At(log, "executionMetadata", "retryOf").(string)
-			c.book.related(r, parent, retryOf)
+			c.history.setOrigin(r, parent, retryOf)
 			if status := process.At(log, "status"); most == 0 && r.ended != "" && status != r.status {
-				c.book.violated("I5", id, "it is %s, and the listing says %v", r.status, status)
+				c.history.violated("I5", id, "it is %s, but the listing has %v", r.status, status)
 			}
 		}
 		if most > 0 {
@@ -136,16 +136,16 @@ func (c *client) list(ctx context.Context, most int) int {
 			break
 		}
 	}
-	for _, r := range c.book.all() {
+	for _, r := range c.history.all() {
 		if !listed[r.id] {
-			c.book.violated("I1", r.id, "it was acknowledged (%s) and is not in the listing", r.acked)
+			c.history.violated("I1", r.id, "it was acknowledged (%s) and is not in the listing", r.acked)
 		}
 	}
 	return found
 }
 
-// history returns the rows of a trigger's firing ledger.
-func (c *client) history(ctx context.Context, trigger string) []any {
+// firingRows returns the rows of a trigger's firing ledger.
+func (c *client) firingRows(ctx context.Context, trigger string) []any {
 	var all []any
 	for {
 		a := c.api.Query(ctx, "blueprintTriggers.history", object{"triggerId": trigger, "limit": 100, "offset": len(all)})
@@ -165,7 +165,7 @@ func (c *client) history(ctx context.Context, trigger string) []any {
 func (c *client) firings(ctx context.Context, s *shape, trigger string) (started map[string]string) {
 	started = map[string]string{}
 	runs, refused := map[string]bool{}, map[string]int{}
-	for _, row := range c.history(ctx, trigger) {
+	for _, row := range c.firingRows(ctx, trigger) {
 		key, _ := process.At(row, "key").(string)
 		execution, _ := process.At(row, "executionId").(string)
 		if process.At(row, "decision") == "refused" {
@@ -175,19 +175,19 @@ func (c *client) firings(ctx context.Context, s *shape, trigger string) (started
 			continue
 		}
 		if other := started[key]; other != "" {
-			c.book.violated("I7", execution, "key %s of trigger %s also started %s", key, trigger, other)
+			c.history.violated("I7", execution, "key %s of trigger %s also started %s", key, trigger, other)
 		}
-		if r := c.book.run(execution); r == nil || r.shape != s || runs[execution] {
-			c.book.violated("I7", execution, "firing %v of trigger %s started it, but it is no run of that trigger or was started twice", process.At(row, "id"), trigger)
+		if r := c.history.run(execution); r == nil || r.shape != s || runs[execution] {
+			c.history.violated("I7", execution, "firing %v of trigger %s started it, but it is not a run of that trigger, or was started twice", process.At(row, "id"), trigger)
 		}
 		started[key], runs[execution] = execution, true
 	}
-	for _, d := range c.book.deliveries {
+	for _, d := range c.history.deliveries {
 		if d.trigger == trigger && d.execution != "" && started[d.id] != d.execution {
-			c.book.violated("I7", d.execution, "delivery %s of trigger %s was acknowledged, and the ledger says it started %q", d.id, trigger, started[d.id])
+			c.history.violated("I7", d.execution, "delivery %s of trigger %s was acknowledged, but according to the ledger it started %q", d.id, trigger, started[d.id])
 		}
 		if d.trigger == trigger && refused[d.id] < d.refused {
-			c.book.violated("I15", d.execution, "key %s of trigger %s was refused %d times, and the ledger says %d", d.id, trigger, d.refused, refused[d.id])
+			c.history.violated("I15", d.execution, "key %s of trigger %s was refused %d times, but according to the ledger %d times", d.id, trigger, d.refused, refused[d.id])
 		}
 	}
 	return started

@@ -19,10 +19,10 @@ type shape struct {
 	nodes  []any
 	edges  []any
 
-	startEvent string // the event that starts it
-	narrowed   string // filter on the shape of the event; "" = any
-	asks       bool   // it waits for users
-	spared     bool   // its runs are neither cancelled nor retried
+	startEvent  string // the event that starts it
+	eventFilter string // filter on the shape of the event; "" = any
+	asksUser    bool   // it waits for users
+	spared      bool   // its runs are neither cancelled nor retried
 
 	id       string              // as stored
 	webhooks map[string]string   // mode -> trigger
@@ -30,13 +30,13 @@ type shape struct {
 	event    string              // trigger
 	follows  map[string][]string // by pattern: all nodes that come after
 	once     map[string]bool     // nodes with effect "once"
-	says     map[string]string   // text of a node after the id of the execution
+	outputs  map[string]string   // text of a node after the id of the execution
 	last     string              // the last node of every completed run; "" = none
 
 	// Of the shape whose blueprint changes; mu guards nodes too.
 	mu        sync.Mutex
 	published int // the latest acknowledged edition
-	tried     int // the latest edition that was sent or skipped
+	sent      int // the latest edition that was sent or skipped
 	unsent    int // number of editions skipped because there was no server
 }
 
@@ -50,8 +50,8 @@ func edge(source, target string, handle ...any) object {
 
 // callOf returns a node that calls a place of the ledger. Its id is the end of its address,
 // in which templates represent the items.
-func callOf(ledger, place, address, mood string, more ...any) object {
-	config := object{"method": "POST", "url": fmt.Sprintf("%s/%s?node=%s&mood=%s", ledger, place, pattern(address), mood), "body": object{"from": "{{execution.id}}/" + address}}
+func callOf(ledger, place, address, behavior string, more ...any) object {
+	config := object{"method": "POST", "url": fmt.Sprintf("%s/%s?node=%s&behavior=%s", ledger, place, pattern(address), behavior), "body": object{"from": "{{execution.id}}/" + address}}
 	return process.Node(idOf(address), "http-request", config, more...)
 }
 
@@ -63,7 +63,7 @@ var (
 
 // shapes returns the blueprints of the load, whose calls go to the ledger.
 func shapes(ledger string) []*shape {
-	call := func(id, mood string, more ...any) object { return callOf(ledger, "call", id, mood, more...) }
+	call := func(id, behavior string, more ...any) object { return callOf(ledger, "call", id, behavior, more...) }
 	before, after := firstNode, lastNode
 	respond := process.Node("respond", "respond", object{"status": 201, "body": object{"execution": "{{kept}}"}})
 	wait := func(id string) object {
@@ -81,15 +81,15 @@ func shapes(ledger string) []*shape {
 		{name: "broken", weight: 1, modes: []string{""}, nodes: []any{before, call("first", ""), call("call", "broken"), after}},
 		{name: "wait", weight: 3, modes: both, nodes: []any{before, call("first", ""), wait("wait"), call("second", ""), after}},
 		{name: "respond", weight: 2, modes: []string{"wait"}, nodes: []any{before, call("first", ""), respond, wait("wait"), call("second", ""), after}},
-		{name: "human", asks: true, weight: 2, modes: []string{""}, nodes: []any{before, call("first", ""), process.Node("ask", "human", object{"prompt": "Your name?"}), call("second", ""), after}},
+		{name: "human", asksUser: true, weight: 2, modes: []string{""}, nodes: []any{before, call("first", ""), process.Node("ask", "human", object{"prompt": "Your name?"}), call("second", ""), after}},
 		{name: "expire", weight: 2, modes: []string{""}, nodes: []any{before, call("first", ""), process.Node("ask", "human", object{"prompt": "Too late?", "expiresMs": 400, "onExpire": "continue"}), call("second", ""), after}},
 		{name: "approval", weight: 2, modes: []string{""}, nodes: []any{before, process.Node("ask", "approval-gate", object{"prompt": "Go on?"}), call("yes", ""), call("no", ""), process.Node("join", "merge", object{"mode": "first"}), after},
-			asks: true, edges: []any{edge("before", "ask"), edge("ask", "yes", "approved"), edge("ask", "no", "rejected"), edge("yes", "join"), edge("no", "join"), edge("join", "after")}},
-		{name: edited, weight: 3, modes: []string{""}, nodes: edition(ledger, 1), published: 1, tried: 1},
+			asksUser: true, edges: []any{edge("before", "ask"), edge("ask", "yes", "approved"), edge("ask", "no", "rejected"), edge("yes", "join"), edge("no", "join"), edge("join", "after")}},
+		{name: edited, weight: 3, modes: []string{""}, nodes: edition(ledger, 1), published: 1, sent: 1},
 		{name: "parallel", weight: 3, modes: []string{""}, nodes: []any{before, call("left", ""), call("right", "flaky", "retry", retry), wait("pause"), call("once", "", "effect", "once"), process.Node("join", "merge", object{}), after},
 			edges: []any{edge("before", "left"), edge("before", "right"), edge("before", "pause"), edge("pause", "once"), edge("left", "join"), edge("right", "join"), edge("once", "join"), edge("join", "after")}},
 	}
-	list = append(append(append(list, manyShapes(ledger)...), serviceShapes(ledger)...), listenerShapes(ledger)...)
+	list = append(append(append(list, nestedShapes(ledger)...), serviceShapes(ledger)...), listenerShapes(ledger)...)
 	for _, s := range list {
 		s.derive()
 	}
@@ -102,7 +102,7 @@ var onceTypes = []string{"ai-prompt", "mcp-tool", "send-email", "send-slack"}
 // derive sets the fields that follow from the nodes and edges.
 func (s *shape) derive() {
 	s.webhooks, s.follows, s.once = map[string]string{}, map[string][]string{}, map[string]bool{}
-	s.says = map[string]string{"after": " done", "script": " scripted"}
+	s.outputs = map[string]string{"after": " done", "script": " scripted"}
 	if s.last == "" {
 		s.last = "after"
 	}
@@ -181,8 +181,8 @@ func (s *shape) create(ctx context.Context, d *apiClient, names map[string]strin
 	}
 	if s.startEvent != "" {
 		config := object{"event": s.startEvent}
-		if s.narrowed != "" {
-			config["blueprintId"] = names["#"+s.narrowed]
+		if s.eventFilter != "" {
+			config["blueprintId"] = names["#"+s.eventFilter]
 		}
 		s.event, err = trigger("event", config)
 		return err
@@ -245,16 +245,16 @@ func serviceShapes(ledger string) []*shape {
 	}
 	wait := process.Node("wait", "wait", object{"durationMs": "{{inputData.wait ?? 50}}"})
 	// The part of the credentials that a service echoes is in the run from then on.
-	repeated := process.Node("note", "log", object{"level": "info", "message": "it said {{input}}", "data": "{{input}}"})
+	repeated := process.Node("note", "log", object{"level": "info", "message": "received {{input}}", "data": "{{input}}"})
 	one := []string{""}
 	return []*shape{
 		{name: "guarded", weight: 3, modes: []string{"", "wait"}, nodes: []any{firstNode, guarded("guarded"), repeated, lastNode}},
 		// Its output goes to another run, into an event and through a script.
-		{name: "tells", weight: 2, modes: one, nodes: []any{
+		{name: "passes-on", weight: 2, modes: one, nodes: []any{
 			firstNode, guarded("guarded"),
 			process.Node("script", "code", object{"source": "console.log(input); return {text: variables.kept + ' scripted', echo: [input.body.echo]}"}),
-			process.Node("emit", "emit-event", object{"event": customEvent, "data": object{"told": "{{input}}"}}),
-			process.Node("run", "blueprint", object{"blueprintId": "#child", "inputData": object{"at": "run", "told": "{{nodes.guarded.output}}"}}), lastNode,
+			process.Node("emit", "emit-event", object{"event": customEvent, "data": object{"received": "{{input}}"}}),
+			process.Node("run", "blueprint", object{"blueprintId": "#child", "inputData": object{"at": "run", "received": "{{nodes.guarded.output}}"}}), lastNode,
 		}},
 		{name: "redirected", weight: 2, modes: one, nodes: []any{firstNode, through("guarded", callOf(ledger, "guarded/away", "away", "")), lastNode}},
 		{name: "metered", weight: 3, modes: one, nodes: []any{firstNode, through("identity", callOf(ledger, "metered/call", "direct", "")), repeated, wait, through("metered", callOf(ledger, "metered/call", "named", "")), lastNode}},

@@ -38,19 +38,19 @@ const (
 
 // sources returns all sources, whose runs call the ledger.
 func sources(ledger string) []*source {
-	call := func(id, mood string) object { return callOf(ledger, "call", id, mood) }
+	call := func(id, behavior string) object { return callOf(ledger, "call", id, behavior) }
 	wait := process.Node("wait", "wait", object{"durationMs": 120})
 	plain := func(_ *client, _ *delivery, _ object) bool { return false }
 	limited := func(rule string) object { return object{"concurrency": object{"limit": groupLimit, "onLimit": rule}} }
-	letterNode := process.Node("before", "set", object{"values": object{"kept": "{{execution.id}}", "letter": "{{inputData.messageId}}", "files": "{{inputData.attachments}}"}})
+	emailNode := process.Node("before", "set", object{"values": object{"kept": "{{execution.id}}", "email": "{{inputData.messageId}}", "files": "{{inputData.attachments}}"}})
 	list := []*source{
 		{shape: &shape{name: "signed"}, kind: "webhook", path: webhookPath, sign: signPlain, ring: newKeyring("signed"), fill: plain},
 		{shape: &shape{name: "github"}, kind: "webhook", config: object{"preset": "github"}, path: webhookPath, sign: signGitHub, ring: newKeyring("github"), fill: plain},
 		{shape: &shape{name: "stripe"}, kind: "webhook", config: object{"preset": "stripe"}, path: webhookPath, sign: signStripe, ring: newKeyring("stripe"), fill: fillStripe},
 		{shape: &shape{name: "slack"}, kind: "slack", config: object{"channel": slackChannel, "eventType": "message"}, path: slackPath, sign: signSlack, ring: newKeyring("slack"), fill: fillSlack},
-		{shape: &shape{name: "letter", spared: true, nodes: []any{letterNode, call("call", ""), lastNode}}, kind: "email"},
+		{shape: &shape{name: "email", spared: true, nodes: []any{emailNode, call("call", ""), lastNode}}, kind: "email"},
 		{shape: &shape{name: queued, nodes: []any{firstNode, call("first", "quick"), wait, call("second", "quick"), lastNode}}, kind: "webhook", config: limited("queue"), path: webhookPath, sign: unsigned, fill: plain, most: 10},
-		{shape: &shape{name: crowded, spared: true, nodes: []any{firstNode, call("first", "quick"), wait, call("second", "quick"), lastNode}}, kind: "webhook", config: limited("cancel-running"), path: webhookPath, sign: unsigned, fill: plain},
+		{shape: &shape{name: replacing, spared: true, nodes: []any{firstNode, call("first", "quick"), wait, call("second", "quick"), lastNode}}, kind: "webhook", config: limited("cancel-running"), path: webhookPath, sign: unsigned, fill: plain},
 	}
 	for _, s := range list {
 		if s.shape.nodes == nil {

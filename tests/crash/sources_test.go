@@ -22,12 +22,12 @@ func TestSpans(t *testing.T) {
 		"a short one within others": {[][2]int64{{0, 100}, {5, 90}, {30, 40}}, "I16"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b, spans := newBook("test", io.Discard), map[string]*span{}
+			b, spans := newHistory("test", io.Discard), map[string]*span{}
 			for i, one := range c.spans {
 				id := fmt.Sprint("exec_", i)
 				spans[id] = &span{id, one[0], one[1]}
 			}
-			if b.judgeSpans(spans); first(b) != c.want {
+			if b.checkSpans(spans); first(b) != c.want {
 				t.Errorf("%v, want %q", b.violations, c.want)
 			}
 		})
@@ -36,36 +36,36 @@ func TestSpans(t *testing.T) {
 
 // TestListeners compares ends and changes with the events that were delivered.
 func TestListeners(t *testing.T) {
-	heard := func(event, of, value string) string { return event + " " + of + " " + value }
-	done, failed, change := listens+ended+"completed", listens+ended+"failed", listens+updated
+	received := func(event, of, value string) string { return event + " " + of + " " + value }
+	done, failed, change := listenerPrefix+executionEvents+"completed", listenerPrefix+executionEvents+"failed", listenerPrefix+blueprintUpdated
 	for name, c := range map[string]struct {
 		heard               []string // listener, the field of its event, and the value
 		acknowledged, tried int
 		want                string
 	}{
-		"each once":                  {[]string{heard(done, "of", "good"), heard(failed, "of", "bad"), heard(change, "version", "1.0.1")}, 1, 1, ""},
-		"an end not received":        {[]string{heard(done, "of", "good")}, 0, 0, "I7"},
-		"an end twice":               {[]string{heard(done, "of", "good"), heard(done, "of", "good"), heard(failed, "of", "bad")}, 0, 0, "I7"},
-		"another end":                {[]string{heard(done, "of", "good"), heard(failed, "of", "bad"), heard(failed, "of", "good")}, 0, 0, "I7"},
-		"an end of nothing":          {[]string{heard(done, "of", "good"), heard(failed, "of", "bad"), heard(done, "of", "none")}, 0, 0, "I7"},
-		"a change not received":      {[]string{heard(done, "of", "good"), heard(failed, "of", "bad")}, 1, 1, "I7"},
-		"a change that was not made": {[]string{heard(done, "of", "good"), heard(failed, "of", "bad"), heard(change, "version", "1.0.1")}, 0, 0, "I7"},
-		"a change without answer":    {[]string{heard(done, "of", "good"), heard(failed, "of", "bad"), heard(change, "version", "1.0.1")}, 0, 1, ""},
-		"a listener without a word":  {[]string{heard(done, "of", "good"), heard(failed, "of", "bad"), heard(done, "other", "x")}, 0, 0, "I7"},
+		"each once":                  {[]string{received(done, "of", "good"), received(failed, "of", "bad"), received(change, "version", "1.0.1")}, 1, 1, ""},
+		"an end not received":        {[]string{received(done, "of", "good")}, 0, 0, "I7"},
+		"an end twice":               {[]string{received(done, "of", "good"), received(done, "of", "good"), received(failed, "of", "bad")}, 0, 0, "I7"},
+		"another end":                {[]string{received(done, "of", "good"), received(failed, "of", "bad"), received(failed, "of", "good")}, 0, 0, "I7"},
+		"an end of nothing":          {[]string{received(done, "of", "good"), received(failed, "of", "bad"), received(done, "of", "none")}, 0, 0, "I7"},
+		"a change not received":      {[]string{received(done, "of", "good"), received(failed, "of", "bad")}, 1, 1, "I7"},
+		"a change that was not made": {[]string{received(done, "of", "good"), received(failed, "of", "bad"), received(change, "version", "1.0.1")}, 0, 0, "I7"},
+		"a change without answer":    {[]string{received(done, "of", "good"), received(failed, "of", "bad"), received(change, "version", "1.0.1")}, 0, 1, ""},
+		"a listener without a word":  {[]string{received(done, "of", "good"), received(failed, "of", "bad"), received(done, "other", "x")}, 0, 0, "I7"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b, shapes := newBook("test", io.Discard), map[string]*shape{}
+			b, shapes := newHistory("test", io.Discard), map[string]*shape{}
 			for _, one := range listenerShapes("http://ledger") {
 				shapes[one.name] = one
 			}
-			b.knows("good", "logged", shapes[spoken]).status = "completed"
-			b.knows("bad", "logged", shapes[spoken]).status = "failed"
+			b.addRun("good", "logged", shapes[observed]).status = "completed"
+			b.addRun("bad", "logged", shapes[observed]).status = "failed"
 			for i, line := range c.heard {
 				parts := strings.Fields(line)
-				r := b.knows(fmt.Sprint("exec_", i), "", shapes[parts[0]])
+				r := b.addRun(fmt.Sprint("exec_", i), "", shapes[parts[0]])
 				r.done["before"] = finished{step: fmt.Sprintf(`{"output":{%q:%q}}`, parts[1], parts[2])}
 			}
-			if b.judgeListeners(func(string) bool { return true }, c.acknowledged, c.tried); first(b) != c.want {
+			if b.checkListeners(func(string) bool { return true }, c.acknowledged, c.tried); first(b) != c.want {
 				t.Errorf("%v, want %q", b.violations, c.want)
 			}
 		})
@@ -82,29 +82,29 @@ func TestKeyring(t *testing.T) {
 	}{
 		"at first":        {&keyring{number: 1}, "1", 0},
 		"replaced":        {&keyring{number: 3, before: 2}, "23", 1},
-		"perhaps already": {&keyring{number: 3, before: 2, unsure: true}, "3", 2},
+		"perhaps already": {&keyring{number: 3, before: 2, pendingRotation: true}, "3", 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for range 50 {
-				number, _, giveBack := c.ring.take(random)
+				number, _, giveBack := c.ring.acquire(random)
 				giveBack()
 				if !strings.Contains(c.want, fmt.Sprint(number)) {
 					t.Errorf("took %d, want %q in it", number, fmt.Sprint(number))
 				}
 			}
-			if c.gone > 0 && !c.ring.isGone(c.gone) || c.ring.isGone(c.gone+1) {
+			if c.gone > 0 && !c.ring.isExpired(c.gone) || c.ring.isExpired(c.gone+1) {
 				t.Errorf("gone %d", c.gone)
 			}
 		})
 	}
 }
 
-// TestWrite writes letters that a mail server accepts unchanged.
-func TestWrite(t *testing.T) {
-	s := &sender{client: &client{random: rand.New(rand.NewPCG(1, 1))}, of: &source{address: "box@localhost"}}
+// TestComposeEmail writes emails that a mail server accepts unchanged.
+func TestComposeEmail(t *testing.T) {
+	s := &sender{client: &client{random: rand.New(rand.NewPCG(1, 1))}, source: &source{address: "box@localhost"}}
 	for n := range 20 {
-		d := &delivery{id: fmt.Sprint("letter-", n)}
-		s.write(d)
+		d := &delivery{id: fmt.Sprint("email-", n)}
+		s.composeEmail(d)
 		text := string(d.body)
 		if len(d.files) == 0 || !strings.HasSuffix(text, "\r\n") || strings.Count(text, "\n") != strings.Count(text, "\r\n") || !strings.Contains(text, "Message-ID: "+d.id+"\r\n") {
 			t.Fatalf("%d files, %.200q", len(d.files), text)

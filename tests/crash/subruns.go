@@ -7,12 +7,12 @@ import (
 	"blueprintd/tests/process"
 )
 
-// related records how a run was started, as a listing shows it.
-func (b *book) related(r *run, parent, retryOf string) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
+// setOrigin records how a run was started, as a listing shows it.
+func (h *history) setOrigin(r *run, parent, retryOf string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	if r.parent == "" && parent != "" {
-		b.counts.SubRuns++
+		h.counts.SubRuns++
 	}
 	r.parent, r.retryOf = parent, retryOf
 }
@@ -28,12 +28,12 @@ func (r *run) output(address string) (value any, done bool) {
 	return s.Output, true
 }
 
-// judgeFamilies compares sub-runs with the steps that started them, after all runs
+// checkSubRuns compares sub-runs with the steps that started them, after all runs
 // have ended: a step starts one run, a run is started by one step, and a step that
 // waits for a run returns its output.
-func (b *book) judgeFamilies() {
+func (h *history) checkSubRuns() {
 	claimed := map[string]string{} // run -> the step with its output
-	for _, p := range b.all() {
+	for _, p := range h.all() {
 		for address, one := range p.done {
 			var s step
 			if json.Unmarshal([]byte(one.step), &s); p.retryOf != "" || s.NodeType != "blueprint" {
@@ -41,47 +41,47 @@ func (b *book) judgeFamilies() {
 			}
 			text, _ := process.At(value(s.Output), "text").(string)
 			id, good := strings.CutSuffix(text, " done")
-			child := b.runs[id]
+			child := h.runs[id]
 			switch by := p.id + "/" + address; {
 			case process.At(value(s.Output), "marked") == true:
 			case !good || child == nil || child.parent != p.id:
-				b.violated("I14", p.id, "its step %s gave %s, which is not that of a run which it started", address, s.Output)
+				h.violated("I14", p.id, "the output of its step %s is %s, which does not name a run that it started", address, s.Output)
 			case child.status != "completed":
-				b.violated("I14", p.id, "its step %s completed with run %s, which is %s", address, id, child.status)
+				h.violated("I14", p.id, "its step %s completed with run %s, which is %s", address, id, child.status)
 			case claimed[id] != "":
-				b.violated("I14", id, "it was started by %s and by %s", claimed[id], by)
+				h.violated("I14", id, "it was started by %s and by %s", claimed[id], by)
 			default:
 				claimed[id] = by
 			}
 		}
 	}
 	started := map[string]string{} // step -> run
-	for _, r := range b.all() {
+	for _, r := range h.all() {
 		if r.parent == "" {
 			continue
 		}
-		p := b.runs[r.parent]
+		p := h.runs[r.parent]
 		if p == nil {
-			b.violated("I14", r.id, "it was started by %s, which does not exist", r.parent)
+			h.violated("I14", r.id, "it was started by %s, which does not exist", r.parent)
 			continue
 		}
 		output, _ := r.output("before")
-		at, told := process.At(output, "at").(string)
-		if !told {
+		at, known := process.At(output, "at").(string)
+		if !known {
 			continue // it ended before it could name its parent
 		}
 		by := p.id + "/" + at
 		if other := started[by]; other != "" {
-			b.violated("I14", r.id, "the step %s started it and %s", by, other)
+			h.violated("I14", r.id, "the step %s started it and %s", by, other)
 		}
 		if started[by] = r.id; claimed[r.id] != "" && claimed[r.id] != by {
-			b.violated("I14", r.id, "the step %s started it, and %s got its output", by, claimed[r.id])
+			h.violated("I14", r.id, "the step %s started it, but %s has its output", by, claimed[r.id])
 		}
 		if r.status != "completed" && r.status != "failed" {
-			b.violated("I14", r.id, "the step %s started it, and it is %s", by, r.status)
+			h.violated("I14", r.id, "the step %s started it, and it is %s", by, r.status)
 		}
 		if p.status != "completed" && p.status != "failed" {
-			b.violated("I14", p.id, "it is %s, and the run %s that it started is %s", p.status, r.id, r.status)
+			h.violated("I14", p.id, "it is %s, and the run %s that it started is %s", p.status, r.id, r.status)
 		}
 	}
 }
@@ -91,24 +91,24 @@ func value(data json.RawMessage) (v any) {
 	return v
 }
 
-// judgeEvents compares the steps that published events with the ledgers of the
+// checkEvents compares the steps that published events with the ledgers of the
 // subscribed triggers: each event started exactly one run. started maps the key of an
 // event to that run.
-func (b *book) judgeEvents(started map[string]string) {
+func (h *history) checkEvents(started map[string]string) {
 	for key, execution := range started {
 		id, address, _ := strings.Cut(key, "/")
-		if r := b.runs[id]; r == nil || address == "" {
-			b.violated("I7", execution, "it received an event of %s, which is not a step of any run", key)
+		if r := h.runs[id]; r == nil || address == "" {
+			h.violated("I7", execution, "it received an event of %s, which is not a step of any run", key)
 		}
 	}
-	for _, r := range b.all() {
+	for _, r := range h.all() {
 		for address, one := range r.done {
 			var s step
 			if json.Unmarshal([]byte(one.step), &s); s.NodeType != "emit-event" || r.retryOf != "" {
 				continue
 			}
 			if n := process.At(value(s.Output), "delivered"); n != 1.0 || started[r.id+"/"+address] == "" {
-				b.violated("I7", r.id, "its step %s published an event that was delivered to %v runs; the trigger started %q for it", address, n, started[r.id+"/"+address])
+				h.violated("I7", r.id, "its step %s published an event that was delivered to %v runs; the trigger started %q for it", address, n, started[r.id+"/"+address])
 			}
 		}
 	}

@@ -6,76 +6,79 @@ import (
 	"testing"
 )
 
-// saw returns a run as observed, with steps "address type output".
-func saw(b *book, id, status, parent string, steps ...[3]string) *run {
-	r := b.knows(id, "fired", nil)
+// observedRun returns a run as observed, with steps "address type output".
+func observedRun(b *history, id, status, parent string, steps ...[3]string) *run {
+	r := b.addRun(id, "fired", nil)
 	r.status = status
-	b.related(r, parent, "")
+	b.setOrigin(r, parent, "")
 	for _, s := range steps {
 		r.done[s[0]] = finished{step: fmt.Sprintf(`{"nodeType":%q,"output":%s}`, s[1], s[2])}
 	}
 	return r
 }
 
-// TestJudgeFamilies checks sub-runs. The first run starts runs from two places.
-func TestJudgeFamilies(t *testing.T) {
+// TestCheckSubRuns checks sub-runs. The first run starts runs from two places.
+func TestCheckSubRuns(t *testing.T) {
 	gave := func(address, id string) [3]string {
 		return [3]string{address, "blueprint", `{"text":"` + id + ` done"}`}
 	}
 	says := func(at string) [3]string { return [3]string{"before", "set", `{"at":"` + at + `"}`} }
 	cases := []struct {
 		name string
-		make func(b *book)
+		make func(b *history)
 		want string
 	}{
-		{"two", func(b *book) {
-			saw(b, "p", "completed", "", gave("run", "c"), gave("each[1]/run", "d"))
-			saw(b, "c", "completed", "p", says("run"))
-			saw(b, "d", "completed", "p", says("each[1]/run"))
+		{"two", func(b *history) {
+			observedRun(b, "p", "completed", "", gave("run", "c"), gave("each[1]/run", "d"))
+			observedRun(b, "c", "completed", "p", says("run"))
+			observedRun(b, "d", "completed", "p", says("each[1]/run"))
 		}, ""},
-		{"one was cancelled with it", func(b *book) { saw(b, "p", "failed", ""); saw(b, "c", "failed", "p", says("run")) }, ""},
-		{"one was cancelled before it began", func(b *book) { saw(b, "p", "failed", ""); saw(b, "c", "failed", "p") }, ""},
-		{"taken up again", func(b *book) { saw(b, "q", "completed", "", gave("run", "c")).retryOf = "p" }, ""},
-		{"started twice", func(b *book) {
-			saw(b, "p", "completed", "", gave("run", "c"))
-			saw(b, "c", "completed", "p", says("run"))
-			saw(b, "d", "failed", "p", says("run"))
+		{"one was cancelled with it", func(b *history) { observedRun(b, "p", "failed", ""); observedRun(b, "c", "failed", "p", says("run")) }, ""},
+		{"one was cancelled before it began", func(b *history) { observedRun(b, "p", "failed", ""); observedRun(b, "c", "failed", "p") }, ""},
+		{"taken up again", func(b *history) { observedRun(b, "q", "completed", "", gave("run", "c")).retryOf = "p" }, ""},
+		{"started twice", func(b *history) {
+			observedRun(b, "p", "completed", "", gave("run", "c"))
+			observedRun(b, "c", "completed", "p", says("run"))
+			observedRun(b, "d", "failed", "p", says("run"))
 		}, "I14"},
-		{"never ends", func(b *book) { saw(b, "p", "failed", ""); saw(b, "c", "running", "p", says("run")) }, "I14"},
-		{"outlived", func(b *book) { saw(b, "p", "running", ""); saw(b, "c", "completed", "p", says("run")) }, "I14"},
-		{"of no parent", func(b *book) { saw(b, "c", "completed", "p", says("run")) }, "I14"},
-		{"of another", func(b *book) {
-			saw(b, "p", "completed", "", gave("run", "c"))
-			saw(b, "q", "completed", "")
-			saw(b, "c", "completed", "q", says("run"))
+		{"never ends", func(b *history) { observedRun(b, "p", "failed", ""); observedRun(b, "c", "running", "p", says("run")) }, "I14"},
+		{"outlived", func(b *history) {
+			observedRun(b, "p", "running", "")
+			observedRun(b, "c", "completed", "p", says("run"))
 		}, "I14"},
-		{"of another step", func(b *book) {
-			saw(b, "p", "completed", "", gave("run", "c"))
-			saw(b, "c", "completed", "p", says("other"))
+		{"of no parent", func(b *history) { observedRun(b, "c", "completed", "p", says("run")) }, "I14"},
+		{"of another", func(b *history) {
+			observedRun(b, "p", "completed", "", gave("run", "c"))
+			observedRun(b, "q", "completed", "")
+			observedRun(b, "c", "completed", "q", says("run"))
 		}, "I14"},
-		{"shared", func(b *book) {
-			saw(b, "p", "completed", "", gave("run", "c"), gave("other", "c"))
-			saw(b, "c", "completed", "p")
+		{"of another step", func(b *history) {
+			observedRun(b, "p", "completed", "", gave("run", "c"))
+			observedRun(b, "c", "completed", "p", says("other"))
 		}, "I14"},
-		{"a failed one is passed off", func(b *book) {
-			saw(b, "p", "completed", "", gave("run", "c"))
-			saw(b, "c", "failed", "p", says("run"))
+		{"shared", func(b *history) {
+			observedRun(b, "p", "completed", "", gave("run", "c"), gave("other", "c"))
+			observedRun(b, "c", "completed", "p")
 		}, "I14"},
-		{"made up", func(b *book) { saw(b, "p", "completed", "", gave("run", "c")) }, "I14"},
+		{"a failed one is passed off", func(b *history) {
+			observedRun(b, "p", "completed", "", gave("run", "c"))
+			observedRun(b, "c", "failed", "p", says("run"))
+		}, "I14"},
+		{"made up", func(b *history) { observedRun(b, "p", "completed", "", gave("run", "c")) }, "I14"},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			b := newBook("test", io.Discard)
+			b := newHistory("test", io.Discard)
 			c.make(b)
-			if b.judgeFamilies(); first(b) != c.want {
+			if b.checkSubRuns(); first(b) != c.want {
 				t.Errorf("violations %v, want %q", b.violations, c.want)
 			}
 		})
 	}
 }
 
-func TestJudgeEvents(t *testing.T) {
-	raised := func(n string) [3]string { return [3]string{"each[0]/emit", "emit-event", `{"delivered":` + n + `}`} }
+func TestCheckEvents(t *testing.T) {
+	published := func(n string) [3]string { return [3]string{"each[0]/emit", "emit-event", `{"delivered":` + n + `}`} }
 	cases := []struct {
 		name, delivered string
 		heard           map[string]string
@@ -90,12 +93,12 @@ func TestJudgeEvents(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			b := newBook("test", io.Discard)
-			r := saw(b, "p", "completed", "")
+			b := newHistory("test", io.Discard)
+			r := observedRun(b, "p", "completed", "")
 			if c.delivered != "" {
-				r.done["each[0]/emit"] = finished{step: fmt.Sprintf(`{"nodeType":"emit-event","output":%s}`, raised(c.delivered)[2])}
+				r.done["each[0]/emit"] = finished{step: fmt.Sprintf(`{"nodeType":"emit-event","output":%s}`, published(c.delivered)[2])}
 			}
-			if b.judgeEvents(c.heard); first(b) != c.want {
+			if b.checkEvents(c.heard); first(b) != c.want {
 				t.Errorf("violations %v, want %q", b.violations, c.want)
 			}
 		})
@@ -110,7 +113,7 @@ func TestAddresses(t *testing.T) {
 		{"a[1]/b[22]/c", "a/b/c", "a[1]/b", "a[1]/b[22]/z"},
 	} {
 		t.Run(c.address, func(t *testing.T) {
-			if got := [3]string{pattern(c.address), around(c.address), beside(c.address, "a/b/z")}; got != [3]string{c.pattern, c.around, c.beside} {
+			if got := [3]string{pattern(c.address), containerOf(c.address), siblingOf(c.address, "a/b/z")}; got != [3]string{c.pattern, c.around, c.beside} {
 				t.Errorf("%q, want %v", got, [3]string{c.pattern, c.around, c.beside})
 			}
 		})

@@ -14,15 +14,15 @@ import (
 	"blueprintd/tests/process"
 )
 
-// mostToFollow bounds the subscription to one run.
-const mostToFollow = 3 * time.Second
+// maxSubscription bounds the subscription to one run.
+const maxSubscription = 3 * time.Second
 
 // follow subscribes to one run after another until loaded ends. After a kill it resumes the
 // subscription on the next server.
 func (c *client) follow(ctx, loaded context.Context) {
 	for process.Pause(loaded, time.Duration(5+c.random.IntN(20))*time.Millisecond) {
-		for _, r := range c.book.some(c.random, 1) {
-			late := now().Add(mostToFollow)
+		for _, r := range c.history.someOpen(c.random, 1) {
+			late := now().Add(maxSubscription)
 			for now().Before(late) && loaded.Err() == nil && !c.subscribe(ctx, r, time.Until(late)) {
 				process.Pause(loaded, 20*time.Millisecond)
 			}
@@ -57,13 +57,13 @@ func (c *client) subscribe(ctx context.Context, r *run, most time.Duration) (ove
 		c.succeeded(answer{Status: response.StatusCode}, "execution.subscribe")
 		return false
 	}
-	c.book.count(func(n *counts) { n.Streams++ })
-	return c.book.listen(r, response.Body)
+	c.history.count(func(n *counts) { n.Streams++ })
+	return c.history.readStream(r, response.Body)
 }
 
-// listen reads a stream of server-sent events to its end, and reports whether the
+// readStream reads a stream of server-sent events to its end, and reports whether the
 // server ended it because the run has ended.
-func (b *book) listen(r *run, in io.Reader) (over bool) {
+func (h *history) readStream(r *run, in io.Reader) (over bool) {
 	s := &stream{}
 	event, lines := "", bufio.NewReader(in)
 	for {
@@ -80,26 +80,26 @@ func (b *book) listen(r *run, in io.Reader) (over bool) {
 			event = name
 		}
 		data, found := strings.CutPrefix(line, "data: ")
-		b.keepsSecrets(r.id, "its stream", data)
+		h.checkSecrets(r.id, "its stream", data)
 		switch {
 		case !found:
 		case event == "return":
 			if !s.ended {
-				b.violated("I12", r.id, "its stream was ended before the run, at %q", s.status)
+				h.violated("I12", r.id, "its stream was ended before the run, at %q", s.status)
 			}
 			return true
 		case event == "serialized-error":
 			if !strings.Contains(data, `"httpStatus":503`) {
-				b.violated("I12", r.id, "its stream was ended with %.300s", data)
+				h.violated("I12", r.id, "its stream was ended with %.300s", data)
 			}
 			return false
 		case event == "":
 			var value any
 			if err := json.Unmarshal([]byte(data), &value); err != nil {
-				b.violated("I12", r.id, "its stream said %.300s: %v", data, err)
+				h.violated("I12", r.id, "its stream sent %.300s: %v", data, err)
 				return false
 			}
-			b.absorb(r, s, process.At(value, "json"))
+			h.observeEvent(r, s, process.At(value, "json"))
 		}
 	}
 }
@@ -111,42 +111,42 @@ type stream struct {
 	ended    bool
 }
 
-// absorb compares a record from a subscription with the stream so far and with
+// observeEvent compares a record from a subscription with the stream so far and with
 // earlier observations of the run. Other clients may already have seen a later
 // state, but no later observation may contradict this one.
-func (b *book) absorb(r *run, s *stream, value any) {
-	heard := now()
+func (h *history) observeEvent(r *run, s *stream, value any) {
+	received := now()
 	data, err := json.Marshal(value)
 	rec := &record{}
 	if err == nil {
 		err = json.Unmarshal(data, rec)
 	}
 	if err != nil || rec.ID != r.id {
-		b.violated("I12", r.id, "its stream told of %.300s (%v)", data, err)
+		h.violated("I12", r.id, "its stream reports %.300s (%v)", data, err)
 		return
 	}
 	if s.ended || rec.Progress < s.progress {
-		b.violated("I12", r.id, "after %s at %v its stream told of %s at %v", s.status, s.progress, rec.Status, rec.Progress)
+		h.violated("I12", r.id, "after %s at %v its stream reports %s at %v", s.status, s.progress, rec.Status, rec.Progress)
 	}
 	s.status, s.progress, s.ended = rec.Status, rec.Progress, rec.terminal()
-	b.count(func(n *counts) { n.Events++ })
+	h.count(func(n *counts) { n.Events++ })
 
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.ended == "" {
 		r.progress = max(r.progress, rec.Progress)
-		if b.observeSteps(r, rec, heard, true); rec.terminal() {
+		if h.observeSteps(r, rec, received, true); rec.terminal() {
 			r.status, r.ended = rec.Status, string(data)
-			b.ended(r, rec)
+			h.ended(r, rec)
 		}
 		return
 	}
 	if rec.terminal() && r.ended != string(data) {
-		b.violated("I12", r.id, "its stream told of the end %s, its status of %s", data, r.ended)
+		h.violated("I12", r.id, "its stream reports the end %s, its status reports %s", data, r.ended)
 	}
 	for _, step := range rec.Steps {
 		if text, _ := json.Marshal(&step); step.Status == "completed" && r.done[step.NodeID].step != string(text) {
-			b.violated("I12", r.id, "its stream told that step %s had ended, %s; its status of %s", step.NodeID, text, fmt.Sprintf("%q", r.done[step.NodeID].step))
+			h.violated("I12", r.id, "its stream reports that step %s had ended, %s; its status reports %s", step.NodeID, text, fmt.Sprintf("%q", r.done[step.NodeID].step))
 		}
 	}
 }
