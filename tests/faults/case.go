@@ -14,25 +14,25 @@ import (
 	"blueprintd/tests/faultfs"
 )
 
-// trial is one case: a fault at one point.
-type trial struct {
+// faultCase is one case: a fault at one point.
+type faultCase struct {
 	number int // of the point, counted through all phases
 	mode   string
 	seed   uint64
 	phase  *phase
 	order  int // of the phase
 
-	mu      sync.Mutex
-	struck  faultfs.Point // where the fault happened; number 0 = nowhere
-	at      time.Time
-	lifted  bool
-	process *program.Process
-	early   bool // the fault came before the process id was known
+	mu            sync.Mutex
+	failedAt      faultfs.Point // where the fault happened; number 0 = nowhere
+	failedTime    time.Time
+	faultsStopped bool
+	process       *program.Process
+	killPending   bool // the fault came before the process id was known
 
 	result result
 }
 
-// result is the outcome of a trial.
+// result is the outcome of a case.
 type result struct {
 	wrong    []string
 	doubtful int
@@ -41,32 +41,32 @@ type result struct {
 	log      string
 }
 
-func (t *trial) fail(format string, args ...any) {
-	t.result.wrong = append(t.result.wrong, fmt.Sprintf(format, args...))
+func (c *faultCase) fail(format string, args ...any) {
+	c.result.wrong = append(c.result.wrong, fmt.Sprintf(format, args...))
 }
 
 // fault decides what happens at a point. It is called under the lock of the disk.
-func (t *trial) fault(p faultfs.Point) faultfs.Decision {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+func (c *faultCase) fault(p faultfs.Point) faultfs.Decision {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	switch {
-	case t.lifted:
+	case c.faultsStopped:
 		return faultfs.Decision{}
-	case t.struck.Number > 0:
-		if t.mode == "full" && p.Kind == faultfs.Write {
+	case c.failedAt.Number > 0:
+		if c.mode == "full" && p.Kind == faultfs.Write {
 			return faultfs.Decision{Error: syscall.ENOSPC}
 		}
 		return faultfs.Decision{}
-	case p.Number < t.number-t.phase.before || t.mode == "short" && p.Size < 2:
+	case p.Number < c.number-c.phase.before || c.mode == "short" && p.Size < 2:
 		return faultfs.Decision{}
 	}
-	t.struck, t.at = p, now()
-	switch t.mode {
+	c.failedAt, c.failedTime = p, now()
+	switch c.mode {
 	case "kill", "cut":
-		t.strike()
+		c.kill()
 		return faultfs.Decision{Freeze: true}
 	case "kill-after":
-		t.strike()
+		c.kill()
 		return faultfs.Decision{FreezeAfter: true}
 	case "eio":
 		return faultfs.Decision{Error: syscall.EIO}
@@ -78,203 +78,204 @@ func (t *trial) fault(p faultfs.Point) faultfs.Decision {
 	return faultfs.Decision{}
 }
 
-// strike kills the server, now or as soon as its process id is known. The caller holds
-// t.mu.
-func (t *trial) strike() {
-	if t.process == nil {
-		t.early = true
+// kill kills the server, now or as soon as its process id is known. The caller holds
+// c.mu.
+func (c *faultCase) kill() {
+	if c.process == nil {
+		c.killPending = true
 	} else {
-		t.process.Signal(os.Kill)
+		c.process.Signal(os.Kill)
 	}
 }
 
-func (t *trial) know(p *program.Process) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.process = p; t.early {
+func (c *faultCase) setProcess(p *program.Process) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.process = p; c.killPending {
 		p.Signal(os.Kill)
 	}
 }
 
-func (t *trial) hit() (faultfs.Point, time.Time) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.struck, t.at
+func (c *faultCase) faultPoint() (faultfs.Point, time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.failedAt, c.failedTime
 }
 
-func (t *trial) lift() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.lifted = true
+func (c *faultCase) stopFaults() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.faultsStopped = true
 }
 
-func (t *trial) deadly() bool {
-	return t.mode == "kill" || t.mode == "kill-after" || t.mode == "cut"
+func (c *faultCase) kills() bool {
+	return c.mode == "kill" || c.mode == "kill-after" || c.mode == "cut"
 }
 
-// aftermath is the number of operations after a fault that leaves the server alive. The
+// operationsAfterFault is the number of operations after a fault that leaves the server alive. The
 // last of them must succeed.
-const aftermath = 6
+const operationsAfterFault = 6
 
-// run plays the phase up to the point and the aftermath, and judges the remaining files. An
+// run runs the phase up to the point, then the operations after the fault, and verifies the
+// remaining files. An
 // error is one of this program or of the machine.
-func (t *trial) run(b *bench) error {
-	known := t.phase.book.clone()
-	d := faultfs.New(t.phase.image)
-	d.Fail(t.fault)
-	p, err := b.begin(d, known)
+func (c *faultCase) run(w *worker) error {
+	known := c.phase.expected.clone()
+	d := faultfs.New(c.phase.image)
+	d.Fail(c.fault)
+	p, err := w.start(d, known)
 	if err != nil {
 		return err
 	}
-	t.know(p.server.Process)
-	images := t.play(p)
-	t.result.log = p.server.lastWords()
-	if err := p.end(); err != nil {
+	c.setProcess(p.server.Process)
+	images := c.runPhase(p)
+	c.result.log = p.server.logTail()
+	if err := p.close(); err != nil {
 		return err
 	}
 	if images == nil { // the cut is decided only after all writes have stopped
-		images = t.left(d)
+		images = c.remainingFiles(d)
 	}
 	for _, image := range images {
-		if err := t.judge(b, image, known); err != nil {
+		if err := c.verify(w, image, known); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// left returns the files that the next server finds.
-func (t *trial) left(d *faultfs.Disk) []faultfs.Image {
-	random := rand.New(rand.NewPCG(t.seed, uint64(t.number)))
-	struck, _ := t.hit()
+// remainingFiles returns the files that the next server finds.
+func (c *faultCase) remainingFiles(d *faultfs.Disk) []faultfs.Image {
+	random := rand.New(rand.NewPCG(c.seed, uint64(c.number)))
+	failed, _ := c.faultPoint()
 	switch {
-	case t.mode == "cut":
+	case c.mode == "cut":
 		return []faultfs.Image{d.Cut(faultfs.Losses()[random.IntN(len(faultfs.Losses()))], random)}
-	case t.deadly():
+	case c.kills():
 		return []faultfs.Image{d.Now()}
-	case struck.Kind == faultfs.Sync || struck.Kind == faultfs.SyncFolder:
+	case failed.Kind == faultfs.Sync || failed.Kind == faultfs.SyncFolder:
 		return []faultfs.Image{d.Now(), d.Cut(faultfs.LoseAll, random)}
-	case t.number%2 == 0:
+	case c.number%2 == 0:
 		return []faultfs.Image{d.Cut(faultfs.LoseAll, random)}
 	}
 	return []faultfs.Image{d.Now()}
 }
 
-// play runs the phase until the server has ended. It returns the remaining files, or nil if
+// runPhase runs the phase until the server has ended. It returns the remaining files, or nil if
 // they are to be taken at the end.
-func (t *trial) play(p *play) []faultfs.Image {
-	if p.enter(phaseName(t.order)) {
-		t.operate(p)
+func (c *faultCase) runPhase(p *instance) []faultfs.Image {
+	if p.waitReady(phaseName(c.order)) {
+		c.operate(p)
 	}
-	if t.deadly() {
-		if struck, _ := t.hit(); struck.Number > 0 {
+	if c.kills() {
+		if failed, _ := c.faultPoint(); failed.Number > 0 {
 			p.server.Gone(5 * time.Second)
 			return nil
 		}
 	}
-	t.close(p)
+	c.stop(p)
 	return nil
 }
 
-// operate runs the operations of the phase, and after a fault those of the aftermath.
-func (t *trial) operate(p *play) {
-	left, last := aftermath, answer{}
-	p.player.onAnswer = func(what string, a answer) {
+// operate runs the operations of the phase, and after a fault operationsAfterFault more.
+func (c *faultCase) operate(p *instance) {
+	left, last := operationsAfterFault, answer{}
+	p.client.onResponse = func(what string, a answer) {
 		last = a
-		struck, _ := t.hit()
+		failed, _ := c.faultPoint()
 		switch {
 		case a.Err != nil || a.OK():
-		case struck.Number == 0:
-			t.fail("%s was answered %s before anything went wrong", what, a)
+		case failed.Number == 0:
+			c.fail("%s was answered %s before the fault", what, a)
 		case a.Status != 503:
-			t.fail("%s was answered %s", what, a)
+			c.fail("%s was answered %s", what, a)
 		case a.RetryAfter == 0:
-			t.fail("%s was answered 503 without Retry-After: %s", what, a)
+			c.fail("%s was answered 503 without Retry-After: %s", what, a)
 		default:
-			t.result.refused++
+			c.result.refused++
 		}
 	}
-	p.operate(t.phase, func() bool {
-		struck, _ := t.hit()
-		if struck.Number == 0 {
+	p.operate(c.phase, func() bool {
+		failed, _ := c.faultPoint()
+		if failed.Number == 0 {
 			return last.Err == nil
 		}
 		left--
-		if t.mode == "full" && left == aftermath/2 {
-			t.lift()
+		if c.mode == "full" && left == operationsAfterFault/2 {
+			c.stopFaults()
 		}
-		return left > 0 && !t.deadly() && last.Err == nil
+		return left > 0 && !c.kills() && last.Err == nil
 	})
-	t.lift()
-	if struck, _ := t.hit(); struck.Number > 0 && !t.deadly() && !last.OK() {
-		t.recover(p)
+	c.stopFaults()
+	if failed, _ := c.faultPoint(); failed.Number > 0 && !c.kills() && !last.OK() {
+		c.recover(p)
 	}
 }
 
 // recover waits until the server accepts changes again, or ends.
-func (t *trial) recover(p *play) {
-	for end := now().Add(patience); now().Before(end); {
+func (c *faultCase) recover(p *instance) {
+	for end := now().Add(maxWait); now().Before(end); {
 		var last answer
-		p.player.onAnswer = func(_ string, a answer) { last = a }
-		p.player.createBlueprint(fmt.Sprintf("%s-%d", p.player.name, p.player.step))
-		p.player.step++
+		p.client.onResponse = func(_ string, a answer) { last = a }
+		p.client.createBlueprint(fmt.Sprintf("%s-%d", p.client.name, p.client.step))
+		p.client.step++
 		if last.OK() || p.server.Gone(50*time.Millisecond) {
 			return
 		}
 	}
-	t.fail("5 s after the fault it neither takes orders nor has ended")
+	c.fail("5 s after the fault it neither accepts changes nor has ended")
 }
 
-// close stops a server, which may have ended by itself, and judges its end.
-func (t *trial) close(p *play) {
-	struck, at := t.hit()
+// stop stops a server, which may have ended by itself, and checks how it ends.
+func (c *faultCase) stop(p *instance) {
+	failed, at := c.faultPoint()
 	// The journal of the copy that an upgrade makes is not needed: the copy is verified
 	// and synced once it is complete.
-	ofCopy := strings.HasSuffix(struck.Name, ".partial-journal")
-	fatal := struck.Number > 0 && struck.Kind == faultfs.Sync && !ofCopy && !t.deadly() && t.mode != "short"
-	if fatal || p.player == nil {
+	ofCopy := strings.HasSuffix(failed.Name, ".partial-journal")
+	fatal := failed.Number > 0 && failed.Kind == faultfs.Sync && !ofCopy && !c.kills() && c.mode != "short"
+	if fatal || p.client == nil {
 		p.server.Gone(1500 * time.Millisecond)
 	}
 	if p.server.Running() {
 		if fatal {
-			t.fail("it continues after a failed sync: %s", struck)
+			c.fail("it continues after a failed sync: %s", failed)
 		}
-		if struck.Number > 0 && t.number%2 == 0 {
+		if failed.Number > 0 && c.number%2 == 0 {
 			p.server.Kill()
 			return
 		}
-		already := struck.Number > 0
+		already := failed.Number > 0
 		err := p.server.stop()
-		if struck, at = t.hit(); struck.Number == 0 && err != nil {
-			t.fail("it ended with %v at SIGTERM: %s", err, p.server.lastWords())
+		if failed, at = c.faultPoint(); failed.Number == 0 && err != nil {
+			c.fail("it ended with %v at SIGTERM: %s", err, p.server.logTail())
 		}
 		// If the fault is in the shutdown, that may fail, but a failed sync must not pass
 		// for a successful end.
-		if already || t.deadly() || t.mode == "short" {
+		if already || c.kills() || c.mode == "short" {
 			return
 		}
-		if struck.Kind != faultfs.Sync || struck.Number == 0 {
+		if failed.Kind != faultfs.Sync || failed.Number == 0 {
 			return
 		}
 	}
-	t.result.ended = true
+	c.result.ended = true
 	if late := p.server.EndedAt.Sub(at); late > time.Second {
-		t.fail("it ended %d ms after the fault", late.Milliseconds())
+		c.fail("it ended only %d ms after the fault", late.Milliseconds())
 	}
 	words := p.server.log.String()
 	switch {
 	case p.server.Err == nil:
-		t.fail("it ended with exit code 0 after %s", struck)
+		c.fail("it ended with exit code 0 after %s", failed)
 	case !strings.Contains(words, "blueprintd: ") || !strings.Contains(words, "hint: "):
-		t.fail("it ended without an error and a hint: %s", p.server.lastWords())
+		c.fail("it ended without an error and a hint: %s", p.server.logTail())
 	case strings.Contains(words, "panic:") || strings.Contains(words, "goroutine "):
-		t.fail("it panicked: %s", p.server.lastWords())
+		c.fail("it panicked: %s", p.server.logTail())
 	}
 }
 
-// judge starts a server on the remaining files and compares its state.
-func (t *trial) judge(b *bench, image faultfs.Image, known *book) error {
-	folder := filepath.Join(b.rest, "data")
+// verify starts a server on the remaining files and compares its state.
+func (c *faultCase) verify(w *worker, image faultfs.Image, known *expectations) error {
+	folder := filepath.Join(w.leftDir, "data")
 	if err := os.RemoveAll(folder); err != nil {
 		return err
 	}
@@ -284,8 +285,8 @@ func (t *trial) judge(b *bench, image faultfs.Image, known *book) error {
 	if err := image.Save(folder); err != nil {
 		return err
 	}
-	wrong, doubtful, err := b.judge(folder, known)
-	t.result.wrong = append(t.result.wrong, wrong...)
-	t.result.doubtful = max(t.result.doubtful, doubtful)
+	wrong, doubtful, err := w.verify(folder, known)
+	c.result.wrong = append(c.result.wrong, wrong...)
+	c.result.doubtful = max(c.result.doubtful, doubtful)
 	return err
 }

@@ -51,7 +51,7 @@ func inspect(folder string, d *faultfs.Disk) error {
 		}
 	}
 	if n := d.Counts()[faultfs.Truncate]; n == 0 {
-		return errors.New("the mounted disk has not seen a truncation")
+		return errors.New("the mounted disk reported no truncation")
 	}
 	if left := d.Cut(faultfs.LoseAll, nil); len(left) != 0 {
 		return fmt.Errorf("the mounted disk keeps %d files that were never synced", len(left))

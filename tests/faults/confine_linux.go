@@ -13,8 +13,8 @@ import (
 // confinedTo is the variable with the folder of a sweep that runs in namespaces of its own.
 const confinedTo = "SWEEP_CONFINED_TO"
 
-// endings are the signals that end a sweep after the cases under way.
-var endings = []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP}
+// endSignals are the signals that end a sweep after the cases under way.
+var endSignals = []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP}
 
 // confine runs this program again as the first process of its own namespaces of processes
 // and mounts, and returns its exit code. However it ends, even by SIGKILL, the
@@ -25,14 +25,14 @@ func confine() int {
 		fmt.Fprintln(os.Stderr, "sweep:", err)
 		return 1
 	}
-	defer os.Remove(folder) // what was in it has gone with the mount
+	defer os.Remove(folder) // its content disappeared with the mount
 	runtime.LockOSThread()  // Pdeathsig is sent when the thread ends
 	c := exec.Command("/proc/self/exe", os.Args[1:]...)
 	c.Env = append(os.Environ(), confinedTo+"="+folder)
 	c.Stdin, c.Stdout, c.Stderr = os.Stdin, os.Stdout, os.Stderr
 	c.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWPID, Unshareflags: syscall.CLONE_NEWNS, Pdeathsig: syscall.SIGKILL}
 	signals := make(chan os.Signal, 4)
-	signal.Notify(signals, endings...)
+	signal.Notify(signals, endSignals...)
 	if err := c.Start(); err != nil {
 		fmt.Fprintln(os.Stderr, "sweep: it needs Linux and the right to mount:", err)
 		return 2

@@ -1,10 +1,10 @@
 // Sweep checks on the real program that an operation which was answered with
-// success is on the disk, whatever the disk does. It runs the server on a disk
-// that fails on purpose (tests/faultfs), plays a scenario of about 200 operations
-// through the API, and injects one fault at one point of it: a write, sync,
-// truncation, creation or rename, during a first start, a checkpoint, a shutdown,
-// the recovery after a kill or an upgrade. Then it restarts the server on the remaining files
-// and compares its state with every response of the scenario.
+// success is on the disk, whatever the disk does. It runs the server on a failing
+// disk (tests/faultfs), runs a scenario of about 200 operations through the API,
+// and injects one fault at one point of it: a write, sync, truncation, creation or
+// rename, during a first start, a checkpoint, a shutdown, the recovery after a
+// kill, or an upgrade. Then it restarts the server on the remaining files and
+// compares its state with every response of the scenario.
 //
 //	go run ./tests/faults                      every point, in each mode
 //	go run ./tests/faults -every 25            one point in 25

@@ -5,103 +5,103 @@ import (
 	"sync"
 )
 
-// book records the responses of the server for each thing, and so the states in which it
+// expectations records the responses of the server for each resource, and so the states in which it
 // may be found later.
-type book struct {
+type expectations struct {
 	mu     sync.Mutex
-	facts  map[thing]*fact
-	places places
-	form   *form // nil = the database of the players
+	items  map[resource]*expectation
+	shared sharedObjects
+	form   *form // nil = the database of the clients
 }
 
 // arguments returns the additional arguments of a server.
-func (b *book) arguments() []string {
-	if b.form == nil {
+func (e *expectations) arguments() []string {
+	if e.form == nil {
 		return nil
 	}
-	return []string{"--clock", "virtual=" + b.form.Now}
+	return []string{"--clock", "virtual=" + e.form.Now}
 }
 
-// thing is something that a player created: a blueprint, trigger, key or run, by a unique
+// resource is something that a client created: a blueprint, trigger, key or run, by a unique
 // name.
-type thing struct{ kind, name string }
+type resource struct{ kind, name string }
 
-// absent is the state of a thing that does not exist.
+// absent is the state of a resource that does not exist.
 const absent = "absent"
 
-type fact struct {
-	may []string
+type expectation struct {
+	allowed []string
 	// doubtful is a state that was refused when the disk failed. The server cannot know
 	// whether it was stored.
 	doubtful string
 }
 
-// places are shared by all players.
-type places struct {
+// sharedObjects are shared by all clients.
+type sharedObjects struct {
 	key                           string
 	main, human, slow             string // blueprints
 	waitingWebhook, promptWebhook string // triggers
 }
 
-func newBook() *book { return &book{facts: map[thing]*fact{}} }
+func newExpectations() *expectations { return &expectations{items: map[resource]*expectation{}} }
 
-func (b *book) clone() *book {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	other := newBook()
-	other.places, other.form = b.places, b.form
-	for name, f := range b.facts {
-		other.facts[name] = &fact{slices.Clone(f.may), f.doubtful}
+func (e *expectations) clone() *expectations {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	other := newExpectations()
+	other.shared, other.form = e.shared, e.form
+	for name, f := range e.items {
+		other.items[name] = &expectation{slices.Clone(f.allowed), f.doubtful}
 	}
 	return other
 }
 
-// record notes the response to an operation that brings a thing to a state: after
-// a success the thing is in that state, after a refusal in the previous one, and
+// record notes the response to an operation that changes the state of a resource: after
+// a success the resource is in that state, after a refusal in the previous one, and
 // without a response in either.
-func (b *book) record(t thing, state string, a answer) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	f := b.facts[t]
+func (e *expectations) record(t resource, state string, a answer) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	f := e.items[t]
 	if f == nil {
-		f = &fact{may: []string{absent}}
-		b.facts[t] = f
+		f = &expectation{allowed: []string{absent}}
+		e.items[t] = f
 	}
 	switch {
 	case a.OK():
-		f.may, f.doubtful = []string{state}, ""
+		f.allowed, f.doubtful = []string{state}, ""
 	case doubtful(a):
-		f.may, f.doubtful = append(f.may, state), state
+		f.allowed, f.doubtful = append(f.allowed, state), state
 	case !refused(a):
-		f.may = append(f.may, state)
+		f.allowed = append(f.allowed, state)
 	}
 }
 
 // certain records a state that is known without a response.
-func (b *book) certain(t thing, state string) {
-	b.record(t, state, answer{Status: 200})
+func (e *expectations) certain(t resource, state string) {
+	e.record(t, state, answer{Status: 200})
 }
 
-// compare compares the book with the things that exist. It returns the contradictions, and
+// compare compares the expectations with the resources that exist. It returns the contradictions, and
 // the number of operations that were refused because the disk failed but carried out.
-func (b *book) compare(found map[thing]string) (wrong []string, doubtful int) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for t, f := range b.facts {
+func (e *expectations) compare(found map[resource]string) (wrong []string, doubtful int) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for t, f := range e.items {
 		state, there := found[t]
 		if !there {
 			state = absent
 		}
 		switch {
-		case !slices.Contains(f.may, state):
-			wrong = append(wrong, t.kind+" "+t.name+" is "+state+", and may only be "+list(f.may))
+		case !slices.Contains(f.allowed, state):
+			wrong = append(wrong, t.kind+" "+t.name+" is "+state+", want "+list(f.allowed))
 		case state == f.doubtful:
 			doubtful++
 		}
 	}
 	for t, state := range found {
-		if b.facts[t] == nil {
-			wrong = append(wrong, t.kind+" "+t.name+" is "+state+", which no client asked for")
+		if e.items[t] == nil {
+			wrong = append(wrong, t.kind+" "+t.name+" is "+state+", which no client requested")
 		}
 	}
 	slices.Sort(wrong)

@@ -32,7 +32,7 @@ type form struct {
 
 // upgrades returns one phase for each database in testdata/forms with an older schema
 // version than the program's: a server starts on it, upgrades it, and stops.
-func upgrades(b *bench) (phases []*phase, err error) {
+func upgrades(b *worker) (phases []*phase, err error) {
 	folders, err := filepath.Glob("testdata/forms/*")
 	if err != nil || len(folders) == 0 {
 		return nil, errors.Join(err, errors.New("there is no testdata/forms: run this in the root of the sources"))
@@ -60,19 +60,19 @@ func upgrades(b *bench) (phases []*phase, err error) {
 }
 
 // currentForm returns the schema version of a database that the program makes.
-func (b *bench) currentForm() (int, error) {
-	folder := filepath.Join(b.rest, "fresh")
+func (w *worker) currentForm() (int, error) {
+	folder := filepath.Join(w.leftDir, "fresh")
 	if err := os.Mkdir(folder, 0o700); err != nil {
 		return 0, err
 	}
 	defer os.RemoveAll(folder)
-	s, err := b.launch(folder)
+	s, err := w.launch(folder)
 	if err != nil {
 		return 0, err
 	}
 	defer s.Kill()
 	if address, _ := s.await(10 * time.Second); address == "" {
-		return 0, fmt.Errorf("the server is not ready: %s", s.lastWords())
+		return 0, fmt.Errorf("the server is not ready: %s", s.logTail())
 	}
 	if err := s.stop(); err != nil {
 		return 0, err
@@ -124,10 +124,10 @@ func readForm(folder string) (*form, error) {
 	return f, json.Unmarshal(text, f)
 }
 
-// book returns a book with the runs of a form instead of the things of players.
-func (f *form) book() *book {
-	b := newBook()
-	b.form, b.places.key = f, process.Key
+// expectations returns expectations with the runs of a form instead of the resources of clients.
+func (f *form) expectations() *expectations {
+	b := newExpectations()
+	b.form, b.shared.key = f, process.Key
 	return b
 }
 
@@ -135,7 +135,7 @@ func (f *form) book() *book {
 // end with one.
 func (f *form) check(c *api) (wrong []string) {
 	for _, name := range slices.Sorted(maps.Keys(f.Runs)) {
-		if got := c.reaches(f.Runs[name], f.Statuses[name]); got != "" {
+		if got := c.waitForStatus(f.Runs[name], f.Statuses[name]); got != "" {
 			wrong = append(wrong, fmt.Sprintf("the run %q of form %d is %s, not %s", name, f.number, got, f.Statuses[name]))
 		}
 	}
@@ -147,10 +147,10 @@ func (f *form) check(c *api) (wrong []string) {
 		{"first order", object{"approved": true}}, {"second order", object{"approved": true}}, {"third order", object{"approved": true}},
 	} {
 		id := f.Runs[answer.run]
-		got := c.reaches(id, paused)
+		got := c.waitForStatus(id, paused)
 		if got == "" {
 			c.mutate("execution.resume", object{"executionId": id, "input": answer.input})
-			got = c.reaches(id, completed)
+			got = c.waitForStatus(id, completed)
 		}
 		if got != "" {
 			wrong = append(wrong, fmt.Sprintf("the run %q of form %d does not end: it is %s", answer.run, f.number, got))
@@ -171,10 +171,10 @@ func (f *form) checkFiles(folder string) (wrong []string) {
 	return wrong
 }
 
-// reaches waits until a run has a status. It returns the actual status, or "" if they are
+// waitForStatus waits until a run has a status. It returns the actual status, or "" if they are
 // equal.
-func (c *api) reaches(id, status string) (instead string) {
-	for end := now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
+func (c *api) waitForStatus(id, status string) (instead string) {
+	for end := now().Add(maxWait); ; time.Sleep(5 * time.Millisecond) {
 		a := c.query("execution.getExecutionStatus", object{"executionId": id})
 		got := a.Text("status")
 		if a.OK() && got == status {

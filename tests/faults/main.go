@@ -37,22 +37,22 @@ var allModes = []string{"kill", "kill-after", "eio", "enospc", "full", "short", 
 func main() {
 	var o options
 	var modes, mode string
-	flag.Uint64Var(&o.seed, "seed", uint64(now().UnixNano()%1_000_000), "what power cuts lose, and when they come under several clients; each run takes another unless it is given")
-	flag.StringVar(&modes, "modes", "kill,eio,enospc,short", "what goes wrong, of "+strings.Join(allModes, ","))
-	flag.StringVar(&mode, "mode", "", "the same as -modes, to say again what a report says")
+	flag.Uint64Var(&o.seed, "seed", uint64(now().UnixNano()%1_000_000), "seed of the power cuts; random by default")
+	flag.StringVar(&modes, "modes", "kill,eio,enospc,short", "comma-separated faults, of "+strings.Join(allModes, ","))
+	flag.StringVar(&mode, "mode", "", "the same as -modes, for the replay command of a report")
 	flag.IntVar(&o.from, "from", 1, "the first point, or with -cuts the first cut")
-	flag.IntVar(&o.to, "to", 0, "the last one; 0 = the end")
-	flag.IntVar(&o.every, "every", 1, "take one of so many points")
-	flag.IntVar(&o.point, "point", 0, "this point only")
-	flag.IntVar(&o.cuts, "cuts", 0, "instead of the points: so many power cuts at random moments, under several clients at once")
-	flag.IntVar(&o.full, "full", 0, "instead of the points: fill up the disk and free it so many times, under several clients at once")
-	flag.IntVar(&o.clients, "clients", 6, "how many clients there are at once")
-	flag.IntVar(&o.workers, "workers", 2, "how many cases are tried at the same time")
-	flag.StringVar(&o.binary, "binary", "", "the server to try; without it, one is built from the sources here")
+	flag.IntVar(&o.to, "to", 0, "the last point or cut; 0 = the end")
+	flag.IntVar(&o.every, "every", 1, "try one point in this many")
+	flag.IntVar(&o.point, "point", 0, "try only this point")
+	flag.IntVar(&o.cuts, "cuts", 0, "instead of the points: number of power cuts at random moments under several clients")
+	flag.IntVar(&o.full, "full", 0, "instead of the points: how often to fill and free the disk under several clients")
+	flag.IntVar(&o.clients, "clients", 6, "number of clients")
+	flag.IntVar(&o.workers, "workers", 2, "number of cases tried at the same time")
+	flag.StringVar(&o.binary, "binary", "", "the server to test; without it, one is built from these sources")
 	flag.BoolVar(&o.json, "json", false, "print the report as JSON")
 	flag.BoolVar(&o.first, "first", false, "stop at the first violation")
-	flag.StringVar(&o.phase, "phase", "", "the points of the phases whose names begin so only, such as upgrade")
-	flag.BoolVar(&o.check, "check", false, "only find out whether the disk that fails on purpose works here")
+	flag.StringVar(&o.phase, "phase", "", "try only phases whose names have this prefix, such as upgrade")
+	flag.BoolVar(&o.check, "check", false, "only check that the failing disk works here")
 	flag.Parse()
 	if mode != "" {
 		modes = mode
@@ -76,14 +76,14 @@ func main() {
 
 // sweep runs the whole sweep and returns the exit code.
 func sweep(o options, folder string) int {
-	ctx, stop := signal.NotifyContext(context.Background(), endings...)
+	ctx, stop := signal.NotifyContext(context.Background(), endSignals...)
 	defer stop()
 	if err := errors.Join(useMemory(folder), check()); err != nil {
 		fmt.Fprintln(os.Stderr, "sweep:", err)
 		return 2
 	}
 	if o.check {
-		fmt.Println("the disk that fails on purpose works here")
+		fmt.Println("the failing disk works here")
 		return 0
 	}
 	r, err := sweepIn(ctx, o, folder)

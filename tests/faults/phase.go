@@ -19,10 +19,10 @@ type phase struct {
 	form       *form // the initial database; nil = that of the previous phase
 
 	// Recorded by a run without faults.
-	image  faultfs.Image // at the start
-	book   *book         // at the start
-	before int           // points of earlier phases
-	points []faultfs.Point
+	image    faultfs.Image // at the start
+	expected *expectations // at the start
+	before   int           // points of earlier phases
+	points   []faultfs.Point
 }
 
 func scenario() []*phase {
@@ -37,102 +37,102 @@ func scenario() []*phase {
 // checkpointWait is longer than the interval of the store's checkpoints.
 const checkpointWait = 260 * time.Millisecond
 
-// bench is the place of one worker: a folder for mounting disks, one for remaining files,
+// worker is the working area of one worker: a folder for mounting disks, one for remaining files,
 // and its own address. A stopped server releases its port, and another worker's server may
 // get it while clients still call.
-type bench struct {
-	binary string
-	mount  string
-	rest   string
-	host   string
+type worker struct {
+	binary   string
+	mountDir string
+	leftDir  string
+	host     string
 }
 
-func newBench(binary, folder string, number int) (*bench, error) {
-	b := &bench{binary, filepath.Join(folder, fmt.Sprintf("mount-%d", number)), filepath.Join(folder, fmt.Sprintf("left-%d", number)), fmt.Sprintf("127.0.0.%d", 1+number)}
-	return b, errors.Join(os.MkdirAll(b.mount, 0o700), os.MkdirAll(b.rest, 0o700))
+func newWorker(binary, folder string, number int) (*worker, error) {
+	w := &worker{binary, filepath.Join(folder, fmt.Sprintf("mount-%d", number)), filepath.Join(folder, fmt.Sprintf("left-%d", number)), fmt.Sprintf("127.0.0.%d", 1+number)}
+	return w, errors.Join(os.MkdirAll(w.mountDir, 0o700), os.MkdirAll(w.leftDir, 0o700))
 }
 
-// play is one server on one disk.
-type play struct {
-	bench   *bench
-	disk    *faultfs.Disk
-	mounted *faultfs.Mounted
-	server  *server
-	book    *book
-	player  *player
+// instance is one server on one disk.
+type instance struct {
+	worker   *worker
+	disk     *faultfs.Disk
+	mounted  *faultfs.Mounted
+	server   *server
+	expected *expectations
+	client   *client
 }
 
-// begin mounts a disk and starts a server on it, which need not become ready.
-func (b *bench) begin(d *faultfs.Disk, known *book) (*play, error) {
-	p := &play{bench: b, disk: d, book: known}
+// start mounts a disk and starts a server on it, which need not become ready.
+func (w *worker) start(d *faultfs.Disk, known *expectations) (*instance, error) {
+	p := &instance{worker: w, disk: d, expected: known}
 	var err error
-	if p.mounted, err = faultfs.Mount(b.mount, d); err != nil {
+	if p.mounted, err = faultfs.Mount(w.mountDir, d); err != nil {
 		return nil, err
 	}
-	if p.server, err = b.launch(b.mount, known.arguments()...); err != nil {
+	if p.server, err = w.launch(w.mountDir, known.arguments()...); err != nil {
 		return nil, errors.Join(err, p.mounted.Unmount())
 	}
 	return p, nil
 }
 
-// end removes what is left.
-func (p *play) end() error {
-	p.server.Kill()
-	if p.player != nil {
-		p.player.api.close()
+// close removes what is left.
+func (in *instance) close() error {
+	in.server.Kill()
+	if in.client != nil {
+		in.client.api.close()
 	}
-	return p.mounted.Unmount()
+	return in.mounted.Unmount()
 }
 
-// enter waits for the server and creates the first player; it returns false if the server
+// waitReady waits for the server and creates the first client; it returns false if the server
 // ended before it was ready.
-func (p *play) enter(name string) bool {
-	address, key := p.server.await(10 * time.Second)
+func (in *instance) waitReady(name string) bool {
+	address, key := in.server.await(10 * time.Second)
 	if address == "" {
 		return false
 	}
 	if key != "" {
-		p.book.places.key = key
-		p.book.certain(thing{"blueprint", sampleTitle}, "there")
+		in.expected.shared.key = key
+		in.expected.certain(resource{"blueprint", sampleTitle}, "there")
 	}
-	p.player = &player{name: name, api: newAPI(address, p.book.places.key), book: p.book}
+	in.client = &client{name: name, api: newAPI(address, in.expected.shared.key), expected: in.expected}
 	return true
 }
 
 // operate runs the operations of a phase while going returns true.
-func (p *play) operate(ph *phase, going func() bool) {
-	if ph.form == nil && p.book.places.main == "" && going() {
-		p.player.settle()
+func (in *instance) operate(ph *phase, going func() bool) {
+	if ph.form == nil && in.expected.shared.main == "" && going() {
+		in.client.createShared()
 	}
 	for i := 0; i < ph.operations && going(); i++ {
 		if i == ph.checkpoint && i > 0 {
 			time.Sleep(checkpointWait)
 		}
-		p.player.next()
+		in.client.next()
 	}
 }
 
 // rehearse runs all phases without a fault and records the points of each and its initial
 // state.
-func rehearse(b *bench, phases []*phase) error {
-	image, known, before := faultfs.Image{}, newBook(), 0
+func rehearse(w *worker, phases []*phase) error {
+	image, known, before := faultfs.Image{}, newExpectations(), 0
 	for i, ph := range phases {
 		if ph.form != nil {
-			image, known = ph.form.image, ph.form.book()
+			image, known = ph.form.image, ph.form.expectations()
 		}
-		ph.image, ph.book, ph.before, ph.points = image, known.clone(), before, nil
+		ph.image, ph.expected, ph.before, ph.points = image, known.clone(), before, nil
 		d := faultfs.New(image)
 		d.Fail(func(p faultfs.Point) faultfs.Decision {
 			ph.points = append(ph.points, p)
 			return faultfs.Decision{}
 		})
-		p, err := b.begin(d, known)
+		p, err := w.start(d, known)
 		if err != nil {
 			return err
 		}
 		err = p.rehearse(ph, i)
 		image = d.Now()
-		if err = errors.Join(err, p.end()); err != nil {
+		if err = errors.Join(err, p.close()); err != nil {
 			return fmt.Errorf("the %s, without a fault: %w", ph.name, err)
 		}
 		before += len(ph.points)
@@ -140,22 +140,22 @@ func rehearse(b *bench, phases []*phase) error {
 	return nil
 }
 
-func (p *play) rehearse(ph *phase, number int) error {
-	if !p.enter(phaseName(number)) {
-		return fmt.Errorf("the server is not ready: %s", p.server.lastWords())
+func (in *instance) rehearse(ph *phase, number int) error {
+	if !in.waitReady(phaseName(number)) {
+		return fmt.Errorf("the server is not ready: %s", in.server.logTail())
 	}
 	var failed error
-	p.player.onAnswer = func(what string, a answer) {
+	in.client.onResponse = func(what string, a answer) {
 		if !a.OK() && failed == nil {
 			failed = fmt.Errorf("%s was answered %s", what, a)
 		}
 	}
-	p.operate(ph, func() bool { return failed == nil })
+	in.operate(ph, func() bool { return failed == nil })
 	if failed != nil || ph.killed {
-		p.server.Kill()
+		in.server.Kill()
 		return failed
 	}
-	return p.server.stop()
+	return in.server.stop()
 }
 
 func phaseName(number int) string { return fmt.Sprintf("p%d", number+1) }

@@ -15,7 +15,7 @@ import (
 
 // sweep tries each point in each mode.
 func (r *report) sweep(ctx context.Context, o options, folder string) error {
-	first, err := newBench(o.binary, folder, 0)
+	first, err := newWorker(o.binary, folder, 0)
 	if err != nil {
 		return err
 	}
@@ -36,19 +36,19 @@ func (r *report) sweep(ctx context.Context, o options, folder string) error {
 	for _, ph := range phases {
 		fmt.Fprintf(os.Stderr, "points %d to %d: %s\n", ph.before+1, ph.before+len(ph.points), ph.name)
 	}
-	trials := r.plan(o, phases)
-	return r.each(ctx, o, folder, len(trials), func(b *bench, i int) error {
-		t := trials[i]
-		if err := t.run(b); err != nil {
+	cases := r.plan(o, phases)
+	return r.each(ctx, o, folder, len(cases), func(w *worker, i int) error {
+		t := cases[i]
+		if err := t.run(w); err != nil {
 			return fmt.Errorf("%s at point %d: %w", t.mode, t.number, err)
 		}
-		struck, _ := t.hit()
-		where := t.phase.name + ", " + struck.String()
-		if struck.Number == 0 {
+		failed, _ := t.faultPoint()
+		where := t.phase.name + ", " + failed.String()
+		if failed.Number == 0 {
 			where = t.phase.name + ", not reached"
 		}
 		replay := fmt.Sprintf("-mode %s -point %d -seed %d", t.mode, t.number, t.seed)
-		r.add(t.mode, t.result, where, replay, t.number, struck.Number > 0)
+		r.add(t.mode, t.result, where, replay, t.number, failed.Number > 0)
 		return nil
 	})
 }
@@ -61,7 +61,7 @@ func sum(phases []*phase) (n int) {
 }
 
 // plan lists the cases. A short write needs a write of two bytes or more.
-func (r *report) plan(o options, phases []*phase) (trials []*trial) {
+func (r *report) plan(o options, phases []*phase) (cases []*faultCase) {
 	for order, ph := range phases {
 		if !strings.HasPrefix(ph.name, o.phase) {
 			continue
@@ -75,22 +75,22 @@ func (r *report) plan(o options, phases []*phase) (trials []*trial) {
 				if mode == "short" && (p.Kind != faultfs.Write || p.Size < 2) {
 					continue
 				}
-				trials = append(trials, &trial{number: number, mode: mode, seed: o.seed, phase: ph, order: order})
+				cases = append(cases, &faultCase{number: number, mode: mode, seed: o.seed, phase: ph, order: order})
 			}
 		}
 	}
-	return trials
+	return cases
 }
 
 // each calls a function n times with several workers, until one fails or, on request,
 // something was found.
-func (r *report) each(ctx context.Context, o options, folder string, n int, do func(b *bench, i int) error) error {
+func (r *report) each(ctx context.Context, o options, folder string, n int, do func(w *worker, i int) error) error {
 	var next, done atomic.Int64
 	var group sync.WaitGroup
 	errs := make([]error, o.workers)
 	stopped := atomic.Bool{}
 	for worker := range o.workers {
-		b, err := newBench(o.binary, folder, worker)
+		w, err := newWorker(o.binary, folder, worker)
 		if err != nil {
 			return err
 		}
@@ -100,7 +100,7 @@ func (r *report) each(ctx context.Context, o options, folder string, n int, do f
 				if i >= n {
 					return
 				}
-				if errs[worker] = do(b, i); errs[worker] != nil || o.first && r.failed() {
+				if errs[worker] = do(w, i); errs[worker] != nil || o.first && r.failed() {
 					stopped.Store(true)
 				}
 				r.progress(int(done.Add(1)), n)

@@ -13,24 +13,24 @@ import (
 	"blueprintd/tests/faultfs"
 )
 
-// crowd is the maximum number of operations of each client before the power fails: 200 in
+// maxOperations is the maximum number of operations of each client before the power fails: 200 in
 // total.
-func crowd(clients int) int { return max(1, 200/clients) }
+func maxOperations(clients int) int { return max(1, 200/clients) }
 
 // cut cuts the power at random moments while several clients work, so that commits are
 // shared and syncs overlap with writes.
 func (r *report) cut(ctx context.Context, o options, folder string) error {
-	b, err := newBench(o.binary, folder, 0)
+	w, err := newWorker(o.binary, folder, 0)
 	if err != nil {
 		return err
 	}
-	used, err := prepare(b)
+	used, err := prepare(w)
 	if err != nil {
 		return err
 	}
-	fresh := &phase{name: "several clients, first start", image: faultfs.Image{}, book: newBook()}
-	rehearsal := &trial{mode: "cut", phase: used, number: math.MaxInt}
-	points, err := rehearsal.crowd(b, o.clients, faultfs.LoseAll, rand.New(rand.NewPCG(o.seed, 0)))
+	fresh := &phase{name: "several clients, first start", image: faultfs.Image{}, expected: newExpectations()}
+	rehearsal := &faultCase{mode: "cut", phase: used, number: math.MaxInt}
+	points, err := rehearsal.concurrent(w, o.clients, faultfs.LoseAll, rand.New(rand.NewPCG(o.seed, 0)))
 	if err != nil {
 		return err
 	}
@@ -40,79 +40,79 @@ func (r *report) cut(ctx context.Context, o options, folder string) error {
 	if o.to > 0 {
 		last = min(last, o.to)
 	}
-	return r.each(ctx, o, folder, max(0, last-first+1), func(b *bench, i int) error {
+	return r.each(ctx, o, folder, max(0, last-first+1), func(w *worker, i int) error {
 		number := first + i
 		random := rand.New(rand.NewPCG(o.seed, uint64(number)))
 		ph := used
 		if random.IntN(8) == 0 {
 			ph = fresh
 		}
-		t := &trial{mode: "cut", seed: o.seed, phase: ph, number: 1 + random.IntN(points)}
+		t := &faultCase{mode: "cut", seed: o.seed, phase: ph, number: 1 + random.IntN(points)}
 		loss := faultfs.Losses()[number%len(faultfs.Losses())]
-		if _, err := t.crowd(b, o.clients, loss, random); err != nil {
+		if _, err := t.concurrent(w, o.clients, loss, random); err != nil {
 			return err
 		}
-		struck, _ := t.hit()
-		where := fmt.Sprintf("%s, %s, %s", ph.name, struck, loss)
-		r.add("cut", t.result, where, fmt.Sprintf("-cuts %d -from %d -to %d -seed %d", o.cuts, number, number, o.seed), struck.Number, true)
+		failed, _ := t.faultPoint()
+		where := fmt.Sprintf("%s, %s, %s", ph.name, failed, loss)
+		r.add("cut", t.result, where, fmt.Sprintf("-cuts %d -from %d -to %d -seed %d", o.cuts, number, number, o.seed), failed.Number, true)
 		return nil
 	})
 }
 
 // prepare runs a first start alone and returns the phase in which several clients work.
-func prepare(b *bench) (*phase, error) {
+func prepare(w *worker) (*phase, error) {
 	first := &phase{name: "first start", operations: 4}
 	then := &phase{name: "several clients", operations: 1}
-	if err := rehearse(b, []*phase{first, then}); err != nil {
+	if err := rehearse(w, []*phase{first, then}); err != nil {
 		return nil, err
 	}
 	then.before, then.points = 0, nil
 	return then, nil
 }
 
-// crowd runs several clients until the power fails, and judges the result. It fails if they
+// concurrent runs several clients until the power fails, and verifies the result. It fails if they
 // finish before the point is reached. It returns the number of points.
-func (t *trial) crowd(b *bench, clients int, loss faultfs.Loss, random *rand.Rand) (points int, err error) {
-	known := t.phase.book.clone()
-	d := faultfs.New(t.phase.image)
-	d.Fail(t.fault)
-	p, err := b.begin(d, known)
+func (c *faultCase) concurrent(w *worker, clients int, loss faultfs.Loss, random *rand.Rand) (points int, err error) {
+	known := c.phase.expected.clone()
+	d := faultfs.New(c.phase.image)
+	d.Fail(c.fault)
+	p, err := w.start(d, known)
 	if err != nil {
 		return 0, err
 	}
-	t.know(p.server.Process)
-	if p.enter("first") {
-		if known.places.main == "" {
-			p.player.settle()
+	c.setProcess(p.server.Process)
+	if p.waitReady("first") {
+		if known.shared.main == "" {
+			p.client.createShared()
 		}
-		t.work(p, clients)
+		c.work(p, clients)
 	}
 	p.server.Kill()
-	t.result.log = p.server.lastWords()
-	if err := p.end(); err != nil {
+	c.result.log = p.server.logTail()
+	if err := p.close(); err != nil {
 		return 0, err
 	}
-	return d.Points(), t.judge(b, d.Cut(loss, random), known)
+	return d.Points(), c.verify(w, d.Cut(loss, random), known)
 }
 
 // work runs the operations of clients concurrently until the power has failed.
-func (t *trial) work(p *play, clients int) {
+func (c *faultCase) work(p *instance, clients int) {
 	var group sync.WaitGroup
 	var over atomic.Bool
-	for client := range clients {
-		mine := &player{name: fmt.Sprintf("c%d", client+1), api: p.player.api, book: p.book, step: client * 5}
-		mine.onAnswer = func(what string, a answer) {
+	for i := range clients {
+		mine := &client{name: fmt.Sprintf("c%d", i+1), api: p.client.api, expected: p.expected, step: i * 5}
+		mine.onResponse = func(what string, a answer) {
 			if a.Err != nil {
 				over.Store(true)
-			} else if struck, _ := t.hit(); !a.OK() && struck.Number == 0 {
-				t.mu.Lock()
-				t.fail("%s was answered %s before anything went wrong", what, a)
-				t.mu.Unlock()
+			} else if failed, _ := c.faultPoint(); !a.OK() && failed.Number == 0 {
+				c.mu.Lock()
+				c.fail("%s was answered %s before the fault", what, a)
+				c.mu.Unlock()
 			}
 		}
 		group.Go(func() {
-			for range crowd(clients) {
-				if struck, _ := t.hit(); over.Load() || struck.Number > 0 {
+			for range maxOperations(clients) {
+				if failed, _ := c.faultPoint(); over.Load() || failed.Number > 0 {
 					return
 				}
 				mine.next()
@@ -120,7 +120,7 @@ func (t *trial) work(p *play, clients int) {
 		})
 	}
 	group.Wait()
-	if struck, _ := t.hit(); struck.Number > 0 {
+	if failed, _ := c.faultPoint(); failed.Number > 0 {
 		p.server.Gone(5 * time.Second)
 	}
 }

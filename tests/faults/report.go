@@ -14,9 +14,9 @@ import (
 
 // report is the result of a sweep, as JSON or text.
 type report struct {
-	mu    sync.Mutex
-	began time.Time
-	told  time.Time
+	mu           sync.Mutex
+	began        time.Time
+	lastProgress time.Time
 
 	Seed         uint64         `json:"seed"`
 	Points       map[string]int `json:"points,omitempty"` // by kind
@@ -25,13 +25,13 @@ type report struct {
 	NotReached   int            `json:"notReached"`       // cases whose point was not reached
 	Ended        int            `json:"serversEnded"`     // servers that ended by themselves, as required
 	Refused      int            `json:"refused503"`
-	Doubtful     int            `json:"refusedByAFailingDiskYetThere"`
+	Doubtful     int            `json:"refusedButStored"`
 	Milliseconds int64          `json:"duration"`
 	Interrupted  bool           `json:"interrupted,omitempty"`
 	Violations   []violation    `json:"violations"`
 }
 
-// violation is a broken promise.
+// violation is a guarantee that did not hold.
 type violation struct {
 	Mode   string `json:"mode"`
 	Point  int    `json:"point"`
@@ -47,8 +47,8 @@ func (v violation) String() string {
 
 func (r *report) finish() { r.Milliseconds = now().Sub(r.began).Milliseconds() }
 
-// mostViolations limits how many violations of one case are reported.
-const mostViolations = 6
+// maxViolations limits how many violations of one case are reported.
+const maxViolations = 6
 
 func (r *report) add(mode string, res result, where, replay string, point int, reached bool) {
 	r.mu.Lock()
@@ -62,7 +62,7 @@ func (r *report) add(mode string, res result, where, replay string, point int, r
 	if !reached {
 		r.NotReached++
 	}
-	for _, text := range res.wrong[:min(len(res.wrong), mostViolations)] {
+	for _, text := range res.wrong[:min(len(res.wrong), maxViolations)] {
 		v := violation{mode, point, where, text, replay, res.log}
 		r.Violations = append(r.Violations, v)
 		fmt.Fprintln(os.Stderr, "\rVIOLATED", v)
@@ -79,20 +79,20 @@ func (r *report) failed() bool {
 func (r *report) progress(done, all int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if now().Sub(r.told) < time.Second && done < all {
+	if now().Sub(r.lastProgress) < time.Second && done < all {
 		return
 	}
-	r.told = now()
-	gone := now().Sub(r.began)
+	r.lastProgress = now()
+	elapsed := now().Sub(r.began)
 	left := time.Duration(0)
 	if done > 0 {
-		left = gone * time.Duration(all-done) / time.Duration(done)
+		left = elapsed * time.Duration(all-done) / time.Duration(done)
 	}
 	end := ""
 	if done == all {
 		end = "\n"
 	}
-	fmt.Fprintf(os.Stderr, "\r%d of %d cases, %d violations, %s gone, about %s left    %s", done, all, len(r.Violations), gone.Round(time.Second), left.Round(time.Second), end)
+	fmt.Fprintf(os.Stderr, "\r%d of %d cases, %d violations, %s elapsed, about %s left    %s", done, all, len(r.Violations), elapsed.Round(time.Second), left.Round(time.Second), end)
 }
 
 func (r *report) pointsOf(phases []*phase) {
@@ -115,20 +115,20 @@ func (r *report) text() string {
 				parts = append(parts, fmt.Sprintf("%d %s", n, kind))
 			}
 		}
-		fmt.Fprintf(&b, "points    %d: %s (two plays differed by %d)\n", sum, strings.Join(parts, ", "), r.Vary)
+		fmt.Fprintf(&b, "points    %d: %s (two runs differed by %d)\n", sum, strings.Join(parts, ", "), r.Vary)
 	}
 	for _, mode := range slices.Sorted(maps.Keys(r.Cases)) {
 		fmt.Fprintf(&b, "%-12s%d cases\n", mode, r.Cases[mode])
 	}
-	fmt.Fprintf(&b, "%d servers ended by themselves; %d orders were answered 503; %d cases did not reach their point\n", r.Ended, r.Refused, r.NotReached)
+	fmt.Fprintf(&b, "%d servers ended by themselves; %d changes were answered 503; %d cases did not reach their point\n", r.Ended, r.Refused, r.NotReached)
 	if r.Doubtful > 0 {
-		fmt.Fprintf(&b, "%d orders were refused because the disk had failed, and were found carried out whole\n", r.Doubtful)
+		fmt.Fprintf(&b, "%d changes were refused because the disk had failed, but were stored completely\n", r.Doubtful)
 	}
 	if r.Interrupted {
 		b.WriteString("interrupted\n")
 	}
 	if len(r.Violations) == 0 {
-		b.WriteString("every promise was kept\n")
+		b.WriteString("no violations\n")
 	}
 	for _, v := range r.Violations {
 		fmt.Fprintf(&b, "VIOLATED  %s\n", v)

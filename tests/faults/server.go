@@ -42,10 +42,10 @@ func (t *text) String() string {
 
 // launch starts a server on the database in a folder. Its working directory is not that
 // folder, because this program may serve it.
-func (b *bench) launch(folder string, more ...string) (s *server, err error) {
+func (w *worker) launch(folder string, more ...string) (s *server, err error) {
 	s = &server{}
-	arguments := append([]string{"serve", "--db", filepath.Join(folder, "blueprintd.db"), "--addr", b.host + ":0", "--rate-limit", "0"}, more...)
-	s.Process, err = program.Start(program.Command{Path: b.binary, Args: arguments, Errors: &s.log, Ready: readyLines})
+	arguments := append([]string{"serve", "--db", filepath.Join(folder, "blueprintd.db"), "--addr", w.host + ":0", "--rate-limit", "0"}, more...)
+	s.Process, err = program.Start(program.Command{Path: w.binary, Args: arguments, Errors: &s.log, Ready: readyLines})
 	return s, err
 }
 
@@ -62,8 +62,8 @@ func (s *server) await(most time.Duration) (address, key string) {
 // stop stops the server, which must succeed.
 func (s *server) stop() error { return s.Stop(20 * time.Second) }
 
-// lastWords returns the end of the log, on one line.
-func (s *server) lastWords() string {
+// logTail returns the end of the log, on one line.
+func (s *server) logTail() string {
 	lines := strings.Split(strings.TrimSpace(s.log.String()), "\n")
 	return strings.Join(lines[max(0, len(lines)-4):], " / ")
 }

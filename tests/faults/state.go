@@ -31,12 +31,12 @@ func (c *api) pages(procedure string, path string, visit func(any)) error {
 	}
 }
 
-// find lists everything that the server has, once every run is at rest.
-func (c *api) find(b *book) (map[thing]string, error) {
-	found := map[thing]string{}
+// state lists everything that the server has, once every run has ended or waits for a user.
+func (c *api) state(b *expectations) (map[resource]string, error) {
+	found := map[resource]string{}
 	err := c.pages("blueprint.list", "data", func(row any) {
 		name, _ := process.At(row, "title").(string)
-		found[thing{"blueprint", name}] = blueprintState(row)
+		found[resource{"blueprint", name}] = blueprintState(row)
 	})
 	if err != nil {
 		return nil, err
@@ -52,18 +52,18 @@ func (c *api) find(b *book) (map[thing]string, error) {
 		if process.At(row, "revokedAt") != nil {
 			state = "revoked"
 		}
-		found[thing{"key", name}] = state
+		found[resource{"key", name}] = state
 	}
-	delete(found, thing{"key", judgesKey})
-	if b.places.main != "" {
-		triggers := c.query("blueprintTriggers.list", object{"blueprintId": b.places.main})
+	delete(found, resource{"key", firstKey})
+	if b.shared.main != "" {
+		triggers := c.query("blueprintTriggers.list", object{"blueprintId": b.shared.main})
 		if !triggers.OK() {
 			return nil, fmt.Errorf("blueprintTriggers.list: %s", triggers)
 		}
 		rows, _ := triggers.Value.([]any)
 		for _, row := range rows {
 			name, _ := process.At(row, "config", "label").(string)
-			found[thing{"trigger", name}] = "active"
+			found[resource{"trigger", name}] = "active"
 		}
 	}
 	return found, c.findRuns(found)
@@ -81,17 +81,17 @@ func blueprintState(row any) string {
 	case title == sampleTitle:
 		return "there"
 	}
-	return fmt.Sprintf("half done: %q, %d nodes, version %s", description, len(nodes), version)
+	return fmt.Sprintf("incomplete: %q, %d nodes, version %s", description, len(nodes), version)
 }
 
 const (
 	sampleTitle = "Hello, webhook"
-	judgesKey   = "first key"
-	patience    = 5 * time.Second
+	firstKey    = "first key"
+	maxWait     = 5 * time.Second
 )
 
 // findRuns waits for the unfinished runs and adds all runs.
-func (c *api) findRuns(found map[thing]string) error {
+func (c *api) findRuns(found map[resource]string) error {
 	type run struct{ id, status string }
 	var runs []run
 	err := c.pages("execution.listRecentExecutions", "logs", func(row any) {
@@ -112,7 +112,7 @@ func (c *api) findRuns(found map[thing]string) error {
 		return err
 	}
 	for _, r := range runs {
-		marker, status, err := c.rest(r.id)
+		marker, status, err := c.awaitRest(r.id)
 		if err != nil {
 			return err
 		}
@@ -121,17 +121,17 @@ func (c *api) findRuns(found map[thing]string) error {
 	return nil
 }
 
-func (c *api) add(found map[thing]string, marker, status string) {
-	t := thing{"run", marker}
+func (c *api) add(found map[resource]string, marker, status string) {
+	t := resource{"run", marker}
 	if other, twice := found[t]; twice {
-		status = "there twice, " + other + " and " + status
+		status = "stored twice, " + other + " and " + status
 	}
 	found[t] = status
 }
 
-// rest waits until a run has ended or waits for a user.
-func (c *api) rest(id string) (marker, status string, err error) {
-	for end := now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
+// awaitRest waits until a run has ended or waits for a user.
+func (c *api) awaitRest(id string) (marker, status string, err error) {
+	for end := now().Add(maxWait); ; time.Sleep(5 * time.Millisecond) {
 		a := c.query("execution.getExecutionStatus", object{"executionId": id})
 		if !a.OK() {
 			return "", "", fmt.Errorf("getExecutionStatus: %s", a)
@@ -152,9 +152,9 @@ func (c *api) rest(id string) (marker, status string, err error) {
 	}
 }
 
-// sound checks the database in a folder with SQLite, read-only and without the server,
+// checkDatabase checks the database in a folder with SQLite, read-only and without the server,
 // which is under test.
-func sound(folder string) (wrong []string, err error) {
+func checkDatabase(folder string) (wrong []string, err error) {
 	db, err := sql.Open("sqlite", "file:"+filepath.Join(folder, "blueprintd.db")+"?mode=ro")
 	if err != nil {
 		return nil, err

@@ -13,46 +13,46 @@ import (
 // nextKey is the API key of the next server if no client received an earlier one.
 const nextKey = "key-of-the-next-start"
 
-// judge starts a server on the remaining files and compares its state with the responses.
-func (b *bench) judge(folder string, known *book) (wrong []string, doubtful int, err error) {
+// verify starts a server on the remaining files and compares its state with the responses.
+func (w *worker) verify(folder string, known *expectations) (wrong []string, doubtful int, err error) {
 	arguments := known.arguments()
-	key := known.places.key
+	key := known.shared.key
 	if key == "" {
 		key = nextKey
 		arguments = append(arguments, "--api-key", key)
 	}
-	s, err := b.launch(folder, arguments...)
+	s, err := w.launch(folder, arguments...)
 	if err != nil {
 		return nil, 0, err
 	}
 	defer s.Kill()
 	began := now()
-	address, _ := s.await(patience)
+	address, _ := s.await(maxWait)
 	if address == "" {
-		return []string{fmt.Sprintf("the next start is not ready after %d ms: %s", now().Sub(began).Milliseconds(), s.lastWords())}, 0, nil
+		return []string{fmt.Sprintf("the next start is not ready after %d ms: %s", now().Sub(began).Milliseconds(), s.logTail())}, 0, nil
 	}
 	c := newAPI(address, key)
 	defer c.close()
 	if known.form != nil {
 		wrong = known.form.check(c)
 	} else {
-		found, err := c.find(known)
+		found, err := c.state(known)
 		if err != nil {
-			return []string{fmt.Sprintf("the next server cannot be asked: %v; %s", err, s.lastWords())}, 0, nil
+			return []string{fmt.Sprintf("the next server does not answer: %v; %s", err, s.logTail())}, 0, nil
 		}
-		if known.facts[thing{"blueprint", sampleTitle}] == nil {
-			delete(found, thing{"blueprint", sampleTitle}) // no client received its id
+		if known.items[resource{"blueprint", sampleTitle}] == nil {
+			delete(found, resource{"blueprint", sampleTitle}) // no client received its id
 		}
 		wrong, doubtful = known.compare(found)
 	}
 	c.close()
 	stopped := now()
 	if err := s.stop(); err != nil {
-		wrong = append(wrong, fmt.Sprintf("the next server ended with %v: %s", err, s.lastWords()))
+		wrong = append(wrong, fmt.Sprintf("the next server ended with %v: %s", err, s.logTail()))
 	} else if late := now().Sub(stopped); late > 5*time.Second {
 		wrong = append(wrong, fmt.Sprintf("the next server took %d ms to end", late.Milliseconds()))
 	}
-	damage, err := sound(folder)
+	damage, err := checkDatabase(folder)
 	if err != nil {
 		damage = append(damage, fmt.Sprintf("the database cannot be checked: %v", err))
 	}
