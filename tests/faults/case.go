@@ -117,8 +117,7 @@ func (c *faultCase) kills() bool {
 const operationsAfterFault = 6
 
 // run runs the phase up to the point, then the operations after the fault, and verifies the
-// remaining files. An
-// error is one of this program or of the machine.
+// remaining files. An error is one of this program or of the machine.
 func (c *faultCase) run(w *worker) error {
 	known := c.phase.expected.clone()
 	d := faultfs.New(c.phase.image)

@@ -29,9 +29,9 @@ func cut(address string) (loop string, item int, inner string, within bool) {
 	return head[:open], item, inner, true
 }
 
-// placed returns the place of an address; round returns the attempt of a for-each node by
+// placeOf returns the place of an address; round returns the attempt of a for-each node by
 // its address.
-func placed(address string, round func(loop string) int) string {
+func placeOf(address string, round func(loop string) int) string {
 	place, prefix, rest := "", "", address
 	for {
 		loop, item, inner, within := cut(rest)
@@ -57,8 +57,8 @@ func addressOf(place string) string {
 	}
 }
 
-// holders returns the for-each nodes that contain an address, the outermost first.
-func holders(address string) (loops []string) {
+// containers returns the for-each nodes that contain an address, the outermost first.
+func containers(address string) (loops []string) {
 	for at := 0; ; {
 		end := strings.Index(address[at:], "]/")
 		if end < 0 {

@@ -21,7 +21,7 @@ const (
 	kindRespond = "respond"
 	kindStop    = "stop"
 	kindEach    = "each"  // iterates over items
-	kindRun     = "run"   // runs another book
+	kindRun     = "run"   // runs another blueprint
 	kindLink    = "link"  // opens a connection, which requires a sign-in
 	kindModel   = "model" // calls a language model within the budget
 )
@@ -33,7 +33,7 @@ var effects = map[string]blueprint.Effect{
 	kindEach: blueprint.EffectPure, kindRun: blueprint.EffectPure, kindLink: blueprint.EffectIdempotent, kindModel: blueprint.EffectIdempotent,
 }
 
-// node is a node of a book with its simulated properties.
+// node is a node of a simulated blueprint with its simulated properties.
 type node struct {
 	blueprint.Node
 	body   *graph // of a for-each node
@@ -59,7 +59,7 @@ func (n *node) tries() int {
 	return n.Retry.MaxAttempts
 }
 
-// graph holds the nodes and edges of a book, or of the items of a for-each node.
+// graph holds the nodes and edges of a blueprint, or of the items of a for-each node.
 type graph struct {
 	nodes []node
 	edges []blueprint.Edge
@@ -69,10 +69,10 @@ type graph struct {
 // sequential reports whether the nodes run in sequence.
 func (g *graph) sequential() bool { return len(g.edges) == 0 }
 
-// one reports whether at most one node runs at a time.
-func (g *graph) one() bool {
+// isSequentialThroughout reports whether at most one node runs at a time.
+func (g *graph) isSequentialThroughout() bool {
 	for i := range g.nodes {
-		if n := &g.nodes[i]; n.body != nil && (n.most > 1 || !n.body.one()) {
+		if n := &g.nodes[i]; n.body != nil && (n.most > 1 || !n.body.isSequentialThroughout()) {
 			return false
 		}
 	}
@@ -115,32 +115,32 @@ func (g *graph) has(such func(n *node) bool) bool {
 	return false
 }
 
-// book is a blueprint with its simulated properties.
-type book struct {
+// simBlueprint is a blueprint with its simulated properties.
+type simBlueprint struct {
 	*graph
 	definition *blueprint.Definition
 	failures   int // percent of the attempts that fail
 }
 
-// author generates books.
-type author struct {
+// generator generates blueprints.
+type generator struct {
 	random
 	kinds []string
 	calls []string // the blueprints that may be called
 }
 
-// newBook generates a blueprint: a sequence or a graph of a few nodes. Edges lead from a
+// newBlueprint generates a blueprint: a sequence or a graph of a few nodes. Edges lead from a
 // node to a later one, so that the order of the map is an order of the graph.
-func newBook(r random, number, most int, calls []string) *book {
-	b := &book{failures: []int{0, 0, 5, 15, 30}[r.IntN(5)]}
-	a := author{random: r, calls: calls, kinds: []string{
+func newBlueprint(r random, number, most int, calls []string) *simBlueprint {
+	b := &simBlueprint{failures: []int{0, 0, 5, 15, 30}[r.IntN(5)]}
+	a := generator{random: r, calls: calls, kinds: []string{
 		kindPure, kindPure, kindPure, kindPure, kindAct, kindAct, kindAct, kindAct, kindOnce, kindOnce, kindChoose, kindChoose,
 		kindWait, kindAsk, kindRespond, kindWait,
 	}}
 	if r.chance(20) {
 		a.kinds = append(a.kinds, kindStop)
 	}
-	if number < library && r.chance(25) {
+	if number < firstCallee && r.chance(25) {
 		a.kinds = append(a.kinds, kindLink, kindModel, kindModel)
 	}
 	if len(calls) > 0 {
@@ -155,16 +155,16 @@ func newBook(r random, number, most int, calls []string) *book {
 	if r.chance(60) {
 		allowed := int64(r.IntN(5))
 		b.definition.Budget = &blueprint.Budget{Calls: &allowed, OnBreach: blueprint.BreachPauses}
-		if b.one() && r.chance(60) {
+		if b.isSequentialThroughout() && r.chance(60) {
 			b.definition.Budget.OnBreach = blueprint.BreachFails
 		}
 	}
 	return b
 }
 
-// newPit generates a book that runs itself and exceeds the maximum depth.
-func newPit(r random, number int) *book {
-	b := &book{graph: &graph{index: map[string]int{}}}
+// newRecursiveBlueprint generates a blueprint that runs itself and exceeds the maximum depth.
+func newRecursiveBlueprint(r random, number int) *simBlueprint {
+	b := &simBlueprint{graph: &graph{index: map[string]int{}}}
 	for i := range r.between(1, 2) {
 		n := node{Node: blueprint.Node{ID: fmt.Sprint("n", i), Type: kindPure, Title: "n", Config: map[string]any{}, OnError: blueprint.OnErrorStop}}
 		b.index[n.ID] = i
@@ -179,12 +179,12 @@ func newPit(r random, number int) *book {
 	return b
 }
 
-// library is the number of the first book that other books can run.
-const library = 50
+// firstCallee is the number of the first blueprint that others can run.
+const firstCallee = 50
 
 func blueprintID(number int) string { return fmt.Sprintf("00000000-0000-4000-8000-%012d", number) }
 
-func (b *book) define(number int) {
+func (b *simBlueprint) define(number int) {
 	m := &blueprint.Map{Edges: b.edges}
 	for i := range b.nodes {
 		m.Nodes = append(m.Nodes, b.nodes[i].Node)
@@ -193,7 +193,7 @@ func (b *book) define(number int) {
 }
 
 // graph generates a graph with for-each nodes nested to a depth.
-func (a author) graph(most, nested int) *graph {
+func (a generator) graph(most, nested int) *graph {
 	g := &graph{index: map[string]int{}}
 	for i := range a.between(1, most) {
 		kind := a.kinds[a.IntN(len(a.kinds))]
@@ -204,7 +204,7 @@ func (a author) graph(most, nested int) *graph {
 		switch kind {
 		case kindEach:
 			n.body, n.most, n.varies = a.graph(3, nested-1), a.between(1, 3), a.chance(25)
-			n.Config = n.body.written()
+			n.Config = n.body.toConfig()
 		case kindRun:
 			n.runs = a.calls[a.IntN(len(a.calls))]
 		case kindModel:
@@ -219,7 +219,7 @@ func (a author) graph(most, nested int) *graph {
 	return g
 }
 
-func (a author) node(i int, kind string) node {
+func (a generator) node(i int, kind string) node {
 	n := node{Node: blueprint.Node{ID: fmt.Sprintf("n%d", i), Type: kind, Config: map[string]any{}, OnError: blueprint.OnErrorStop}}
 	n.Title = n.ID
 	n.Disabled = a.chance(6)
@@ -236,19 +236,19 @@ func (a author) node(i int, kind string) node {
 	if a.chance(35) {
 		n.Retry = &blueprint.Retry{MaxAttempts: a.between(1, most), Delay: time.Duration(a.between(1, 20_000)) * time.Millisecond, Backoff: float64(a.between(1, 3))}
 	}
-	if works(kind) && a.chance(12) {
+	if isWork(kind) && a.chance(12) {
 		n.Timeout = time.Duration(a.between(10_000, 60_000)) * time.Millisecond
 	}
-	if (works(kind) || kind == kindEach || kind == kindRun) && a.chance(10) {
+	if (isWork(kind) || kind == kindEach || kind == kindRun) && a.chance(10) {
 		n.Effect = []blueprint.Effect{blueprint.EffectPure, blueprint.EffectIdempotent, blueprint.EffectOnce}[a.IntN(3)]
 	}
 	return n
 }
 
-// works reports whether a type does work that can hang.
-func works(kind string) bool { return kind == kindPure || kind == kindAct || kind == kindOnce }
+// isWork reports whether a type does work that can hang.
+func isWork(kind string) bool { return kind == kindPure || kind == kindAct || kind == kindOnce }
 
-func (a author) join(g *graph) {
+func (a generator) join(g *graph) {
 	for to := 1; to < len(g.nodes); to++ {
 		if a.chance(12) {
 			continue // one more first node
@@ -267,8 +267,8 @@ func (a author) join(g *graph) {
 	}
 }
 
-// written returns a graph as in the config of a for-each node.
-func (g *graph) written() map[string]any {
+// toConfig returns a graph as in the config of a for-each node.
+func (g *graph) toConfig() map[string]any {
 	number := func(n int) json.Number { return json.Number(strconv.Itoa(n)) }
 	nodes, edges := []any{}, []any{}
 	for i := range g.nodes {

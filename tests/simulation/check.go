@@ -8,8 +8,8 @@ import (
 	"blueprintd/blueprint"
 )
 
-// finished checks the record of an ended run against its required outcome.
-func (w *world) finished(h *history) {
+// checkRecord checks the record of an ended run against its required outcome.
+func (w *world) checkRecord(h *history) {
 	stored := w.disk.stored(h.id)
 	if stored == nil {
 		return
@@ -23,14 +23,14 @@ func (w *world) finished(h *history) {
 		h.input, h.model = x.InputData, nil
 	}
 	w.tracef("%s %s", h.name, x.Status)
-	w.shown(h, x, h.shown)
-	w.gave(h, x)
-	w.counts(h, x)
+	w.checkView(h, x, h.shown)
+	w.childEnded(h, x)
+	w.checkCounts(h, x)
 	w.compare(h, x)
 }
 
-// shown checks the view of a run against what clients had seen before the request.
-func (w *world) shown(h *history, x *blueprint.Execution, before int) {
+// checkView checks the view of a run against what clients had seen before the request.
+func (w *world) checkView(h *history, x *blueprint.Execution, before int) {
 	if x.Progress < before {
 		w.fail("I6: the progress of %s falls from %d to %d", h.name, before, x.Progress)
 	}
@@ -39,12 +39,12 @@ func (w *world) shown(h *history, x *blueprint.Execution, before int) {
 	}
 	h.shown = max(h.shown, x.Progress)
 	if h.terminal && !x.Status.Terminal() {
-		w.fail("I5: %s has ended, and is shown as %s", h.name, x.Status)
+		w.fail("I5: %s has ended, but is shown as %s", h.name, x.Status)
 	}
 }
 
-// counts checks that counts and telemetry agree with the steps.
-func (w *world) counts(h *history, x *blueprint.Execution) {
+// checkCounts checks that counts and telemetry agree with the steps.
+func (w *world) checkCounts(h *history, x *blueprint.Execution) {
 	completed, failed, failures, own := 0, 0, 0, 0
 	for i := range x.Steps {
 		of := 0 // the run's own nodes count, and those of items only as failures
@@ -62,7 +62,7 @@ func (w *world) counts(h *history, x *blueprint.Execution) {
 			w.fail("I8: %s is %s, and %s is %s", h.name, x.Status, x.Steps[i].NodeID, x.Steps[i].Status)
 		}
 	}
-	if x.CompletedSteps != completed || x.FailedSteps != failed || x.TotalSteps != len(h.script.book.nodes) || own != x.TotalSteps {
+	if x.CompletedSteps != completed || x.FailedSteps != failed || x.TotalSteps != len(h.script.blueprint.nodes) || own != x.TotalSteps {
 		w.fail("I8: %s counts %d completed and %d failed of %d; its steps are %d and %d of %d", h.name, x.CompletedSteps, x.FailedSteps, x.TotalSteps, completed, failed, own)
 	}
 	t := &x.Telemetry
@@ -73,48 +73,48 @@ func (w *world) counts(h *history, x *blueprint.Execution) {
 
 // compare checks a record against the interpreter.
 func (w *world) compare(h *history, x *blueprint.Execution) {
-	m := w.fates(h)
+	m := w.expected(h)
 	cancelled := x.Failure != nil && x.Failure.Code == "cancelled" && x.Failure.NodeID == ""
 	if cancelled && !h.cancels && !h.mayCancel() {
 		w.fail("%s was cancelled without a request", h.name)
 	}
 	items := map[string]bool{}
 	for i := range x.Steps {
-		for _, loop := range holders(x.Steps[i].NodeID) {
+		for _, loop := range containers(x.Steps[i].NodeID) {
 			items[x.Steps[i].NodeID[:strings.Index(x.Steps[i].NodeID[len(loop):], "]")+len(loop)]] = true
 		}
 	}
 	w.report.Saw["items in records"] += len(items)
 	if len(items) > 0 {
-		w.saw("runs with items")
+		w.count("runs with items")
 	}
 	// Another attempt of a for-each node may keep the result of a run of an earlier
 	// attempt, where the interpreter waits for one that was never called.
-	stuck := m.open && h.script.book.has(func(n *node) bool { return n.body != nil && n.tries() > 1 })
+	stuck := m.open && h.script.blueprint.has(func(n *node) bool { return n.body != nil && n.tries() > 1 })
 	exact := m.exact && !cancelled && !stuck
 	switch {
-	case exact && m.loose:
-		w.saw("runs with items that stopped each other")
-	case exact && h.lives > 1:
-		w.saw("runs like the reference in spite of crashes")
+	case exact && m.uncertain:
+		w.count("runs with items that stopped each other")
+	case exact && h.processes > 1:
+		w.count("runs like the reference despite crashes")
 	case exact:
-		w.saw("runs like the reference")
+		w.count("runs like the reference")
 	case cancelled && !h.cancels:
-		w.saw("runs cancelled with the one that started them")
+		w.count("runs cancelled with the one that started them")
 	case cancelled:
-		w.saw("cancelled runs")
+		w.count("cancelled runs")
 	default:
-		w.saw("runs stopped beside other work")
+		w.count("runs stopped during other work")
 	}
-	if exact && len(items) > 0 && !m.loose {
-		w.saw("runs with items like the reference")
+	if exact && len(items) > 0 && !m.uncertain {
+		w.count("runs with items like the reference")
 	}
 	var tokens int64
 	calls := 0
-	if exact && !m.loose {
+	if exact && !m.uncertain {
 		var want, got []string
 		for _, one := range m.steps(nil) {
-			want, tokens, calls = append(want, one.address), tokens+one.fate.tokens, calls+one.fate.calls
+			want, tokens, calls = append(want, one.address), tokens+one.result.tokens, calls+one.result.calls
 		}
 		for i := range x.Steps {
 			got = append(got, x.Steps[i].NodeID)
@@ -129,7 +129,7 @@ func (w *world) compare(h *history, x *blueprint.Execution) {
 			return
 		}
 	}
-	if !exact || m.loose && m.chancy() {
+	if !exact || m.uncertain && m.isUncertain() {
 		return
 	}
 	made := 0
@@ -141,16 +141,16 @@ func (w *world) compare(h *history, x *blueprint.Execution) {
 		w.fail("the reference differs: %s is %s, not %s", h.name, x.Status, m.status)
 	case x.Status == blueprint.StatusCompleted && !same(m.output, x.Output):
 		w.fail("the reference differs: %s returned %s, not %s", h.name, text(x.Output), text(m.output))
-	case m.loose || m.lost:
+	case m.uncertain || m.lost:
 	case x.Telemetry.TotalTokensUsed != tokens, made != calls:
 		w.fail("I8: %s used %d tokens and made %d calls, not %d and %d", h.name, x.Telemetry.TotalTokensUsed, made, tokens, calls)
 	}
 }
 
-// chancy reports whether it depends on timing that a node halts the walk.
-func (w *walk) chancy() bool {
-	for i := range w.fates {
-		if f := &w.fates[i]; f.halts && (f.maybe || f.loose) {
+// isUncertain reports whether it depends on timing that a node halts the graph.
+func (w *graphResult) isUncertain() bool {
+	for i := range w.results {
+		if f := &w.results[i]; f.halts && (f.maybe || f.uncertain) {
 			return true
 		}
 	}
@@ -159,16 +159,16 @@ func (w *walk) chancy() bool {
 
 // step checks a step of a record and reports whether it is correct.
 func (w *world) step(h *history, x *blueprint.Execution, s *blueprint.Step, exact, cancelled bool) bool {
-	m := w.fates(h)
-	var fits []*fate
-	inexact := !exact || m.loose
+	m := w.expected(h)
+	var fits []*nodeResult
+	inexact := !exact || m.uncertain
 	// Another attempt keeps the results of the nodes of an item, so an item is a mixture of
 	// its attempts; if items stop each other, it is unknown which.
-	for _, loop := range holders(s.NodeID) {
-		if !inexact || h.script.book.find(loop).tries() == 1 && h.attempt[loop] <= 1 {
+	for _, loop := range containers(s.NodeID) {
+		if !inexact || h.script.blueprint.find(loop).tries() == 1 && h.attempt[loop] <= 1 {
 			continue
 		}
-		if !h.mixed(m, x, s, cancelled) {
+		if !h.matchesAnyAttempt(m, x, s, cancelled) {
 			w.fail("the reference differs: %s of %s is %s with attempt %d, input %s, output %s, error %s in no attempt of %s", s.NodeID, h.name,
 				s.Status, s.Attempt, text(s.Input), text(s.Output), text(s.Error), loop)
 			return false
@@ -176,7 +176,7 @@ func (w *world) step(h *history, x *blueprint.Execution, s *blueprint.Step, exac
 		return true
 	}
 	for _, f := range h.candidates(m, s.NodeID, inexact) {
-		doubtful := !exact || f.maybe || f.loose || f.vague || inexact && strings.Contains(s.NodeID, "]/")
+		doubtful := !exact || f.maybe || f.uncertain || f.uncertainItem || inexact && strings.Contains(s.NodeID, "]/")
 		if fitting(m, h, x, s, f, doubtful, cancelled) {
 			return true
 		}
@@ -197,30 +197,30 @@ func show(value any) string {
 	return text(value)
 }
 
-// candidates returns the possible outcomes of the node of a step: one fate if all is known,
+// candidates returns the possible outcomes of the node of a step: one result if all is known,
 // else one for each attempt of the for-each nodes that contain it.
-func (h *history) candidates(m *model, address string, inexact bool) (fates []*fate) {
+func (h *history) candidates(m *model, address string, inexact bool) (results []*nodeResult) {
 	if !inexact {
 		for _, one := range m.steps(nil) {
 			if one.address == address {
-				return []*fate{one.fate}
+				return []*nodeResult{one.result}
 			}
 		}
 		return nil
 	}
 	for _, place := range h.places(address) {
-		fates = append(fates, m.at(place))
+		results = append(results, m.at(place))
 	}
-	return fates
+	return results
 }
 
-// fitting reports whether a step matches a fate. If the fate is uncertain, it is enough
+// fitting reports whether a step matches a result. If the result is uncertain, it is enough
 // that the step is possible.
-func fitting(m *model, h *history, x *blueprint.Execution, s *blueprint.Step, f *fate, doubtful, cancelled bool) bool {
+func fitting(m *model, h *history, x *blueprint.Execution, s *blueprint.Step, f *nodeResult, doubtful, cancelled bool) bool {
 	switch {
 	case doubtful && !plausible(m, h, x, s, f, cancelled), !doubtful && s.Status != f.status:
 		return false
-	case s.Status != f.status || s.Status == blueprint.StepPending || f.loose || f.vague || f.open && doubtful:
+	case s.Status != f.status || s.Status == blueprint.StepPending || f.uncertain || f.uncertainItem || f.open && doubtful:
 		return true
 	}
 	return !(f.begun && (s.Attempt != f.attempt || !same(f.input, s.Input)) && !(s.Status == blueprint.StepFailed && doubtful) ||
@@ -230,21 +230,21 @@ func fitting(m *model, h *history, x *blueprint.Execution, s *blueprint.Step, f 
 }
 
 // plausible reports whether a step of a stopped run is possible.
-func plausible(m *model, h *history, x *blueprint.Execution, s *blueprint.Step, f *fate, cancelled bool) bool {
-	n := h.script.book.find(s.NodeID)
+func plausible(m *model, h *history, x *blueprint.Execution, s *blueprint.Step, f *nodeResult, cancelled bool) bool {
+	n := h.script.blueprint.find(s.NodeID)
 	switch s.Status {
 	case blueprint.StepCompleted:
-		return f.status == blueprint.StepCompleted || f.loose || f.open
+		return f.status == blueprint.StepCompleted || f.uncertain || f.open
 	case blueprint.StepFailed:
 		switch {
 		case cancelled && s.Error.Code == "cancelled":
 			return f.begun
 		case f.open:
 			return true
-		case f.status == blueprint.StepFailed && !f.vague && *s.Error == *f.failure:
+		case f.status == blueprint.StepFailed && !f.uncertainItem && *s.Error == *f.failure:
 			return f.begun
 		case n.body != nil && strings.HasPrefix(s.Error.Message, "item "):
-			return blamed(x, s)
+			return hasFailedItem(x, s)
 		case s.Attempt > f.attempt:
 			return false
 		}
@@ -266,8 +266,8 @@ func plausible(m *model, h *history, x *blueprint.Execution, s *blueprint.Step, 
 	}
 }
 
-// blamed reports whether a for-each node failed as one of its items did.
-func blamed(x *blueprint.Execution, loop *blueprint.Step) bool {
+// hasFailedItem reports whether a for-each node failed as one of its items did.
+func hasFailedItem(x *blueprint.Execution, loop *blueprint.Step) bool {
 	for i := range x.Steps {
 		s := &x.Steps[i]
 		rest, within := strings.CutPrefix(s.NodeID, loop.NodeID)
@@ -282,7 +282,7 @@ func blamed(x *blueprint.Execution, loop *blueprint.Step) bool {
 	return false
 }
 
-// retries records which fates a run takes over from the one that it retries.
+// retries records which results a run takes over from the one that it retries.
 func (w *world) retries(h *history, oldID string, reused []reuse) {
 	old := w.histories[oldID]
 	stored := w.disk.stored(oldID)
@@ -295,15 +295,15 @@ func (w *world) retries(h *history, oldID string, reused []reuse) {
 		w.fail("I5: the record of %s cannot be read: %v", old.name, err)
 		return
 	}
-	m := w.fates(old)
-	h.kept, h.model = map[string]fate{}, nil
+	m := w.expected(old)
+	h.kept, h.model = map[string]nodeResult{}, nil
 	kept := map[string]*reuse{}
 	for i := range reused {
 		kept[reused[i].Node] = &reused[i]
 	}
-	again := old.again(x)
+	again := old.notReused(x)
 	for i := range x.Steps {
-		s, n := &x.Steps[i], old.script.book.find(x.Steps[i].NodeID)
+		s, n := &x.Steps[i], old.script.blueprint.find(x.Steps[i].NodeID)
 		r := kept[s.NodeID]
 		passable := s.Status == blueprint.StepCompleted || s.Status == blueprint.StepFailed && n.OnError != blueprint.OnErrorStop
 		began := i+1 < len(x.Steps) && strings.HasPrefix(x.Steps[i+1].NodeID, s.NodeID+"[")
@@ -316,33 +316,33 @@ func (w *world) retries(h *history, oldID string, reused []reuse) {
 			continue
 		}
 		w.tracef("  %s keeps %s of %s, %s", h.name, s.NodeID, old.name, s.Status)
-		w.saw("steps kept by a retry")
+		w.count("steps kept by a retry")
 		if strings.Contains(s.NodeID, "]/") {
-			w.saw("steps of items kept by a retry")
+			w.count("steps of items kept by a retry")
 		}
-		f := fate{status: s.Status, attempt: s.Attempt, failure: s.Error, output: r.Output, pass: r.Pass, handle: r.Handle, halts: r.Item}
+		f := nodeResult{status: s.Status, attempt: s.Attempt, failure: s.Error, output: r.Output, pass: r.Pass, handle: r.Handle, halts: r.Item}
 		same := r.Status == s.Status && r.Attempt == s.Attempt && (s.Status == blueprint.StepFailed || r.Pass || blueprint.Equal(r.Output, s.Output))
-		if known := m.fates[max(0, i)%len(m.fates)]; i < len(m.fates) && x.Steps[i].NodeID == m.graph.nodes[i].ID && s.Status == blueprint.StepCompleted && known.status == s.Status && !known.maybe && !known.loose {
+		if known := m.results[max(0, i)%len(m.results)]; i < len(m.results) && x.Steps[i].NodeID == m.graph.nodes[i].ID && s.Status == blueprint.StepCompleted && known.status == s.Status && !known.maybe && !known.uncertain {
 			same = same && known.handle == r.Handle
 		}
 		if !same {
-			w.fail("I4: %s retries %s, and keeps another %s than there was", h.name, old.name, s.NodeID)
+			w.fail("I4: %s retries %s, and keeps a different %s", h.name, old.name, s.NodeID)
 		}
 		h.kept[s.NodeID] = f
 	}
 }
 
-// again returns a function that reports whether a retry runs a node again: the
+// notReused returns a function that reports whether a retry runs a node again: the
 // nodes that it begins with, the nodes after these, and the nodes after the
 // for-each nodes that contain them.
-func (old *history) again(x *blueprint.Execution) func(address string) bool {
+func (old *history) notReused(x *blueprint.Execution) func(address string) bool {
 	begins := map[string]bool{}
 	for i := range x.Steps {
 		s := &x.Steps[i]
 		dropped := s.Status == blueprint.StepSkipped && s.StartTime != 0
 		if s.NodeID == old.from || old.from == "" && (s.Status == blueprint.StepFailed || s.Status == blueprint.StepPending || dropped) {
 			begins[s.NodeID] = true
-			for _, loop := range holders(s.NodeID) {
+			for _, loop := range containers(s.NodeID) {
 				begins[loop] = true
 			}
 		}
@@ -365,12 +365,12 @@ func (old *history) again(x *blueprint.Execution) func(address string) bool {
 			}
 		}
 	}
-	mark(old.script.book.graph, "")
+	mark(old.script.blueprint.graph, "")
 	return func(address string) bool {
 		if begins[address] {
 			return true
 		}
-		for _, loop := range holders(address) {
+		for _, loop := range containers(address) {
 			if again[loop] {
 				return true
 			}

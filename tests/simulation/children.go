@@ -15,10 +15,10 @@ import (
 // maxRuns is the maximum depth of nested runs, including the first.
 const maxRuns = 16
 
-// shelf is the engine's source of the blueprints that nodes run.
-type shelf struct{ *process }
+// blueprintSource is the engine's source of the blueprints that nodes run.
+type blueprintSource struct{ *process }
 
-func (s shelf) Runnable(_ context.Context, _, id string) (*blueprint.Definition, bool, error) {
+func (s blueprintSource) Runnable(_ context.Context, _, id string) (*blueprint.Definition, bool, error) {
 	definition, err := journal(s).DefinitionVersion(context.Background(), id, "")
 	return definition, true, err
 }
@@ -33,22 +33,22 @@ func (d connections) Open(_ context.Context, use blueprint.ConnectionUse) (*blue
 	return &blueprint.OpenConnection{ID: use.ConnectionID, Type: blueprint.ConnectionOAuth2, SignIn: true}, nil
 }
 
-// called records that an attempt waits for a run.
-func (w *world) called(h *history, here at, child string) {
-	w.saw("runs called")
+// childCalled records that an attempt waits for a run.
+func (w *world) childCalled(h *history, here at, child string) {
+	w.count("runs called")
 	switch {
 	case h.calls[here] != "":
 		w.fail("I11: %s starts a second run for %s, attempt %d", h.name, here.place, here.attempt)
 	case h.script.node(here.place).runs == "":
-		w.fail("I11: %s starts a run for %s, which runs none", h.name, here.place)
+		w.fail("I11: %s starts a run for %s, which calls none", h.name, here.place)
 	}
 	h.calls[here] = child
 	h.model = nil
 }
 
-// born checks that a new run on the disk is one for which another one waits.
-func (w *world) born(h *history, parent string) {
-	w.saw("children")
+// childStarted checks that a new run on the disk is one for which another one waits.
+func (w *world) childStarted(h *history, parent string) {
+	w.count("children")
 	h.parent = w.histories[parent]
 	if h.parent == nil {
 		w.fail("I11: %s is started by a run that does not exist", h.name)
@@ -61,7 +61,7 @@ func (w *world) born(h *history, parent string) {
 			return
 		}
 	}
-	w.fail("I11: %s is started by %s, which does not say so", h.name, h.parent.name)
+	w.fail("I11: %s is started by %s, which has no call of it", h.name, h.parent.name)
 }
 
 // returned returns the result of a run for its parent, nil until it has ended.
@@ -79,9 +79,9 @@ func (w *world) returned(child string) *returned {
 	}
 }
 
-// gave records the result of an ended run for its parent.
-func (w *world) gave(h *history, x *blueprint.Execution) {
-	h.returned = &returned{output: x.Output, tokens: x.Telemetry.TotalTokensUsed, acted: w.acted(h)}
+// childEnded records the result of an ended run for its parent.
+func (w *world) childEnded(h *history, x *blueprint.Execution) {
+	h.returned = &returned{output: x.Output, tokens: x.Telemetry.TotalTokensUsed, acted: w.checkActed(h)}
 	if x.Status != blueprint.StatusCompleted && x.Failure != nil {
 		h.returned.failure = &blueprint.Failure{Code: "run_failed", Message: "the run " + h.id + " failed: " + x.Failure.Message, Permanent: h.returned.acted}
 		if x.Failure.Code == "run_failed" { // with nested runs, the cause of the innermost one
@@ -90,17 +90,17 @@ func (w *world) gave(h *history, x *blueprint.Execution) {
 	}
 	if h.parent != nil {
 		h.parent.model = nil
-		w.saw("children that have ended")
+		w.count("children that have ended")
 	}
 }
 
-// crowded checks that a for-each node has no more concurrent items than allowed.
-func (w *world) crowded(h *history, v *visit) {
-	for _, loop := range holders(v.task.Address) {
+// checkConcurrency checks that a for-each node has no more concurrent items than allowed.
+func (w *world) checkConcurrency(h *history, v *visit) {
+	for _, loop := range containers(v.task.Address) {
 		items := []int{}
 		for _, other := range append(slices.Clone(w.visits), v) {
 			rest, within := strings.CutPrefix(other.task.Address, loop)
-			if other.task.ExecutionID != h.id || other.process != w.process || other.life != h.lives {
+			if other.task.ExecutionID != h.id || other.process != w.process || other.life != h.processes {
 				continue
 			}
 			if !within || !strings.HasPrefix(rest, "[") {
@@ -110,31 +110,31 @@ func (w *world) crowded(h *history, v *visit) {
 				items = append(items, item)
 			}
 		}
-		if most := h.script.book.find(loop).most; len(items) > most {
-			w.fail("I3: %s works at %d items of %s at once, and %d is the most", h.name, len(items), loop, most)
+		if most := h.script.blueprint.find(loop).most; len(items) > most {
+			w.fail("I3: %s runs %d items of %s concurrently, but the maximum is %d", h.name, len(items), loop, most)
 		}
 	}
 }
 
-// patience is how long a run may continue after its parent has ended.
-const patience = 30 * time.Second
+// maxOrphanTime is how long a run may continue after its parent has ended.
+const maxOrphanTime = 30 * time.Second
 
-// orphaned checks that a run that starts something still has a waiting parent, or had one
+// checkParent checks that a run that starts something still has a waiting parent, or had one
 // until a moment ago. A process that has just started, or could not read the disk, is
 // allowed the same time.
-func (w *world) orphaned(h *history) {
+func (w *world) checkParent(h *history) {
 	p := h.parent
-	if p == nil || !p.terminal || h.broken || w.process == nil {
+	if p == nil || !p.terminal || h.suspended || w.process == nil {
 		return
 	}
-	since := p.until
-	for _, later := range []time.Time{w.process.begun, w.away} {
+	since := p.endedAt
+	for _, later := range []time.Time{w.process.begun, w.readableSince} {
 		if later.After(since) {
 			since = later
 		}
 	}
-	if late := w.now().Sub(since); late > patience {
-		w.fail("I11: %s has ended, and %s works on, %s later", p.name, h.name, late)
+	if late := w.now().Sub(since); late > maxOrphanTime {
+		w.fail("I11: %s has ended, but %s still runs %s later", p.name, h.name, late)
 	}
 }
 
@@ -142,10 +142,10 @@ func (w *world) orphaned(h *history) {
 // waits for it any longer.
 func (h *history) mayCancel() bool { return h.parent != nil && (h.parent.terminal || h.parent.halts) }
 
-// heldUp reports whether a run waits for one that cannot continue before the next start.
-func (w *world) heldUp(h *history) bool {
+// isBlocked reports whether a run waits for one that cannot continue before the next start.
+func (w *world) isBlocked(h *history) bool {
 	return slices.ContainsFunc(w.order, func(child *history) bool {
-		if child.terminal || !child.broken {
+		if child.terminal || !child.suspended {
 			return false
 		}
 		for up := child; up != nil; up = up.parent {
@@ -157,9 +157,9 @@ func (w *world) heldUp(h *history) bool {
 	})
 }
 
-// acted reports whether an ended run ran a node with effect "once", according to its
+// checkActed reports whether an ended run ran a node with effect "once", according to its
 // record, and compares that with its nodes.
-func (w *world) acted(h *history) bool {
+func (w *world) checkActed(h *history) bool {
 	var record struct {
 		Acted bool `json:"acted"`
 		Steps []struct {
@@ -178,7 +178,7 @@ func (w *world) acted(h *history) bool {
 		acted = acted || record.Steps[i].Acted
 	}
 	last := ""
-	may := h.script.book.has(func(n *node) bool { return n.effect() == blueprint.EffectOnce || n.runs != "" })
+	may := h.script.blueprint.has(func(n *node) bool { return n.effect() == blueprint.EffectOnce || n.runs != "" })
 	for _, address := range slices.Sorted(maps.Keys(h.once)) {
 		here := h.once[address]
 		if o := h.script.outcome(here.place, here.attempt); o.ending != fails || !o.failure.NotSent {
@@ -193,9 +193,9 @@ func (w *world) acted(h *history) bool {
 	switch {
 	case h.retries != "": // its record includes the steps of another run
 	case acted && !may:
-		w.fail("I4: the record of %s says that it acted, and nothing in it can", h.name)
+		w.fail("I4: the record of %s says that it acted, but no node of it can", h.name)
 	case !acted && last != "":
-		w.fail("I4: %s of %s acted, and the record does not say so", last, h.name)
+		w.fail("I4: %s of %s acted, but the record does not say so", last, h.name)
 	}
 	return acted
 }

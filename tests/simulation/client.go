@@ -12,24 +12,24 @@ import (
 	"blueprintd/triggers"
 )
 
-// call is a request of a client. It waits in its own goroutine.
-type call struct {
+// clientCall is a request of a client. It waits in its own goroutine.
+type clientCall struct {
 	number  int
 	name    string
 	process *process
-	after   func() // checks the response, in the world's goroutine
+	check   func() // checks the response, in the world's goroutine
 }
 
-// ask makes a request. do may block; the function that it returns checks the response once
+// request makes a request. do may block; the function that it returns checks the response once
 // all goroutines are idle, unless the process has crashed.
-func (w *world) ask(name string, do func(p *process) (after func())) {
-	w.asked++
-	c := &call{number: w.asked, name: name, process: w.process}
-	w.open++
+func (w *world) request(name string, do func(p *process) (after func())) {
+	w.requests++
+	c := &clientCall{number: w.requests, name: name, process: w.process}
+	w.openRequests++
 	w.tracef("client %d: %s", c.number, name)
 	p := w.process
 	go func() {
-		c.after = do(p)
+		c.check = do(p)
 		w.inbox.add(func(in *inbox) { in.calls = append(in.calls, c) })
 	}()
 }
@@ -37,17 +37,17 @@ func (w *world) ask(name string, do func(p *process) (after func())) {
 // accepted records that a run was acknowledged to a client.
 func (w *world) accepted(id string) {
 	if w.disk.stored(id) == nil {
-		w.fail("I1: run %s was acknowledged, and is not on the disk", w.nameOf(id))
+		w.fail("I1: run %s was acknowledged, but is not on the disk", w.nameOf(id))
 		return
 	}
-	w.promised[id] = true
+	w.acknowledged[id] = true
 }
 
 // refused records an error, which fails the test unless it is expected.
 func (w *world) refused(err error, codes ...blueprint.Code) {
 	code := blueprint.CodeOf(err)
 	w.tracef("  refused: %s", code)
-	if code == blueprint.CodeUnavailable || code == blueprint.CodeTooManyRequests && w.maxQueued < 10_000 || w.hardFaults > 0 {
+	if code == blueprint.CodeUnavailable || code == blueprint.CodeTooManyRequests && w.maxQueued < 10_000 || w.permanentRefusals > 0 {
 		return
 	}
 	for _, known := range codes {
@@ -60,14 +60,14 @@ func (w *world) refused(err error, codes ...blueprint.Code) {
 
 // start starts a run: some clients wait for its acknowledgement, some for its end.
 func (w *world) start() {
-	b := w.books[w.IntN(w.clients)]
+	b := w.blueprints[w.IntN(w.clients)]
 	request := &blueprint.StartRequest{
-		Definition: b.definition, Principal: owner, CanManage: true, InputData: map[string]any{"n": json.Number(fmt.Sprint(w.asked))},
+		Definition: b.definition, Principal: owner, CanManage: true, InputData: map[string]any{"n": json.Number(fmt.Sprint(w.requests))},
 	}
 	urgency := []engine.Urgency{engine.AtOnce, engine.Soon, engine.AtEnd}[w.IntN(3)]
 	waits := w.chance(50)
-	w.ask(fmt.Sprintf("start %s", b.definition.BlueprintID[34:]), func(p *process) func() {
-		handle, err := p.hold(p.engine.Start(request, urgency))
+	w.request(fmt.Sprintf("start %s", b.definition.BlueprintID[34:]), func(p *process) func() {
+		handle, err := p.keepHandle(p.engine.Start(request, urgency))
 		if err == nil && !waits {
 			err = handle.Accepted(context.Background())
 		}
@@ -84,35 +84,35 @@ func (w *world) start() {
 		return func() {
 			w.accepted(handle.ID)
 			if h := w.histories[handle.ID]; h != nil {
-				w.shown(h, x, 0)
+				w.checkView(h, x, 0)
 				if x.Status.Terminal() && !h.terminal {
-					w.fail("I1: the end of %s was reported, and is not on the disk", h.name)
+					w.fail("I1: the end of %s was reported, but is not on the disk", h.name)
 				}
 			}
 		}
 	})
 }
 
-// answerOf is the response of a fired trigger.
-type answerOf struct {
+// responseRecorder is the response of a fired trigger.
+type responseRecorder struct {
 	status int
 	body   strings.Builder
 	header http.Header
 }
 
-func (a *answerOf) Header() http.Header                { return a.header }
-func (a *answerOf) WriteHeader(status int)             { a.status = status }
-func (a *answerOf) Write(data []byte) (n int, _ error) { return a.body.Write(data) }
+func (a *responseRecorder) Header() http.Header                { return a.header }
+func (a *responseRecorder) WriteHeader(status int)             { a.status = status }
+func (a *responseRecorder) Write(data []byte) (n int, _ error) { return a.body.Write(data) }
 
 // deliver calls a trigger with one of a few keys, which repeat.
 func (w *world) deliver() {
 	key := fmt.Sprintf("key%d", w.IntN(3))
 	body := []string{`{"a":1}`, `{"a":1}`, `{"a":1}`, `{"a":2}`}[w.IntN(4)]
-	w.ask("deliver "+key+" "+body, func(p *process) func() {
+	w.request("deliver "+key+" "+body, func(p *process) func() {
 		request, _ := http.NewRequest(http.MethodPost, "/", strings.NewReader(body))
 		request.SetPathValue("triggerId", w.api)
 		request.Header.Set("Idempotency-Key", key)
-		answer := &answerOf{header: http.Header{}}
+		answer := &responseRecorder{header: http.Header{}}
 		err := p.triggers.Serve(triggers.KindOf(blueprint.TriggerAPI), answer, request, owner)
 		return func() {
 			if err != nil {
@@ -124,7 +124,7 @@ func (w *world) deliver() {
 				w.fail("I7: the delivery of %s is answered %d %s", key, answer.status, answer.body.String())
 				return
 			}
-			w.saw(fmt.Sprint("deliveries answered ", answer.status))
+			w.count(fmt.Sprint("deliveries answered ", answer.status))
 			w.tracef("  %d %s", answer.status, w.nameOf(fired.ExecutionID))
 			if first := w.keys[key]; first != "" && first != fired.ExecutionID {
 				w.fail("I7: the key %s started %s and %s", key, w.nameOf(first), w.nameOf(fired.ExecutionID))
@@ -142,7 +142,7 @@ func (w *world) fire() {
 	if again {
 		first = w.firings[w.IntN(len(w.firings))]
 	}
-	w.ask(fmt.Sprintf("fire (again: %v)", again), func(p *process) func() {
+	w.request(fmt.Sprintf("fire (again: %v)", again), func(p *process) func() {
 		var id string
 		var err error
 		if again {
@@ -160,10 +160,10 @@ func (w *world) fire() {
 	})
 }
 
-// look reads a run.
-func (w *world) look(h *history) {
+// view reads a run.
+func (w *world) view(h *history) {
 	before := h.shown
-	w.ask("look at "+h.name, func(p *process) func() {
+	w.request("view "+h.name, func(p *process) func() {
 		stored, err := journal{p}.Load(context.Background(), h.id)
 		var x *blueprint.Execution
 		if err == nil {
@@ -178,7 +178,7 @@ func (w *world) look(h *history) {
 			if !x.Status.Terminal() && h.terminal {
 				return // the run has ended since it was read
 			}
-			w.shown(h, x, before)
+			w.checkView(h, x, before)
 		}
 	})
 }
@@ -198,12 +198,12 @@ func (w *world) resume(h *history, node string) {
 		w.signIn(h, node)
 		return
 	}
-	w.ask(fmt.Sprintf("answer %s of %s: %s", node, h.name, text(input)), func(p *process) func() {
+	w.request(fmt.Sprintf("answer %s of %s: %s", node, h.name, text(input)), func(p *process) func() {
 		err := p.engine.Resume(context.Background(), blueprint.ResumeAnswer{ExecutionID: h.id, NodeID: node, Input: input, UserID: owner.UserID, CanManage: true})
 		return func() {
 			switch {
 			case wrong && err == nil:
-				w.fail("%s takes a wrong answer to %s", h.name, node)
+				w.fail("%s accepts a wrong answer to %s", h.name, node)
 			case err != nil:
 				w.refused(err, blueprint.CodeConflict, blueprint.CodeBadRequest)
 			}
@@ -213,7 +213,7 @@ func (w *world) resume(h *history, node string) {
 
 // signIn signs in for a connection of a node.
 func (w *world) signIn(h *history, node string) {
-	w.ask(fmt.Sprintf("sign in for %s of %s", node, h.name), func(p *process) func() {
+	w.request(fmt.Sprintf("sign in for %s of %s", node, h.name), func(p *process) func() {
 		p.world.disk.sign(h.id + "/" + node)
 		err := p.engine.SignedIn(context.Background(), h.id, node)
 		return func() {
@@ -227,7 +227,7 @@ func (w *world) signIn(h *history, node string) {
 // cancel cancels a run.
 func (w *world) cancel(h *history) {
 	h.cancels = true
-	w.ask("cancel "+h.name, func(p *process) func() {
+	w.request("cancel "+h.name, func(p *process) func() {
 		err := p.engine.Cancel(context.Background(), h.id, "simulated")
 		return func() {
 			if err != nil {
@@ -241,13 +241,13 @@ func (w *world) cancel(h *history) {
 func (w *world) retry(h *history) {
 	h.retried = true
 	if w.chance(40) {
-		h.from = h.script.book.nodes[w.IntN(len(h.script.book.nodes))].ID
+		h.from = h.script.blueprint.nodes[w.IntN(len(h.script.blueprint.nodes))].ID
 		if x, err := w.viewer.View(w.ctx, w.disk.stored(h.id)); err == nil && w.chance(50) {
 			h.from = x.Steps[w.IntN(len(x.Steps))].NodeID
 		}
 	}
-	w.ask(fmt.Sprintf("retry %s from %q", h.name, h.from), func(p *process) func() {
-		handle, err := p.hold(p.engine.Retry(context.Background(), w.disk.stored(h.id), h.from, owner, true))
+	w.request(fmt.Sprintf("retry %s from %q", h.name, h.from), func(p *process) func() {
+		handle, err := p.keepHandle(p.engine.Retry(context.Background(), w.disk.stored(h.id), h.from, owner, true))
 		if err == nil {
 			err = handle.Accepted(context.Background())
 		}

@@ -40,7 +40,7 @@ type disk struct {
 	flaw Flaw
 
 	mu          sync.Mutex
-	away        bool // reads fail for a while
+	unreadable  bool // reads fail for a while
 	definitions map[string]*blueprint.Definition
 	runs        map[string]*blueprint.StoredExecution
 	order       []string // of runs, in order of creation
@@ -60,7 +60,7 @@ func newDisk(flaw Flaw) *disk {
 	}
 }
 
-var errAway = &blueprint.Error{Code: blueprint.CodeUnavailable, Message: "the disk is away"}
+var errUnreadable = &blueprint.Error{Code: blueprint.CodeUnavailable, Message: "the disk cannot be read"}
 
 // commit applies a commit of the engine.
 func (d *disk) commit(c *blueprint.JournalCommit) error {
@@ -105,7 +105,7 @@ func (d *disk) commit(c *blueprint.JournalCommit) error {
 	case terminal && d.flaw == FlawRevives && len(before) > 0:
 		stored.Row.Status, stored.Entries = blueprint.StatusRunning, before
 	case terminal && d.flaw == FlawWrongRecord:
-		stored.Record = misquoted(c.Row.ID, c.Record, 1)
+		stored.Record = withWrongOutput(c.Row.ID, c.Record, 1)
 	}
 	return nil
 }
@@ -132,8 +132,8 @@ func (d *disk) record(trigger string, cursor blueprint.Time) {
 func (d *disk) load(id string) (*blueprint.StoredExecution, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.away {
-		return nil, errAway
+	if d.unreadable {
+		return nil, errUnreadable
 	}
 	stored := d.runs[id]
 	if stored == nil {
@@ -171,13 +171,13 @@ func (d *disk) misread(stored *blueprint.StoredExecution) {
 		})
 	case FlawWrongChild:
 		if stored.Row.ParentExecutionID != "" {
-			stored.Record = misquoted(stored.Row.ID, stored.Record, -1)
+			stored.Record = withWrongOutput(stored.Row.ID, stored.Record, -1)
 		}
 	}
 }
 
-// misquoted returns a record with another output, at most n times.
-func misquoted(id string, record []byte, n int) []byte {
+// withWrongOutput returns a record with another output, at most n times.
+func withWrongOutput(id string, record []byte, n int) []byte {
 	plain, err := sealer.Open(record, secret.RecordPlace(id))
 	if err != nil {
 		return record
@@ -201,8 +201,8 @@ func (d *disk) isSigned(node string) bool {
 func (d *disk) unfinished() ([]blueprint.ExecutionRow, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.away {
-		return nil, errAway
+	if d.unreadable {
+		return nil, errUnreadable
 	}
 	var rows []blueprint.ExecutionRow
 	if d.flaw == FlawNoRecovery {
@@ -229,8 +229,8 @@ func (d *disk) version(id string) (*blueprint.Definition, error) {
 func (d *disk) binding(id string) (*blueprint.Binding, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.away {
-		return nil, errAway
+	if d.unreadable {
+		return nil, errUnreadable
 	}
 	if found := d.bindings[id]; found != nil {
 		return found, nil
@@ -243,8 +243,8 @@ func (d *disk) binding(id string) (*blueprint.Binding, error) {
 func (d *disk) schedules(since int64) (list []blueprint.Schedule, generation int64, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.away {
-		return nil, 0, errAway
+	if d.unreadable {
+		return nil, 0, errUnreadable
 	}
 	for _, id := range d.triggers {
 		b := d.bindings[id]
@@ -258,8 +258,8 @@ func (d *disk) schedules(since int64) (list []blueprint.Schedule, generation int
 func (d *disk) firing(trigger, key string) (*blueprint.Firing, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.away {
-		return nil, errAway
+	if d.unreadable {
+		return nil, errUnreadable
 	}
 	if row, found := d.started[trigger+" "+key]; found {
 		return &row, nil
@@ -268,7 +268,7 @@ func (d *disk) firing(trigger, key string) (*blueprint.Firing, error) {
 }
 
 // addTrigger creates an active trigger.
-func (d *disk) addTrigger(b *book, kind blueprint.TriggerType, config map[string]any, cursor blueprint.Time) string {
+func (d *disk) addTrigger(b *simBlueprint, kind blueprint.TriggerType, config map[string]any, cursor blueprint.Time) string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	id := fmt.Sprintf("10000000-0000-4000-8000-%012d", len(d.triggers)+1)
@@ -298,16 +298,16 @@ func (d *disk) editTrigger(id string, config map[string]any, active bool, now bl
 	d.changed[id] = d.generation
 }
 
-func (d *disk) setAway(away bool) {
+func (d *disk) setUnreadable(away bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.away = away
+	d.unreadable = away
 }
 
-func (d *disk) isAway() bool {
+func (d *disk) isUnreadable() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.away
+	return d.unreadable
 }
 
 // stored returns a run on the disk, nil for none, even while reads fail.

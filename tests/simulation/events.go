@@ -18,39 +18,39 @@ type event struct {
 // next makes one event happen.
 func (w *world) next() {
 	if at := slices.IndexFunc(w.writes, func(one *write) bool { return one.shared }); at >= 0 {
-		w.decide(at)
+		w.resolveWrite(at)
 		return
 	}
 	var events []event
 	add := func(weight int, happen func()) { events = append(events, event{weight, happen}) }
 	if len(w.writes) > 0 {
-		add(50, func() { w.decide(w.IntN(len(w.writes))) })
+		add(50, func() { w.resolveWrite(w.IntN(len(w.writes))) })
 	}
 	if free := w.free(); len(free) > 0 {
-		add(40, func() { w.let(free[w.IntN(len(free))]) })
+		add(40, func() { w.release(free[w.IntN(len(free))]) })
 	}
 	add(8, func() { w.wait(time.Duration(w.between(0, []int{8, 1_200, 40_000}[w.IntN(3)])) * time.Millisecond) })
 	p := w.process
 	if p == nil {
 		add(40, func() { w.tracef("boot"); w.boot() })
 		add(10, func() { w.wait(time.Duration(w.between(1, []int{60, 600, 20_000}[w.IntN(3)])) * time.Second) })
-		w.draw(events)
+		w.pick(events)
 		return
 	}
-	add(8, w.toNextDue)
+	add(8, w.advanceToNextTimer)
 	add(1, w.crash)
 	if !p.stopping {
 		add(1, w.stop)
 	}
-	if w.disk.isAway() {
-		add(15, func() { w.tracef("the disk is back"); w.away = w.now(); w.disk.setAway(false) })
+	if w.disk.isUnreadable() {
+		add(15, func() { w.tracef("the disk is readable again"); w.readableSince = w.now(); w.disk.setUnreadable(false) })
 	} else {
-		add(1, func() { w.tracef("the disk refuses to be read"); w.disk.setAway(true) })
+		add(1, func() { w.tracef("the disk becomes unreadable"); w.disk.setUnreadable(true) })
 	}
 	if p.isReady() {
 		w.clientEvents(add)
 	}
-	w.draw(events)
+	w.pick(events)
 }
 
 // clientEvents adds the requests that clients can make.
@@ -65,8 +65,8 @@ func (w *world) clientEvents(add func(int, func())) {
 		add(10, w.start)
 	}
 	add(4, w.deliver)
-	if len(w.tables) > 0 && !w.process.stopping {
-		add(1, func() { w.edit(w.tables[w.IntN(len(w.tables))]) })
+	if len(w.schedules) > 0 && !w.process.stopping {
+		add(1, func() { w.edit(w.schedules[w.IntN(len(w.schedules))]) })
 	}
 	add(2, w.fire)
 	var open, over []*history
@@ -80,7 +80,7 @@ func (w *world) clientEvents(add func(int, func())) {
 	}
 	if len(open) > 0 {
 		h := open[w.IntN(len(open))]
-		add(5, func() { w.look(h) })
+		add(5, func() { w.view(h) })
 		add(1, func() { w.cancel(h) })
 	}
 	for _, h := range open {
@@ -90,12 +90,12 @@ func (w *world) clientEvents(add func(int, func())) {
 	}
 	if len(over) > 0 {
 		h := over[w.IntN(len(over))]
-		add(2, func() { w.look(h) })
+		add(2, func() { w.view(h) })
 		add(2, func() { w.retry(h) })
 	}
 }
 
-func (w *world) draw(events []event) {
+func (w *world) pick(events []event) {
 	total := 0
 	for _, e := range events {
 		total += e.weight
@@ -120,13 +120,13 @@ func (w *world) free() []int {
 	return free
 }
 
-// let ends a node.
-func (w *world) let(at int) {
+// release ends a node.
+func (w *world) release(at int) {
 	v := w.visits[at]
 	w.visits = append(w.visits[:at:at], w.visits[at+1:]...)
-	w.tracef("%s of %s ends, cut off: %v%s", v.task.Address, w.nameOf(v.task.ExecutionID), v.ctx.Err() != nil, v.out.shape())
+	w.tracef("%s of %s ends, cut off: %v%s", v.task.Address, w.nameOf(v.task.ExecutionID), v.ctx.Err() != nil, v.out.describe())
 	if v.ctx.Err() != nil {
-		w.saw("nodes cut off or timed out")
+		w.count("interrupted or timed-out nodes")
 	}
 	close(v.let)
 }
@@ -138,11 +138,11 @@ func (w *world) let(at int) {
 // them at random, independent of the seed.
 func (w *world) wait(d time.Duration) {
 	switch {
-	case !w.ticking() && !w.disk.isAway():
-		for _, t := range w.tables {
+	case !w.schedulerBusy() && !w.disk.isUnreadable():
+		for _, t := range w.schedules {
 			t.changed = false
 		}
-	case !w.calm && w.ticking() && slices.ContainsFunc(w.tables, func(t *timetable) bool { return t.changed }):
+	case !w.calm && w.schedulerBusy() && slices.ContainsFunc(w.schedules, func(t *schedule) bool { return t.changed }):
 		d = min(d, 20*time.Millisecond)
 	}
 	for _, v := range w.visits {
@@ -155,19 +155,19 @@ func (w *world) wait(d time.Duration) {
 	}
 	w.tracef("%s pass", d.Round(time.Millisecond))
 	for begun := len(w.visits); w.process != nil && w.timed && d > shortStep; d -= shortStep {
-		w.pass(shortStep)
-		if w.quiet(); w.failed() || len(w.visits) != begun {
+		w.sleep(shortStep)
+		if w.settleGoroutines(); w.failed() || len(w.visits) != begun {
 			return
 		}
 	}
-	w.pass(d)
+	w.sleep(d)
 }
 
 // shortStep is less than any time-out, so that a node that starts while time advances is
 // noticed before it times out.
 const shortStep = 8 * time.Second
 
-func (w *world) toNextDue() {
+func (w *world) advanceToNextTimer() {
 	if next := w.clock.next(w.now()); !next.IsZero() {
 		w.wait(min(next.Sub(w.now()), 10*time.Minute))
 	}
@@ -180,27 +180,27 @@ func (w *world) take(at int) *write {
 	return one
 }
 
-// decide decides about a write: it reaches the disk or fails.
-func (w *world) decide(at int) {
+// resolveWrite decides about a write: it reaches the disk or fails.
+func (w *world) resolveWrite(at int) {
 	one := w.take(at)
 	roll := w.IntN(1000)
 	switch {
 	case w.calm || roll < 930 || one.shared && roll < 985:
 		w.answer(one, w.apply(one))
 	case roll < 985:
-		w.saw("commits refused for now")
-		w.tracef("refused for now: %s", w.title(one))
+		w.count("temporarily refused commits")
+		w.tracef("temporarily refused: %s", w.title(one))
 		w.answer(one, &blueprint.Error{Code: blueprint.CodeUnavailable, Message: "the disk is busy"})
 	case roll < 990:
-		w.saw("commits refused for good")
-		w.tracef("refused for good: %s", w.title(one))
-		w.hardFaults++
+		w.count("permanently refused commits")
+		w.tracef("permanently refused: %s", w.title(one))
+		w.permanentRefusals++
 		if one.commit != nil {
 			w.damaged[one.commit.Row.ID] = one.commit.New
 			if h := w.histories[one.commit.Row.ID]; h != nil {
-				h.broken = true
-				h.lives++ // its memory is lost, as in a crash
-				w.process.reround(h)
+				h.suspended = true
+				h.processes++ // its memory is lost, as in a crash
+				w.process.restoreRounds(h)
 			}
 			if parent := w.histories[one.commit.Row.ParentExecutionID]; parent != nil {
 				parent.model = nil
@@ -209,11 +209,11 @@ func (w *world) decide(at int) {
 		w.answer(one, errDamaged)
 	case roll < 995:
 		err := w.apply(one)
-		w.saw("crashes behind a commit")
-		w.tracef("crash after that (%v)", err)
+		w.count("crashes after a commit")
+		w.tracef("crash after it (%v)", err)
 		w.kill()
 	default:
-		w.saw("crashes before a commit")
+		w.count("crashes before a commit")
 		w.tracef("crash before %s", w.title(one))
 		if w.Flaw == FlawTorn && one.commit != nil && !one.commit.Row.Status.Terminal() {
 			half := *one.commit
@@ -238,7 +238,7 @@ func (w *world) apply(one *write) error {
 	if one.commit == nil {
 		w.disk.record(one.trigger, one.cursor)
 		w.tracef("on the disk: %s", w.title(one))
-		w.rows(one.trigger, one.rows, one.cursor, nil)
+		w.checkRows(one.trigger, one.rows, one.cursor, nil)
 		return nil
 	}
 	c := *one.commit
@@ -247,24 +247,24 @@ func (w *world) apply(one *write) error {
 	}
 	if err := w.disk.commit(&c); err != nil {
 		w.tracef("the disk says %v: %s", blueprint.CodeOf(err), w.title(one))
-		w.judgeRefusal(one.commit, err)
+		w.checkRefusal(one.commit, err)
 		return err
 	}
 	w.tracef("on the disk: %s", w.title(one))
-	w.landed(one.commit)
+	w.committed(one.commit)
 	if one.commit.Firing != nil {
 		rows := []blueprint.Firing{*one.commit.Firing}
 		if one.commit.Coalesced != nil {
 			rows = []blueprint.Firing{*one.commit.Coalesced, *one.commit.Firing}
 		}
-		w.rows(one.commit.Firing.TriggerID, rows, one.commit.Cursor, one.commit)
+		w.checkRows(one.commit.Firing.TriggerID, rows, one.commit.Cursor, one.commit)
 	}
 	return nil
 }
 
 // crash ends the process at once; what is not on the disk is lost.
 func (w *world) crash() {
-	w.saw("crashes in between")
+	w.count("crashes between commits")
 	w.tracef("crash")
 	w.kill()
 }
@@ -273,32 +273,32 @@ func (w *world) crash() {
 // ended. Nothing that it still does has an effect.
 func (w *world) kill() {
 	w.report.Crashes++
-	w.bury()
+	w.disconnect()
 	w.inbox.add(func(in *inbox) { in.visits, in.writes, in.calls = nil, nil, nil })
-	w.disk.setAway(false)
-	w.gone()
+	w.disk.setUnreadable(false)
+	w.processEnded()
 }
 
-// buried bounds the time that goroutines of a dead process may wait for the disk.
-const buried = time.Minute
+// maxDisconnect bounds the time that goroutines of a dead process may wait for the disk.
+const maxDisconnect = time.Minute
 
-func (w *world) bury() {
+func (w *world) disconnect() {
 	p := w.process
 	w.process = nil
 	close(p.dead)
 	p.halt()
 	if w.Quiet(); !p.hasEnded() {
-		w.pass(buried)
+		w.sleep(maxDisconnect)
 		w.Quiet()
 	}
 	if !p.hasEnded() {
-		w.fail("a process that was cut off from its disk does not end")
+		w.fail("a crashed process does not end")
 	}
 }
 
 // stop stops the process.
 func (w *world) stop() {
-	w.saw("stops")
+	w.count("stops")
 	w.tracef("stop")
 	w.process.stopping = true
 	w.process.halt()

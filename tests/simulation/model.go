@@ -8,8 +8,8 @@ import (
 	"blueprintd/blueprint"
 )
 
-// fate is the outcome of one node.
-type fate struct {
+// nodeResult is the outcome of one node.
+type nodeResult struct {
 	place   string
 	status  blueprint.StepStatus
 	begun   bool // it ran, so it has an input
@@ -25,59 +25,59 @@ type fate struct {
 	quits   bool // the same for the whole run, from within an item
 	ends    bool // the run may have this output
 	kept    bool
-	clean   bool    // it failed before it did anything
-	acted   bool    // its child run ran a node with effect "once"
-	open    bool    // it waits for an unfinished run
-	items   []*walk // of a for-each node: after its last attempt, nil for one not started
+	notSent bool           // it failed before it did anything
+	acted   bool           // its child run ran a node with effect "once"
+	open    bool           // it waits for an unfinished run
+	items   []*graphResult // of a for-each node: after its last attempt, nil for one not started
 
 	// Concurrent items stop each other when one fails; how far the others get depends on
 	// timing.
-	maybe bool // whether it starts depends on that
-	loose bool // its outcome depends on that
-	vague bool // it fails, but the failing item depends on that
-	wild  bool // the progress of its items depends on that
+	maybe          bool // whether it starts depends on that
+	uncertain      bool // its outcome depends on that
+	uncertainItem  bool // it fails, but the failing item depends on that
+	uncertainItems bool // the progress of its items depends on that
 }
 
-// walk is the outcome of a graph: that of a run or of an item.
-type walk struct {
+// graphResult is the outcome of a graph: that of a run or of an item.
+type graphResult struct {
 	graph   *graph
 	address string // prefix of the addresses of its nodes
 	place   string // and of their places
 	input   any
-	fates   []fate
+	results []nodeResult
 	status  blueprint.Status
 	output  any
 	failed  int // the node whose failure stops it; -1 for none
-	// exact means that the above is the only outcome. Without it, a node halts the walk
-	// while others may be running, and each fate is the outcome of a node if it starts.
-	exact bool
-	fails bool // it fails in any case, exact or not
-	quits bool // it ends the run, or may
-	open  bool // it waits for an unfinished run
-	loose bool // some of its fates depend on timing
-	halts bool // a node halts it, or may
+	// exact means that the above is the only outcome. Without it, a node halts the graph
+	// while others may be running, and each result is the outcome of a node if it starts.
+	exact     bool
+	fails     bool // it fails in any case, exact or not
+	quits     bool // it ends the run, or may
+	open      bool // it waits for an unfinished run
+	uncertain bool // some of its results depend on timing
+	halts     bool // a node halts it, or may
 }
 
 // model is the outcome of a run.
 type model struct {
 	script
 	facts
-	*walk
-	kept  map[string]fate  // by address: what a retried run takes over
-	used  map[string]bool  // of these, what was used
-	walks map[string]*walk // by place
-	spent int64            // calls to language models
-	lost  bool             // the tokens of some attempts are unknown
+	*graphResult
+	kept  map[string]nodeResult   // by address: what a retried run takes over
+	used  map[string]bool         // of these, what was used
+	walks map[string]*graphResult // by place
+	spent int64                   // calls to language models
+	lost  bool                    // the tokens of some attempts are unknown
 }
 
 // facts are the inputs of a model.
 type facts struct {
-	asked   map[at]bool            // attempts for which a user had to decide
-	wasted  map[at]int64           // calls to language models of cancelled attempts
-	child   func(a at) *returned   // the result of the run that an attempt started; nil until it has ended
-	deep    bool                   // it may not start a run
-	allowed *blueprint.Budget      // for calls to language models
-	missing func(book string) bool // there is no such book
+	asked   map[at]bool                   // attempts for which a user had to decide
+	wasted  map[at]int64                  // calls to language models of cancelled attempts
+	child   func(a at) *returned          // the result of the run that an attempt started; nil until it has ended
+	deep    bool                          // it may not start a run
+	allowed *blueprint.Budget             // for calls to language models
+	missing func(blueprintID string) bool // there is no such blueprint
 }
 
 // returned is the result of a run for its parent.
@@ -88,32 +88,32 @@ type returned struct {
 	acted   bool // it ran a node with effect "once"
 }
 
-// answer reports whether something happens.
-type answer uint8
+// likelihood reports whether something happens.
+type likelihood uint8
 
 const (
-	no answer = iota
+	no likelihood = iota
 	maybe
 	yes
 )
 
-// interpret runs a blueprint, one node after the other. kept are the fates that a retried
+// interpret runs a blueprint, one node after the other. kept are the results that a retried
 // run takes over.
-func interpret(s script, input any, kept map[string]fate, f facts) *model {
-	m := &model{script: s, facts: f, kept: maps.Clone(kept), used: map[string]bool{}, walks: map[string]*walk{}}
+func interpret(s script, input any, kept map[string]nodeResult, f facts) *model {
+	m := &model{script: s, facts: f, kept: maps.Clone(kept), used: map[string]bool{}, walks: map[string]*graphResult{}}
 	if m.kept == nil {
-		m.kept = map[string]fate{}
+		m.kept = map[string]nodeResult{}
 	}
-	m.walk = m.through(s.book.graph, "", "", input)
+	m.graphResult = m.runGraph(s.blueprint.graph, "", "", input)
 	return m
 }
 
-// through runs a graph.
-func (m *model) through(g *graph, address, place string, input any) *walk {
+// runGraph runs a graph.
+func (m *model) runGraph(g *graph, address, place string, input any) *graphResult {
 	if known := m.walks[place]; known != nil {
 		return known
 	}
-	w := &walk{graph: g, address: address, place: place, input: input, fates: make([]fate, len(g.nodes)), exact: true, status: blueprint.StatusCompleted, failed: -1}
+	w := &graphResult{graph: g, address: address, place: place, input: input, results: make([]nodeResult, len(g.nodes)), exact: true, status: blueprint.StatusCompleted, failed: -1}
 	m.walks[place] = w
 	edges := g.edges
 	if g.sequential() {
@@ -122,12 +122,12 @@ func (m *model) through(g *graph, address, place string, input any) *walk {
 			edges = append(edges, blueprint.Edge{Source: g.nodes[i-1].ID, Target: g.nodes[i].ID})
 		}
 	}
-	taken := make([]answer, len(edges))
+	taken := make([]likelihood, len(edges))
 	over := blueprint.StepStatus("") // the status of the remaining nodes once a sequence is over
 	stopped := false                 // a node ended it without failing
 	unsure := false                  // its last nodes are unknown
 	for i := range g.nodes {
-		f := &w.fates[i]
+		f := &w.results[i]
 		f.place = place + g.nodes[i].ID
 		if over != "" {
 			f.status = over
@@ -150,10 +150,10 @@ func (m *model) through(g *graph, address, place string, input any) *walk {
 			continue
 		}
 		f.maybe = leads && reached == maybe
-		if f.input = w.joined(sources, input); doubtful {
+		if f.input = w.joinOutputs(sources, input); doubtful {
 			f.input = unknown
 		}
-		take := m.settle(w, i)
+		take := m.runNode(w, i)
 		any := no
 		for e, edge := range edges {
 			if edge.Source != g.nodes[i].ID {
@@ -165,20 +165,20 @@ func (m *model) through(g *graph, address, place string, input any) *walk {
 			any = max(any, taken[e])
 		}
 		f.ends = any != yes && !f.open && (f.status != blueprint.StepFailed || g.nodes[i].OnError != blueprint.OnErrorStop)
-		w.loose = w.loose || f.maybe || f.loose || f.vague || f.wild || any == maybe
-		unsure = unsure || f.maybe || f.loose || any == maybe
+		w.uncertain = w.uncertain || f.maybe || f.uncertain || f.uncertainItem || f.uncertainItems || any == maybe
+		unsure = unsure || f.maybe || f.uncertain || any == maybe
 		w.open, w.quits = w.open || f.open && !f.maybe, w.quits || f.quits // a node that may never start keeps nothing waiting
 		if !f.halts {
 			continue
 		}
 		w.halts = true
 		stopped = stopped || f.status != blueprint.StepFailed
-		w.fails = w.fails || f.status == blueprint.StepFailed && !f.maybe && !f.loose
+		w.fails = w.fails || f.status == blueprint.StepFailed && !f.maybe && !f.uncertain
 		if f.status == blueprint.StepFailed && w.failed < 0 {
 			w.failed = i
 		}
-		w.exact = w.exact && g.sequential() && !f.maybe && !f.loose && !f.vague && !f.quits
-		if g.sequential() && !f.maybe && !f.loose {
+		w.exact = w.exact && g.sequential() && !f.maybe && !f.uncertain && !f.uncertainItem && !f.quits
+		if g.sequential() && !f.maybe && !f.uncertain {
 			over = blueprint.StepSkipped
 			if f.status == blueprint.StepFailed {
 				over, w.status = blueprint.StepPending, blueprint.StatusFailed
@@ -187,8 +187,8 @@ func (m *model) through(g *graph, address, place string, input any) *walk {
 	}
 	w.fails = w.fails && !stopped && !w.quits && !w.open
 	var ends []int
-	for i := range w.fates {
-		if w.fates[i].ends {
+	for i := range w.results {
+		if w.results[i].ends {
 			ends = append(ends, i)
 		}
 	}
@@ -196,35 +196,35 @@ func (m *model) through(g *graph, address, place string, input any) *walk {
 	case unsure:
 		w.output = unknown
 	case w.status == blueprint.StatusCompleted && len(ends) > 0:
-		w.output = w.joined(ends, input)
+		w.output = w.joinOutputs(ends, input)
 	}
 	return w
 }
 
-func (w *walk) joined(sources []int, input any) any {
+func (w *graphResult) joinOutputs(sources []int, input any) any {
 	switch len(sources) {
 	case 0:
 		return input
 	case 1:
-		return w.fates[sources[0]].output
+		return w.results[sources[0]].output
 	}
 	object := map[string]any{}
 	for _, from := range sources {
-		if w.fates[from].output == unknown {
+		if w.results[from].output == unknown {
 			return unknown
 		}
-		object[w.graph.nodes[from].ID] = w.fates[from].output
+		object[w.graph.nodes[from].ID] = w.results[from].output
 	}
 	return object
 }
 
-// settle computes the fate of a node with predecessors, and returns which of its edges are
+// runNode computes the result of a node with predecessors, and returns which of its edges are
 // taken.
-func (m *model) settle(w *walk, i int) (take func(handle string) answer) {
-	f, n := &w.fates[i], &w.graph.nodes[i]
+func (m *model) runNode(w *graphResult, i int) (take func(handle string) likelihood) {
+	f, n := &w.results[i], &w.graph.nodes[i]
 	if n.Disabled {
 		f.status, f.output = blueprint.StepSkipped, f.input
-		return when("")
+		return takes("")
 	}
 	f.begun = true
 	if old, ok := m.kept[w.address+n.ID]; ok && !m.used[w.address+n.ID] {
@@ -241,11 +241,11 @@ func (m *model) settle(w *walk, i int) (take func(handle string) answer) {
 		m.attempts(w, i)
 	}
 	switch {
-	case f.open, f.quits && !f.loose, f.status == blueprint.StepCompleted && f.halts:
-		return when()
-	case f.loose:
+	case f.open, f.quits && !f.uncertain, f.status == blueprint.StepCompleted && f.halts:
+		return takes()
+	case f.uncertain:
 		f.output, f.halts = unknown, f.quits || n.OnError == blueprint.OnErrorStop
-		return func(handle string) answer {
+		return func(handle string) likelihood {
 			switch {
 			case handle == "" && n.OnError == blueprint.OnErrorContinue && !f.quits:
 				return yes
@@ -256,19 +256,19 @@ func (m *model) settle(w *walk, i int) (take func(handle string) answer) {
 			}
 		}
 	case f.status == blueprint.StepCompleted:
-		return when("", f.handle)
+		return takes("", f.handle)
 	case f.halts || n.OnError == blueprint.OnErrorStop:
 		f.halts = true
-		return when()
+		return takes()
 	}
 	f.output = map[string]any{"error": errorValue(f.failure)}
-	if f.vague {
+	if f.uncertainItem {
 		f.output = unknown
 	}
 	if n.OnError == blueprint.OnErrorBranch {
-		return when(blueprint.ErrorHandle)
+		return takes(blueprint.ErrorHandle)
 	}
-	return when("")
+	return takes("")
 }
 
 func errorValue(e *blueprint.StepError) map[string]any {
@@ -279,9 +279,9 @@ func errorValue(e *blueprint.StepError) map[string]any {
 	return value
 }
 
-// when takes the edges with these handles.
-func when(handles ...string) func(string) answer {
-	return func(handle string) answer {
+// takes takes the edges with these handles.
+func takes(handles ...string) func(string) likelihood {
+	return func(handle string) likelihood {
 		if slices.Contains(handles, handle) {
 			return yes
 		}
@@ -290,8 +290,8 @@ func when(handles ...string) func(string) answer {
 }
 
 // attempts runs a node until it is settled.
-func (m *model) attempts(w *walk, i int) {
-	f, n, place := &w.fates[i], &w.graph.nodes[i], w.place+w.graph.nodes[i].ID
+func (m *model) attempts(w *graphResult, i int) {
+	f, n, place := &w.results[i], &w.graph.nodes[i], w.place+w.graph.nodes[i].ID
 	complete := func(output any, handle string) {
 		f.status, f.output, f.handle = blueprint.StepCompleted, output, handle
 	}
@@ -316,7 +316,7 @@ func (m *model) attempts(w *walk, i int) {
 		o := m.outcome(place, f.attempt)
 		failure := o.failureAt(n)
 		if o.asks > 0 && failure == nil {
-			o.tokens, failure = m.ask(o.asks)
+			o.tokens, failure = m.callModel(o.asks)
 		}
 		f.tokens += o.tokens
 		f.calls += len(o.calls)
@@ -340,7 +340,7 @@ func (m *model) attempts(w *walk, i int) {
 					fail("stopped", "the run was stopped")
 				}
 			case loops:
-				if failure, chance = m.over(w, i, o.items); failure == nil {
+				if failure, chance = m.runItems(w, i, o.items); failure == nil {
 					return
 				}
 			case calls:
@@ -361,25 +361,25 @@ func (m *model) attempts(w *walk, i int) {
 			}
 		}
 		again := n.Retry != nil && f.attempt < n.Retry.MaxAttempts && !failure.Permanent && (n.effect() != blueprint.EffectOnce || failure.NotSent)
-		again = again && (n.body == nil || chance || !f.doubtful())
-		f.clean = failure.NotSent
+		again = again && (n.body == nil || chance || !f.mayHaveActed())
+		f.notSent = failure.NotSent
 		switch {
 		case again && chance:
-			m.risk(f, n)
+			m.markUncertain(f, n)
 			return
 		case !again:
 			fail(failure.Code, failure.Message)
 			return
 		}
-		f.vague = false
+		f.uncertainItem = false
 	}
 }
 
 // linked is the output of a node that opened its connection.
 func linked(place string) any { return map[string]any{"linked": place} }
 
-// ask makes calls to a language model, each of which takes a token.
-func (m *model) ask(calls int) (tokens int64, failure *blueprint.Failure) {
+// callModel makes calls to a language model, each of which takes a token.
+func (m *model) callModel(calls int) (tokens int64, failure *blueprint.Failure) {
 	for range calls {
 		if b := m.allowed; b != nil && b.OnBreach == blueprint.BreachFails && m.spent >= *b.Calls {
 			message := fmt.Sprintf("the budget of language model calls of the run is spent: %d of %d used", m.spent, *b.Calls)

@@ -8,57 +8,57 @@ import (
 	"blueprintd/blueprint"
 )
 
-// over runs an attempt of a for-each node over its items. It settles the node unless it
+// runItems runs an attempt of a for-each node over its items. It settles the node unless it
 // returns a failure, after which another attempt may follow; chance is true if it is
 // unknown which items are finished then. With one item at a time, all is known: those
 // before the failing one are finished, those after it have not started. Concurrent items
 // stop each other.
-func (m *model) over(w *walk, i int, items []any) (failure *blueprint.Failure, chance bool) {
-	f, n := &w.fates[i], &w.graph.nodes[i]
+func (m *model) runItems(w *graphResult, i int, items []any) (failure *blueprint.Failure, chance bool) {
+	f, n := &w.results[i], &w.graph.nodes[i]
 	before := f.items
-	f.items = make([]*walk, len(items))
+	f.items = make([]*graphResult, len(items))
 	left := 0
-	f.wild = false
+	f.uncertainItems = false
 	for k := range before {
-		if k < len(items) && len(before) == len(items) && before[k] != nil && before[k].finishes() {
+		if k < len(items) && len(before) == len(items) && before[k] != nil && before[k].isFinished() {
 			f.items[k] = before[k]
 			continue
 		}
 		if before[k] != nil {
-			f.drop(before[k])
-			m.inherit(before[k])
-			m.lost = m.lost || !before[k].exact || before[k].loose
+			f.addUsage(before[k])
+			m.keepResults(before[k])
+			m.lost = m.lost || !before[k].exact || before[k].uncertain
 		}
 	}
 	for _, kept := range f.items {
 		if kept == nil {
 			left++
 		} else {
-			f.wild = f.wild || kept.loose
+			f.uncertainItems = f.uncertainItems || kept.uncertain
 		}
 	}
 	turns := n.most == 1 || left <= 1
-	sum := walk{failed: -1, exact: true}
+	sum := graphResult{failed: -1, exact: true}
 	for k, item := range items {
 		if f.items[k] != nil {
 			continue
 		}
-		one := m.through(n.body, atItem(w.address+n.ID, k), atRound(w.place+n.ID, k, f.attempt), item)
+		one := m.runGraph(n.body, atItem(w.address+n.ID, k), atRound(w.place+n.ID, k, f.attempt), item)
 		f.items[k] = one
 		sum.exact, sum.fails = sum.exact && one.exact, sum.fails || one.fails
-		sum.quits, sum.open, sum.loose = sum.quits || one.quits, sum.open || one.open, sum.loose || one.loose
+		sum.quits, sum.open, sum.uncertain = sum.quits || one.quits, sum.open || one.open, sum.uncertain || one.uncertain
 		sum.halts = sum.halts || one.halts
 		if one.exact && one.failed >= 0 && sum.failed < 0 {
 			sum.failed = k
 		}
-		if turns && !one.finishes() {
+		if turns && !one.isFinished() {
 			break
 		}
 	}
-	f.wild = f.wild || sum.loose || !sum.exact || sum.fails && !turns
+	f.uncertainItems = f.uncertainItems || sum.uncertain || !sum.exact || sum.fails && !turns
 	switch {
 	case sum.quits:
-		m.risk(f, n)
+		m.markUncertain(f, n)
 		return nil, false
 	case sum.open && !sum.halts:
 		f.open = true
@@ -66,14 +66,14 @@ func (m *model) over(w *walk, i int, items []any) (failure *blueprint.Failure, c
 	case sum.fails && turns && sum.exact:
 		return f.items[sum.failed].failure(sum.failed), false
 	case sum.fails && !sum.open:
-		f.vague = true
+		f.uncertainItem = true
 		return &blueprint.Failure{}, true
 	case !sum.exact || sum.fails || sum.open:
-		m.risk(f, n)
+		m.markUncertain(f, n)
 		return nil, false
 	}
 	f.status, f.output = blueprint.StepCompleted, unknown
-	f.vague = false
+	f.uncertainItem = false
 	list := make([]any, len(items))
 	for k, one := range f.items {
 		if one.output == unknown {
@@ -85,45 +85,45 @@ func (m *model) over(w *walk, i int, items []any) (failure *blueprint.Failure, c
 	return nil, false
 }
 
-// risk marks the outcome of a for-each node as dependent on timing, in this attempt or a
+// markUncertain marks the outcome of a for-each node as dependent on timing, in this attempt or a
 // later one. If a node of its items can end the run, it may.
-func (m *model) risk(f *fate, n *node) {
-	f.loose, f.wild, f.attempt = true, true, max(f.attempt, n.tries())
+func (m *model) markUncertain(f *nodeResult, n *node) {
+	f.uncertain, f.uncertainItems, f.attempt = true, true, max(f.attempt, n.tries())
 	f.quits = n.body.has(func(inner *node) bool { return inner.Type == kindStop || inner.effect() == blueprint.EffectOnce })
 }
 
-// finishes reports whether an item is finished in any case, so that its for-each node never
+// isFinished reports whether an item is finished in any case, so that its for-each node never
 // runs it again.
-func (w *walk) finishes() bool { return w.exact && w.failed < 0 && !w.quits && !w.open }
+func (w *graphResult) isFinished() bool { return w.exact && w.failed < 0 && !w.quits && !w.open }
 
 // failure returns why a for-each node failed on an item.
-func (w *walk) failure(item int) *blueprint.Failure {
-	f := &w.fates[w.failed]
+func (w *graphResult) failure(item int) *blueprint.Failure {
+	f := &w.results[w.failed]
 	return &blueprint.Failure{Code: f.failure.Code, Message: fmt.Sprintf("item %d: node %q failed: %s", item, w.graph.nodes[w.failed].ID, f.failure.Message)}
 }
 
-// drop accounts for the budget used by an item whose steps are replaced by those of another
+// addUsage accounts for the budget used by an item whose steps are replaced by those of another
 // attempt.
-func (f *fate) drop(w *walk) {
-	for i := range w.fates {
-		one := &w.fates[i]
+func (f *nodeResult) addUsage(w *graphResult) {
+	for i := range w.results {
+		one := &w.results[i]
 		f.tokens += one.tokens
 		f.calls += one.calls
 		for _, inner := range one.items {
 			if inner != nil {
-				f.drop(inner)
+				f.addUsage(inner)
 			}
 		}
 	}
 }
 
-// inherit keeps the results of the nodes of a restarted item.
-func (m *model) inherit(w *walk) {
-	for i := range w.fates {
-		one, n := &w.fates[i], &w.graph.nodes[i]
+// keepResults keeps the results of the nodes of a restarted item.
+func (m *model) keepResults(w *graphResult) {
+	for i := range w.results {
+		one, n := &w.results[i], &w.graph.nodes[i]
 		for _, inner := range one.items {
 			if inner != nil {
-				m.inherit(inner)
+				m.keepResults(inner)
 			}
 		}
 		if settled := !one.halts && (one.status == blueprint.StepCompleted || one.status == blueprint.StepFailed); !settled || one.items != nil { // a for-each node iterates again
@@ -136,16 +136,16 @@ func (m *model) inherit(w *walk) {
 	}
 }
 
-// doubtful reports whether a node of the failed item with effect "once" may have acted
+// mayHaveActed reports whether a node of the failed item with effect "once" may have acted
 // without finishing.
-func (f *fate) doubtful() bool {
+func (f *nodeResult) mayHaveActed() bool {
 	for _, item := range f.items {
-		if item == nil || item.finishes() {
+		if item == nil || item.isFinished() {
 			continue
 		}
-		for i := range item.fates {
-			one, n := &item.fates[i], &item.graph.nodes[i]
-			if (n.effect() == blueprint.EffectOnce || one.acted) && one.begun && one.status == blueprint.StepFailed && one.halts && !one.clean || one.doubtful() {
+		for i := range item.results {
+			one, n := &item.results[i], &item.graph.nodes[i]
+			if (n.effect() == blueprint.EffectOnce || one.acted) && one.begun && one.status == blueprint.StepFailed && one.halts && !one.notSent || one.mayHaveActed() {
 				return true
 			}
 		}
@@ -165,13 +165,13 @@ func (m *model) called(n *node, here at) *returned {
 	}
 }
 
-// at returns the fate of the node at a place, if its for-each nodes reach it.
-func (m *model) at(place string) *fate {
-	w, rest := m.walk, place
+// at returns the result of the node at a place, if its for-each nodes reach it.
+func (m *model) at(place string) *nodeResult {
+	w, rest := m.graphResult, place
 	for {
 		head, inner, within := strings.Cut(rest, "]@")
 		if !within {
-			return &w.fates[w.graph.index[rest]]
+			return &w.results[w.graph.index[rest]]
 		}
 		number, inner, _ := strings.Cut(inner, "/")
 		open := strings.LastIndexByte(head, '[')
@@ -180,23 +180,23 @@ func (m *model) at(place string) *fate {
 		round, _ := strconv.Atoi(number)
 		items := m.items(w.place + loop)
 		if item >= len(items) {
-			return &fate{place: place}
+			return &nodeResult{place: place}
 		}
-		w, rest = m.through(w.graph.nodes[w.graph.index[loop]].body, atItem(w.address+loop, item), atRound(w.place+loop, item, round), items[item]), inner
+		w, rest = m.runGraph(w.graph.nodes[w.graph.index[loop]].body, atItem(w.address+loop, item), atRound(w.place+loop, item, round), items[item]), inner
 	}
 }
 
 // listed is a step that a record must contain.
 type listed struct {
 	address string
-	fate    *fate
+	result  *nodeResult
 }
 
 // steps returns the steps of a record in order.
-func (w *walk) steps(list []listed) []listed {
-	for i := range w.fates {
-		list = append(list, listed{w.address + w.graph.nodes[i].ID, &w.fates[i]})
-		for _, item := range w.fates[i].items {
+func (w *graphResult) steps(list []listed) []listed {
+	for i := range w.results {
+		list = append(list, listed{w.address + w.graph.nodes[i].ID, &w.results[i]})
+		for _, item := range w.results[i].items {
 			if item != nil {
 				list = item.steps(list)
 			}

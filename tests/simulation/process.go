@@ -74,34 +74,34 @@ type inbox struct {
 	mu     sync.Mutex
 	visits []*visit
 	writes []*write
-	calls  []*call
+	calls  []*clientCall
 }
 
-// dues is the clock of the machine in the bubble, and records the planned instants.
-type dues struct {
+// timers is the clock of the machine in the bubble, and records the planned instants.
+type timers struct {
 	clock.Real
-	mu    sync.Mutex
-	after []time.Time
+	mu       sync.Mutex
+	instants []time.Time
 }
 
-func (d *dues) At(t time.Time, f func()) *clock.Timer {
+func (d *timers) At(t time.Time, f func()) *clock.Timer {
 	d.mu.Lock()
-	d.after = append(d.after, t)
+	d.instants = append(d.instants, t)
 	d.mu.Unlock()
 	return d.Real.At(t, f)
 }
 
-func (d *dues) Upkeep(t time.Time, f func()) *clock.Timer { return d.At(t, f) }
+func (d *timers) Upkeep(t time.Time, f func()) *clock.Timer { return d.At(t, f) }
 
 // next returns the first planned instant after now, and drops earlier ones.
-func (d *dues) next(now time.Time) (first time.Time) {
+func (d *timers) next(now time.Time) (first time.Time) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.after = slices.DeleteFunc(d.after, func(t time.Time) bool { return !t.After(now) })
-	if len(d.after) == 0 {
+	d.instants = slices.DeleteFunc(d.instants, func(t time.Time) bool { return !t.After(now) })
+	if len(d.instants) == 0 {
 		return time.Time{}
 	}
-	return slices.MinFunc(d.after, time.Time.Compare)
+	return slices.MinFunc(d.instants, time.Time.Compare)
 }
 
 // boot starts a process on the disk.
@@ -110,13 +110,13 @@ func (w *world) boot() {
 	ctx, halt := context.WithCancel(context.Background())
 	p := &process{world: w, dead: make(chan struct{}), halt: halt, begun: w.now(), rounds: map[string]int{}}
 	for _, h := range w.order {
-		p.reround(h)
+		p.restoreRounds(h)
 	}
-	w.process, w.clock = p, &dues{}
+	w.process, w.clock = p, &timers{}
 	source := ids.New(newRandom(w.Seed, 1000+uint64(w.boots)))
 	logger := slog.New(slog.DiscardHandler)
 	p.engine = engine.New(engine.Options{
-		Catalogue: catalogue(p), Journal: journal{p}, Clock: w.clock, IDs: source, Sealer: sealer, Logger: logger, Blueprints: shelf{p}, Connections: connections{p},
+		Catalogue: catalogue(p), Journal: journal{p}, Clock: w.clock, IDs: source, Sealer: sealer, Logger: logger, Blueprints: blueprintSource{p}, Connections: connections{p},
 		MaxRunning: w.maxRunning, MaxQueued: w.maxQueued,
 	})
 	p.triggers = triggers.New(triggers.Options{Store: journal{p}, Runner: starter{p}, Clock: w.clock, IDs: source, Logger: logger})
@@ -161,16 +161,16 @@ func (p *process) hasEnded() (ended bool) {
 type starter struct{ process *process }
 
 func (s starter) Start(_ context.Context, request *blueprint.StartRequest, patience time.Duration) (triggers.Run, error) {
-	handle, err := s.process.hold(s.process.engine.Start(request, engine.Urgency(patience)))
+	handle, err := s.process.keepHandle(s.process.engine.Start(request, engine.Urgency(patience)))
 	if err != nil {
 		return nil, err
 	}
 	return handle, nil
 }
 
-// hold keeps a handle for the lifetime of the process. Otherwise its release would depend
+// keepHandle keeps a handle for the lifetime of the process. Otherwise its release would depend
 // on the garbage collector.
-func (p *process) hold(handle *engine.Handle, err error) (*engine.Handle, error) {
+func (p *process) keepHandle(handle *engine.Handle, err error) (*engine.Handle, error) {
 	p.set(func() { p.held = append(p.held, handle) })
 	return handle, err
 }
@@ -233,16 +233,16 @@ func (p *process) scriptOf(task *blueprint.Task) (script, string) {
 	s := p.world.script(task.BlueprintID, task.ExecutionID)
 	place := ""
 	p.set(func() {
-		if s.book.find(task.Address).body != nil {
+		if s.blueprint.find(task.Address).body != nil {
 			p.rounds[task.ExecutionID+"/"+task.Address] = task.Attempt
 		}
-		place = placed(task.Address, func(loop string) int { return p.rounds[task.ExecutionID+"/"+loop] })
+		place = placeOf(task.Address, func(loop string) int { return p.rounds[task.ExecutionID+"/"+loop] })
 	})
 	return s, place
 }
 
-// reround reads from the disk the attempts of the for-each nodes of a run.
-func (p *process) reround(h *history) {
+// restoreRounds reads from the disk the attempts of the for-each nodes of a run.
+func (p *process) restoreRounds(h *history) {
 	p.set(func() {
 		for address, attempt := range h.attempt {
 			p.rounds[h.id+"/"+address] = attempt
@@ -355,8 +355,8 @@ func (j journal) FiringsToRedeliver(context.Context, blueprint.Principal, *bluep
 func (d *disk) firingByID(id string) (blueprint.Firing, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.away {
-		return blueprint.Firing{}, errAway
+	if d.unreadable {
+		return blueprint.Firing{}, errUnreadable
 	}
 	for _, row := range d.started {
 		if row.ID == id {

@@ -11,9 +11,9 @@ import (
 
 // script determines what every node of a run does. It is a pure function of its key.
 type script struct {
-	book *book
-	key  uint64
-	stem uint64 // the same for all runs of the book
+	blueprint *simBlueprint
+	key       uint64
+	sharedKey uint64 // the same for all runs of the blueprint
 }
 
 // ending is how an attempt of a node ends.
@@ -30,7 +30,7 @@ const (
 	responds
 	stops
 	loops // over items
-	calls // runs another book
+	calls // runs another blueprint
 	links // opens a connection
 )
 
@@ -60,7 +60,7 @@ func (s script) percent(place, what string, attempt int) int {
 }
 
 // node returns the node at a place.
-func (s script) node(place string) *node { return s.book.find(addressOf(place)) }
+func (s script) node(place string) *node { return s.blueprint.find(addressOf(place)) }
 
 // outcome returns the result of an attempt of a node.
 func (s script) outcome(place string, attempt int) outcome {
@@ -90,9 +90,9 @@ func (s script) outcome(place string, attempt int) outcome {
 	switch {
 	case n.Timeout > 0 && percent("hang") < 30:
 		return outcome{ending: hangs}
-	case percent("panic") < s.book.failures/5:
+	case percent("panic") < s.blueprint.failures/5:
 		return outcome{ending: panics}
-	case percent("fail") < s.book.failures:
+	case percent("fail") < s.blueprint.failures:
 		o.ending = fails
 		o.failure = &blueprint.Failure{
 			Message: fmt.Sprintf("%s failed at attempt %d", place, attempt), Code: "simulated", Permanent: percent("permanent") < 20, NotSent: percent("sent") < 50,
@@ -120,7 +120,7 @@ const maxItems = 4
 
 // items returns the items of a for-each node, the same at each attempt.
 func (s script) items(place string) []any {
-	key, n := s.stem, s.node(place)
+	key, n := s.sharedKey, s.node(place)
 	if n.varies {
 		key = s.key
 	}
@@ -135,7 +135,7 @@ func (s script) items(place string) []any {
 // answered returns the result of the only valid answer to a node, which equals that of a
 // timeout, so that it does not matter which comes first.
 func (s script) answered(place string) outcome {
-	if s.percent(place, "rejected", 0) < s.book.failures {
+	if s.percent(place, "rejected", 0) < s.blueprint.failures {
 		return outcome{ending: fails, failure: &blueprint.Failure{Message: place + " was rejected", Code: "rejected"}}
 	}
 	return outcome{output: map[string]any{"answer": place}, handle: []string{"a", "b", ""}[s.roll(place, "answer", 0)%3]}
@@ -153,8 +153,8 @@ func (s script) decision(a at) map[string]any {
 	}
 }
 
-// shape returns the outcome for the trace, before it takes effect.
-func (o *outcome) shape() string {
+// describe returns the outcome for the trace, before it takes effect.
+func (o *outcome) describe() string {
 	switch o.ending {
 	case loops:
 		return fmt.Sprintf(", %d items", len(o.items))

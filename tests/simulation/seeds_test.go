@@ -70,13 +70,13 @@ func explain(out io.Writer, report *Report) {
 
 // expected are the events that a few hundred seeds must contain to be meaningful.
 var expected = []string{
-	"runs like the reference", "runs like the reference in spite of crashes", "cancelled runs", "runs stopped beside other work",
-	"nodes cut off that run again", "nodes cut off or timed out", "nodes retried by a person's decision", "steps kept by a retry",
+	"runs like the reference", "runs like the reference despite crashes", "cancelled runs", "runs stopped during other work",
+	"interrupted nodes that run again", "interrupted or timed-out nodes", "nodes retried by a user's decision", "steps kept by a retry",
 	"journal entries of kind retry", "journal entries of kind wait", "journal entries of kind await", "journal entries of kind again",
 	"runs with items like the reference", "runs with items that stopped each other", "children", "children that have ended", "runs cancelled with the one that started them",
-	"steps of items kept by a retry", "nodes that go on after a sign-in or with more budget", "journal entries of kind loop", "journal entries of kind call",
+	"steps of items kept by a retry", "nodes continued after a sign-in or with more budget", "journal entries of kind loop", "journal entries of kind call",
 	"ticks started", "ticks coalesced", "ticks skipped", "changed schedules", "deliveries answered 202", "deliveries answered 200",
-	"commits refused for now", "commits refused for good", "crashes behind a commit", "crashes before a commit", "crashes in between", "stops",
+	"temporarily refused commits", "permanently refused commits", "crashes after a commit", "crashes before a commit", "crashes between commits", "stops",
 }
 
 // TestSeeds simulates seeds on all processors, in processes with one processor each, so
@@ -98,23 +98,23 @@ func TestSeeds(t *testing.T) {
 		}
 		return
 	}
-	s := summary{begun: time.Now(), saw: map[string]int{}}
+	s := summary{begun: time.Now(), counted: map[string]int{}}
 	workers := min(runtime.GOMAXPROCS(0), *seeds)
 	var group sync.WaitGroup
 	for i := range workers {
-		group.Go(func() { s.follow(t, i, workers) })
+		group.Go(func() { s.runWorker(t, i, workers) })
 	}
 	group.Wait()
 	line := fmt.Sprintf("%d seeds, %d events, %d crashes, %d runs, %.1f seconds, %.0f seeds/s", s.done, s.events, s.crashes, s.runs, s.seconds(), float64(s.done)/s.seconds())
 	t.Log(line)
-	if s.loud() {
+	if s.reportsProgress() {
 		fmt.Fprintln(os.Stderr, line)
 	}
-	for _, what := range slices.Sorted(maps.Keys(s.saw)) {
-		t.Logf("%8d %s", s.saw[what], what)
+	for _, what := range slices.Sorted(maps.Keys(s.counted)) {
+		t.Logf("%8d %s", s.counted[what], what)
 	}
 	for _, what := range expected {
-		if s.saw[what] == 0 && *seeds >= 300 {
+		if s.counted[what] == 0 && *seeds >= 300 {
 			t.Errorf("%d seeds without %s", *seeds, what)
 		}
 	}
@@ -147,17 +147,17 @@ type summary struct {
 	begun                       time.Time
 	mu                          sync.Mutex
 	done, events, crashes, runs int
-	saw                         map[string]int
+	counted                     map[string]int
 	failed                      []uint64
 }
 
 func (s *summary) seconds() float64 { return time.Since(s.begun).Seconds() }
 
-// loud reports whether the run is long enough to report progress.
-func (s *summary) loud() bool { return *seeds >= 5000 }
+// reportsProgress reports whether the run is long enough to report progress.
+func (s *summary) reportsProgress() bool { return *seeds >= 5000 }
 
-// follow runs a worker and reads its reports.
-func (s *summary) follow(t *testing.T, number, workers int) {
+// runWorker runs a worker and reads its reports.
+func (s *summary) runWorker(t *testing.T, number, workers int) {
 	share := (*seeds - number + workers - 1) / workers
 	worker := exec.Command(os.Args[0], "-test.run=^TestSeeds$", "-test.timeout=0", fmt.Sprint("-seeds=", share), fmt.Sprint("-seed=", *first+uint64(number)), fmt.Sprint("-step=", workers))
 	worker.Env = append(os.Environ(), "GOMAXPROCS=1")
@@ -191,12 +191,12 @@ func (s *summary) add(report *Report) {
 	defer s.mu.Unlock()
 	s.done, s.events, s.crashes, s.runs = s.done+1, s.events+report.Events, s.crashes+report.Crashes, s.runs+report.Runs
 	for what, times := range report.Saw {
-		s.saw[what] += times
+		s.counted[what] += times
 	}
 	if report.Failure != "" {
 		s.failed = append(s.failed, report.Seed)
 	}
-	if s.loud() && s.done%1000 == 0 {
+	if s.reportsProgress() && s.done%1000 == 0 {
 		fmt.Fprintf(os.Stderr, "%d of %d seeds, %.0f in a second\n", s.done, *seeds, float64(s.done)/s.seconds())
 	}
 }

@@ -18,52 +18,52 @@ const (
 
 // settle ends all faults and waits until every run has ended. It answers questions.
 func (w *world) settle() {
-	w.tracef("from here on nothing fails")
+	w.tracef("no more faults")
 	w.calm = true
-	w.disk.setAway(false)
+	w.disk.setUnreadable(false)
 	if w.process != nil && w.process.stopping {
 		w.drain(func() bool { return w.process == nil }, "I2: the process does not stop")
 	}
 	// Schedules come first: every due tick is decided.
 	if begun := w.now(); w.maxRunning > 3 { // otherwise ticks may come faster than their runs end
 		w.drain(func() bool {
-			return w.process != nil && len(w.writes) == 0 && w.now().Sub(begun) > 25*time.Second && w.ticked()
+			return w.process != nil && len(w.writes) == 0 && w.now().Sub(begun) > 25*time.Second && w.allTicksDecided()
 		}, "I7: a schedule does not settle")
-		w.allDecided()
+		w.checkAllDecided()
 	}
 	if w.failed() {
 		return
 	}
-	for _, t := range w.tables {
-		t.active, t.edited = false, blueprint.TimeOf(w.now())
-		w.disk.editTrigger(t.trigger, nil, false, t.edited)
+	for _, t := range w.schedules {
+		t.active, t.changedAt = false, blueprint.TimeOf(w.now())
+		w.disk.editTrigger(t.trigger, nil, false, t.changedAt)
 	}
 	if w.process != nil {
 		w.process.triggers.Changed()
 	}
-	w.drain(w.atRest, "")
+	w.drain(w.isIdle, "")
 	if !w.failed() && len(w.unfinished(false)) > 0 {
 		for _, h := range w.unfinished(true) {
-			w.underWay(h)
-			w.fail("I2: %s neither ends nor waits for a person (it asks %v)", h.name, h.questions)
+			w.traceState(h)
+			w.fail("I2: %s neither ends nor waits for a user (it asks %v)", h.name, h.questions)
 		}
 		// Runs suspended by a damaged disk are resumed at the next start.
 		w.stop()
 		w.drain(func() bool { return w.process == nil }, "I2: the process does not stop")
-		w.drain(w.atRest, "")
+		w.drain(w.isIdle, "")
 		for _, h := range w.unfinished(false) {
-			w.fail("I2: %s neither ends nor waits for a person, even after a restart", h.name)
+			w.fail("I2: %s neither ends nor waits for a user, even after a restart", h.name)
 		}
 	}
-	for _, id := range slices.Sorted(maps.Keys(w.promised)) {
+	for _, id := range slices.Sorted(maps.Keys(w.acknowledged)) {
 		if h := w.histories[id]; h == nil || !h.terminal {
 			w.fail("I1: %s was acknowledged and did not end", w.nameOf(id))
 		}
 	}
 }
 
-// underWay writes the state of a run that does not end into the trace.
-func (w *world) underWay(h *history) {
+// traceState writes the state of a run that does not end into the trace.
+func (w *world) traceState(h *history) {
 	x, err := w.viewer.View(w.ctx, w.disk.stored(h.id))
 	if err != nil {
 		w.tracef("%s cannot be read: %v", h.name, err)
@@ -76,9 +76,9 @@ func (w *world) underWay(h *history) {
 	}
 }
 
-func (w *world) ticked() bool {
+func (w *world) allTicksDecided() bool {
 	now := blueprint.TimeOf(w.now())
-	for _, t := range w.tables {
+	for _, t := range w.schedules {
 		if t.active && t.between(t.cursor, now) > 0 {
 			return false
 		}
@@ -86,9 +86,9 @@ func (w *world) ticked() bool {
 	return true
 }
 
-// atRest reports whether nothing is pending.
-func (w *world) atRest() bool {
-	return w.process != nil && len(w.writes) == 0 && len(w.visits) == 0 && w.open == 0 && len(w.unfinished(false)) == 0
+// isIdle reports whether nothing is pending.
+func (w *world) isIdle() bool {
+	return w.process != nil && len(w.writes) == 0 && len(w.visits) == 0 && w.openRequests == 0 && len(w.unfinished(false)) == 0
 }
 
 // unfinished returns the runs that have not ended, with sound only those that the disk did
@@ -96,7 +96,7 @@ func (w *world) atRest() bool {
 func (w *world) unfinished(sound bool) []*history {
 	var left []*history
 	for _, id := range w.disk.known() {
-		if h := w.histories[id]; !h.terminal && !(sound && (h.broken || w.heldUp(h))) {
+		if h := w.histories[id]; !h.terminal && !(sound && (h.suspended || w.isBlocked(h))) {
 			left = append(left, h)
 		}
 	}
@@ -108,7 +108,7 @@ func (w *world) unfinished(sound bool) []*history {
 func (w *world) drain(done func() bool, complaint string) {
 	idle := 0
 	for range maxRounds {
-		if w.quiet(); w.failed() || done() {
+		if w.settleGoroutines(); w.failed() || done() {
 			return
 		}
 		w.report.Events++
@@ -116,9 +116,9 @@ func (w *world) drain(done func() bool, complaint string) {
 		case w.process == nil:
 			w.boot()
 		case len(w.writes) > 0:
-			w.decide(max(0, slices.IndexFunc(w.writes, func(one *write) bool { return one.shared })))
+			w.resolveWrite(max(0, slices.IndexFunc(w.writes, func(one *write) bool { return one.shared })))
 		case len(free) > 0:
-			w.let(free[w.IntN(len(free))])
+			w.release(free[w.IntN(len(free))])
 		case !w.process.stopping && w.process.isReady() && w.answerOne():
 		default:
 			if idle++; idle > maxIdle {
@@ -138,7 +138,7 @@ func (w *world) drain(done func() bool, complaint string) {
 // answerOne answers an open question, if there is one.
 func (w *world) answerOne() bool {
 	for _, h := range w.order {
-		if h.terminal || h.broken {
+		if h.terminal || h.suspended {
 			continue
 		}
 		for _, node := range slices.Sorted(maps.Keys(h.questions)) {
@@ -165,12 +165,12 @@ func (w *world) end() {
 		w.drain(func() bool { return w.process == nil }, "I2: the process does not stop")
 	}
 	if w.process != nil {
-		w.bury()
+		w.disconnect()
 	}
 }
 
-// rows records ledger rows that are on the disk.
-func (w *world) rows(trigger string, rows []blueprint.Firing, cursor blueprint.Time, c *blueprint.JournalCommit) {
+// checkRows records ledger rows that are on the disk.
+func (w *world) checkRows(trigger string, rows []blueprint.Firing, cursor blueprint.Time, c *blueprint.JournalCommit) {
 	for i := range rows {
 		if rows[i].Decision != blueprint.DecisionStarted {
 			continue
@@ -184,7 +184,7 @@ func (w *world) rows(trigger string, rows []blueprint.Firing, cursor blueprint.T
 			w.firings = append(w.firings, rows[i])
 		}
 	}
-	for _, t := range w.tables {
+	for _, t := range w.schedules {
 		if t.trigger != trigger {
 			continue
 		}
@@ -196,16 +196,16 @@ func (w *world) rows(trigger string, rows []blueprint.Firing, cursor blueprint.T
 				}
 			}
 		}
-		w.decided(t, rows, cursor, missed)
+		w.checkTicks(t, rows, cursor, missed)
 	}
 }
 
-// judgeRefusal fails the world for calls that the disk must never receive.
-func (w *world) judgeRefusal(c *blueprint.JournalCommit, err error) {
+// checkRefusal fails the world for calls that the disk must never receive.
+func (w *world) checkRefusal(c *blueprint.JournalCommit, err error) {
 	var duplicate *blueprint.DuplicateFiringError
 	switch {
 	case !errors.As(err, &duplicate):
-		w.fail("I5: the disk is asked for what cannot be: %v", err)
+		w.fail("I5: the disk received an impossible commit: %v", err)
 	case c.Cursor != 0:
 		w.fail("I7: the tick %s is started a second time", c.Firing.Key)
 	}

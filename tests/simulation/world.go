@@ -45,12 +45,12 @@ type world struct {
 	report Report
 	origin time.Time
 
-	books      []*book
-	byID       map[string]*book
-	clients    int // number of books that clients may start; the rest belong to schedules
+	blueprints []*simBlueprint
+	byID       map[string]*simBlueprint
+	clients    int // number of blueprints that clients may start; the rest belong to schedules
 	api        string
-	tables     []*timetable
-	leavesOut  bool // one of them does not catch up missed ticks
+	schedules  []*schedule
+	skipsTicks bool // one of them does not catch up missed ticks
 	maxRunning int
 	maxQueued  int
 	budget     int
@@ -58,40 +58,40 @@ type world struct {
 
 	process *process // nil while none runs
 	boots   int
-	clock   *dues
+	clock   *timers
 	viewer  *engine.Reader
 
-	visits []*visit // running
-	writes []*write // pending
-	asked  int      // clients so far
-	open   int      // of which waiting
+	visits       []*visit // running
+	writes       []*write // pending
+	requests     int      // clients so far
+	openRequests int      // of which waiting
 
-	histories   map[string]*history
-	order       []*history
-	names       map[string]string
-	promised    map[string]bool
-	keys        map[string]string
-	firings     []blueprint.Firing
-	startedKeys map[string]bool
+	histories    map[string]*history
+	order        []*history
+	names        map[string]string
+	acknowledged map[string]bool
+	keys         map[string]string
+	firings      []blueprint.Firing
+	startedKeys  map[string]bool
 
-	calm       bool            // no more faults
-	hardFaults int             // permanent refusals
-	damaged    map[string]bool // runs whose start was permanently refused
-	away       time.Time       // when reads last worked again
+	calm              bool            // no more faults
+	permanentRefusals int             // permanent refusals
+	damaged           map[string]bool // runs whose start was permanently refused
+	readableSince     time.Time       // when reads last worked again
 }
 
 // runWorld runs the world of a seed. It must be called in a bubble.
 func runWorld(options Options) Report {
 	w := &world{
-		Options: options, random: newRandom(options.Seed, 1), ctx: context.Background(), disk: newDisk(options.Flaw), byID: map[string]*book{},
-		histories: map[string]*history{}, names: map[string]string{}, promised: map[string]bool{}, keys: map[string]string{}, startedKeys: map[string]bool{}, damaged: map[string]bool{}, origin: clock.Real{}.Now(),
+		Options: options, random: newRandom(options.Seed, 1), ctx: context.Background(), disk: newDisk(options.Flaw), byID: map[string]*simBlueprint{},
+		histories: map[string]*history{}, names: map[string]string{}, acknowledged: map[string]bool{}, keys: map[string]string{}, startedKeys: map[string]bool{}, damaged: map[string]bool{}, origin: clock.Real{}.Now(),
 	}
 	w.report.Seed, w.report.Saw = options.Seed, map[string]int{}
 	w.viewer = engine.NewReader(catalogue(&process{world: w}), journal{&process{world: w, dead: make(chan struct{})}}, sealer)
 	w.create()
 	w.boot()
 	for range w.budget {
-		if w.quiet(); w.failed() {
+		if w.settleGoroutines(); w.failed() {
 			break
 		}
 		w.next()
@@ -112,53 +112,53 @@ func (w *world) create() {
 	if w.chance(25) {
 		w.maxRunning, w.maxQueued = w.between(1, 3), w.between(1, 4)
 	}
-	put := func(b *book) *book {
+	put := func(b *simBlueprint) *simBlueprint {
 		w.byID[b.definition.BlueprintID] = b
 		w.timed = w.timed || b.has(func(n *node) bool { return n.Timeout > 0 })
 		w.disk.definitions[b.definition.BlueprintID] = b.definition
 		return b
 	}
-	calls := w.shelve(put)
-	add := func() *book {
-		b := put(newBook(w.random, len(w.books)+1, w.between(2, 9), calls))
-		w.books = append(w.books, b)
+	calls := w.createCallees(put)
+	add := func() *simBlueprint {
+		b := put(newBlueprint(w.random, len(w.blueprints)+1, w.between(2, 9), calls))
+		w.blueprints = append(w.blueprints, b)
 		return b
 	}
 	for range w.between(1, 3) {
 		add()
 	}
-	w.clients = len(w.books)
-	w.api = w.disk.addTrigger(w.books[0], blueprint.TriggerAPI, map[string]any{}, 0)
-	w.pass(time.Duration(w.between(0, 200_000)) * time.Millisecond)
+	w.clients = len(w.blueprints)
+	w.api = w.disk.addTrigger(w.blueprints[0], blueprint.TriggerAPI, map[string]any{}, 0)
+	w.sleep(time.Duration(w.between(0, 200_000)) * time.Millisecond)
 	for i := range w.between(0, 2) {
-		w.tables = append(w.tables, w.newTimetable(add(), i+1))
+		w.schedules = append(w.schedules, w.newSchedule(add(), i+1))
 	}
 }
 
-// shelve generates the books that others run, and returns those that clients' books may
+// createCallees generates the blueprints that others run, and returns those that blueprints of clients may
 // run.
-func (w *world) shelve(put func(*book) *book) (calls []string) {
+func (w *world) createCallees(put func(*simBlueprint) *simBlueprint) (calls []string) {
 	if !w.chance(45) {
 		return nil
 	}
 	var leaves []string
-	number := library
-	add := func(b *book) {
+	number := firstCallee
+	add := func(b *simBlueprint) {
 		calls = append(calls, b.definition.BlueprintID)
 		number++
 	}
 	for range w.between(1, 2) {
-		add(put(newBook(w.random, number, w.between(1, 4), nil)))
+		add(put(newBlueprint(w.random, number, w.between(1, 4), nil)))
 	}
 	leaves = slices.Clone(calls)
 	if w.chance(40) {
-		add(put(newBook(w.random, number, w.between(1, 3), leaves)))
+		add(put(newBlueprint(w.random, number, w.between(1, 3), leaves)))
 	}
 	switch w.IntN(16) {
 	case 0:
-		add(put(newPit(w.random, number)))
+		add(put(newRecursiveBlueprint(w.random, number)))
 	case 1:
-		calls = append(calls, blueprintID(number)) // there is no such book
+		calls = append(calls, blueprintID(number)) // there is no such blueprint
 	}
 	return calls
 }
@@ -182,22 +182,22 @@ func (w *world) tracef(format string, args ...any) {
 	w.report.Trace = append(w.report.Trace, fmt.Sprintf("%13.6f  ", at.Seconds())+fmt.Sprintf(format, args...))
 }
 
-// saw counts an event: a world without events proves nothing.
-func (w *world) saw(what string) { w.report.Saw[what]++ }
+// count counts an event: a world without events proves nothing.
+func (w *world) count(what string) { w.report.Saw[what]++ }
 
 // fail records the first failure.
 func (w *world) fail(format string, args ...any) {
 	if w.report.Failure == "" {
 		w.report.Failure = fmt.Sprintf(format, args...)
-		w.tracef("WRONG: %s", w.report.Failure)
+		w.tracef("FAILED: %s", w.report.Failure)
 	}
 }
 
 func (w *world) failed() bool { return w.report.Failure != "" }
 
-// quiet waits until all goroutines are idle and checks the new events. Events of the same
+// settleGoroutines waits until all goroutines are idle and checks the new events. Events of the same
 // instant are sorted, so that scheduling does not matter.
-func (w *world) quiet() {
+func (w *world) settleGoroutines() {
 	w.Quiet()
 	w.inbox.mu.Lock()
 	visits, writes, calls := w.inbox.visits, w.inbox.writes, w.inbox.calls
@@ -207,10 +207,10 @@ func (w *world) quiet() {
 		return cmp.Or(strings.Compare(a.task.ExecutionID, b.task.ExecutionID), strings.Compare(a.at.place, b.at.place), a.at.attempt-b.at.attempt)
 	})
 	slices.SortFunc(writes, func(a, b *write) int { return strings.Compare(a.key, b.key) })
-	slices.SortFunc(calls, func(a, b *call) int { return a.number - b.number })
+	slices.SortFunc(calls, func(a, b *clientCall) int { return a.number - b.number })
 	for _, v := range visits {
 		w.tracef("%s runs %s, attempt %d", w.nameOf(v.task.ExecutionID), v.task.Address, v.at.attempt)
-		w.came(v)
+		w.nodeStarted(v)
 		w.visits = append(w.visits, v)
 	}
 	for _, one := range writes {
@@ -220,17 +220,17 @@ func (w *world) quiet() {
 	w.writes = append(w.writes, writes...)
 	for _, c := range calls {
 		if c.process == w.process {
-			w.open--
+			w.openRequests--
 			w.tracef("client %d is answered", c.number)
-			c.after()
+			c.check()
 		}
 	}
-	if p := w.process; p != nil && p.hasEnded() && w.open == 0 {
+	if p := w.process; p != nil && p.hasEnded() && w.openRequests == 0 {
 		w.tracef("the process has ended (%v)", p.fault)
 		if p.fault != nil && blueprint.CodeOf(p.fault) != blueprint.CodeUnavailable {
 			w.fail("the process ended with %v", p.fault)
 		}
-		w.gone()
+		w.processEnded()
 	}
 }
 
@@ -261,24 +261,24 @@ func (w *world) title(one *write) string {
 	}
 }
 
-// gone records that a process has ended.
-func (w *world) gone() {
+// processEnded records that a process has ended.
+func (w *world) processEnded() {
 	w.process = nil
-	w.visits, w.writes, w.open = nil, nil, 0
+	w.visits, w.writes, w.openRequests = nil, nil, 0
 	for _, h := range w.order {
 		if !h.terminal {
-			h.lives++
+			h.processes++
 		}
-		h.broken = false
+		h.suspended = false
 	}
-	for _, id := range slices.Sorted(maps.Keys(w.promised)) {
+	for _, id := range slices.Sorted(maps.Keys(w.acknowledged)) {
 		if w.disk.stored(id) == nil {
-			w.fail("I1: %s was acknowledged, and is gone", w.nameOf(id))
+			w.fail("I1: %s was acknowledged, but is missing", w.nameOf(id))
 		}
 	}
 }
 
-// pass advances time. The odd part keeps later instants from coinciding with earlier ones.
-func (w *world) pass(d time.Duration) {
+// sleep advances time. The odd part keeps later instants from coinciding with earlier ones.
+func (w *world) sleep(d time.Duration) {
 	time.Sleep(d + time.Duration(w.between(1, 999))*time.Microsecond + time.Duration(w.between(1, 999)))
 }

@@ -6,12 +6,12 @@ import (
 	"blueprintd/blueprint"
 )
 
-// mixed reports whether a step of an item is possible in one of the attempts of its
+// matchesAnyAttempt reports whether a step of an item is possible in one of the attempts of its
 // for-each nodes. Which one is unknown: a restarted item keeps the results of its nodes, so
 // it is a mixture of its attempts. The output of a node for its input must be that of one
 // of them.
-func (h *history) mixed(m *model, x *blueprint.Execution, s *blueprint.Step, cancelled bool) bool {
-	n := h.script.book.find(s.NodeID)
+func (h *history) matchesAnyAttempt(m *model, x *blueprint.Execution, s *blueprint.Step, cancelled bool) bool {
+	n := h.script.blueprint.find(s.NodeID)
 	if s.Status != blueprint.StepCompleted && s.Status != blueprint.StepFailed {
 		return true
 	}
@@ -25,14 +25,14 @@ func (h *history) mixed(m *model, x *blueprint.Execution, s *blueprint.Step, can
 	case failed && cancelled && s.Error.Code == "cancelled", n.body != nil && !failed:
 		return true
 	case n.body != nil && strings.HasPrefix(s.Error.Message, "item "):
-		return blamed(x, s)
+		return hasFailedItem(x, s)
 	}
 	for _, place := range h.places(s.NodeID) {
-		fates := []*fate{{place: place, status: blueprint.StepFailed, vague: true, attempt: s.Attempt}}
+		results := []*nodeResult{{place: place, status: blueprint.StepFailed, uncertainItem: true, attempt: s.Attempt}}
 		if n.body == nil { // with nothing of a budget spent before it, or all
-			fates = []*fate{m.alone(n, place, s.Input, 0), m.alone(n, place, s.Input, m.spent)}
+			results = []*nodeResult{m.single(n, place, s.Input, 0), m.single(n, place, s.Input, m.spent)}
 		}
-		for _, f := range fates {
+		for _, f := range results {
 			if failed && plausible(m, h, x, s, f, cancelled) || !failed && f.status == s.Status && f.attempt == s.Attempt && same(f.output, s.Output) {
 				return true
 			}
@@ -41,15 +41,15 @@ func (h *history) mixed(m *model, x *blueprint.Execution, s *blueprint.Step, can
 	return false
 }
 
-// alone computes the outcome of a node at a place for an input and a spent part of the
+// single computes the outcome of a node at a place for an input and a spent part of the
 // budget. It does not change the budget.
-func (m *model) alone(n *node, place string, input any, spent int64) *fate {
-	w := &walk{graph: &graph{nodes: []node{*n}}, place: strings.TrimSuffix(place, n.ID), fates: []fate{{place: place, begun: true, input: input}}}
+func (m *model) single(n *node, place string, input any, spent int64) *nodeResult {
+	w := &graphResult{graph: &graph{nodes: []node{*n}}, place: strings.TrimSuffix(place, n.ID), results: []nodeResult{{place: place, begun: true, input: input}}}
 	all := m.spent
 	m.spent = spent
 	m.attempts(w, 0)
 	m.spent = all
-	return &w.fates[0]
+	return &w.results[0]
 }
 
 // places returns the places of an address: one for each attempt of the for-each nodes that
@@ -65,7 +65,7 @@ func (h *history) places(address string) []string {
 			}
 			return places
 		}
-		most := max(h.script.book.find(prefix+loop).tries(), h.attempt[prefix+loop]) // a user may have requested more attempts
+		most := max(h.script.blueprint.find(prefix+loop).tries(), h.attempt[prefix+loop]) // a user may have requested more attempts
 		var more []string
 		for _, place := range places {
 			for round := range most {
