@@ -86,8 +86,10 @@ func checkHTTP(c *httpConfig, r *report) {
 	if method := strings.ToUpper(c.Method); r.given("method") && !r.isTemplate(c.Method) {
 		if !httpguts.ValidHeaderFieldName(method) || method == http.MethodConnect || method == http.MethodTrace {
 			r.issue("must be a method such as GET or POST", "method")
-		} else if hint := blueprint.DidYouMean(method, commonMethods); hint != "" && !slices.Contains(commonMethods, method) {
-			r.warn("is not a common HTTP method"+hint, "method")
+		} else if !slices.Contains(commonMethods, method) {
+			if hint := blueprint.DidYouMean(method, commonMethods); hint != "" {
+				r.warn("is not a common HTTP method"+hint, "method")
+			}
 		}
 	}
 	if r.given("url") && !r.isTemplate(c.URL) {
