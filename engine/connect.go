@@ -89,19 +89,6 @@ func usedServers(list []blueprint.MCPServer) []usedServer {
 	return out
 }
 
-func (n *nodeRun) addUses(uses []usedConnection, servers []usedServer) {
-	for _, u := range uses {
-		if !slices.Contains(n.uses, u) {
-			n.uses = append(n.uses, u)
-		}
-	}
-	for _, server := range servers {
-		if !slices.Contains(n.servers, server) {
-			n.servers = append(n.servers, server)
-		}
-	}
-}
-
 // SignedIn lets a node that waits for a sign-in, or is about to, check for it again. It
 // returns once that is durable. A run that does not wait for it (any more) stays unchanged.
 func (e *Engine) SignedIn(ctx context.Context, executionID, address string) error {

@@ -86,10 +86,9 @@ func (r *fold) apply(e *entry) {
 	n.acted = n.acted && !d.Clean || d.Acted
 	r.applyToNode(n, e)
 	r.keepExchanges(e)
-	n.calls = append(n.calls, d.Calls...)
-	n.tokens += d.Tokens
-	n.modelCalls += d.Models
-	n.addUses(d.Uses, d.Servers)
+	if e.details != nil {
+		n.use(&nodeUsage{d.Calls, d.Tokens, d.Models, d.Uses, d.Servers})
+	}
 	switch {
 	case e.Kind == entryLoop:
 		r.beginLoop(n, e)

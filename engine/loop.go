@@ -60,10 +60,9 @@ func (r *fold) inherit(n *nodeRun, before *loop) {
 			continue
 		}
 		walk(f, func(m *nodeRun) {
-			n.calls = append(n.calls, m.calls...)
-			n.tokens += m.tokens
-			n.modelCalls += m.modelCalls
-			n.addUses(m.uses, m.servers)
+			if m.usage != nil {
+				n.use(m.usage)
+			}
 			n.signIn = n.signIn || m.signIn
 			switch {
 			case m.loop != nil:

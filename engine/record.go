@@ -100,8 +100,11 @@ func (n *nodeRun) step() step {
 	node, state := n.node(), n.state()
 	out := step{
 		Node: n.address(), Type: node.Type, Title: node.Title, Status: blueprint.StepPending, Start: n.start, End: n.end, Attempt: n.attempt,
-		Pass: n.pass, Handle: n.handle, Variables: n.variables, Calls: n.calls, Tokens: n.tokens, Error: n.err, Masked: n.masked, Dropped: n.dropped,
-		Models: n.modelCalls, Acted: n.acted, Uses: n.uses, Servers: n.servers, SignIn: n.signIn, Item: n.endsItem,
+		Pass: n.pass, Handle: n.handle, Variables: n.variables, Error: n.err, Masked: n.masked, Dropped: n.dropped,
+		Acted: n.acted, SignIn: n.signIn, Item: n.endsItem,
+	}
+	if u := n.usage; u != nil {
+		out.Calls, out.Tokens, out.Models, out.Uses, out.Servers = u.calls, u.tokens, u.modelCalls, u.connections, u.servers
 	}
 	if f := n.frame; f.parent != nil {
 		out.In = strings.TrimSuffix(f.prefix, "/")

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -45,14 +46,10 @@ type nodeRun struct {
 
 	pass       bool // the output is the input
 	handle     string
-	variables  bool // the output's members are run variables
-	calls      []blueprint.Call
-	tokens     int64
-	modelCalls int64            // calls to language models
-	acted      bool             // it had, or may have had, an effect that must not be repeated
-	uses       []usedConnection // connections
-	servers    []usedServer     // MCP servers
-	child      string           // the run that it waits or waited for
+	variables  bool       // the output's members are run variables
+	usage      *nodeUsage // nil for none
+	acted      bool       // it had, or may have had, an effect that must not be repeated
+	child      string     // the run that it waits or waited for
 	call       *blueprint.SubRun
 	pauseState any  // for the next attempt
 	signIn     bool // it asked for one
@@ -63,6 +60,36 @@ type nodeRun struct {
 	dropped    bool // it was unfinished when the run stopped
 	haltedWalk bool // it failed, and its frame ended with it or before
 	endsItem   bool // it ended its item early
+}
+
+// nodeUsage is what the attempts of a node used.
+type nodeUsage struct {
+	calls       []blueprint.Call
+	tokens      int64
+	modelCalls  int64            // calls to language models
+	connections []usedConnection // each once
+	servers     []usedServer     // MCP servers, each once
+}
+
+// use adds to the node's usage.
+func (n *nodeRun) use(more *nodeUsage) {
+	if n.usage == nil {
+		n.usage = &nodeUsage{}
+	}
+	u := n.usage
+	u.calls = append(u.calls, more.calls...)
+	u.tokens += more.tokens
+	u.modelCalls += more.modelCalls
+	for _, c := range more.connections {
+		if !slices.Contains(u.connections, c) {
+			u.connections = append(u.connections, c)
+		}
+	}
+	for _, s := range more.servers {
+		if !slices.Contains(u.servers, s) {
+			u.servers = append(u.servers, s)
+		}
+	}
 }
 
 // run is one execution in memory, in three parts: the state determined by its journal
