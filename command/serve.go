@@ -41,11 +41,13 @@ func serve(ctx context.Context, o server.Options) error {
 	ctx, stop := untilInterrupted(ctx)
 	defer stop()
 	server.LimitMemory(o.MemoryLimit)
+	resume := server.PauseCollections()
 	defer runtime.KeepAlive(server.Ballast())
 	s, err := server.New(ctx, o)
 	if err != nil {
 		return startError(ctx, o, err)
 	}
+	resume()
 	return serveError(ctx, s, s.Run(ctx))
 }
 

@@ -66,6 +66,25 @@ func LimitMemory(chosen int64) {
 	}
 }
 
+// pauseLimit is the memory from which PauseCollections allows collections, in bytes.
+const pauseLimit = 64 << 20
+
+// PauseCollections stops garbage collection below pauseLimit until resume is called: a start
+// allocates a few megabytes, for which the collector would take a fifth of its CPU time. No
+// effect if GOGC is set.
+func PauseCollections() (resume func()) {
+	if os.Getenv("GOGC") != "" {
+		return func() {}
+	}
+	limit := debug.SetMemoryLimit(-1)
+	debug.SetMemoryLimit(min(limit, pauseLimit))
+	percent := debug.SetGCPercent(-1)
+	return func() {
+		debug.SetMemoryLimit(limit)
+		debug.SetGCPercent(percent)
+	}
+}
+
 // cgroupLimit returns the lowest memory limit of the process's cgroup and its parents,
 // version 1 or 2; math.MaxInt64 if there is none. The files are read below root.
 func cgroupLimit(root string) int64 {
