@@ -20,7 +20,7 @@ var layout string
 
 var pageTemplate = template.Must(template.New("page").Parse(layout))
 
-// shown is what the layout shows: a page, the hits of a search, or the contents.
+// shown is the data of the page template: a page, the results of a search, or the contents.
 type shown struct {
 	Title    string
 	Topic    string
@@ -94,5 +94,5 @@ func write(w http.ResponseWriter, status int, kind string, body []byte) {
 	h.Set("Cache-Control", "no-cache")
 	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
 	w.WriteHeader(status)
-	_, _ = w.Write(body) // the client may have gone
+	_, _ = w.Write(body) // the client may have disconnected
 }

@@ -144,7 +144,7 @@ func (s *Server) Announce() error {
 	if s.Options.Ephemeral {
 		say("  database  in memory; nothing is stored")
 	} else {
-		say("  database  %s (master key: %s; keep copies of both, apart)", fileio.Absolute(s.Options.DB), fileio.Absolute(masterkey.File(s.Options.DB, s.Options.MasterKeyFile)))
+		say("  database  %s (master key: %s; keep copies of both in separate places)", fileio.Absolute(s.Options.DB), fileio.Absolute(masterkey.File(s.Options.DB, s.Options.MasterKeyFile)))
 	}
 	if s.Options.PublicURL != "" || s.Certificates != nil {
 		say("  listens   %s://%s", s.scheme(), s.Listener.Addr())
@@ -174,7 +174,7 @@ func (s *Server) Announce() error {
 		say("  WARNING   %s; %s", danger, predictableKeysHint)
 	}
 	if w.Made {
-		say("  API key   %s  (shown this once; it belongs to %s)", w.APIKey, w.Account.Email)
+		say("  API key   %s  (shown only once; it belongs to %s)", w.APIKey, w.Account.Email)
 	}
 	if w.keyless {
 		keyFile := s.Options.MasterKeyFile
