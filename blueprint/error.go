@@ -80,8 +80,8 @@ func (c Code) row() struct{ number, status int } {
 	return codes[CodeInternal]
 }
 
-// MaxIssues is the maximum of reported issues. A small text can have millions of
-// mistakes, and an issue is much larger than a mistake.
+// MaxIssues bounds the reported issues: a small input can contain millions of mistakes,
+// and an issue takes much more memory than a mistake.
 const MaxIssues = 1000
 
 // Issue is a mistake in an input or a blueprint.

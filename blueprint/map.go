@@ -59,7 +59,7 @@ const (
 // Effect is whether a node may run again after a crash.
 type Effect string
 
-// The effects, from harmless to dangerous.
+// The effects, ordered by the risk of running twice.
 const (
 	EffectPure       Effect = "pure"       // changes nothing outside; runs again
 	EffectIdempotent Effect = "idempotent" // runs again with the same idempotency key

@@ -356,7 +356,7 @@ func setPrivacyHeaders(header http.Header) {
 	header.Set("X-Content-Type-Options", "nosniff")
 }
 
-// once tells the user how to try again, for sign-ins from the dashboard and from runs.
+// once explains how to try again, for sign-ins from the dashboard and from runs.
 const once = "To sign in, start again from the link of the run or from the page of the connection."
 
 // Pages for sign-ins that did not complete.

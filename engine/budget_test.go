@@ -175,7 +175,7 @@ func TestBudgetSurvivesRestarts(t *testing.T) {
 				r := request(w.define(fmt.Sprintf(`a call {"blueprintId": %q}`, child.BlueprintID)))
 				r.Budget = budget
 				h := w.startWith(r, engine.AtOnce)
-				w.pass(1500 * time.Millisecond) // one call is over, one under way
+				w.pass(1500 * time.Millisecond) // one call is over, one in progress
 				restart(w)
 				w.pass(10 * time.Second)
 				if calls, _ := p.made(); calls != 3 {

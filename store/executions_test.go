@@ -68,7 +68,7 @@ func TestCommit(t *testing.T) {
 	})
 }
 
-// A run that was under way when its blueprint was deleted can end; none begins.
+// A run that was in progress when its blueprint was deleted can end; none begins.
 func TestCommitAfterDeletion(t *testing.T) {
 	everywhere(t, func(t *testing.T, s *Store) {
 		ctx := context.Background()

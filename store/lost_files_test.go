@@ -247,7 +247,7 @@ func TestRescuedTwice(t *testing.T) {
 	holdsRuns(t, options, runs)
 }
 
-// With little room left no run begins, those under way end, everything can be
+// With little space left no run begins, those in progress end, everything can be
 // read, and room alone makes it good again.
 func TestNarrowDisk(t *testing.T) {
 	ctx := context.Background()

@@ -45,7 +45,7 @@ type Options struct {
 	// AllowNetworkFS opens a database on a network file system, which is otherwise refused,
 	// and logs a warning.
 	AllowNetworkFS bool
-	// MinFree is the number of bytes on the disk reserved for runs under way: with less
+	// MinFree is the number of bytes on the disk reserved for runs in progress: with less
 	// free space, new runs are refused with CodeUnavailable. 0 = 64 MiB, or a twentieth of
 	// the disk if that is less; negative = none.
 	MinFree int64

@@ -141,7 +141,7 @@ func (s *Store) AddTrigger(ctx context.Context, principal blueprint.Principal, b
 // returns its next config; it must not change its argument. An error of merge is returned,
 // and nothing is changed. isActive, unless nil, turns the trigger on or off. Turning it on,
 // or changing a schedule, moves its cursor to the current time; turning it on also resets
-// the count of failures, to which runs under way are then not added. It needs AccessManage
+// the count of failures, to which runs in progress are then not added. It needs AccessManage
 // on its blueprint: CodeNotFound, or CodeForbidden.
 func (s *Store) UpdateTrigger(ctx context.Context, principal blueprint.Principal, id string, merge func(present blueprint.Trigger) (map[string]any, error), isActive *bool) (trigger blueprint.Trigger, err error) {
 	defer wrap(&err, "update trigger %s for user %s", id, principal.UserID)

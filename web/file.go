@@ -91,7 +91,7 @@ func serveFile(w http.ResponseWriter, r *http.Request, name string) bool {
 // tags holds the tags of the files that were asked for, by name.
 var tags sync.Map
 
-// tagOf returns what tells the content of a file from another.
+// tagOf returns a tag that differs whenever the content of a file does.
 func tagOf(name string, content []byte) string {
 	if tag, known := tags.Load(name); known {
 		return tag.(string)

@@ -112,7 +112,7 @@ func TestRunEnds(t *testing.T) {
 		t.Error(err)
 	}
 	if err := <-busy; !errors.Is(err, errClosed) {
-		t.Errorf("a script under way: %v, want %v", err, errClosed)
+		t.Errorf("a running script: %v, want %v", err, errClosed)
 	}
 	if !child.gone() {
 		t.Error("a process that waited is left")

@@ -56,7 +56,7 @@ func TestAnswersOnATape(t *testing.T) {
 	}{
 		{"whole", canned{of(), []byte("hello")}, -1, true, `"hello"`, false},
 		{"in part", canned{of(), []byte("hello")}, 3, true, `"hel"`, true},
-		{"still under way", canned{of(), []byte("hello")}, 3, false, `"hel"`, true},
+		{"still in progress", canned{of(), []byte("hello")}, 3, false, `"hel"`, true},
 		{"not at all", canned{of(), []byte("hello")}, 0, true, `null`, true},
 		{"JSON", canned{of("Content-Type", "application/json"), []byte(`{"password": "x", "n": 1.0}`)}, -1, true, `{"n":1.0,"password":"***"}`, false},
 		{"JSON in part", canned{of("Content-Type", "application/json"), []byte(`{"password": "secret", "n": 1.0}`)}, 18, true, `"{\"password\": \"***"`, true},

@@ -20,7 +20,7 @@ type trust uint8
 const (
 	trusted   trust = iota
 	doubtful        // it may be remote
-	vanishing       // its files do not outlive the next start of the machine
+	vanishing       // its files are lost when the machine restarts
 	remote          // locks and shared memory do not reach other machines
 )
 
@@ -101,7 +101,7 @@ func (f FileSystem) Concern(allowRemote bool) (warning *blueprint.Error, err err
 // is a twentieth of the disk.
 const defaultReserve = 64 << 20
 
-// Reserve returns the bytes reserved for runs under way. minFree is Options.MinFree.
+// Reserve returns the bytes reserved for runs in progress. minFree is Options.MinFree.
 func (f FileSystem) Reserve(minFree int64) int64 {
 	switch {
 	case !f.Known || minFree < 0:

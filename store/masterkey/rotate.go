@@ -138,7 +138,7 @@ func writeKeys(path, like string, lines []string) error {
 var staleKeyName = regexp.MustCompile(`^\.new\.([1-9][0-9]{0,9})(?:\.[0-9]{1,10})?\.tmp$`)
 
 // removeStale removes key files left by processes that have ended, and returns their names.
-// No other rotation is under way, because the caller holds the database.
+// No other rotation is in progress, because the caller holds the database.
 func removeStale(path string) (removed []string, err error) {
 	folder := filepath.Dir(path)
 	entries, err := os.ReadDir(folder)

@@ -13,7 +13,7 @@ import (
 // confinedTo is the variable with the folder of a sweep that runs in namespaces of its own.
 const confinedTo = "SWEEP_CONFINED_TO"
 
-// endSignals are the signals that end a sweep after the cases under way.
+// endSignals are the signals that end a sweep after the current cases.
 var endSignals = []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP}
 
 // confine runs this program again as the first process of its own namespaces of processes

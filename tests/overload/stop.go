@@ -113,7 +113,7 @@ func (s *stage) playHaste(ctx context.Context, sc *scene, p *server) error {
 	}
 	process.Pause(ctx, 500*time.Millisecond)
 	if !p.Running() {
-		sc.demand(false, "a stop waits for a node under way", "it did not: %v", p.Err)
+		sc.demand(false, "a stop waits for a running node", "it did not: %v", p.Err)
 		return nil
 	}
 	took, _ := p.stop()

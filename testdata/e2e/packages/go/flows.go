@@ -1,4 +1,4 @@
-// Package flows is a program of somebody who uses the service: it runs flows and
+// Package flows is a program that uses the service: it runs flows and
 // knows what to do when it is told to come back later.
 package flows
 
