@@ -12,10 +12,10 @@ import (
 
 // accounts is the audit log and the hourly counts as the drained server returned them.
 type accounts struct {
-	lines []line
-	own   []line          // of them, those of the dashboard user's organization
-	hours map[hour]ends   // by blueprint and organization
-	asked map[string]bool // hours that were returned
+	lines             []line
+	organizationLines []line          // of them, those of the dashboard user's organization
+	hours             map[hour]ends   // by blueprint and organization
+	asked             map[string]bool // hours that were returned
 }
 
 // fetchAccounts reads the audit log and the hourly counts, after the last change.
@@ -34,8 +34,8 @@ func (s *scenario) fetchAccountsAs(ask func(procedure string, input object) answ
 	list := func(input object) answer { return ask("auditLog.list", input) }
 	s.accounts.lines = append(s.accounts.lines, s.history.lines(list, "")...)
 	if organization != "" {
-		s.accounts.own = s.history.lines(list, organization)
-		for _, l := range s.accounts.own {
+		s.accounts.organizationLines = s.history.lines(list, organization)
+		for _, l := range s.accounts.organizationLines {
 			if l.actor == "" { // the command line has no account to read its own entries
 				s.accounts.lines = append(s.accounts.lines, l)
 			}
@@ -66,7 +66,7 @@ func (s *scenario) checkAccounts() error {
 	if err := s.checkHours(db); err != nil {
 		return err
 	}
-	users, err := texted(db, "SELECT id, email FROM users")
+	users, err := queryText(db, "SELECT id, email FROM users")
 	if err != nil {
 		return err
 	}
@@ -91,9 +91,9 @@ func (s *scenario) checkAccounts() error {
 		query string
 	}{
 		{"all", s.accounts.lines, "SELECT id, '' FROM audit_log WHERE ?1 = ?1"},
-		{"the dashboard user's organization", s.accounts.own, "SELECT id, '' FROM audit_log WHERE organization_id = ? AND organization_id <> ''"},
+		{"the dashboard user's organization", s.accounts.organizationLines, "SELECT id, '' FROM audit_log WHERE organization_id = ? AND organization_id <> ''"},
 	} {
-		rows, err := texted(db, c.query, organization)
+		rows, err := queryText(db, c.query, organization)
 		if err != nil {
 			return err
 		}
@@ -106,14 +106,14 @@ func (s *scenario) checkAccounts() error {
 		}
 		slices.Sort(there)
 		if slices.Sort(read); !slices.Equal(there, read) {
-			s.history.violated("I17", "", "of %s the audit log has %d lines, and %d could be read: %s", c.of, len(there), len(read), differ(there, read))
+			s.history.violated("I17", "", "of %s the audit log has %d lines, and %d could be read: %s", c.of, len(there), len(read), difference(there, read))
 		}
 	}
 	return nil
 }
 
-// differ returns examples of what only one of two sorted lists contains.
-func differ(a, b []string) string {
+// difference returns examples of what only one of two sorted lists contains.
+func difference(a, b []string) string {
 	var only []string
 	for _, pair := range [][2][]string{{a, b}, {b, a}} {
 		for _, one := range pair[0] {
@@ -125,8 +125,8 @@ func differ(a, b []string) string {
 	return fmt.Sprint(only)
 }
 
-// texted reads rows as text; NULL becomes "".
-func texted(db *sql.DB, query string, args ...any) (all [][]string, err error) {
+// queryText reads rows as text; NULL becomes "".
+func queryText(db *sql.DB, query string, args ...any) (all [][]string, err error) {
 	rows, err := db.Query(query, args...)
 	if err != nil {
 		return nil, err

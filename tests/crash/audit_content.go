@@ -8,7 +8,7 @@ import (
 
 // content is the state of the targets of audit lines in the database, by kind and id.
 type content struct {
-	there    map[string]map[string]bool // by id: whether it is not deleted; deleting a blueprint deletes its triggers
+	exists   map[string]map[string]bool // by id: whether it is not deleted; deleting a blueprint deletes its triggers
 	versions map[string]map[string]bool // of each blueprint, but the first
 	names    map[string]string          // of connections
 	active   map[string]bool            // of triggers
@@ -27,13 +27,13 @@ func readContent(db *sql.DB) (content, error) {
 		"firing":     "SELECT id, 1, '' FROM firings",
 		"user":       "SELECT id, 1, '' FROM users",
 	} {
-		rows, err := texted(db, query)
+		rows, err := queryText(db, query)
 		if err != nil {
 			return c, err
 		}
-		c.there[kind] = map[string]bool{}
+		c.exists[kind] = map[string]bool{}
 		for _, row := range rows {
-			switch c.there[kind][row[0]] = row[1] == "1"; kind {
+			switch c.exists[kind][row[0]] = row[1] == "1"; kind {
 			case "connection":
 				c.names[row[0]] = row[2]
 			case "trigger":
@@ -41,7 +41,7 @@ func readContent(db *sql.DB) (content, error) {
 			}
 		}
 	}
-	rows, err := texted(db, "SELECT blueprint_id, version FROM blueprint_versions WHERE seq > 1")
+	rows, err := queryText(db, "SELECT blueprint_id, version FROM blueprint_versions WHERE seq > 1")
 	for _, row := range rows {
 		if c.versions[row[0]] == nil {
 			c.versions[row[0]] = map[string]bool{}
@@ -51,10 +51,10 @@ func readContent(db *sql.DB) (content, error) {
 	return c, err
 }
 
-// makers and enders are the actions that create and delete a target of each kind.
+// createActions and deleteActions are the actions that create and delete a target of each kind.
 var (
-	makers = map[string]string{"blueprint.create": "blueprint", "blueprintTriggers.create": "trigger", "connection.create": "connection", "apiKey.create": "key", "session.create": "session", "session.setup": "session"}
-	enders = map[string]string{"blueprint.delete": "blueprint", "blueprintTriggers.delete": "trigger", "connection.delete": "connection", "apiKey.revoke": "key", "session.delete": "session", "session.revoke": "session"}
+	createActions = map[string]string{"blueprint.create": "blueprint", "blueprintTriggers.create": "trigger", "connection.create": "connection", "apiKey.create": "key", "session.create": "session", "session.setup": "session"}
+	deleteActions = map[string]string{"blueprint.delete": "blueprint", "blueprintTriggers.delete": "trigger", "connection.delete": "connection", "apiKey.revoke": "key", "session.delete": "session", "session.revoke": "session"}
 )
 
 // checkContent compares the lines of the audit log, newest first, with the database: each
@@ -72,10 +72,10 @@ func (h *history) checkContent(m *changeLog, lines []line, stored content) {
 	for _, l := range lines {
 		detail := func(key string) string { text, _ := process.At(l.detail, key).(string); return text }
 		of := thing{l.kind, l.target}
-		if makers[l.action] == l.kind {
+		if createActions[l.action] == l.kind {
 			made[of]++
 		}
-		if enders[l.action] == l.kind {
+		if deleteActions[l.action] == l.kind {
 			ended[of]++
 		}
 		switch l.action {
@@ -110,12 +110,12 @@ func (h *history) checkContent(m *changeLog, lines []line, stored content) {
 	}
 	for _, l := range lines {
 		of := thing{l.kind, l.target}
-		if _, there := stored.there[l.kind][l.target]; !there && !acknowledged[of] && made[of] == 0 {
+		if _, there := stored.exists[l.kind][l.target]; !there && !acknowledged[of] && made[of] == 0 {
 			h.violated("I17", "", "the audit log has a line for %s (%s) of %s %s, which does not exist and was never acknowledged", l.action, l.via, l.kind, l.target)
 		}
 	}
-	for _, kind := range makers {
-		for id, stays := range stored.there[kind] {
+	for _, kind := range createActions {
+		for id, stays := range stored.exists[kind] {
 			of := thing{kind, id}
 			if made[of] != 1 {
 				h.violated("I17", "", "the %s %s exists, but the audit log has %d lines for its creation", kind, id, made[of])
@@ -126,7 +126,7 @@ func (h *history) checkContent(m *changeLog, lines []line, stored content) {
 		}
 	}
 	for of, n := range made {
-		if _, there := stored.there[of.kind][of.id]; !there && of.kind != "session" && ended[of] != 1 { // sessions end in many ways
+		if _, there := stored.exists[of.kind][of.id]; !there && of.kind != "session" && ended[of] != 1 { // sessions end in many ways
 			h.violated("I17", "", "the audit log has %d lines for the creation of %s %s and %d for its deletion, but it does not exist", n, of.kind, of.id, ended[of])
 		}
 	}

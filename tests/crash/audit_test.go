@@ -156,8 +156,8 @@ func TestCheckContent(t *testing.T) {
 	run := line{action: "execution.cancel", kind: "execution", target: "e"}
 	type of = map[string]map[string]bool
 	there := of{"blueprint": {"b": true}}
-	connected := content{there: of{"connection": {"c": true}}, names: map[string]string{"c": "two"}}
-	triggered := content{there: of{"trigger": {"t": true}}, active: map[string]bool{"t": false}}
+	connected := content{exists: of{"connection": {"c": true}}, names: map[string]string{"c": "two"}}
+	triggered := content{exists: of{"trigger": {"t": true}}, active: map[string]bool{"t": false}}
 	cases := []struct {
 		name   string
 		lines  []line
@@ -165,17 +165,17 @@ func TestCheckContent(t *testing.T) {
 		sure   string // an acknowledged execution
 		want   bool
 	}{
-		{"made", []line{made}, content{there: there}, "", false},
-		{"made without a line", nil, content{there: there}, "", true},
-		{"made with two", []line{made, made}, content{there: there}, "", true},
+		{"made", []line{made}, content{exists: there}, "", false},
+		{"made without a line", nil, content{exists: there}, "", true},
+		{"made with two", []line{made, made}, content{exists: there}, "", true},
 		{"a line of what is not there", []line{made}, content{}, "", true},
-		{"changed", []line{version("1.1"), made}, content{there: there, versions: of{"b": {"1.1": true}}}, "", false},
-		{"changed without a line", []line{made}, content{there: there, versions: of{"b": {"1.1": true}}}, "", true},
-		{"a line of no change", []line{version("1.1"), made}, content{there: there}, "", true},
-		{"changed once with two lines", []line{version("1.1"), version("1.1"), made}, content{there: there, versions: of{"b": {"1.1": true}}}, "", true},
-		{"deleted", []line{ended, made}, content{there: of{"blueprint": {"b": false}}}, "", false},
-		{"deleted without a line", []line{made}, content{there: of{"blueprint": {"b": false}}}, "", true},
-		{"a line of no deletion", []line{ended, made}, content{there: there}, "", true},
+		{"changed", []line{version("1.1"), made}, content{exists: there, versions: of{"b": {"1.1": true}}}, "", false},
+		{"changed without a line", []line{made}, content{exists: there, versions: of{"b": {"1.1": true}}}, "", true},
+		{"a line of no change", []line{version("1.1"), made}, content{exists: there}, "", true},
+		{"changed once with two lines", []line{version("1.1"), version("1.1"), made}, content{exists: there, versions: of{"b": {"1.1": true}}}, "", true},
+		{"deleted", []line{ended, made}, content{exists: of{"blueprint": {"b": false}}}, "", false},
+		{"deleted without a line", []line{made}, content{exists: of{"blueprint": {"b": false}}}, "", true},
+		{"a line of no deletion", []line{ended, made}, content{exists: there}, "", true},
 		{"renamed", []line{connection("update", "two", "one"), connection("create", "one", "")}, connected, "", false},
 		{"renamed without a line", []line{connection("create", "one", "")}, connected, "", true},
 		{"renamed in between without a line", []line{connection("update", "two", "half"), connection("create", "one", "")}, connected, "", true},

@@ -197,7 +197,7 @@ func (s *scenario) checkWork() {
 		s.history.violated("I10", "", "of %d requests %d %% were served, want at least %d %%; of %d runs that ended %d %% completed, want at least %d %%",
 			c.Requests, c.served(), minServed, c.Completed+c.Failed, c.successRate(), minSuccessRate)
 	}
-	if starts < enoughForAll {
+	if starts < startsForAllParts {
 		return
 	}
 	for _, part := range s.parts() {
@@ -207,8 +207,8 @@ func (s *scenario) checkWork() {
 	}
 }
 
-// enoughForAll is the number of starts after which every part of the load must have run.
-const enoughForAll = 20
+// startsForAllParts is the number of starts after which every part of the load must have run.
+const startsForAllParts = 20
 
 type part struct {
 	name  string

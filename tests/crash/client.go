@@ -150,7 +150,7 @@ func (c *client) execute(ctx context.Context) {
 	case status == "completed" && process.At(a.Value, "success") != true:
 		c.history.violated("I5", r.id, "it was answered as completed without success: %s", a)
 	case status == "completed" || status == "failed":
-		r.mustEnd = status
+		r.acknowledgedEnd = status
 	}
 }
 
@@ -262,7 +262,7 @@ func (c *client) deliveredAndWaited(d *delivery, a answer) {
 	r := c.acknowledged(d, a, id)
 	if d.shape.name != "respond" {
 		r.mu.Lock()
-		r.mustEnd = "completed"
+		r.acknowledgedEnd = "completed"
 		r.mu.Unlock()
 	}
 }

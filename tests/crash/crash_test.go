@@ -222,7 +222,7 @@ func TestCheckWork(t *testing.T) {
 	}{
 		{"all", func(*counts) {}, "", ""},
 		{"nothing begun", func(c *counts) { c.Acknowledged, c.Ticks = 0, 0 }, "I10", "I10"},
-		{"little begun", func(c *counts) { c.Acknowledged, c.Ticks = enoughForAll*minBegun-1, 0 }, "I10", "I10"},
+		{"little begun", func(c *counts) { c.Acknowledged, c.Ticks = startsForAllParts*minBegun-1, 0 }, "I10", "I10"},
 		{"nothing completed", func(c *counts) { c.Completed = 0 }, "I10", "I10"},
 		{"nothing answered", func(c *counts) { c.Requests = 0 }, "I10", "I10"},
 		{"many answers lost", func(c *counts) { c.Lost = 51 }, "I10", "I10"},
@@ -273,15 +273,15 @@ func TestCheckWork(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			if got := check(enoughForAll, false, c.change); got != c.want {
+			if got := check(startsForAllParts, false, c.change); got != c.want {
 				t.Errorf("%q, want %q", got, c.want)
 			}
-			if got := check(enoughForAll, true, c.change); got != c.later {
+			if got := check(startsForAllParts, true, c.change); got != c.later {
 				t.Errorf("%s, under a virtual clock: %q, want %q", c.name, got, c.later)
 			}
 		})
 	}
-	if got := check(enoughForAll-1, false, func(c *counts) { c.Updates = 0 }); got != "" {
+	if got := check(startsForAllParts-1, false, func(c *counts) { c.Updates = 0 }); got != "" {
 		t.Errorf("a short run is held to every part of the load: %s, want nothing", got)
 	}
 }

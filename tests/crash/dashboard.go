@@ -224,16 +224,16 @@ func (u *dashboardUser) addBrowser(a answer, d *change) *browser {
 
 // randomBrowser returns a random browser in a state, nil if there is none.
 func (u *dashboardUser) randomBrowser(state string) *browser {
-	var fit []*browser
+	var candidates []*browser
 	for _, b := range u.browsers {
 		if b.state == state {
-			fit = append(fit, b)
+			candidates = append(candidates, b)
 		}
 	}
-	if len(fit) == 0 {
+	if len(candidates) == 0 {
 		return nil
 	}
-	return fit[u.random.IntN(len(fit))]
+	return candidates[u.random.IntN(len(candidates))]
 }
 
 // maxBrowsers is the maximum number of simultaneous sessions.

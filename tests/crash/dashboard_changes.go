@@ -34,7 +34,7 @@ func (u *dashboardUser) changeObject(ctx context.Context, from *browser) {
 	case dice < 8:
 		u.mutateExpectingSuccess(ctx, from, "blueprint.execute", object{"id": blueprint, "inputData": object{}})
 	case dice < 9 && len(t.made["blueprint"]) == few:
-		t.forget("trigger") // they go with it
+		t.clear("trigger") // they go with it
 		u.delete(ctx, from, "blueprint", "blueprint.delete", "id", blueprint)
 	case trigger == "" || dice == 9 && len(t.made["trigger"]) < few:
 		u.createObject(ctx, from, "trigger", "blueprintTriggers.create", object{"blueprintId": blueprint, "triggerType": "webhook", "config": object{}})
@@ -62,7 +62,7 @@ func (t *objects) random(v *dashboardUser, kind string) string {
 	return ""
 }
 
-func (t *objects) forget(kind string) { t.made[kind] = nil }
+func (t *objects) clear(kind string) { t.made[kind] = nil }
 
 // mutateExpectingSuccess makes a change from a signed-in browser.
 func (u *dashboardUser) mutateExpectingSuccess(ctx context.Context, from *browser, procedure string, input object) answer {

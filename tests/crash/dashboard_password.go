@@ -89,14 +89,14 @@ func (u *dashboardUser) createLink(ctx context.Context) {
 
 // setUp sets a password with a link: the newest or a dead one.
 func (u *dashboardUser) setUp(ctx context.Context, dead bool) {
-	var fit []*setUpLink
+	var candidates []*setUpLink
 	for _, l := range u.links {
 		if l.invalid == dead {
-			fit = append(fit, l)
+			candidates = append(candidates, l)
 		}
 	}
-	if len(fit) > 0 {
-		u.useLink(ctx, fit[u.random.IntN(len(fit))])
+	if len(candidates) > 0 {
+		u.useLink(ctx, candidates[u.random.IntN(len(candidates))])
 	}
 }
 

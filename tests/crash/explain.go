@@ -119,7 +119,7 @@ func (c *client) checkRow(ctx context.Context, d *delivery, row any, id, decisio
 		c.history.violated("I15", d.execution, "delivery %s to %s was answered with firing %s, %s, and its row is %v", d.id, d.shape.name, id, decision, row)
 		return
 	}
-	if hashOf(id)%explainEvery != 0 {
+	if hashOf(id)%explainInterval != 0 {
 		return
 	}
 	a := c.explain(ctx, id)
@@ -128,5 +128,5 @@ func (c *client) checkRow(ctx context.Context, d *delivery, row any, id, decisio
 	}
 }
 
-// explainEvery is the interval of rows that are checked closely.
-const explainEvery = 3
+// explainInterval is the interval of rows that are checked closely.
+const explainInterval = 3

@@ -76,7 +76,7 @@ func (c *client) checkLimits(ctx context.Context, s *source) {
 		case r.shape != s.shape || r.status == "completed":
 		case s.shape.name == replacing:
 			displaced++
-		case !r.cancelRequested && r.acked != "":
+		case !r.cancelRequested && r.acknowledgedAs != "":
 			c.history.violated("I16", r.id, "it is %s, but no client cancelled it", r.status)
 		}
 	}

@@ -190,7 +190,7 @@ func (h *history) addRun(id, acked string, s *shape) *run {
 	r := h.runs[id]
 	earlier := r != nil
 	if r == nil {
-		r = &run{id: id, shape: s, acked: acked, done: map[string]finished{}, retries: map[string]int{}, answered: map[string]bool{}}
+		r = &run{id: id, shape: s, acknowledgedAs: acked, done: map[string]finished{}, retries: map[string]int{}, answered: map[string]bool{}}
 		h.runs[id] = r
 		h.open = append(h.open, r)
 		if acked != "" {
@@ -208,8 +208,8 @@ func (h *history) addRun(id, acked string, s *shape) *run {
 func (h *history) acknowledged(r *run, acked string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.acked == "" {
-		r.acked = acked
+	if r.acknowledgedAs == "" {
+		r.acknowledgedAs = acked
 		h.count(func(c *counts) { c.Acknowledged++ })
 	}
 }

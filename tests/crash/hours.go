@@ -11,8 +11,8 @@ import (
 // hour is an hour, counted since 1970, of a blueprint or an organization; ends is the
 // number of runs that ended in it.
 type hour struct {
-	of string
-	at int64
+	subject string
+	at      int64
 }
 
 type ends struct{ completed, failed int }
@@ -67,7 +67,7 @@ func endsOf(value any) ends {
 
 // checkHours compares the hourly counts of the API with the runs in the database.
 func (s *scenario) checkHours(db *sql.DB) error {
-	rows, err := texted(db, `SELECT of, hour, sum(status = 'completed'), sum(status <> 'completed'), max(gone) FROM
+	rows, err := queryText(db, `SELECT of, hour, sum(status = 'completed'), sum(status <> 'completed'), max(gone) FROM
 		(SELECT b.id AS of, e.end_time / 3600000 AS hour, e.status, b.deleted_at IS NOT NULL AS gone FROM executions e JOIN blueprints b ON b.seq = e.blueprint_seq WHERE e.end_time IS NOT NULL
 		UNION ALL SELECT o.id, e.end_time / 3600000, e.status, 0 FROM executions e JOIN organizations o ON o.seq = e.organization_seq WHERE e.end_time IS NOT NULL) GROUP BY of, hour`)
 	if err != nil {
@@ -88,21 +88,21 @@ func (s *scenario) checkHours(db *sql.DB) error {
 func (h *history) checkHourlyCounts(counted, ended map[hour]ends, asked, gone map[string]bool) {
 	scopes := map[string]bool{}
 	for at, want := range ended {
-		if !asked[at.of] && gone[at.of] {
+		if !asked[at.subject] && gone[at.subject] {
 			continue
 		}
 		if got := counted[at]; got != want {
-			h.violated("I18", "", "of %s %+v ended in the hour of %s, and %+v are counted", at.of, want, at.time(), got)
+			h.violated("I18", "", "of %s %+v ended in the hour of %s, and %+v are counted", at.subject, want, at.time(), got)
 		}
-		if !scopes[at.of] {
+		if !scopes[at.subject] {
 			h.counts.HourScopes++
 		}
-		scopes[at.of] = true
+		scopes[at.subject] = true
 		h.counts.HourEnds += want.completed + want.failed
 	}
 	for at, got := range counted {
 		if ended[at] == (ends{}) {
-			h.violated("I18", "", "of %s none ended in the hour of %s, and %+v are counted", at.of, at.time(), got)
+			h.violated("I18", "", "of %s none ended in the hour of %s, and %+v are counted", at.subject, at.time(), got)
 		}
 	}
 	h.counts.HourEnds /= 2 // each is counted for a blueprint and an organization

@@ -23,7 +23,7 @@ type keyring struct {
 	using           sync.RWMutex // held by senders that use the previous one, and during a rotation
 	mu              sync.Mutex
 	number          int  // of the latest acknowledged secret
-	before          int  // of the previous valid one; 0 = unknown
+	previous        int  // of the previous valid one; 0 = unknown
 	pendingRotation bool // a rotation was sent without a response
 }
 
@@ -36,15 +36,15 @@ func (k *keyring) secret(n int) string {
 
 // acquire returns the number of a secret that stays valid until it is released, and reports
 // whether it is the previous one.
-func (k *keyring) acquire(random *rand.Rand) (number int, old bool, giveBack func()) {
+func (k *keyring) acquire(random *rand.Rand) (number int, old bool, release func()) {
 	k.using.RLock()
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.before == 0 || k.pendingRotation || random.IntN(2) == 0 {
+	if k.previous == 0 || k.pendingRotation || random.IntN(2) == 0 {
 		k.using.RUnlock() // the latest stays valid after a rotation
 		return k.number, false, func() {}
 	}
-	return k.before, true, k.using.RUnlock
+	return k.previous, true, k.using.RUnlock
 }
 
 // isExpired reports whether a secret may no longer be valid.
@@ -79,7 +79,7 @@ func (k *keyring) rotate(ctx context.Context, c *client, trigger string) {
 		return
 	}
 	k.mu.Lock()
-	k.before, k.number, k.pendingRotation = next-1, next, false
+	k.previous, k.number, k.pendingRotation = next-1, next, false
 	k.mu.Unlock()
 	c.history.count(func(n *counts) { n.Rotations++ })
 }

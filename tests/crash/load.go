@@ -20,12 +20,12 @@ func (s *scenario) exclude(names []string) {
 		return
 	}
 	s.shapes = slices.DeleteFunc(s.shapes, func(one *shape) bool { return slices.Contains(names, one.name) })
-	s.shapes = slices.DeleteFunc(s.shapes, func(one *shape) bool { return one.eventFilter != "" && !s.has(one.eventFilter) })
-	s.sources = slices.DeleteFunc(s.sources, func(one *source) bool { return !s.has(one.shape.name) })
+	s.shapes = slices.DeleteFunc(s.shapes, func(one *shape) bool { return one.eventFilter != "" && !s.hasShape(one.eventFilter) })
+	s.sources = slices.DeleteFunc(s.sources, func(one *source) bool { return !s.hasShape(one.shape.name) })
 }
 
-// has reports whether a shape is part of the load.
-func (s *scenario) has(name string) bool {
+// hasShape reports whether a shape is part of the load.
+func (s *scenario) hasShape(name string) bool {
 	return slices.ContainsFunc(s.shapes, func(one *shape) bool { return one.name == name })
 }
 
@@ -58,9 +58,9 @@ func (s *scenario) checkSources(ctx context.Context, c *client) {
 	if s.clock != nil {
 		return
 	}
-	if shape := s.edited(); shape != nil && s.has(observed) {
+	if shape := s.edited(); shape != nil && s.hasShape(observed) {
 		_, tried := shape.editions()
-		s.history.checkListeners(s.has, s.history.counts.Updates, tried-1-shape.unsent)
+		s.history.checkListeners(s.hasShape, s.history.counts.Updates, tried-1-shape.unsent)
 	}
 	for _, source := range s.sources {
 		ledger := c.checkLedger(ctx, source)
@@ -82,7 +82,7 @@ const maxReadyFile = 5 * time.Second
 
 // readMailAddress reads the mail address of a ready server.
 func (s *scenario) readMailAddress(ctx context.Context, p *program.Process) error {
-	if !s.has("email") {
+	if !s.hasShape("email") {
 		return nil
 	}
 	for late := now().Add(maxReadyFile); now().Before(late); process.Pause(ctx, 5*time.Millisecond) {
@@ -113,7 +113,7 @@ func (s *scenario) sourceParts() (list []part) {
 		{queued, []part{{"run under a limit", c.Limited}, {"limit that was reached", c.LimitReached}}},
 		{replacing, []part{{"displaced run", c.Displaced}}},
 	} {
-		if s.has(one.shape) {
+		if s.hasShape(one.shape) {
 			list = append(list, one.parts...)
 		}
 	}

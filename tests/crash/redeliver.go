@@ -97,7 +97,7 @@ func (r *redeliveries) redeliver(ctx context.Context, c *client, d *delivery) {
 		return
 	}
 	id := a.Text("executionId")
-	if earlier := c.history.run(id); earlier != nil && earlier.acked != "" {
+	if earlier := c.history.run(id); earlier != nil && earlier.acknowledgedAs != "" {
 		c.history.violated("I7", id, "firing %s was delivered again, but answered with an existing run", d.firing)
 	}
 	c.history.addRun(id, "redelivered", d.shape)

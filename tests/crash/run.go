@@ -60,7 +60,7 @@ type run struct {
 	shape *shape // nil = not part of the load
 
 	mu              sync.Mutex
-	acked           string  // how it was acknowledged; "" = only observed in a listing
+	acknowledgedAs  string  // how it was acknowledged; "" = only observed in a listing
 	progress        float64 // the highest observed
 	status          string  // the last observed
 	ended           string  // the first terminal record, as JSON
@@ -70,7 +70,7 @@ type run struct {
 	cancelled       bool            // a cancellation was acknowledged
 	cancelRequested bool            // a cancellation was sent
 	abandoned       bool            // its user never answers
-	mustEnd         string          // it was acknowledged with this end
+	acknowledgedEnd string          // it was acknowledged with this end
 	minEdition      int             // the edition published before it began; 0 = any
 
 	parent  string // the run that started it; guarded by the history's lock
@@ -99,7 +99,7 @@ func (h *history) observe(r *run, a answer) *record {
 	before := r.status
 	r.status = rec.Status
 	if rec.Status == "not_found" {
-		h.violated("I1", r.id, "it was acknowledged (%s) and does not exist", r.acked)
+		h.violated("I1", r.id, "it was acknowledged (%s) and does not exist", r.acknowledgedAs)
 		return rec
 	}
 	if r.ended != "" {
@@ -214,10 +214,10 @@ func (h *history) ended(r *run, rec *record) {
 	if rec.EndTime == nil || rec.StartTime == nil {
 		h.violated("I5", r.id, "it is %s without start or end time", rec.Status)
 	}
-	if r.mustEnd != "" && r.mustEnd != rec.Status {
-		h.violated("I5", r.id, "the response reported %s, but it is %s", r.mustEnd, rec.Status)
+	if r.acknowledgedEnd != "" && r.acknowledgedEnd != rec.Status {
+		h.violated("I5", r.id, "the response reported %s, but it is %s", r.acknowledgedEnd, rec.Status)
 	}
-	if r.shape == nil || r.acked == "" || r.acked == "retry" || rec.Status != "completed" {
+	if r.shape == nil || r.acknowledgedAs == "" || r.acknowledgedAs == "retry" || rec.Status != "completed" {
 		return // a retried run has outputs of another one
 	}
 	var edition struct{ Text string }

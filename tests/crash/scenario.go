@@ -66,7 +66,7 @@ const (
 // arguments are the arguments of every server on the database.
 func (s *scenario) arguments() []string {
 	args := []string{"serve", "--addr", "127.0.0.1:0", "--db", s.database(), "--api-key", apiKey, "--rate-limit", "0", "--allow-net", "127.0.0.0/8", "--keep-executions", "all", "--keep-audit", "all"}
-	if s.has("email") {
+	if s.hasShape("email") {
 		args = append(args, "--smtp-addr", "127.0.0.1:0", "--ready-file", s.readyFile())
 	}
 	return args
@@ -101,7 +101,7 @@ func (s *scenario) start(ctx context.Context) (*program.Process, error) {
 	}
 	s.ready = append(s.ready, now().Sub(p.Started))
 	if s.clock != nil {
-		s.clock.reached(s.clock.startTime)
+		s.clock.setAtLeast(s.clock.startTime)
 	}
 	if err := s.readMailAddress(ctx, p); err != nil {
 		return nil, err

@@ -62,8 +62,8 @@ func (t *virtualClock) flag(random *rand.Rand) string {
 	return "virtual=" + t.startTime.Format(time.RFC3339)
 }
 
-// reached records an acknowledged time.
-func (t *virtualClock) reached(at time.Time) {
+// setAtLeast records an acknowledged time.
+func (t *virtualClock) setAtLeast(at time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if at.After(t.now) {
@@ -96,7 +96,7 @@ func (t *virtualClock) advance(ctx context.Context, c *client, by time.Duration)
 		c.history.violated("I7", "", "/clock/advance answered %s", a)
 		return false
 	}
-	t.reached(at)
+	t.setAtLeast(at)
 	return true
 }
 

@@ -115,21 +115,21 @@ func selftestIn(ctx context.Context, o options, folder string) ([]*verdict, erro
 	return verdicts, nil
 }
 
-// killsOfRound is the number of kills after which a round is checked and the next begins.
-const killsOfRound = 12
+// killsPerRound is the number of kills after which a round is checked and the next begins.
+const killsPerRound = 12
 
 // kill tortures the server in rounds until the mutant is found or there were enough kills.
 // Two rounds are enough without a mutant.
 func (v *verdict) kill(ctx context.Context, o options, folder string) error {
 	most := o.kills
 	if v.Bug == "" {
-		most = min(most, 2*killsOfRound)
+		most = min(most, 2*killsPerRound)
 	}
 	display := newDisplay(os.Stderr, most)
 	defer display.close()
 	for round := 0; v.Faults < most; round++ {
 		part := o
-		part.kills, part.seed, part.expectedInvariants = min(killsOfRound, most-v.Faults), v.Seed+uint64(round), mutantInvariants[v.Bug]
+		part.kills, part.seed, part.expectedInvariants = min(killsPerRound, most-v.Faults), v.Seed+uint64(round), mutantInvariants[v.Bug]
 		at := fmt.Sprint(folder, "-", round)
 		if err := os.Mkdir(at, 0o700); err != nil {
 			return err

@@ -90,10 +90,10 @@ func (s *sender) attempt(ctx context.Context, d *delivery) {
 
 // deliverSigned posts a delivery and reports whether there was a response.
 func (s *sender) deliverSigned(ctx context.Context, d *delivery) bool {
-	secret, old, giveBack := "", false, func() {}
+	secret, old, release := "", false, func() {}
 	if s.source.ring != nil {
 		var number int
-		number, old, giveBack = s.source.ring.acquire(s.random)
+		number, old, release = s.source.ring.acquire(s.random)
 		if secret = s.source.ring.secret(number); d.oldest == 0 {
 			d.oldest = number
 		}
@@ -103,7 +103,7 @@ func (s *sender) deliverSigned(ctx context.Context, d *delivery) bool {
 		secret += "x"
 	}
 	a := s.api.Do(ctx, "POST", s.source.path+s.source.trigger, json.RawMessage(d.body), s.source.sign(secret, d)...)
-	giveBack()
+	release()
 	if d.wrongSignature {
 		return s.refusedSignature(d, a)
 	}

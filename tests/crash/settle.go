@@ -27,7 +27,7 @@ func (s *scenario) settle(ctx context.Context, p *program.Process) (*program.Pro
 	s.finishSenders(ctx)
 	c.list(ctx, 0)
 	faultless, changed, before := now(), now(), ""
-	for (len(s.history.openRuns()) > 0 || c.list(ctx, 0) > 0 || s.clock == nil && s.history.undelivered(s.has) > 0) && now().Sub(faultless) < maxSettle && now().Sub(changed) < maxQuiet {
+	for (len(s.history.openRuns()) > 0 || c.list(ctx, 0) > 0 || s.clock == nil && s.history.undelivered(s.hasShape) > 0) && now().Sub(faultless) < maxSettle && now().Sub(changed) < maxQuiet {
 		s.progress("settling")
 		standing := ""
 		c.list(ctx, 100) // runs started by these
@@ -138,7 +138,7 @@ func (c *client) list(ctx context.Context, most int) int {
 	}
 	for _, r := range c.history.all() {
 		if !listed[r.id] {
-			c.history.violated("I1", r.id, "it was acknowledged (%s) and is not in the listing", r.acked)
+			c.history.violated("I1", r.id, "it was acknowledged (%s) and is not in the listing", r.acknowledgedAs)
 		}
 	}
 	return found

@@ -81,13 +81,13 @@ func TestKeyring(t *testing.T) {
 		gone int    // the latest that may no longer be valid; 0 = none
 	}{
 		"at first":        {&keyring{number: 1}, "1", 0},
-		"replaced":        {&keyring{number: 3, before: 2}, "23", 1},
-		"perhaps already": {&keyring{number: 3, before: 2, pendingRotation: true}, "3", 2},
+		"replaced":        {&keyring{number: 3, previous: 2}, "23", 1},
+		"perhaps already": {&keyring{number: 3, previous: 2, pendingRotation: true}, "3", 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for range 50 {
-				number, _, giveBack := c.ring.acquire(random)
-				giveBack()
+				number, _, release := c.ring.acquire(random)
+				release()
 				if !strings.Contains(c.want, fmt.Sprint(number)) {
 					t.Errorf("took %d, want %q in it", number, fmt.Sprint(number))
 				}
