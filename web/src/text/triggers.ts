@@ -243,6 +243,8 @@ export const eventFieldsText = {
 /** Texts of pages/triggers/fields.ts. */
 export const fieldsText = {
   entry: (value: number) => `Entry ${value}`,
+  within: (label: string, place: string) => `${label}: ${place}`,
+  requiredForThisSender: 'required for this sender',
 } as const
 
 /** Texts of pages/triggers/fire-dialog.tsx. */

@@ -6,6 +6,7 @@ import { api, type Inputs } from '../../api/client'
 import { DocLink, ErrorNote, notifyDone, PageHeader } from '../../parts'
 import { CommonFields } from './common-fields'
 import { changeOf } from './config-change'
+import { faultWithLabel } from './fields'
 import { kinds, listensTo, unshown } from './kinds'
 import { TypeFields } from './type-fields'
 import type { Config, Trigger } from './types'
@@ -76,7 +77,7 @@ function EditForm({ trigger: now }: { trigger: Trigger }) {
   const others = unshown(trigger.trigger_type, trigger.config)
   return (
     <form onSubmit={submit} noValidate className={classes.form}>
-      <ErrorNote error={save.error} title={editTriggerPageText.couldNotSaveTheTrigger} />
+      <ErrorNote error={save.error} title={editTriggerPageText.couldNotSaveTheTrigger} describe={faultWithLabel} />
       <TypeFields type={trigger.trigger_type} {...props} />
       <CommonFields {...props} />
       {others.length > 0 && (

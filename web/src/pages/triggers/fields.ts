@@ -1,6 +1,17 @@
-import { issueFor } from '../../api/errors'
+import { describeError, type Issue, showPath } from '../../api/errors'
 import type { Config } from './types'
-import { fieldsText } from '../../text/triggers'
+import {
+  apiFieldsText,
+  commonFieldsText,
+  emailFieldsText,
+  eventFieldsText,
+  fieldsText,
+  scheduleFieldsText,
+  slackFieldsText,
+  webhookFieldsText,
+  zoneSelectText,
+} from '../../text/triggers'
+import { commonText } from '../../text/common'
 
 /** The props of the fields of each type. */
 export type FieldsProps = {
@@ -13,20 +24,67 @@ export type FieldsProps = {
   stored: boolean
 }
 
-/** The server's message for a field, if any. */
-export function fault(error: unknown, ...path: string[]): string | undefined {
-  return issueFor(error, ['config', ...path].join('.')) ?? nested(error, path)
+// The labels of the fields, by their paths in the API.
+const labels: Record<string, string> = {
+  blueprintId: commonText.blueprint,
+  'config.cron': scheduleFieldsText.cronExpression,
+  'config.timezone': zoneSelectText.timeZone,
+  'config.catchUp': scheduleFieldsText.missedRuns,
+  'config.preset': commonText.sender,
+  'config.secret': webhookFieldsText.secret,
+  'config.respond': commonText.response,
+  'config.label': apiFieldsText.label,
+  'config.inputSchema': apiFieldsText.inputSchema,
+  'config.allowFrom': emailFieldsText.allowedSenders,
+  'config.requireAuth': emailFieldsText.requireSenderAuthentication,
+  'config.attachments': emailFieldsText.attachments,
+  'config.signingSecret': slackFieldsText.signingSecret,
+  'config.eventType': slackFieldsText.eventType,
+  'config.channel': slackFieldsText.channel,
+  'config.connectionId': commonText.connection,
+  'config.event': eventFieldsText.event,
+  'config.blueprintId': eventFieldsText.blueprintFilter,
+  'config.concurrency': commonFieldsText.limitConcurrentRuns,
+  'config.concurrency.limit': commonFieldsText.maximum,
+  'config.concurrency.onLimit': commonFieldsText.whenTheLimitIsReached,
+  'config.breaker': commonFieldsText.pauseAfter20FailedRunsIn,
+  'config.record': commonFieldsText.recordTraffic,
 }
 
-// An issue within a value that has a single field: the schema, the list of senders.
-function nested(error: unknown, path: string[]): string | undefined {
-  const issues = (error as { data?: { issues?: { path: (string | number)[]; message: string }[] } } | null)?.data
-    ?.issues
-  if (!Array.isArray(issues) || path.length !== 1) return undefined
-  const found = issues.find(
-    (issue) =>
-      issue.path[0] === 'config' && issue.path[1] === path[0] && issue.path.length > 2 && path[0] !== 'concurrency',
-  )
-  const rest = found?.path.slice(2) ?? []
-  return found && `${typeof rest[0] === 'number' ? fieldsText.entry(rest[0] + 1) : rest.join('.')}: ${found.message}`
+/** The server's message for a field, if any. An issue within the value of the field names the place. */
+export function fault(error: unknown, ...path: string[]): string | undefined {
+  const field = ['config', ...path].join('.')
+  const found = describeError(error).issues.find((issue) => located(issue.path)?.field === field)
+  if (!found) return undefined
+  const { place } = located(found.path)!
+  return place ? `${place}: ${plainer(found.message)}` : plainer(found.message)
+}
+
+/** The invalid field and what is wrong with it, as the form names it. Undefined if the form has no such field. */
+export function faultWithLabel({ path, message }: Issue): string | undefined {
+  const found = located(path)
+  if (!found) return undefined
+  const label = labels[found.field]!
+  return `${found.place ? fieldsText.within(label, found.place) : label}: ${plainer(message)}`
+}
+
+// Returns the innermost field of the form that contains a path, and the place within its value.
+function located(path: Issue['path']): { field: string; place: string } | undefined {
+  for (let length = path.length; length > 0; length--) {
+    const field = showPath(path.slice(0, length))
+    if (!(field in labels)) continue
+    const [first, ...rest] = path.slice(length)
+    if (first === undefined) return { field, place: '' }
+    return { field, place: typeof first === 'number' ? fieldsText.entry(first + 1) : [first, ...rest].join('.') }
+  }
+  return undefined
+}
+
+// Rewords a message of the server, which names fields as the API does, for the user of the form.
+function plainer(message: string): string {
+  if (message === 'required with a preset') return fieldsText.requiredForThisSender
+  return message.replace(/\b[a-z]+[A-Z]\w*\b/g, (key) => {
+    const label = labels[`config.${key}`]
+    return label === undefined ? key : `"${label}"`
+  })
 }

@@ -8,6 +8,7 @@ import { DocLink, ErrorNote, notifyDone, PageHeader, useUrlStates } from '../../
 import { BlueprintSelect } from './blueprint-select'
 import { CommonFields } from './common-fields'
 import { compact } from './config-change'
+import { faultWithLabel } from './fields'
 import { isType, kinds } from './kinds'
 import { TypeCards } from './type-cards'
 import { TypeFields } from './type-fields'
@@ -96,7 +97,7 @@ function NewForm({
   }
   return (
     <form onSubmit={submit} noValidate className={classes.form}>
-      <ErrorNote error={create.error} title={newTriggerPageText.couldNotCreateTheTrigger} />
+      <ErrorNote error={create.error} title={newTriggerPageText.couldNotCreateTheTrigger} describe={faultWithLabel} />
       <section className={classes.box} aria-label={commonText.blueprint}>
         <BlueprintSelect
           label={commonText.blueprint}

@@ -135,7 +135,34 @@ describe('a new trigger', () => {
     const secret = screen.getByLabelText<HTMLInputElement>('Secret')
     expect(secret.getAttribute('aria-invalid')).toBe('true')
     expect(secret.value).toBe('short')
-    within(screen.getByRole('alert')).getByText('Could not create the trigger')
+    const note = within(screen.getByRole('alert'))
+    note.getByText('Could not create the trigger')
+    note.getByText(`Secret: ${message}`)
+  })
+
+  test('names invalid fields by their labels', async () => {
+    const issues = [
+      { path: ['config', 'allowFrom', 1], message: 'write @example.org for a domain' },
+      { path: ['config', 'concurrency', 'limit'], message: 'must be from 1 to 1000' },
+      { path: ['config', 'note'], message: 'is too long' },
+    ]
+    const { make } = begin('email', { refuse: new Refusal('BAD_REQUEST', 'config.allowFrom[1]: ...', issues) })
+    await make()
+    await screen.findByText('3 fields need a change:')
+    const note = within(screen.getAllByRole('alert')[0]!)
+    note.getByText('Allowed senders: Entry 2: write @example.org for a domain')
+    note.getByText('Maximum: must be from 1 to 1000')
+    note.getByText('config.note: is too long')
+    screen.getByText('Entry 2: write @example.org for a domain')
+  })
+
+  test('rewords messages that name other fields as the API does', async () => {
+    const message = 'must be the id of a channel; a name needs connectionId'
+    const refuse = new Refusal('BAD_REQUEST', `config.channel: ${message}`, [{ path: ['config', 'channel'], message }])
+    const { make } = begin('slack', { refuse })
+    await make()
+    await screen.findByText('must be the id of a channel; a name needs "Connection"')
+    within(screen.getByRole('alert')).getByText(/^Channel: must be the id .* "Connection"$/)
   })
 
   test('shows at its field that the input schema is not JSON', async () => {
