@@ -119,10 +119,7 @@ func (s *Store) openFile(ctx context.Context) (err error) {
 		return err
 	}
 	s.readers = newReaders(pool, maxReaders)
-	if s.watch, err = newSession(ctx, pool); err != nil {
-		return err
-	}
-	s.gate.read = func() (int64, error) { return readGeneration(s.watch) }
+	s.gate.read = func() (int64, error) { return s.watch.generation(pool) }
 	if err := s.claim(ctx); err != nil {
 		return err
 	}
