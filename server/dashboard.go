@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -56,15 +57,16 @@ func (s sessions) Authenticate(ctx context.Context, token string) (blueprint.Adm
 	return blueprint.Admission{Principal: principal, Scopes: blueprint.AllScopes()}, err
 }
 
-// newDashboard returns the handler of the dashboard's calls, with the rate limit of keys.
-func (s *site) newDashboard(service *rpc.Service, limiter *trpc.Limiter) *trpc.Handler {
+// newDashboard returns the handler of the dashboard's calls, those of the API and those of
+// sessions, with the rate limit of keys.
+func (s *site) newDashboard(api []trpc.Procedure, limiter *trpc.Limiter) *trpc.Handler {
 	o := &s.Options
 	cookie := rpc.SessionCookie{Name: s.CookieName(), Root: DashboardRoot, Secure: s.overTLS}
 	var public *trpc.Limiter
 	if _, virtual := o.Clock.(*clock.Virtual); !virtual { // a virtual clock does not refill buckets
 		public = trpc.NewLimiter(o.Clock, openRate, OpenBurst)
 	}
-	return trpc.NewHandler(append(service.Procedures(), rpc.NewSessions(s.Store, s.Accounts, cookie).Procedures()...), trpc.Options{
+	return trpc.NewHandler(slices.Concat(api, rpc.NewSessions(s.Store, s.Accounts, cookie).Procedures()), trpc.Options{
 		Root: DashboardRoot, Authenticator: sessions{s.Store}, Token: cookie.Token, NoToken: "not signed in; sign in first", Via: blueprint.ViaDashboard,
 		Device: func(r *http.Request) string { return s.Accounts.DeviceID(cookie.Device(r)) },
 		Admit:  s.fromDashboard(), Limiter: limiter, PublicLimiter: public, Proxies: o.Proxies(), MaxBody: o.MaxBody, Draining: s.Draining, Logger: o.Logger,

@@ -135,8 +135,9 @@ func New(ctx context.Context, o Options) (_ *Server, err error) {
 		Info:    func() rpc.ServerInfo { return s.info(started) },
 	})
 	limiter := trpc.NewLimiter(o.Clock, o.RateLimit, o.RateBurst)
-	s.Dashboard = s.newDashboard(service, limiter)
-	s.RPC = trpc.NewHandler(service.Procedures(), trpc.Options{
+	procedures := service.Procedures()
+	s.Dashboard = s.newDashboard(procedures, limiter)
+	s.RPC = trpc.NewHandler(procedures, trpc.Options{
 		Authenticator: s.Store, Limiter: limiter, MaxBody: o.MaxBody, Origins: o.Origins, Draining: s.Draining, Logger: o.Logger, CountWith: s.Dashboard, Fault: s.fault(),
 	})
 	s.bodies = limits.NewBodies(limits.BodyLimits{Arriving: shares.Arriving, Decoded: shares.Decoded, Largest: o.MaxBody, MaxWait: wait})

@@ -77,7 +77,7 @@ func NewViewer(ctx context.Context, version, schema, address string, f *recordin
 			return info
 		},
 	})
-	s.Dashboard = s.newDashboard(service, trpc.NewLimiter(clock.Real{}, 50, 200))
+	s.Dashboard = s.newDashboard(service.Procedures(), trpc.NewLimiter(clock.Real{}, 50, 200))
 	s.RPC = s.Dashboard // only for errors: there are no API keys
 	return v, nil
 }
