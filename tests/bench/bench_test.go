@@ -293,6 +293,21 @@ func TestShapes(t *testing.T) {
 	}
 }
 
+func TestStartup(t *testing.T) {
+	o, out := quick(t, "-startup")
+	if err := bench(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
+	for _, what := range []string{"new database, made by this start", "empty database", "loaded database"} {
+		if !strings.Contains(out.String(), "| "+what+" | ") {
+			t.Errorf("no row %q in\n%s", what, out)
+		}
+	}
+	if strings.Contains(out.String(), " 0 [") || strings.Contains(out.String(), "| 0.0 | 0.0 |") {
+		t.Errorf("no CPU time or no memory in\n%s", out)
+	}
+}
+
 // The picture of a day is well-formed and has its lines; the table has the requests.
 func TestDay(t *testing.T) {
 	picture := filepath.Join(t.TempDir(), "day.svg")

@@ -33,6 +33,7 @@ type options struct {
 	profile     string
 	layers      bool
 	shaped      bool
+	startup     bool
 	day         string
 	peers       bool
 	nodeRed     string
@@ -76,6 +77,7 @@ func parse(args []string) (o options, err error) {
 	flags.StringVar(&o.write, "write", "", "also replace the tables in this `FILE`, between its markers")
 	flags.StringVar(&o.profile, "profile", "", "only measure this `ROW` and take a CPU profile of the server")
 	flags.BoolVar(&o.layers, "layers", false, "only measure the rows (c unless -rows is given) with a CPU profile and print the server's CPU time by layer")
+	flags.BoolVar(&o.startup, "startup", false, "only measure starts, the loaded database having 1 GB")
 	flags.BoolVar(&o.shaped, "shapes", false, "only measure long and wide blueprints")
 	flags.StringVar(&o.day, "day", "", "only measure the latency of webhooks beside mixed runs, backups and pruning, and write its picture to this `FILE` (SVG)")
 	flags.BoolVar(&o.peers, "peers", false, "only measure the webhook, side by side with Node-RED from npm")
@@ -149,6 +151,8 @@ func bench(ctx context.Context, o options) (err error) {
 		return profile(ctx, o)
 	case o.layers:
 		return writeLayers(ctx, o)
+	case o.startup:
+		return writeStarts(ctx, o)
 	case o.shaped:
 		return writeShapes(ctx, o)
 	case o.day != "":

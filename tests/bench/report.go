@@ -112,9 +112,9 @@ func (f *figures) facts(b *bytes.Buffer) {
 // others writes the tables of starts and of waiting runs.
 func (f *figures) others(b *bytes.Buffer) {
 	if len(f.Starts) > 0 {
-		b.WriteString("\n| start-up, to the first 200 of /readyz | ms | resident memory MB | database MB |\n|---|--:|--:|--:|\n")
+		b.WriteString("\n| start-up, to the first 200 of /readyz | ms | CPU ms | resident memory MB | anonymous MB | database MB |\n|---|--:|--:|--:|--:|--:|\n")
 		for _, s := range f.Starts {
-			fmt.Fprintf(b, "| %s | %s | %.1f | %.1f |\n", s.What, spread(s.Times, milliseconds), mega(s.RSS), mega(s.Size))
+			fmt.Fprintf(b, "| %s | %s | %s | %.1f | %.1f | %.1f |\n", s.What, spread(s.Times, milliseconds), spread(s.CPU, milliseconds), mega(s.RSS), mega(s.Anonymous), mega(s.Size))
 		}
 	}
 	if len(f.Waiting) > 0 {

@@ -3,8 +3,11 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -36,6 +39,50 @@ func cpuTime(pid int) (time.Duration, error) {
 		ticks += n
 	}
 	return time.Duration(ticks) * time.Second / ticksPerSecond, nil
+}
+
+// preciseCPU returns the CPU time of the threads that a process has, in nanoseconds.
+func preciseCPU(pid int) (sum time.Duration, err error) {
+	list, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", pid))
+	if err != nil {
+		return 0, err
+	}
+	for _, name := range list {
+		data, err := os.ReadFile(name)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // the thread has ended
+		}
+		if err != nil {
+			return 0, err
+		}
+		first, _, _ := strings.Cut(string(data), " ")
+		n, err := strconv.ParseInt(first, 10, 64)
+		if err != nil {
+			return 0, err
+		}
+		sum += time.Duration(n)
+	}
+	return sum, nil
+}
+
+// rolledUp returns the resident memory of a process and its anonymous part, in bytes.
+func rolledUp(pid int) (resident, anonymous int64, err error) {
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/smaps_rollup", pid))
+	if err != nil {
+		return 0, 0, err
+	}
+	for line := range strings.Lines(string(data)) {
+		fields := strings.Fields(line)
+		into := map[string]*int64{"Rss:": &resident, "Anonymous:": &anonymous}[fields[0]]
+		if into == nil {
+			continue
+		}
+		if *into, err = strconv.ParseInt(fields[1], 10, 64); err != nil {
+			return 0, 0, err
+		}
+		*into <<= 10
+	}
+	return resident, anonymous, nil
 }
 
 // settled waits until a process is idle (for quiet, its resident memory has changed by less
