@@ -54,7 +54,7 @@ thorough: ## the tests that go test ./... runs with few repetitions or small inp
 bench: ## measure the server beside the limits of this machine; BENCH="-write docs/benchmarks.md" keeps the figures
 	go run ./tests/bench $(BENCH)
 
-bench-peers: ## the same webhook on Node-RED from npm, side by side (needs Node and npm)
+bench-peers: ## the same webhook side by side with Node-RED, n8n, PocketBase and Temporal (needs Go, npm and a C++ compiler; 2 GB, ten minutes to install)
 	go run ./tests/bench -peers $(BENCH)
 
 bench-once: ## each Go benchmark once

@@ -208,22 +208,6 @@ func TestBetween(t *testing.T) {
 	}
 }
 
-// TestNodeRedFlow checks the flow without Node-RED: every wire leads to a node.
-func TestNodeRedFlow(t *testing.T) {
-	ids := map[string]bool{}
-	for _, n := range nodeRedFlow() {
-		ids[n["id"].(string)] = true
-	}
-	for _, n := range nodeRedFlow() {
-		wires, _ := n["wires"].([][]string)
-		for _, wire := range wires {
-			if !ids[wire[0]] {
-				t.Errorf("node %s leads to %s, which does not exist", n["id"], wire[0])
-			}
-		}
-	}
-}
-
 // FuzzParseResponse compares the parser with that of net/http: where both find a whole
 // response, it is the same one.
 func FuzzParseResponse(f *testing.F) {

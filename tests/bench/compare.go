@@ -108,7 +108,8 @@ func (f *figures) measure(ctx context.Context, o *options, list []measurement, s
 	return nil
 }
 
-// hold compares two rows, round by round, for each number of connections that both have.
+// hold compares two rows, round by round, for each number of connections that both have. It
+// leaves out rounds in which the other row completed nothing.
 func (f *figures) hold(rows []figure, name, against string) {
 	for _, one := range rows {
 		for _, other := range rows {
@@ -117,7 +118,9 @@ func (f *figures) hold(rows []figure, name, against string) {
 			}
 			found := ratio{Name: name + "/" + against, Connections: one.Connections}
 			for i, r := range one.Results {
-				found.Values = append(found.Values, r.rate()/max(other.Results[i].rate(), 1e-9))
+				if rate := other.Results[i].rate(); rate > 0 {
+					found.Values = append(found.Values, r.rate()/rate)
+				}
 			}
 			f.Ratios = append(f.Ratios, found)
 		}

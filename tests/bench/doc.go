@@ -7,7 +7,8 @@
 //	go run ./tests/bench -profile c -connections 32   a CPU profile of the server
 //	go run ./tests/bench -layers                      the CPU time of (c) by layer
 //	go run ./tests/bench -shapes                      long and wide blueprints
-//	go run ./tests/bench -peers                       side by side with Node-RED
+//	go run ./tests/bench -peers                       side by side with other servers
+//	go run ./tests/bench -peers=n8n,temporal          with some of them
 //	go run ./tests/bench -quick                       short: checks that everything works
 //
 // It builds the server and starts it on a database file in a temporary folder.
@@ -42,6 +43,13 @@
 //
 // With -shapes, each blueprint gets a server of its own, and its runs follow one
 // another: the CPU time is divided by their nodes, items, kilobytes or requests.
+//
+// With -peers, the same flow runs on Node-RED, n8n and Temporal's development server, as
+// closely as each allows; PocketBase stores a record of the size of a run instead. Each peer
+// is one process, in a file of its own here, with a fixed version that is installed from the
+// npm registry or the Go module proxy outside the repository. One that cannot be installed is
+// left out, which is not an error. All run at the same time and are loaded in turn; every
+// response must contain the expected answer.
 //
 // Exit code 1 means that something did not work, such as a response other than
 // 2xx. Slow results do not change the exit code.

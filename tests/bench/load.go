@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -19,6 +20,7 @@ type loadJob struct {
 	Address     string // host:port
 	Connections int
 	Requests    [][]byte // complete; each connection picks one at random each time
+	Answer      string   // must be in every response; "" = any body
 	Warmup      time.Duration
 	Length      time.Duration
 	Most        int64 // stop after this many responses instead of after Length; 0 = none
@@ -29,7 +31,7 @@ type loadJob struct {
 type result struct {
 	Completed int64         `json:"completed"`
 	Answered  int64         `json:"answered"` // including responses before and after the measurement
-	Failed    int64         `json:"failed"`   // responses with another status than 2xx
+	Failed    int64         `json:"failed"`   // responses with another status than 2xx, or without the expected answer
 	Failure   string        `json:"failure,omitempty"`
 	Elapsed   time.Duration `json:"elapsedNs"`
 	P50       time.Duration `json:"p50Ns"`
@@ -86,7 +88,7 @@ func generate(job *loadJob) (*result, error) {
 	}
 	defer loop.close()
 	started := now()
-	g := &generator{job: job, loop: loop, begin: started.Add(job.Warmup), end: started.Add(job.Warmup + job.Length)}
+	g := &generator{job: job, loop: loop, answer: []byte(job.Answer), begin: started.Add(job.Warmup), end: started.Add(job.Warmup + job.Length)}
 	if job.Most > 0 {
 		g.begin = started
 	}
@@ -107,6 +109,7 @@ type generator struct {
 	begin, end time.Time
 	sent       int64
 	waiting    int // connections with a pending request
+	answer     []byte
 	measuring  bool
 	over       bool
 	cpu, own   time.Duration // at the start of the measurement
@@ -205,7 +208,7 @@ func (g *generator) receive(c *connection) error {
 	at := now()
 	g.waiting--
 	switch {
-	case status/100 != 2:
+	case status/100 != 2 || !bytes.Contains(c.received, g.answer):
 		g.result.Failed++
 		g.result.Failure = fmt.Sprintf("%d %.300s", status, c.received[max(0, length-300):])
 	default:

@@ -35,8 +35,8 @@ type options struct {
 	shaped      bool
 	startup     bool
 	day         string
-	peers       bool
-	nodeRed     string
+	peers       []peer
+	peersFolder string
 	quick       bool
 
 	out, progress io.Writer
@@ -80,8 +80,11 @@ func parse(args []string) (o options, err error) {
 	flags.BoolVar(&o.startup, "startup", false, "only measure starts, the loaded database having 1 GB")
 	flags.BoolVar(&o.shaped, "shapes", false, "only measure long and wide blueprints")
 	flags.StringVar(&o.day, "day", "", "only measure the latency of webhooks beside mixed runs, backups and pruning, and write its picture to this `FILE` (SVG)")
-	flags.BoolVar(&o.peers, "peers", false, "only measure the webhook, side by side with Node-RED from npm")
-	flags.StringVar(&o.nodeRed, "node-red", "", "with -peers, a `FOLDER` that has it in node_modules; without it, it is installed into a temporary one")
+	flags.BoolFunc("peers", "only measure the webhook, side by side with other servers; -peers=`NAMES` selects some of "+peerNames(), func(names string) (err error) {
+		o.peers, err = selectPeers(names)
+		return err
+	})
+	flags.StringVar(&o.peersFolder, "peers-folder", "", "with -peers, a `FOLDER` that keeps the installed peers for the next time; without it, they are installed into a temporary one")
 	flags.BoolVar(&o.quick, "quick", false, "one short round of everything: it shows that all works, not how fast")
 	_ = flags.Parse(args) // ends the program when it fails
 	given := map[string]bool{}
@@ -157,7 +160,7 @@ func bench(ctx context.Context, o options) (err error) {
 		return writeShapes(ctx, o)
 	case o.day != "":
 		return writeDay(ctx, o)
-	case o.peers:
+	case o.peers != nil:
 		return comparePeers(ctx, o)
 	}
 	return compare(ctx, o)

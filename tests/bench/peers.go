@@ -2,22 +2,248 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"net/http"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"slices"
 	"strings"
 	"time"
+
+	"blueprintd/clients/go/program"
+	"blueprintd/tests/process"
 )
 
-// peerFigures compare the server with another one.
-type peerFigures struct {
-	figures
-	Peers []peer `json:"peers"`
+// peer is another server with an equivalent of row c's flow behind an endpoint. It is one
+// process.
+type peer struct {
+	name    string // for -peers
+	title   string // with its version, for tables
+	folder  string // its folder in that of -peers-folder; it names the version
+	flow    string // what a request does, for the row
+	stores  string // what it stores of a request
+	path    string // of the endpoint
+	answer  string // what the response contains
+	size    string // what is measured as its size on the disk, in its folder
+	without string // what is not counted of it; "" = all is
+	// install installs it into an empty folder.
+	install func(ctx context.Context, folder string) error
+	// prepare prepares an empty data folder; nil if the first start does it.
+	prepare func(ctx context.Context, at place) error
+	// command starts it.
+	command func(at place) program.Command
 }
 
-// peer holds the figures of one server besides its rates.
-type peer struct {
+// place is where a peer runs.
+type place struct {
+	installed string // folder of its program
+	data      string // folder of its data
+	host      string // 127.0.0.1:port, of the endpoint
+	runSize   int    // bytes of content that one run of row c stores
+}
+
+// peers are the servers that -peers compares with. Each has a file of its own.
+var peers = []peer{nodeRed, n8n, pocketBase, temporal}
+
+func peerNames() string {
+	var names []string
+	for _, p := range peers {
+		names = append(names, p.name)
+	}
+	return strings.Join(names, ", ")
+}
+
+// selectPeers returns the peers of a comma-separated list of names; "true", the value of a
+// flag without one, selects all.
+func selectPeers(names string) (list []peer, err error) {
+	if names == "true" {
+		return peers, nil
+	}
+	for name := range strings.SplitSeq(names, ",") {
+		i := slices.IndexFunc(peers, func(p peer) bool { return p.name == name })
+		if i < 0 {
+			return nil, fmt.Errorf("%q is unknown: want names of %s", name, peerNames())
+		}
+		list = append(list, peers[i])
+	}
+	return list, nil
+}
+
+// installedMark is the file that says that an installation is complete.
+const installedMark = "installed"
+
+// installPeers installs the peers that are not in the folder yet. It returns those that are
+// there afterwards, and for each other one a line with the reason.
+func installPeers(ctx context.Context, o *options, folder string) (list []*runningPeer, left []string, err error) {
+	for _, p := range o.peers {
+		at := filepath.Join(folder, p.folder)
+		if _, err := os.Stat(filepath.Join(at, installedMark)); err != nil {
+			o.say("installing %s", p.title)
+			if err := p.installInto(ctx, at); ctx.Err() != nil {
+				return nil, nil, ctx.Err()
+			} else if err != nil {
+				reason := fmt.Sprintf("%s is left out: %v", p.title, err)
+				o.say("%s", reason)
+				line, _, _ := strings.Cut(reason, "\n")
+				left = append(left, line)
+				continue
+			}
+		}
+		r := &runningPeer{peer: p, at: place{installed: at}}
+		if r.Install, err = folderSize(filepath.Join(at, p.size)); err != nil {
+			return nil, nil, err
+		}
+		if p.without != "" {
+			other, err := folderSize(filepath.Join(at, p.without))
+			if err != nil {
+				return nil, nil, err
+			}
+			r.Install -= other
+		}
+		list = append(list, r)
+	}
+	return list, left, nil
+}
+
+// installInto installs the peer into a folder, which replaces an incomplete installation.
+func (p *peer) installInto(ctx context.Context, folder string) error {
+	if err := os.RemoveAll(folder); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return err
+	}
+	if err := p.install(ctx, folder); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(folder, installedMark), []byte(p.title+"\n"), 0o600)
+}
+
+// runIn runs a program in a folder, with settings, NAME=VALUE, besides the environment. The
+// error has the end of its output.
+func runIn(ctx context.Context, folder string, settings []string, name string, args ...string) error {
+	command := exec.CommandContext(ctx, name, args...)
+	command.Dir, command.Env = folder, append(os.Environ(), settings...)
+	out, err := command.CombinedOutput()
+	if err == nil {
+		return nil
+	}
+	if errors.Is(err, exec.ErrNotFound) {
+		return fmt.Errorf("%s is not installed", name)
+	}
+	const most = 2000
+	return fmt.Errorf("%s %s: %w\n%s", name, args[0], err, out[max(0, len(out)-most):])
+}
+
+// writeFiles writes files into a folder.
+func writeFiles(folder string, files map[string]string) error {
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// freeHost returns an address of loopback where nothing listens.
+func freeHost() (string, error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	return listener.Addr().String(), listener.Close()
+}
+
+// port returns the port of a host.
+func port(host string) string { return host[strings.LastIndexByte(host, ':')+1:] }
+
+// runningPeer is a peer on a free port, and its figures.
+type runningPeer struct {
+	peer
+	at place
+	*program.Process
+	up    time.Duration // from its start to the first correct response
+	quiet time.Duration // how long it must be idle to count as idle
+	standing
+}
+
+func (r *runningPeer) log() string { return filepath.Join(r.at.data, r.name+".log") }
+
+// start starts the peer on a free port and waits until it responds correctly.
+func (r *runningPeer) start(ctx context.Context) (err error) {
+	if r.at.host, err = freeHost(); err != nil {
+		return err
+	}
+	command := r.command(r.at)
+	command.Folder, command.Log, command.Env = r.at.data, r.log(), append(os.Environ(), command.Env...)
+	if r.Process, err = program.Start(command); err != nil {
+		return fmt.Errorf("%s: %w", r.title, err)
+	}
+	for end := now().Add(5 * time.Minute); !r.answers(ctx); {
+		if now().After(end) || !r.Running() || !process.Pause(ctx, time.Millisecond) {
+			log, _ := os.ReadFile(r.log())
+			return fmt.Errorf("%s does not answer: %w\n%s", r.title, cmp.Or(ctx.Err(), r.end(), errors.New("it is too late")), log[max(0, len(log)-2000):])
+		}
+	}
+	r.up = now().Sub(r.Started)
+	return nil
+}
+
+// end returns how the process ended; nil if it runs.
+func (r *runningPeer) end() error {
+	if r.Running() {
+		return nil
+	}
+	return cmp.Or(r.Err, errors.New("it ended"))
+}
+
+// stop ends the peer; one that does not end in time is killed.
+func (r *runningPeer) stop() {
+	if r.Process != nil && r.Running() {
+		_ = r.Stop(20 * time.Second) // its exit code says nothing about the measurement
+	}
+}
+
+// answers reports whether the endpoint responds correctly.
+func (r *runningPeer) answers(ctx context.Context) bool {
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+r.at.host+r.path, strings.NewReader(payload()))
+	if err != nil {
+		return false
+	}
+	request.Header.Set("Content-Type", "application/json")
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return false
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	return err == nil && response.StatusCode == http.StatusOK && strings.Contains(string(body), r.answer)
+}
+
+func (r *runningPeer) measure(ctx context.Context, connections int, warmup, length time.Duration) (*result, error) {
+	measured, err := loadProcess(ctx, r.Pid(), loadJob{Address: r.at.host, Connections: connections, Warmup: warmup, Length: length, Answer: r.answer, Requests: [][]byte{postRequest(r.at.host, r.path, payload())}})
+	if err == nil {
+		_, err = settled(ctx, r.Pid(), r.quiet, 5*time.Second)
+	}
+	return measured, err
+}
+
+// peerFigures compare the server with others.
+type peerFigures struct {
+	figures
+	Peers []standing `json:"peers"`
+	Left  []string   `json:"left,omitempty"` // those that could not be installed, and why
+}
+
+// standing holds the figures of one server besides its rates.
+type standing struct {
 	Name    string          `json:"name"`
 	Stores  string          `json:"stores"`
 	Idle    int64           `json:"idleBytes"`
@@ -26,33 +252,22 @@ type peer struct {
 	Install int64           `json:"installBytes"`
 }
 
-// comparePeers measures row c and the same flow on Node-RED in turn.
-func comparePeers(ctx context.Context, o options) error {
+// comparePeers measures row c and the same flow on the peers in turn.
+func comparePeers(ctx context.Context, o options) (err error) {
 	p := &peerFigures{figures: figures{Machine: describeMachine(o.folder), Seconds: o.length.Seconds(), Rounds: o.rounds}}
-	other := &nodeRed{folder: o.nodeRed}
-	if other.folder == "" {
-		o.say("installing Node-RED %s from npm", nodeRedVersion)
-		other.folder = o.folder + "/node-red"
-		if err := os.Mkdir(other.folder, 0o700); err != nil {
-			return err
-		}
-		if err := installNodeRed(ctx, other.folder); err != nil {
+	folder := o.folder
+	if o.peersFolder != "" {
+		if folder, err = filepath.Abs(o.peersFolder); err != nil {
 			return err
 		}
 	}
-	node, err := exec.CommandContext(ctx, "node", "--version").Output()
-	if err != nil {
+	var others []*runningPeer
+	if others, p.Left, err = installPeers(ctx, &o, folder); err != nil {
 		return err
 	}
-	ours := peer{Name: "blueprintd " + p.Machine.Commit, Stores: "every run, its steps and its firing, before it answers"}
-	theirs := peer{Name: "Node-RED " + nodeRedVersion + " on Node " + strings.TrimSpace(string(node)), Stores: "nothing"}
-	for _, size := range []struct {
-		into *int64
-		path string
-	}{{&ours.Install, o.binary}, {&theirs.Install, other.folder + "/node_modules"}} {
-		if *size.into, err = folderSize(size.path); err != nil {
-			return err
-		}
+	ours := standing{Name: "blueprintd " + p.Machine.Commit, Stores: "every run, its steps and its firing, before it answers"}
+	if ours.Install, err = folderSize(o.binary); err != nil {
+		return err
 	}
 	watching := watchMachine()
 	s := &stage{folder: o.folder, server: &server{binary: o.binary, folder: o.folder}, quiet: o.quiet()}
@@ -60,35 +275,38 @@ func comparePeers(ctx context.Context, o options) error {
 	if err := s.prepare(ctx, []string{"c"}); err != nil {
 		return err
 	}
-	folder, err := os.MkdirTemp(o.folder, "peer")
+	sample, _, err := templates(ctx, s.server.database(), s.flows.wait, s.folder)
 	if err != nil {
 		return err
 	}
-	if err := other.start(ctx, folder); err != nil {
+	if p.RunSize, err = contentSize(ctx, sample); err != nil {
 		return err
 	}
-	defer func() { other.Kill() }()
-	if theirs.Idle, err = settled(ctx, other.Pid(), s.quiet, 15*time.Second); err != nil {
-		return err
+	defer func() {
+		for _, other := range others {
+			other.stop()
+		}
+	}()
+	list := s.measurements([]string{"c"})
+	for _, other := range others {
+		if err := other.begin(ctx, &o, p.RunSize); err != nil {
+			return err
+		}
+		list = append(list, measurement{other.name, other.flow, other.measure})
 	}
 	ours.Idle = s.server.idle
-	list := append(s.measurements([]string{"c"}), measurement{"node-red", "the same flow on Node-RED, which stores nothing", other.measure})
 	if err := p.measure(ctx, &o, list, s.server.Pid()); err != nil {
 		return err
 	}
-	for _, row := range p.Rows {
-		into := &ours.Loaded
-		if row.Name != "c" {
-			into = &theirs.Loaded
-		}
-		for _, r := range row.Results {
-			*into = max(*into, r.Peak)
-		}
+	ours.Loaded = p.loaded("c")
+	alive, err := cpuTime(s.server.Pid())
+	if err != nil {
+		return err
 	}
-	p.hold(p.Rows, "c", "node-red")
-	var alive time.Duration
-	for _, pid := range []int{s.server.Pid(), other.Pid()} {
-		used, err := cpuTime(pid)
+	for _, other := range others {
+		other.Loaded = p.loaded(other.name)
+		p.hold(p.Rows, "c", other.name)
+		used, err := cpuTime(other.Pid())
 		if err != nil {
 			return err
 		}
@@ -98,7 +316,9 @@ func comparePeers(ctx context.Context, o options) error {
 	if err := s.server.stop(); err != nil {
 		return err
 	}
-	other.Kill()
+	for _, other := range others {
+		other.stop()
+	}
 	for n := range o.starts {
 		o.say("start %d of %d", n+1, o.starts)
 		if err := s.server.start(ctx); err != nil {
@@ -108,25 +328,76 @@ func comparePeers(ctx context.Context, o options) error {
 		if err := s.server.stop(); err != nil {
 			return err
 		}
-		if err := other.start(ctx, folder); err != nil {
-			return err
+		for _, other := range others {
+			if err := other.start(ctx); err != nil {
+				return err
+			}
+			other.Times = append(other.Times, other.up)
+			other.stop()
 		}
-		theirs.Times = append(theirs.Times, other.up)
-		other.Kill()
 	}
-	p.Peers = []peer{ours, theirs}
+	p.Peers = []standing{ours}
+	for _, other := range others {
+		p.Peers = append(p.Peers, other.standing)
+	}
 	return publish(&o, p, p.Machine, p.text(), peersBegin, peersEnd)
+}
+
+// begin starts the peer for the first time and waits until it is idle.
+func (r *runningPeer) begin(ctx context.Context, o *options, runSize int) (err error) {
+	o.say("starting %s", r.title)
+	r.Name, r.Stores, r.quiet, r.at.runSize = r.title, r.stores, o.quiet(), runSize
+	if r.at.data, err = os.MkdirTemp(o.folder, r.name); err != nil {
+		return err
+	}
+	if r.prepare != nil {
+		if err := r.prepare(ctx, r.at); err != nil {
+			return fmt.Errorf("%s: %w", r.title, err)
+		}
+	}
+	if err := r.start(ctx); err != nil {
+		return err
+	}
+	r.Idle, err = settled(ctx, r.Pid(), o.quiet(), 15*time.Second)
+	return err
+}
+
+// loaded returns the largest memory in the results of a row.
+func (p *peerFigures) loaded(name string) (most int64) {
+	for _, row := range p.Rows {
+		if row.Name == name {
+			most = max(most, slices.Max(each(row.Results, func(r result) int64 { return r.Peak })))
+		}
+	}
+	return most
 }
 
 // text returns the figures as tables in Markdown.
 func (p *peerFigures) text() string {
 	var b bytes.Buffer
 	b.WriteString(p.figures.text())
-	b.WriteString("\n| server | what is on the disk | resident MB idle | loaded | start-up ms | installed MB |\n|---|---|--:|--:|--:|--:|\n")
+	for _, line := range p.Left {
+		fmt.Fprintf(&b, "- %s\n", line)
+	}
+	b.WriteString("\n| server | what it stores | resident MB idle | loaded | start-up ms | installed MB |\n|---|---|--:|--:|--:|--:|\n")
 	for _, peer := range p.Peers {
 		fmt.Fprintf(&b, "| %s | %s | %.0f | %.0f | %s | %.0f |\n", peer.Name, peer.Stores, mega(peer.Idle), mega(peer.Loaded), spread(peer.Times, milliseconds), mega(peer.Install))
 	}
-	b.WriteString("\nThe two do different work: Node-RED answers from memory and stores nothing about a run, so that a crash loses it; blueprintd answers once the run is on the disk. " +
-		"Start-up is the time to the first correct response; the disk space of Node.js itself is not counted.\n")
+	b.WriteString("\nStart-up is the time to the first correct response; the disk space of Node.js itself is not counted.\n")
 	return b.String()
+}
+
+// folderSize adds up the files of a folder, or returns the size of a file.
+func folderSize(folder string) (total int64, err error) {
+	err = filepath.WalkDir(folder, func(_ string, entry fs.DirEntry, err error) error {
+		if err != nil || !entry.Type().IsRegular() {
+			return err
+		}
+		info, err := entry.Info()
+		if err == nil {
+			total += info.Size()
+		}
+		return err
+	})
+	return total, err
 }

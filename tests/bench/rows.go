@@ -93,10 +93,10 @@ func (s *stage) measurements(names []string) (list []measurement) {
 			list = append(list, measurement{name, what, measure})
 		}
 	}
-	webhook := func(trigger func() string) measure {
+	webhook := func(trigger func() string, answer string) measure {
 		return func(ctx context.Context, connections int, warmup, length time.Duration) (*result, error) {
 			path := "/webhooks/blueprint/" + trigger()
-			return s.load(ctx, loadJob{Connections: connections, Warmup: warmup, Length: length, Requests: [][]byte{postRequest(s.server.host(), path, payload())}})
+			return s.load(ctx, loadJob{Connections: connections, Warmup: warmup, Length: length, Requests: [][]byte{postRequest(s.server.host(), path, payload())}, Answer: answer})
 		}
 	}
 	add("a", "net/http JSON echo", func(ctx context.Context, connections int, warmup, length time.Duration) (*result, error) {
@@ -108,8 +108,8 @@ func (s *stage) measurements(names []string) (list []measurement) {
 	add("b2", "bare inserts: the rows of a run, the real schema", func(ctx context.Context, connections int, warmup, length time.Duration) (*result, error) {
 		return s.insert(ctx, insertJob{Path: s.indexed, Connections: connections, Warmup: warmup, Length: length})
 	})
-	add("c", "webhook, three nodes, durable, answered at the end", webhook(func() string { return s.flows.wait }))
-	add("d", "webhook, three nodes, durable, answered with 202", webhook(func() string { return s.flows.accept }))
+	add("c", "webhook, three nodes, durable, answered at the end", webhook(func() string { return s.flows.wait }, greeting))
+	add("d", "webhook, three nodes, durable, answered with 202", webhook(func() string { return s.flows.accept }, ""))
 	add("e", "blueprint.execute by RPC", func(ctx context.Context, connections int, warmup, length time.Duration) (*result, error) {
 		body := fmt.Sprintf(`{"json":{"id":%q,"variables":%s}}`, s.flows.execute, payload())
 		return s.load(ctx, loadJob{Connections: connections, Warmup: warmup, Length: length, Requests: [][]byte{postRequest(s.server.host(), "/api/trpc/blueprint.execute", body, authorization)}})

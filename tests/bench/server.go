@@ -89,6 +89,9 @@ func three(name string) []any {
 // payload is the body of a webhook, 222 bytes of JSON.
 func payload() string { return `{"name":"Ada","pad":"` + strings.Repeat("x", 200) + `"}` }
 
+// greeting is the result of the flow for that payload, as JSON.
+const greeting = `"HELLO ADA"`
+
 // flows are the blueprints and triggers stored in the server, by id.
 type flows struct {
 	wait, accept string // webhooks of the three nodes, by when they respond

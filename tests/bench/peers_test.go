@@ -1,0 +1,161 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestSelectPeers(t *testing.T) {
+	for names, want := range map[string]string{"true": peerNames(), "n8n": "n8n", "pocketbase,node-red": "pocketbase, node-red"} {
+		t.Run(names, func(t *testing.T) {
+			list, err := selectPeers(names)
+			var got []string
+			for _, p := range list {
+				got = append(got, p.name)
+			}
+			if err != nil || strings.Join(got, ", ") != want {
+				t.Errorf("got %v, %v; want %s", got, err, want)
+			}
+		})
+	}
+	if _, err := selectPeers("n8n,other"); err == nil || !strings.Contains(err.Error(), `"other" is unknown: want names of node-red, n8n`) {
+		t.Errorf("an unknown name: %v, want it and the known ones", err)
+	}
+	o, err := parse([]string{"-peers=temporal", "-quick"})
+	if err != nil || len(o.peers) != 1 || o.peers[0].name != "temporal" {
+		t.Errorf("-peers=temporal selects %d peers, %v; want one", len(o.peers), err)
+	}
+	if o, err = parse([]string{"-peers", "-quick"}); err != nil || len(o.peers) != len(peers) {
+		t.Errorf("-peers selects %d peers, %v; want all", len(o.peers), err)
+	}
+}
+
+// A peer that cannot be installed is left out with its reason; the others are there, and are
+// installed once.
+func TestInstallPeers(t *testing.T) {
+	folder, installs := t.TempDir(), 0
+	good := peer{name: "good", title: "Good 1", folder: "good-1", size: "program", without: "program/other", install: func(_ context.Context, folder string) error {
+		installs++
+		if _, err := os.Stat(filepath.Join(folder, "leftover")); err == nil {
+			t.Error("the incomplete installation is still there")
+		}
+		if err := os.MkdirAll(filepath.Join(folder, "program/other"), 0o700); err != nil {
+			return err
+		}
+		return writeFiles(folder, map[string]string{"program/file": "four", "program/other/file": "five!"})
+	}}
+	bad := peer{name: "bad", title: "Bad 2", folder: "bad-2", install: func(ctx context.Context, folder string) error {
+		return runIn(ctx, folder, nil, "program-that-no-machine-has", "install")
+	}}
+	worse := peer{name: "worse", title: "Worse 3", folder: "worse-3", install: func(context.Context, string) error {
+		return errors.New("go build: exit status 1\nmuch output")
+	}}
+	if err := os.Mkdir(filepath.Join(folder, "good-1"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := writeFiles(folder, map[string]string{"good-1/leftover": ""}); err != nil {
+		t.Fatal(err)
+	}
+	var progress bytes.Buffer
+	o := &options{peers: []peer{bad, good, worse}, progress: &progress}
+	for range 2 {
+		list, left, err := installPeers(t.Context(), o, folder)
+		if err != nil || len(list) != 1 || list[0].name != "good" || list[0].Install != int64(len("four")) {
+			t.Fatalf("got %+v, %v; want the good one with 4 bytes", list, err)
+		}
+		want := []string{"Bad 2 is left out: program-that-no-machine-has is not installed", "Worse 3 is left out: go build: exit status 1"}
+		if !slices.Equal(left, want) {
+			t.Errorf("left out are %q, want %q", left, want)
+		}
+	}
+	if installs != 1 {
+		t.Errorf("the good one was installed %d times, want 1", installs)
+	}
+	if !strings.Contains(progress.String(), "much output") {
+		t.Errorf("the progress lacks the output of the failure:\n%s", progress.String())
+	}
+}
+
+func TestPeersText(t *testing.T) {
+	p := &peerFigures{
+		figures: figures{Rounds: 1, Rows: []figure{{Name: "c", Connections: 4, Results: []result{{Completed: 10, Elapsed: time.Second}}}, {Name: "n8n", What: n8n.flow, Connections: 4, Results: []result{{Completed: 5, Elapsed: time.Second, Peak: 7 << 20}}}}},
+		Peers:   []standing{{Name: n8n.title, Stores: n8n.stores, Idle: 3 << 20, Loaded: 7 << 20, Times: []time.Duration{time.Second}, Install: 9 << 20}},
+		Left:    []string{"Bad 2 is left out: npm is not installed"},
+	}
+	p.hold(p.Rows, "c", "n8n")
+	for _, want := range []string{
+		"| (n8n) the same flow on n8n | 4 | 5 [5-5] |", "| (c) / (n8n) | 4 | 2.00 [2.00-2.00] |", "\n- Bad 2 is left out: npm is not installed\n",
+		"| n8n " + n8nVersion + " on Node.js " + nodeVersion + " | the execution, in SQLite | 3 | 7 | 1000 [1000-1000] | 9 |\n",
+	} {
+		if !strings.Contains(p.text(), want) {
+			t.Errorf("no %q in\n%s", want, p.text())
+		}
+	}
+	p.Rows[1].Results[0].Completed, p.Ratios = 0, nil
+	p.hold(p.Rows, "c", "n8n")
+	if want := "| (c) / (n8n) | 4 | - |"; !strings.Contains(p.text(), want) {
+		t.Errorf("a round without a response: no %q in\n%s", want, p.text())
+	}
+	if got := p.loaded("n8n"); got != 7<<20 {
+		t.Errorf("the memory under load is %d, want %d", got, 7<<20)
+	}
+}
+
+// The load generator counts a response with another body as failed.
+func TestLoadAnswer(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, greeting) }))
+	defer server.Close()
+	host := strings.TrimPrefix(server.URL, "http://")
+	job := loadJob{Address: host, Connections: 2, Most: 10, Server: os.Getpid(), Requests: [][]byte{postRequest(host, "/", payload())}, Answer: greeting}
+	if r, err := generate(&job); err != nil || r.Answered != 10 || r.Failed != 0 {
+		t.Errorf("the right answer: %+v, %v; want ten answered", r, err)
+	}
+	job.Answer = `"HELLO BOB"`
+	if r, err := generate(&job); err != nil || r.Answered != 0 || r.Failed != 10 || !strings.Contains(r.Failure, greeting) {
+		t.Errorf("another answer: %+v, %v; want ten failed, with the answer", r, err)
+	}
+}
+
+// Every wire of the flow for Node-RED leads to a node.
+func TestNodeRedFlow(t *testing.T) {
+	ids := map[string]bool{}
+	for _, n := range nodeRedFlow() {
+		ids[n["id"].(string)] = true
+	}
+	for _, n := range nodeRedFlow() {
+		wires, _ := n["wires"].([][]string)
+		for _, wire := range wires {
+			if !ids[wire[0]] {
+				t.Errorf("node %s leads to %s, which does not exist", n["id"], wire[0])
+			}
+		}
+	}
+}
+
+// Every connection of the flow for n8n leads from a node to a node.
+func TestN8nFlow(t *testing.T) {
+	flow, names := n8nFlow(), map[string]bool{}
+	for _, n := range flow["nodes"].([]object) {
+		names[n["name"].(string)] = true
+	}
+	connections := flow["connections"].(object)
+	if len(names) != 4 || len(connections) != 3 {
+		t.Errorf("%d nodes and %d connections, want 4 and 3", len(names), len(connections))
+	}
+	for from, to := range connections {
+		if next := to.(object)["main"].([][]object)[0][0]["node"].(string); !names[from] || !names[next] {
+			t.Errorf("a connection leads from %s to %s, want nodes", from, next)
+		}
+	}
+}
