@@ -80,7 +80,7 @@ func parse(args []string) (o options, err error) {
 	flags.BoolVar(&o.startup, "startup", false, "only measure starts, the loaded database having 1 GB")
 	flags.BoolVar(&o.shaped, "shapes", false, "only measure long and wide blueprints")
 	flags.StringVar(&o.day, "day", "", "only measure the latency of webhooks beside mixed runs, backups and pruning, and write its picture to this `FILE` (SVG)")
-	flags.BoolFunc("peers", "only measure the webhook, side by side with other servers; -peers=`NAMES` selects some of "+peerNames(), func(names string) (err error) {
+	flags.BoolFunc("peers", "only measure the webhook, side by side with other servers; -peers=NAMES selects some of "+peerNames(), func(names string) (err error) {
 		o.peers, err = selectPeers(names)
 		return err
 	})
