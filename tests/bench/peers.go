@@ -171,6 +171,8 @@ type runningPeer struct {
 	*program.Process
 	up    time.Duration // from its start to the first correct response
 	quiet time.Duration // how long it must be idle to count as idle
+	// failures has a line for each measurement that failed.
+	failures []string
 	standing
 }
 
@@ -227,7 +229,24 @@ func (r *runningPeer) answers(ctx context.Context) bool {
 	return err == nil && response.StatusCode == http.StatusOK && strings.Contains(string(body), r.answer)
 }
 
-func (r *runningPeer) measure(ctx context.Context, connections int, warmup, length time.Duration) (*result, error) {
+// measure loads the peer. If it fails, the result is empty and the reason is kept, so that
+// the others are still measured.
+func (r *runningPeer) measure(ctx context.Context, connections int, warmup, length time.Duration) (measured *result, err error) {
+	if !r.Running() {
+		err = r.start(ctx)
+	}
+	if err == nil {
+		measured, err = r.load(ctx, connections, warmup, length)
+	}
+	if err == nil || ctx.Err() != nil {
+		return measured, err
+	}
+	line, _, _ := strings.Cut(err.Error(), "\n")
+	r.failures = append(r.failures, fmt.Sprintf("%s failed with %d connections: %s", r.title, connections, line))
+	return &result{}, nil
+}
+
+func (r *runningPeer) load(ctx context.Context, connections int, warmup, length time.Duration) (*result, error) {
 	measured, err := loadProcess(ctx, r.Pid(), loadJob{Address: r.at.host, Connections: connections, Warmup: warmup, Length: length, Answer: r.answer, Requests: [][]byte{postRequest(r.at.host, r.path, payload())}})
 	if err == nil {
 		_, err = settled(ctx, r.Pid(), r.quiet, 5*time.Second)
@@ -239,7 +258,7 @@ func (r *runningPeer) measure(ctx context.Context, connections int, warmup, leng
 type peerFigures struct {
 	figures
 	Peers []standing `json:"peers"`
-	Left  []string   `json:"left,omitempty"` // those that could not be installed, and why
+	Left  []string   `json:"left,omitempty"` // what could not be installed or measured, and why
 }
 
 // standing holds the figures of one server besides its rates.
@@ -304,13 +323,12 @@ func comparePeers(ctx context.Context, o options) (err error) {
 		return err
 	}
 	for _, other := range others {
+		p.Left = append(p.Left, other.failures...)
 		other.Loaded = p.loaded(other.name)
 		p.hold(p.Rows, "c", other.name)
-		used, err := cpuTime(other.Pid())
-		if err != nil {
-			return err
+		if used, err := cpuTime(other.Pid()); err == nil { // else it has ended
+			alive += used
 		}
-		alive += used
 	}
 	p.Machine.Foreign, p.Machine.Steal = watching.since(alive)
 	if err := s.server.stop(); err != nil {

@@ -13,6 +13,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"blueprintd/clients/go/program"
+	"blueprintd/tests/process"
 )
 
 func TestSelectPeers(t *testing.T) {
@@ -124,6 +127,22 @@ func TestLoadAnswer(t *testing.T) {
 	job.Answer = `"HELLO BOB"`
 	if r, err := generate(&job); err != nil || r.Answered != 0 || r.Failed != 10 || !strings.Contains(r.Failure, greeting) {
 		t.Errorf("another answer: %+v, %v; want ten failed, with the answer", r, err)
+	}
+}
+
+// A measurement that fails is a line, not the end of the comparison.
+func TestPeerFails(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "another") }))
+	defer server.Close()
+	r := &runningPeer{peer: peer{name: "bad", title: "Bad 2", answer: greeting}, at: place{host: strings.TrimPrefix(server.URL, "http://")}}
+	var err error
+	if r.Process, err = program.Start(program.Command{Path: process.Path(t), Args: []string{"serve", "--addr", "127.0.0.1:0", "--until-eof"}, Folder: t.TempDir()}); err != nil {
+		t.Fatal(err)
+	}
+	defer r.Kill()
+	measured, err := r.measure(t.Context(), 2, 0, 10*time.Millisecond)
+	if err != nil || measured.Completed != 0 || len(r.failures) != 1 || !strings.Contains(r.failures[0], "Bad 2 failed with 2 connections: ") {
+		t.Errorf("got %+v, %v and %q; want an empty result and one line", measured, err, r.failures)
 	}
 }
 
