@@ -48,8 +48,8 @@
 // closely as each allows; PocketBase stores a record of the size of a run instead. Each peer
 // is one process, in a file of its own here, with a fixed version that is installed from the
 // npm registry or the Go module proxy outside the repository. One that cannot be installed is
-// left out, and a measurement of one that fails is 0; neither is an error. All run at the same time and are loaded in turn; every
-// response must contain the expected answer.
+// left out, and a measurement of one that fails is 0; neither is an error. All run at the
+// same time and are loaded in turn; every response must contain the expected answer.
 //
 // Exit code 1 means that something did not work, such as a response other than
 // 2xx. Slow results do not change the exit code.

@@ -177,7 +177,7 @@ func (g *generator) finish(at time.Time) error {
 
 func (g *generator) send(c *connection, at time.Time) error {
 	if g.over || g.job.Most > 0 && g.sent == g.job.Most {
-		return nil
+		return g.loop.forget(c)
 	}
 	g.sent++
 	g.waiting++

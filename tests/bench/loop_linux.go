@@ -66,6 +66,11 @@ func (l *loop) connect(address string) (*connection, error) {
 	return c, syscall.EpollCtl(l.poll, syscall.EPOLL_CTL_ADD, descriptor, &event)
 }
 
+// forget ends the watching of a connection, which the server may close then.
+func (l *loop) forget(c *connection) error {
+	return syscall.EpollCtl(l.poll, syscall.EPOLL_CTL_DEL, c.descriptor, nil)
+}
+
 // wait returns the connections with received data.
 func (l *loop) wait(most time.Duration) ([]*connection, error) {
 	n, err := syscall.EpollWait(l.poll, l.events, int(most.Milliseconds()))

@@ -15,6 +15,7 @@ var errLinux = errors.New("bench measures on Linux only")
 func newLoop(int) (*loop, error)                        { return nil, errLinux }
 func (*loop) close()                                    {}
 func (*loop) connect(string) (*connection, error)       { return nil, errLinux }
+func (*loop) forget(*connection) error                  { return errLinux }
 func (*loop) wait(time.Duration) ([]*connection, error) { return nil, errLinux }
 func (*loop) write(*connection) error                   { return errLinux }
 func (*loop) read(*connection) error                    { return errLinux }

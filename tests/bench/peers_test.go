@@ -5,12 +5,15 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -127,6 +130,34 @@ func TestLoadAnswer(t *testing.T) {
 	job.Answer = `"HELLO BOB"`
 	if r, err := generate(&job); err != nil || r.Answered != 0 || r.Failed != 10 || !strings.Contains(r.Failure, greeting) {
 		t.Errorf("another answer: %+v, %v; want ten failed, with the answer", r, err)
+	}
+}
+
+// A server may close a connection that has no further request while others still wait.
+func TestLoadClosed(t *testing.T) {
+	t.Parallel()
+	var requests atomic.Int32
+	closed := make(chan struct{})
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if requests.Add(1) == 1 {
+			w.Header().Set("Connection", "close")
+		} else {
+			<-closed
+		}
+		_, _ = io.WriteString(w, greeting)
+	}))
+	var once sync.Once
+	server.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		if state == http.StateClosed {
+			once.Do(func() { close(closed) })
+		}
+	}
+	server.Start()
+	defer server.Close()
+	host := strings.TrimPrefix(server.URL, "http://")
+	job := loadJob{Address: host, Connections: 2, Most: 2, Server: os.Getpid(), Requests: [][]byte{postRequest(host, "/", payload())}}
+	if r, err := generate(&job); err != nil || r.Answered != 2 {
+		t.Errorf("got %+v, %v; want two answered", r, err)
 	}
 }
 
