@@ -124,7 +124,7 @@ func (g *generator) run() (*result, error) {
 			return nil, err
 		}
 	}
-	for late := g.end.Add(30 * time.Second); g.waiting > 0; {
+	for late := g.end.Add(2 * time.Minute); g.waiting > 0; {
 		ready, err := g.loop.wait(100 * time.Millisecond)
 		if err != nil {
 			return nil, err
@@ -138,7 +138,7 @@ func (g *generator) run() (*result, error) {
 			}
 		}
 		if g.job.Most == 0 && now().After(late) {
-			return nil, fmt.Errorf("%d requests have no answer 30 s after the end", g.waiting)
+			return nil, fmt.Errorf("%d requests have no answer two minutes after the end", g.waiting)
 		}
 	}
 	if err := g.finish(now()); err != nil {

@@ -171,6 +171,9 @@ type runningPeer struct {
 	*program.Process
 	up    time.Duration // from its start to the first correct response
 	quiet time.Duration // how long it must be idle to count as idle
+	quick bool
+	// lengths are those of its measurements that are longer than asked for, by connections.
+	lengths map[int]time.Duration
 	// failures has a line for each measurement that failed.
 	failures []string
 	standing
@@ -241,17 +244,38 @@ func (r *runningPeer) measure(ctx context.Context, connections int, warmup, leng
 	if err == nil || ctx.Err() != nil {
 		return measured, err
 	}
-	line, _, _ := strings.Cut(err.Error(), "\n")
-	r.failures = append(r.failures, fmt.Sprintf("%s failed with %d connections: %s", r.title, connections, line))
+	line := strings.Join(strings.Fields(err.Error()), " ")
+	r.failures = append(r.failures, fmt.Sprintf("%s failed with %d connections: %.600s", r.title, connections, line))
 	return &result{}, nil
 }
 
-func (r *runningPeer) load(ctx context.Context, connections int, warmup, length time.Duration) (*result, error) {
-	measured, err := loadProcess(ctx, r.Pid(), loadJob{Address: r.at.host, Connections: connections, Warmup: warmup, Length: length, Answer: r.answer, Requests: [][]byte{postRequest(r.at.host, r.path, payload())}})
-	if err == nil {
-		_, err = settled(ctx, r.Pid(), r.quiet, 5*time.Second)
+// longest is the longest measurement of a slow peer.
+const longest = time.Minute
+
+// longer returns how long to measure instead, if the connections have less than two responses
+// each: their first ones come at about the same time, so that few of them show no rate.
+func longer(length time.Duration, completed int64, connections int) time.Duration {
+	if completed >= 2*int64(connections) {
+		return length
 	}
-	return measured, err
+	return max(length, min(4*length, longest))
+}
+
+// load measures longer than asked for if the peer is slow, also in later rounds.
+func (r *runningPeer) load(ctx context.Context, connections int, warmup, length time.Duration) (*result, error) {
+	for {
+		if known := r.lengths[connections]; known > length {
+			length, warmup = known, known/4
+		}
+		measured, err := loadProcess(ctx, r.Pid(), loadJob{Address: r.at.host, Connections: connections, Warmup: warmup, Length: length, Answer: r.answer, Requests: [][]byte{postRequest(r.at.host, r.path, payload())}})
+		if err == nil {
+			_, err = settled(ctx, r.Pid(), r.quiet, 5*time.Second)
+		}
+		if err != nil || r.quick || longer(length, measured.Completed, connections) == length {
+			return measured, err
+		}
+		r.lengths[connections] = longer(length, measured.Completed, connections)
+	}
 }
 
 // peerFigures compare the server with others.
@@ -365,6 +389,7 @@ func comparePeers(ctx context.Context, o options) (err error) {
 func (r *runningPeer) begin(ctx context.Context, o *options, runSize int) (err error) {
 	o.say("starting %s", r.title)
 	r.Name, r.Stores, r.quiet, r.at.runSize = r.title, r.stores, o.quiet(), runSize
+	r.quick, r.lengths = o.quick, map[int]time.Duration{}
 	if r.at.data, err = os.MkdirTemp(o.folder, r.name); err != nil {
 		return err
 	}
@@ -401,7 +426,7 @@ func (p *peerFigures) text() string {
 	for _, peer := range p.Peers {
 		fmt.Fprintf(&b, "| %s | %s | %.0f | %.0f | %s | %.0f |\n", peer.Name, peer.Stores, mega(peer.Idle), mega(peer.Loaded), spread(peer.Times, milliseconds), mega(peer.Install))
 	}
-	b.WriteString("\nStart-up is the time to the first correct response; the disk space of Node.js itself is not counted.\n")
+	b.WriteString("\nA slow server is measured longer, for at most a minute, until each connection has two responses. Start-up is the time to the first correct response; the disk space of Node.js itself is not counted.\n")
 	return b.String()
 }
 

@@ -161,18 +161,39 @@ func TestLoadClosed(t *testing.T) {
 	}
 }
 
+// A measurement of a slow peer is repeated with a longer one.
+func TestLonger(t *testing.T) {
+	for name, test := range map[string]struct {
+		length    time.Duration
+		completed int64
+		want      time.Duration
+	}{
+		"enough":      {2 * time.Second, 64, 2 * time.Second},
+		"too few":     {2 * time.Second, 63, 8 * time.Second},
+		"at most":     {20 * time.Second, 0, longest},
+		"the longest": {longest, 0, longest},
+		"longer":      {2 * longest, 0, 2 * longest},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := longer(test.length, test.completed, 32); got != test.want {
+				t.Errorf("got %s, want %s", got, test.want)
+			}
+		})
+	}
+}
+
 // A measurement that fails is a line, not the end of the comparison.
 func TestPeerFails(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "another") }))
 	defer server.Close()
-	r := &runningPeer{peer: peer{name: "bad", title: "Bad 2", answer: greeting}, at: place{host: strings.TrimPrefix(server.URL, "http://")}}
+	r := &runningPeer{peer: peer{name: "bad", title: "Bad 2", path: "/", answer: greeting}, at: place{host: strings.TrimPrefix(server.URL, "http://")}, lengths: map[int]time.Duration{}}
 	var err error
 	if r.Process, err = program.Start(program.Command{Path: process.Path(t), Args: []string{"serve", "--addr", "127.0.0.1:0", "--until-eof"}, Folder: t.TempDir()}); err != nil {
 		t.Fatal(err)
 	}
-	defer r.Kill()
+	t.Cleanup(r.Kill)
 	measured, err := r.measure(t.Context(), 2, 0, 10*time.Millisecond)
-	if err != nil || measured.Completed != 0 || len(r.failures) != 1 || !strings.Contains(r.failures[0], "Bad 2 failed with 2 connections: ") {
+	if err != nil || measured.Completed != 0 || len(r.failures) != 1 || !strings.Contains(r.failures[0], "Bad 2 failed with 2 connections: ") || !strings.Contains(r.failures[0], "another") {
 		t.Errorf("got %+v, %v and %q; want an empty result and one line", measured, err, r.failures)
 	}
 }
