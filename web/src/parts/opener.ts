@@ -12,9 +12,11 @@ export function openerOf(element: Element | null): HTMLElement | null {
  * elsewhere.
  */
 export function giveBack(opener: HTMLElement | null): void {
+  if (!opener) return
+  const page = opener.ownerDocument // the global one is gone when a test has ended meanwhile
   setTimeout(() => {
-    const now = document.activeElement
-    if (opener?.isConnected && (!now || now === document.body || now.closest('[role=dialog]')))
+    const now = page.activeElement
+    if (opener.isConnected && (!now || now === page.body || now.closest('[role=dialog]')))
       opener.focus({ preventScroll: true })
   }, 30)
 }
