@@ -236,7 +236,7 @@ func (s *Store) SaveToken(ctx context.Context, connectionID, userID string, toke
 		return err
 	}
 	const upsert = `INSERT INTO connection_tokens (connection_id, user_id, sealed_token, updated_at) VALUES (?, ?, ?, ?)
-		ON CONFLICT DO UPDATE SET sealed_token = excluded.sealed_token, updated_at = excluded.updated_at`
+		ON CONFLICT (connection_id, user_id) DO UPDATE SET sealed_token = excluded.sealed_token, updated_at = excluded.updated_at`
 	return s.submit(ctx, &job{size: 512 + len(sealed), run: func(t *transaction) error {
 		present, err := s.tokenFor(t.session, connectionID, userID)
 		if err != nil {

@@ -152,7 +152,7 @@ func (c *firingCounts) add(triggers []string) {
 }
 
 const addFirings = `INSERT INTO firing_counts (trigger_seq, firings) VALUES ((SELECT seq FROM triggers WHERE id = ?1), ?2)
-	ON CONFLICT DO UPDATE SET firings = firings + excluded.firings`
+	ON CONFLICT (trigger_seq) DO UPDATE SET firings = firing_counts.firings + excluded.firings`
 
 // write adds the counts to firing_counts.
 func (c *firingCounts) write(q *session) error {

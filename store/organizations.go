@@ -148,7 +148,7 @@ func joinable(t *transaction, organizationID string) error {
 
 func setMember(t *transaction, organizationID, userID string, role blueprint.OrganizationRole, now blueprint.Time) error {
 	const upsert = `INSERT INTO memberships (organization_id, user_id, role, created_at) VALUES (?, ?, ?, ?)
-		ON CONFLICT DO UPDATE SET role = excluded.role`
+		ON CONFLICT (organization_id, user_id) DO UPDATE SET role = excluded.role`
 	t.changed()
 	if _, err := t.exec(upsert, organizationID, userID, string(role), now); err != nil {
 		return err
@@ -450,7 +450,7 @@ func homeOfBlueprint(q *session, id string) (creator, organizationID string, err
 func setCollaborator(t *transaction, blueprintID, userID string, role blueprint.CollaboratorRole, now blueprint.Time) error {
 	const upsert = `INSERT INTO collaborators (blueprint_id, user_id, role, created_at)
 		SELECT id, ?2, ?3, ?4 FROM blueprints WHERE id = ?1 AND deleted_at IS NULL
-		ON CONFLICT DO UPDATE SET role = excluded.role`
+		ON CONFLICT (blueprint_id, user_id) DO UPDATE SET role = excluded.role`
 	t.changed()
 	set, err := t.exec(upsert, blueprintID, userID, string(role), now)
 	if err == nil && set == 0 {

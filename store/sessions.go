@@ -308,7 +308,9 @@ func (s *Store) CreateSetupLink(ctx context.Context, userID, token string) (err 
 		if err := knownUser(t, userID); err != nil {
 			return err
 		}
-		if _, err := t.exec("INSERT OR REPLACE INTO setup_links (user_id, hash, expires_at) VALUES (?, ?, ?)", userID, hash[:], expires); err != nil {
+		const upsert = `INSERT INTO setup_links (user_id, hash, expires_at) VALUES (?, ?, ?)
+			ON CONFLICT (user_id) DO UPDATE SET hash = excluded.hash, expires_at = excluded.expires_at`
+		if _, err := t.exec(upsert, userID, hash[:], expires); err != nil {
 			return err
 		}
 		return s.auditSession(ctx, t, userID, subject{kind: "user", id: userID, detail: map[string]any{"made": "a link to set a password"}})

@@ -174,7 +174,7 @@ func (s *Store) Rate(ctx context.Context, principal blueprint.Principal, id stri
 			_, err = t.exec("DELETE FROM ratings WHERE blueprint_id = ? AND user_id = ?", id, principal.UserID)
 		} else {
 			_, err = t.exec(`INSERT INTO ratings (blueprint_id, user_id, rating) VALUES (?, ?, ?)
-				ON CONFLICT DO UPDATE SET rating = excluded.rating`, id, principal.UserID, rating)
+				ON CONFLICT (blueprint_id, user_id) DO UPDATE SET rating = excluded.rating`, id, principal.UserID, rating)
 		}
 		if err != nil {
 			return err
@@ -282,8 +282,9 @@ func (e *hourCounts) add(row *blueprint.ExecutionRow) {
 }
 
 const addRunHour = `INSERT INTO run_hours (scope, hour, completed, failed, duration_ms, slowest_ms) VALUES (?, ?, ?, ?, ?, ?)
-	ON CONFLICT DO UPDATE SET completed = completed + excluded.completed, failed = failed + excluded.failed,
-	duration_ms = duration_ms + excluded.duration_ms, slowest_ms = max(slowest_ms, excluded.slowest_ms)`
+	ON CONFLICT (scope, hour) DO UPDATE SET completed = run_hours.completed + excluded.completed, failed = run_hours.failed + excluded.failed,
+	duration_ms = run_hours.duration_ms + excluded.duration_ms,
+	slowest_ms = CASE WHEN excluded.slowest_ms > run_hours.slowest_ms THEN excluded.slowest_ms ELSE run_hours.slowest_ms END`
 
 // write adds the counts to run_hours.
 func (e *hourCounts) write(q *session) error {
