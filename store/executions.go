@@ -224,7 +224,7 @@ func unfinished(q *session, trigger *blueprint.Trigger) (list []blueprint.Unfini
 	}
 	const query = `SELECT id, status, created_at, updated_at FROM (
 			SELECT seq, id, status, created_at, updated_at, trigger_seq, parent_execution_id
-			FROM executions INDEXED BY executions_unfinished WHERE end_time IS NULL ORDER BY created_at LIMIT ?2)
+			FROM executions INDEXED BY executions_unfinished WHERE end_time IS NULL ORDER BY created_at LIMIT ?2) oldest
 		WHERE trigger_seq = (SELECT seq FROM triggers WHERE id = ?1) AND parent_execution_id IS NULL ORDER BY seq LIMIT ?3`
 	err = collect(q, &list, query, []any{trigger.ID, mostUnfinished, blueprint.MaxUnfinished}, fields(func(run *blueprint.UnfinishedRun) []any {
 		return []any{&run.ExecutionID, &run.Status, &run.CreatedAt, &run.UpdatedAt}
@@ -378,7 +378,7 @@ func (s *Store) RecentExecutions(ctx context.Context, principal blueprint.Princi
 // page, so the cost does not grow with the number of runs.
 const mine = `WHERE e.seq IN (
 	SELECT seq FROM (
-		SELECT x.seq FROM executions x WHERE x.user_seq = (SELECT seq FROM users WHERE id = ?1) ORDER BY x.created_at DESC, x.id DESC LIMIT ?2 + ?3)
+		SELECT x.seq FROM executions x WHERE x.user_seq = (SELECT seq FROM users WHERE id = ?1) ORDER BY x.created_at DESC, x.id DESC LIMIT ?2 + ?3) own
 	UNION
 	SELECT x.seq FROM memberships m JOIN organizations o ON o.id = m.organization_id CROSS JOIN executions x WHERE m.user_id = ?1 AND x.seq IN (
 		SELECT y.seq FROM executions y WHERE y.organization_seq = o.seq

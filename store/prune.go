@@ -228,7 +228,7 @@ func (p *pruner) pruneEnded(ctx context.Context, status blueprint.Status, upTo e
 // surplus returns the newest completed and the newest failed run beyond a number of rows.
 // Failed runs have priority.
 func (p *pruner) surplus(ctx context.Context, rows int64) (completed, failed end, err error) {
-	const count = `SELECT count(*) FROM (SELECT 1 FROM executions WHERE status = 'failed' LIMIT ?)`
+	const count = `SELECT count(*) FROM (SELECT 1 FROM executions WHERE status = 'failed' LIMIT ?) failed`
 	err = p.read(ctx, func(q *session) error {
 		var kept int64
 		if err := q.row(count, []any{rows}, &kept); err != nil {
@@ -525,7 +525,7 @@ func (p *pruner) removeFirings(ctx context.Context, rows []int64) error {
 // the clock was set back, an entry waits for those before it.
 func (p *pruner) pruneAudit(ctx context.Context) error {
 	keep := p.options.KeepAudit
-	query, bound := "SELECT seq FROM (SELECT seq, at FROM audit_log ORDER BY seq LIMIT ?2 + 0) WHERE at < ?1", int64(0)
+	query, bound := "SELECT seq FROM (SELECT seq, at FROM audit_log ORDER BY seq LIMIT ?2 + 0) oldest WHERE at < ?1", int64(0)
 	switch {
 	case keep.all():
 		return nil
