@@ -264,10 +264,10 @@ func (l *runSearch) search() (source *runSource, some bool) {
 // title is the current one if the user may see it, else that of the version that ran.
 const pickRuns = "SELECT " + executionColumns + `, e.seq,
 	CASE WHEN b.deleted_at IS NULL AND (?8 AND u.id <> ?1 OR ` + maySee + `) THEN b.title ELSE coalesce(v.title, '') END, u.name, coalesce(t.type, '')
-	FROM json_each(?2) place CROSS JOIN executions e ON e.seq = place.value JOIN blueprints b ON b.seq = e.blueprint_seq
+	FROM json_each(?2) place CROSS JOIN executions e JOIN blueprints b ON b.seq = e.blueprint_seq
 	JOIN users u ON u.seq = e.user_seq LEFT JOIN blueprint_versions v ON v.blueprint_id = b.id AND v.version = e.blueprint_version
 	LEFT JOIN triggers t ON t.seq = e.trigger_seq
-	WHERE (?3 = '' OR e.status = ?3) AND (?4 = '' OR b.id = ?4) AND (?5 = '' OR e.organization_seq = (SELECT seq FROM organizations WHERE id = ?5)) AND (?6 = '' OR t.id = ?6)
+	WHERE e.seq = place.value AND (?3 = '' OR e.status = ?3) AND (?4 = '' OR b.id = ?4) AND (?5 = '' OR e.organization_seq = (SELECT seq FROM organizations WHERE id = ?5)) AND (?6 = '' OR t.id = ?6)
 	AND (?9 = '' OR e.parent_execution_id = ?9)
 	AND substr(e.id, 1, length(?7)) = ?7 AND (u.id = ?1 OR b.deleted_at IS NULL AND (?8 OR ` + mayManage + `))
 	ORDER BY e.created_at DESC, e.seq DESC`

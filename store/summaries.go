@@ -309,8 +309,8 @@ const mostUnderWay = 5000
 // underWay counts, by status, those of the newest ?4 unfinished runs that user ?1 may see:
 // of blueprint ?2, of organization ?3, or with neither of all organizations of the user.
 const underWay = `SELECT e.status, count(*) FROM (SELECT seq FROM executions INDEXED BY executions_unfinished WHERE end_time IS NULL ORDER BY created_at DESC LIMIT ?4) newest
-	CROSS JOIN executions e ON e.seq = newest.seq JOIN blueprints b ON b.seq = e.blueprint_seq JOIN organizations o ON o.seq = e.organization_seq
-	WHERE CASE WHEN ?2 <> '' THEN b.id = ?2 WHEN ?3 <> '' THEN o.id = ?3
+	CROSS JOIN executions e JOIN blueprints b ON b.seq = e.blueprint_seq JOIN organizations o ON o.seq = e.organization_seq
+	WHERE e.seq = newest.seq AND CASE WHEN ?2 <> '' THEN b.id = ?2 WHEN ?3 <> '' THEN o.id = ?3
 		ELSE o.id IN (SELECT organization_id FROM memberships WHERE user_id = ?1) END
 	AND (e.user_seq = (SELECT seq FROM users WHERE id = ?1) OR b.deleted_at IS NULL AND ` + mayManage + `) GROUP BY e.status`
 
