@@ -233,7 +233,7 @@ func unfinished(q *session, trigger *blueprint.Trigger) (list []blueprint.Unfini
 }
 
 // executionColumns selects the row of execution e.
-const executionColumns = `e.id, coalesce(e.log_id, upper(substr(e.id, -26))), (SELECT id FROM blueprints WHERE seq = e.blueprint_seq), e.blueprint_version,
+const executionColumns = `e.id, coalesce(e.log_id, upper(substr(e.id, length(e.id) - 25))), (SELECT id FROM blueprints WHERE seq = e.blueprint_seq), e.blueprint_version,
 	(SELECT id FROM organizations WHERE seq = e.organization_seq), (SELECT id FROM users WHERE seq = e.user_seq),
 	coalesce((SELECT id FROM triggers WHERE seq = e.trigger_seq), ''), coalesce(e.firing_id, ''), coalesce(e.parent_execution_id, ''), e.status, e.created_at, e.updated_at, e.start_time, coalesce(e.end_time, 0)`
 

@@ -344,7 +344,7 @@ func deliverySize(f *blueprint.Firing) int {
 // delivery.
 func (s *Store) File(ctx context.Context, principal blueprint.Principal, id string) (file blueprint.File, body []byte, err error) {
 	defer wrap(&err, "file for user %s", principal.UserID)
-	const query = `SELECT p.part, p.sealed_head, p.size, coalesce(e.user_seq = (SELECT seq FROM users WHERE id = ?1), 0), b.deleted_at IS NULL AND ` + mayManage + `, f.id, f.redelivery_of
+	const query = `SELECT p.part, p.sealed_head, p.size, coalesce(e.user_seq = (SELECT seq FROM users WHERE id = ?1), false), b.deleted_at IS NULL AND ` + mayManage + `, f.id, f.redelivery_of
 		FROM files p JOIN firings f ON f.seq = p.firing JOIN triggers t ON t.seq = f.trigger_seq JOIN blueprints b ON b.id = t.blueprint_id
 		LEFT JOIN executions e ON e.id = f.execution_id WHERE p.id = ?2`
 	return s.readFile(ctx, id, func(q *session) (stored storedFile, err error) {

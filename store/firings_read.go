@@ -123,7 +123,7 @@ func (s *Store) ReasonCounts(ctx context.Context, principal blueprint.Principal,
 		}
 		// Reasons without parameters are counted by the database.
 		const whole = "(f.decision IN ('started', 'duplicate') OR f.source = 'redelivery')"
-		counted := "SELECT f.decision, f.source = 'redelivery' AND f.decision NOT IN ('started', 'duplicate') AS again, iif(" + whole + ", '', f.reason_code) AS code, count(*), max(f.received_at)" +
+		counted := "SELECT f.decision, f.source = 'redelivery' AND f.decision NOT IN ('started', 'duplicate') AS again, CASE WHEN " + whole + " THEN '' ELSE f.reason_code END AS code, count(*), max(f.received_at)" +
 			alongAll + " AND (" + whole + " OR f.sealed_reason IS NULL) GROUP BY f.decision, again, code"
 		err = collect(q, &list, counted, args, fields(func(c *blueprint.ReasonCount) []any {
 			return []any{&c.Decision, &c.Redelivery, &c.Why.Code, &c.Count, &c.Last}
