@@ -604,7 +604,7 @@ func (s *Store) OpenTicket(ctx context.Context, i blueprint.SignIn) (ticket blue
 // openTicket loads the open ticket in the same place into i, and removes an expired one.
 func (s *Store) openTicket(t *transaction, i *blueprint.SignIn) (found bool, err error) {
 	const place = " WHERE connection_id = ?1 AND user_id = ?2 AND execution_id = ?3 AND address = ?4 AND ticket = 1"
-	const last = "UPDATE sign_ins SET created_at = ?5, expires_at = max(expires_at, ?6)" + place + " AND expires_at > ?5 RETURNING " + signInColumns
+	const last = "UPDATE sign_ins SET created_at = ?5, expires_at = CASE WHEN expires_at > ?6 THEN expires_at ELSE ?6 END" + place + " AND expires_at > ?5 RETURNING " + signInColumns
 	present, err := s.scanSignIn(t.first(last, i.ConnectionID, i.UserID, i.ExecutionID, i.Address, i.CreatedAt, i.ExpiresAt))
 	switch {
 	case err == nil:

@@ -332,11 +332,11 @@ func (d *diagnosis) key(q *session) {
 
 // clock checks whether the clock is behind stored times.
 func (d *diagnosis) clock(q *session) {
-	const newest = `SELECT max(
-		coalesce((SELECT created_at FROM executions ORDER BY seq DESC LIMIT 1), 0),
-		coalesce((SELECT received_at FROM firings ORDER BY seq DESC LIMIT 1), 0),
-		coalesce((SELECT created_at FROM blueprints ORDER BY seq DESC LIMIT 1), 0),
-		(SELECT created_at FROM meta WHERE id = 1))`
+	const newest = `SELECT max(at) FROM (
+		SELECT (SELECT created_at FROM executions ORDER BY seq DESC LIMIT 1) AS at UNION ALL
+		SELECT (SELECT received_at FROM firings ORDER BY seq DESC LIMIT 1) UNION ALL
+		SELECT (SELECT created_at FROM blueprints ORDER BY seq DESC LIMIT 1) UNION ALL
+		SELECT created_at FROM meta WHERE id = 1) newest`
 	var at int64
 	if err := q.row(newest, nil, &at); err != nil {
 		d.add("clock", Broken, "restore a backup with blueprintd restore", "the newest row cannot be read: %s", err)

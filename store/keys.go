@@ -250,7 +250,7 @@ func (u *keyUses) changes() (list []keyUseChange) {
 }
 
 func writeKeyUses(t *transaction, changes []keyUseChange) error {
-	const update = "UPDATE api_keys SET last_used_at = max(coalesce(last_used_at, 0), ?) WHERE id = ?"
+	const update = "UPDATE api_keys SET last_used_at = CASE WHEN last_used_at > ?1 THEN last_used_at ELSE ?1 END WHERE id = ?2"
 	for _, change := range changes {
 		if _, err := t.exec(update, change.at, change.keyID); err != nil {
 			return err

@@ -294,10 +294,11 @@ func (p *pruner) begin(ctx context.Context) error {
 	}
 	now := p.options.Clock.Now()
 	// Rows are ordered by time; runs end later than they begin.
-	const query = `SELECT max(coalesce((SELECT created_at FROM executions ORDER BY seq DESC LIMIT 1), 0),
-		coalesce((SELECT max(end_time) FROM executions WHERE status = 'completed'), 0),
-		coalesce((SELECT max(end_time) FROM executions WHERE status = 'failed'), 0),
-		coalesce((SELECT received_at FROM firings ORDER BY seq DESC LIMIT 1), 0))`
+	const query = `SELECT coalesce(max(at), 0) FROM (
+		SELECT (SELECT created_at FROM executions ORDER BY seq DESC LIMIT 1) AS at UNION ALL
+		SELECT max(end_time) FROM executions WHERE status = 'completed' UNION ALL
+		SELECT max(end_time) FROM executions WHERE status = 'failed' UNION ALL
+		SELECT (SELECT received_at FROM firings ORDER BY seq DESC LIMIT 1)) newest`
 	var runs, rows int64
 	err := p.read(ctx, func(q *session) error {
 		if err := q.row(query, nil, &p.doubt.newest); err != nil || !p.tooOld(now) {

@@ -195,9 +195,11 @@ func errSignIn() error {
 
 // writeSessionUses extends sessions according to their last uses.
 func writeSessionUses(t *transaction, changes []keyUseChange) error {
-	const update = `UPDATE sessions SET last_used_at = max(last_used_at, ?1), expires_at = max(expires_at, min(?1 + ?2, created_at + ?3)) WHERE id = ?4`
+	const update = `UPDATE sessions SET last_used_at = CASE WHEN last_used_at > ?1 THEN last_used_at ELSE ?1 END,
+		expires_at = CASE WHEN expires_at > ?2 OR expires_at > created_at + ?3 THEN expires_at WHEN ?2 > created_at + ?3 THEN created_at + ?3 ELSE ?2 END WHERE id = ?4`
 	for _, change := range changes {
-		if _, err := t.exec(update, change.at, blueprint.SessionIdle.Milliseconds(), blueprint.SessionLifetime.Milliseconds(), change.keyID); err != nil {
+		idle := change.at + blueprint.SessionIdle.Milliseconds()
+		if _, err := t.exec(update, change.at, idle, blueprint.SessionLifetime.Milliseconds(), change.keyID); err != nil {
 			return err
 		}
 	}
