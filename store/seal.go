@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"encoding/binary"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"hash/crc32"
@@ -89,8 +90,10 @@ type rowKey struct {
 	first, second, order, row string
 }
 
-// byRowid is the key of the tables whose rows have one number.
-var byRowid = rowKey{first: "x.rowid", second: "0", order: "x.rowid > ?1 AND ?2 = 0", row: "rowid = ?1 AND ?2 = 0"}
+// numberedBy is the key of a table whose rows have one number, in a column.
+func numberedBy(column string) rowKey {
+	return rowKey{first: "x." + column, second: "0", order: "x." + column + " > ?1 AND ?2 = 0", row: column + " = ?1 AND ?2 = 0"}
+}
 
 // sealed is the condition that a row has a value.
 func (c *sealedColumn) sealed() string { return "x." + c.column + " IS NOT NULL" }
@@ -98,23 +101,23 @@ func (c *sealedColumn) sealed() string { return "x." + c.column + " IS NOT NULL"
 // sealedColumns lists all sealed columns. A column that is missing here would be lost when
 // the master key is changed; a test compares the list with the schema.
 var sealedColumns = []sealedColumn{
-	sealedBy("blueprint_contents", "sealed_variables", "x.blueprint_id, x.version, ''", func(p [3]string) string { return variablesPlace(p[0], p[1]) }),
-	sealedBy("triggers", "sealed_config", "x.id, '', ''", byID(configPlace)),
-	sealedBy("firings", "sealed_reason", "x.id, '', ''", byID(reasonPlace)),
-	sealedBy("firings", "sealed_body_hash", "x.id, '', ''", byID(bodyHashPlace)),
-	sealedBy("firings", "sealed_delivery", "x.id, '', ''", byID(deliveryPlace)),
-	sealedBy("files", "sealed_head", "x.id, '', ''", byID(filePlace)),
-	sealedBy("connections", "sealed_config", "x.id, x.type, "+connectionOwner, func(p [3]string) string { return connectionPlace(p[0], p[1], p[2]) }),
-	sealedBy("connection_tokens", "sealed_token", "x.connection_id, x.user_id, ''", func(p [3]string) string { return tokenPlace(p[0], p[1]) }),
-	sealedBy("sign_ins", "sealed_secret", "lower(hex(x.state_hash)), x.connection_id || '/' || x.user_id, "+signInPromise,
-		func(p [3]string) string { return signInPlace(p[0], p[1], p[2]) }),
-	sealedBy("events", "sealed_data", "x.key, '', ''", byID(eventPlace)),
+	sealedBy("blueprint_contents", "rowid", "sealed_variables", "x.blueprint_id, x.version, ''", func(p [3]string) string { return variablesPlace(p[0], p[1]) }),
+	sealedBy("triggers", "seq", "sealed_config", "x.id, '', ''", byID(configPlace)),
+	sealedBy("firings", "seq", "sealed_reason", "x.id, '', ''", byID(reasonPlace)),
+	sealedBy("firings", "seq", "sealed_body_hash", "x.id, '', ''", byID(bodyHashPlace)),
+	sealedBy("firings", "seq", "sealed_delivery", "x.id, '', ''", byID(deliveryPlace)),
+	sealedBy("files", "rowid", "sealed_head", "x.id, '', ''", byID(filePlace)),
+	sealedBy("connections", "seq", "sealed_config", "x.id, x.type, "+connectionOwner, func(p [3]string) string { return connectionPlace(p[0], p[1], p[2]) }),
+	sealedBy("connection_tokens", "rowid", "sealed_token", "x.connection_id, x.user_id, ''", func(p [3]string) string { return tokenPlace(p[0], p[1]) }),
+	sealedBy("sign_ins", "rowid", "sealed_secret", "x.state_hash, x.connection_id || '/' || x.user_id, "+signInPromise,
+		func(p [3]string) string { return signInPlace(hex.EncodeToString([]byte(p[0])), p[1], p[2]) }),
+	sealedBy("events", "seq", "sealed_data", "x.key, '', ''", byID(eventPlace)),
 	{
-		table: "executions", column: "record", parts: "x.id, '', ''", place: byID(secret.RecordPlace), rowKey: byRowid,
+		table: "executions", column: "record", parts: "x.id, '', ''", place: byID(secret.RecordPlace), rowKey: numberedBy("seq"),
 		sum: func(_, _ int64, p [3]string) string { return recordPlace(p[0]) },
 	},
 	{
-		table: "executions", column: "state", parts: "x.id, '', ''", place: byID(secret.StatePlace), rowKey: byRowid,
+		table: "executions", column: "state", parts: "x.id, '', ''", place: byID(secret.StatePlace), rowKey: numberedBy("seq"),
 		sum: func(_, _ int64, p [3]string) string { return statePlace(p[0]) },
 	},
 	{
@@ -125,9 +128,9 @@ var sealedColumns = []sealedColumn{
 	},
 }
 
-// sealedBy returns a column without a checksum.
-func sealedBy(table, column, parts string, place func(parts [3]string) string) sealedColumn {
-	return sealedColumn{table: table, column: column, parts: parts, place: place, rowKey: byRowid}
+// sealedBy returns a column without a checksum of a table whose rows have one number.
+func sealedBy(table, number, column, parts string, place func(parts [3]string) string) sealedColumn {
+	return sealedColumn{table: table, column: column, parts: parts, place: place, rowKey: numberedBy(number)}
 }
 
 // byID returns the place of a value that is bound only to an id.
