@@ -51,18 +51,22 @@ func (s *Store) CreateBlueprint(ctx context.Context, principal blueprint.Princip
 	return made, err
 }
 
-// insertBlueprint inserts a private blueprint with the version of ref.
+// insertBlueprint inserts a private blueprint with the version of ref. CodeConflict if it
+// exists or another one of its organization has its source.
 func (s *Store) insertBlueprint(t *transaction, b blueprint.NewBlueprint, ref blueprint.VersionRef, now blueprint.Time) error {
 	const insert = `INSERT INTO blueprints (id, title, title_fold, description, description_fold, status, visibility, version, tags,
-		created_by, organization_id, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+		created_by, organization_id, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`
 	tags, err := encodeTags(b.Tags)
 	if err != nil {
 		return err
 	}
-	_, err = t.exec(insert, ref.BlueprintID, b.Title, fold(b.Title), b.Description, fold(b.Description), cmp.Or(b.Status, blueprint.StatusDraft),
+	inserted, err := t.exec(insert, ref.BlueprintID, b.Title, fold(b.Title), b.Description, fold(b.Description), cmp.Or(b.Status, blueprint.StatusDraft),
 		blueprint.VisibilityPrivate, ref.Version, tags, ref.Author, b.OrganizationID, now, now)
 	if err != nil {
 		return err
+	}
+	if inserted == 0 {
+		return blueprint.Errorf(blueprint.CodeConflict, "there is a blueprint %s already", ref.BlueprintID)
 	}
 	if err := setSource(t, ref.BlueprintID, b.Source, ref.Version); err != nil {
 		return err
@@ -334,7 +338,7 @@ func noteEdits(t *transaction, before, after *blueprint.Trigger) error {
 		return err
 	}
 	const update = `UPDATE triggers SET edited = (SELECT json_group_array(value) FROM
-		(SELECT value FROM json_each(coalesce(edited, '[]')) UNION SELECT value FROM json_each(?))) WHERE id = ?`
+		(SELECT value FROM json_each(coalesce(edited, '[]')) UNION SELECT value FROM json_each(?)) names) WHERE id = ?`
 	_, err = t.exec(update, string(data), after.ID)
 	return err
 }
@@ -353,8 +357,10 @@ func setSource(t *transaction, id, source, version string) error {
 		_, err := t.exec("UPDATE blueprints SET source = NULL, synced_version = NULL WHERE id = ?", id)
 		return err
 	}
-	_, err := t.exec("UPDATE blueprints SET source = ?, synced_version = ? WHERE id = ?", source, version, id)
-	if duplicate(err) {
+	const update = `UPDATE blueprints SET source = ?1, synced_version = ?2 WHERE id = ?3 AND NOT EXISTS (SELECT 1 FROM blueprints o
+		WHERE o.organization_id = blueprints.organization_id AND o.source = ?1 AND o.deleted_at IS NULL AND o.id <> ?3)`
+	updated, err := t.exec(update, source, version, id)
+	if err == nil && updated == 0 {
 		return blueprint.Errorf(blueprint.CodeConflict, "source: another blueprint of the organization has %q", blueprint.OneLine(source))
 	}
 	return err

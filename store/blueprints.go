@@ -435,12 +435,13 @@ func (s *Store) CreateCategory(ctx context.Context, principal blueprint.Principa
 		if err := room(t, "categories of the organization", mostCategories, "SELECT count(*) FROM categories WHERE organization_id = ?", made.OrganizationID); err != nil {
 			return err
 		}
-		_, err := t.exec("INSERT INTO categories (id, organization_id, name, slug) VALUES (?, ?, ?, ?)", made.ID, made.OrganizationID, name, made.Slug)
-		if duplicate(err) {
-			return blueprint.Errorf(blueprint.CodeConflict, "name: there is a category %s already", made.Slug)
-		}
+		const insert = "INSERT INTO categories (id, organization_id, name, slug) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING"
+		inserted, err := t.exec(insert, made.ID, made.OrganizationID, name, made.Slug)
 		if err != nil {
 			return err
+		}
+		if inserted == 0 {
+			return blueprint.Errorf(blueprint.CodeConflict, "name: there is a category %s already", made.Slug)
 		}
 		return s.audit(ctx, t, subject{"category", made.ID, made.OrganizationID, map[string]any{"name": name}})
 	})
@@ -559,11 +560,7 @@ func (s *Store) ImportRun(ctx context.Context, principal blueprint.Principal, gi
 		}
 		b.OrganizationID = row.OrganizationID
 		ref := blueprint.VersionRef{BlueprintID: row.BlueprintID, Version: row.BlueprintVersion, Author: principal.UserID}
-		err := s.insertBlueprint(t, b, ref, now)
-		if duplicate(err) {
-			return blueprint.Errorf(blueprint.CodeConflict, "there is a blueprint %s already", row.BlueprintID)
-		}
-		if err != nil {
+		if err := s.insertBlueprint(t, b, ref, now); err != nil {
 			return err
 		}
 		commit := &blueprint.JournalCommit{Row: row}

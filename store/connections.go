@@ -413,7 +413,7 @@ func (s *Store) signIn(ctx context.Context, i *blueprint.SignIn, f func(t *trans
 	}
 	i.CreatedAt = blueprint.TimeOf(s.options.Clock.Now())
 	const prune = "DELETE FROM sign_ins WHERE state_hash IN (SELECT state_hash FROM sign_ins WHERE expires_at <= ? ORDER BY expires_at LIMIT ?)"
-	const insert = "INSERT INTO sign_ins (" + signInColumns + ") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+	const insert = "INSERT INTO sign_ins (" + signInColumns + ") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
 	return s.submit(ctx, &job{size: 1024 + len(i.Secret), run: func(t *transaction) error {
 		if err := mayUse(t.session, i.UserID, i.ConnectionID); err != nil {
 			return err
@@ -430,8 +430,8 @@ func (s *Store) signIn(ctx context.Context, i *blueprint.SignIn, f func(t *trans
 			if err != nil {
 				return err
 			}
-			_, err = t.exec(insert, i.StateHash, i.Ticket, i.ConnectionID, i.UserID, i.ExecutionID, i.Address, versions, i.CreatedAt, i.ExpiresAt, sealed)
-			if duplicate(err) {
+			inserted, err := t.exec(insert, i.StateHash, i.Ticket, i.ConnectionID, i.UserID, i.ExecutionID, i.Address, versions, i.CreatedAt, i.ExpiresAt, sealed)
+			if err == nil && inserted == 0 {
 				return blueprint.Errorf(blueprint.CodeConflict, "a sign-in with this state is open already")
 			}
 			return err

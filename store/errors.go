@@ -25,9 +25,7 @@ const (
 	sqliteProtocol   = 15
 	sqliteNotADB     = 26
 
-	sqliteConstraintNotNull    = 1299
-	sqliteConstraintPrimaryKey = 1555
-	sqliteConstraintUnique     = 2067
+	sqliteConstraintNotNull = 1299
 )
 
 // resultCode returns the extended result code of the driver, 0 for any other error.
@@ -37,12 +35,6 @@ func resultCode(err error) int {
 		return coded.Code()
 	}
 	return 0
-}
-
-// duplicate reports whether an error means that a row with the same key exists.
-func duplicate(err error) bool {
-	code := resultCode(err)
-	return code == sqliteConstraintUnique || code == sqliteConstraintPrimaryKey
 }
 
 // severity is how far the consequences of an error extend.

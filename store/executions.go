@@ -17,7 +17,7 @@ const insertExecution = `INSERT INTO executions (id, log_id, blueprint_seq, blue
 	trigger_seq, firing_id, parent_execution_id, status, created_at, updated_at, start_time, end_time, record, state)
 	VALUES (?1, ?2, (SELECT seq FROM blueprints WHERE id = ?3 AND deleted_at IS NULL), ?4,
 	coalesce(?17, (SELECT seq FROM organizations WHERE id = ?5)), coalesce(?18, (SELECT seq FROM users WHERE id = ?6)),
-	coalesce(?19, (SELECT seq FROM triggers WHERE id = ?7)), ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)`
+	coalesce(?19, (SELECT seq FROM triggers WHERE id = ?7)), ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16) ON CONFLICT DO NOTHING`
 
 // Commit makes one step of a run durable: its row, the firing of a new run with its
 // delivery, its journal entries (or its record instead, once it has ended), and the
@@ -47,9 +47,28 @@ func (s *Store) Commit(ctx context.Context, c *blueprint.JournalCommit) (err err
 	}
 	j := s.commitJob(c)
 	if s.commitAlone(j) {
-		return j.err
+		err = j.err
+	} else {
+		err = s.submit(ctx, j)
 	}
-	return s.submit(ctx, j)
+	if resultCode(err) == sqliteConstraintNotNull {
+		return s.unknownBlueprint(ctx, c.Row.BlueprintID, err)
+	}
+	return err
+}
+
+// unknownBlueprint returns the error of a run that could not be inserted because one of
+// the rows it belongs to does not exist. It is called after the transaction, which may not
+// continue behind a failed statement.
+func (s *Store) unknownBlueprint(ctx context.Context, id string, failed error) error {
+	var exists bool
+	if err := s.readRow(ctx, "SELECT EXISTS (SELECT 1 FROM blueprints WHERE id = ? AND deleted_at IS NULL)", []any{id}, &exists); err != nil {
+		return err
+	}
+	if !exists {
+		return blueprint.Errorf(blueprint.CodeNotFound, "the blueprint does not exist or was deleted")
+	}
+	return failed
 }
 
 func (s *Store) commitJob(c *blueprint.JournalCommit) *job {
@@ -109,17 +128,8 @@ func (s *Store) beginExecution(t *transaction, c *blueprint.JournalCommit) (seq 
 		trigger, textOrNull(r.FiringID), textOrNull(r.ParentExecutionID), string(r.Status),
 		int64(r.CreatedAt), int64(r.UpdatedAt), int64(r.StartTime), timeOrNull(r.EndTime), withChecksum(c.Record, recordPlace(r.ID)), withChecksum(c.State, statePlace(r.ID)),
 		organizationSeq, userSeq, triggerSeq)
-	switch {
-	case duplicate(err):
+	if err == nil && seq == 0 {
 		return 0, blueprint.Errorf(blueprint.CodeConflict, "there is an execution %s already", r.ID)
-	case resultCode(err) == sqliteConstraintNotNull:
-		var exists bool
-		if err := t.row("SELECT EXISTS (SELECT 1 FROM blueprints WHERE id = ? AND deleted_at IS NULL)", []any{r.BlueprintID}, &exists); err != nil {
-			return 0, err
-		}
-		if !exists {
-			return 0, blueprint.Errorf(blueprint.CodeNotFound, "the blueprint does not exist or was deleted")
-		}
 	}
 	return seq, err
 }

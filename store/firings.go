@@ -83,7 +83,7 @@ const startedWithKey = `coalesce(
 // run before, it returns a *blueprint.DuplicateFiringError.
 func (s *Store) insertFiring(t *transaction, f *blueprint.Firing) error {
 	const insert = `INSERT INTO firings (id, trigger_seq, source, key, due_at, received_at, decision, reason_code, sealed_reason, execution_id, sealed_body_hash, redelivery_of, sealed_delivery)
-		VALUES (?1, coalesce(?14, (SELECT seq FROM triggers WHERE id = ?2)), ?3, nullif(?4, ?1), ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)`
+		VALUES (?1, coalesce(?14, (SELECT seq FROM triggers WHERE id = ?2)), ?3, nullif(?4, ?1), ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13) ON CONFLICT DO NOTHING`
 	var origin string
 	var sealed, bodyHash []byte
 	err := s.sealReason(f)
@@ -102,15 +102,11 @@ func (s *Store) insertFiring(t *transaction, f *blueprint.Firing) error {
 	triggerSeq, trigger := s.triggers.arguments(f.TriggerID)
 	seq, err := t.insert(insert, f.ID, trigger, string(f.Source), f.Key, timeOrNull(f.DueAt), int64(f.ReceivedAt), string(f.Decision),
 		string(f.Why.Code), blobOrNull(f.SealedWhy), f.ExecutionID, blobOrNull(bodyHash), textOrNull(origin), blobOrNull(sealed), triggerSeq)
-	if duplicate(err) && f.Decision == blueprint.DecisionStarted {
-		first := &blueprint.DuplicateFiringError{}
-		const earlier = "SELECT f.id, f.execution_id FROM firings f WHERE f.seq = " + startedWithKey
-		if lookup := t.row(earlier, []any{f.TriggerID, f.Key}, &first.FiringID, &first.ExecutionID); lookup == nil {
-			return first
-		}
-	}
 	if err != nil {
 		return err
+	}
+	if seq == 0 {
+		return duplicateFiring(t, f)
 	}
 	t.firings = append(t.firings, f.TriggerID)
 	for i := range f.Files {
@@ -124,6 +120,23 @@ func (s *Store) insertFiring(t *transaction, f *blueprint.Firing) error {
 		}
 	}
 	return nil
+}
+
+// duplicateFiring returns the error for a firing that was not inserted because its key has
+// started a run, or because there is a firing with its id.
+func duplicateFiring(t *transaction, f *blueprint.Firing) error {
+	if f.Decision == blueprint.DecisionStarted {
+		first := &blueprint.DuplicateFiringError{}
+		const earlier = "SELECT f.id, f.execution_id FROM firings f WHERE f.seq = " + startedWithKey
+		err := t.row(earlier, []any{f.TriggerID, f.Key}, &first.FiringID, &first.ExecutionID)
+		if err == nil {
+			return first
+		}
+		if !errors.Is(err, sql.ErrNoRows) {
+			return err
+		}
+	}
+	return blueprint.Errorf(blueprint.CodeConflict, "there is a firing %s already", f.ID)
 }
 
 // firingCounts counts the rows of the ledger that are inserted in one transaction of the

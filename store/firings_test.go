@@ -138,3 +138,24 @@ func TestBodyHashIsSealed(t *testing.T) {
 		}
 	})
 }
+
+// TestFiringIDTwice checks that a firing with the id of another one is refused and stores
+// nothing, whatever its decision, and that the transaction goes on.
+func TestFiringIDTwice(t *testing.T) {
+	everywhere(t, func(t *testing.T, s *Store) {
+		ann := user(t, s, "ann")
+		trigger := must(s.CreateTrigger(t.Context(), ann, create(t, s, ann, "T").ID, blueprint.TriggerWebhook, nil))(t)
+		first := firing(s, trigger, "k")
+		check(t, record(s, first))
+		for _, decision := range []blueprint.Decision{blueprint.DecisionStarted, blueprint.DecisionSkipped} {
+			again, run := firing(s, trigger, "another key"), "exec_1_first"
+			again.ID, again.Decision, again.ExecutionID = first.ID, decision, &run
+			again.Files = []blueprint.File{{ID: strings.Repeat("f", 32), Name: "a.png"}}
+			wantCode(t, record(s, again), blueprint.CodeConflict)
+		}
+		check(t, record(s, firing(s, trigger, "l")))
+		if _, total, err := s.Firings(t.Context(), ann, trigger.ID, 20, 0); err != nil || total != 2 {
+			t.Errorf("%d firings, %v, want 2", total, err)
+		}
+	})
+}

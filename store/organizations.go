@@ -478,12 +478,13 @@ func (s *Store) CreateUser(ctx context.Context, email, name string) (user bluepr
 	workspace = cmp.Or(workspace, email)
 	err = s.write(ctx, func(t *transaction) error {
 		t.changed()
-		_, err := t.exec("INSERT INTO users (id, email, email_fold, name, created_at) VALUES (?, ?, ?, ?, ?)", user.ID, email, fold(email), name, now)
-		if duplicate(err) {
-			return blueprint.Errorf(blueprint.CodeConflict, "there is a user with the email %s already", email)
-		}
+		const insert = "INSERT INTO users (id, email, email_fold, name, created_at) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
+		inserted, err := t.exec(insert, user.ID, email, fold(email), name, now)
 		if err != nil {
 			return err
+		}
+		if inserted == 0 {
+			return blueprint.Errorf(blueprint.CodeConflict, "there is a user with the email %s already", email)
 		}
 		if err := insertOrganization(t, user.WorkspaceID, workspace, user.ID, now, true); err != nil {
 			return err

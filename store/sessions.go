@@ -356,8 +356,10 @@ func (s *Store) TakeSetupLink(ctx context.Context, token string, with blueprint.
 				return err
 			}
 		}
-		_, err = t.exec("UPDATE users SET email = ?, email_fold = ?, name = ?, password = ? WHERE id = ?", email, fold(email), with.Name, hash, link.UserID)
-		if duplicate(err) {
+		const update = `UPDATE users SET email = ?1, email_fold = ?2, name = ?3, password = ?4
+			WHERE id = ?5 AND NOT EXISTS (SELECT 1 FROM users o WHERE o.email_fold = ?2 AND o.id <> ?5)`
+		updated, err := t.exec(update, email, fold(email), with.Name, hash, link.UserID)
+		if err == nil && updated == 0 {
 			return blueprint.Errorf(blueprint.CodeConflict, "there is another user with the email %s", email)
 		}
 		if err == nil {

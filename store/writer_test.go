@@ -158,7 +158,7 @@ func (c coded) Code() int { return int(c) }
 
 func TestSeverity(t *testing.T) {
 	for err, want := range map[error]severity{
-		nil: ofJob, errors.New("x"): ofJob, coded(1): ofJob, coded(19): ofJob, coded(sqliteConstraintUnique): ofJob,
+		nil: ofJob, errors.New("x"): ofJob, coded(1): ofJob, coded(19): ofJob, coded(sqliteConstraintNotNull): ofJob,
 		coded(sqliteFull): ofBatch, coded(sqliteBusy): ofBatch, coded(sqliteBusy | 2<<8): ofBatch, coded(sqliteReadOnly | 4<<8): ofBatch,
 		coded(sqliteIOError): ofStore, coded(sqliteIOError | 4<<8): ofStore, coded(sqliteCorrupt): ofStore, coded(sqliteNotADB): ofStore,
 		fmt.Errorf("wrapped: %w", coded(sqliteFull)): ofBatch, errFenced: ofStore,
