@@ -15,6 +15,11 @@
 // An exported method is one transaction. The query that reads a row also decides whether
 // the principal may see or change it. A method without a principal documents its callers.
 //
+// The texts of statements are valid for SQLite and PostgreSQL, except where TestPortable
+// lists why not. No statement is expected to fail: an INSERT that may meet an existing row
+// says ON CONFLICT, and the number of changed rows shows whether it did. PostgreSQL would
+// end the transaction otherwise.
+//
 // # Events and the breaker
 //
 // An event of a run or a blueprint is written to the outbox in the transaction that causes

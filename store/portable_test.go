@@ -1,0 +1,282 @@
+package store
+
+import (
+	"fmt"
+	"go/ast"
+	"go/constant"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"maps"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// refused are the constructs that PostgreSQL does not have, or understands differently, and
+// for which both databases have another spelling.
+var refused = []struct{ spelling, instead string }{
+	{`\bINSERT OR\b|\bREPLACE INTO\b`, "INSERT ... ON CONFLICT"},
+	{`ON CONFLICT DO UPDATE`, "ON CONFLICT (the columns of the key) DO UPDATE"},
+	{`CROSS JOIN \w+( \w+)? ON\b`, "the condition in WHERE"},
+	{`\b(iif|ifnull|total|group_concat|printf|typeof|hex|zeroblob|strftime|unixepoch|julianday|datetime|random|randomblob)\(`, "CASE, coalesce, or an argument"},
+	{`\bsubstr\([^()]*, ?-`, "substr(x, length(x) - n)"},
+	{`\bIS (NOT )?\?`, "= and IS NULL"},
+	{`\?\d* IS (NOT )?NULL (OR|AND)`, "the comparison that shows the type of the parameter before IS NULL"},
+	{`\b(GLOB|MATCH|REGEXP|NOT INDEXED)\b|==`, "standard operators"},
+	{`\bcoalesce\([^()]*=.*, [01]\)`, "coalesce(x = y, false)"},
+	{`\bLIMIT -`, "no LIMIT"},
+	{`x'[0-9a-fA-F]*'`, "an argument"},
+	{`DATETIME|CURRENT_TIMESTAMP`, "a time of the store's clock as an argument"},
+}
+
+// remaining are the constructs that only SQLite has and that its statements keep, with the
+// number of occurrences in each file. A second database needs a variant of these, and nothing
+// else.
+var remaining = []struct {
+	spelling, reason string
+	files            map[string]int
+}{
+	{`(?i)\bpragma(_\w+)? ?|\bsqlite_\w+`, "about the file; another database has its own administration", map[string]int{"backup.go": 4, "checkpoint.go": 9, "diagnose.go": 6, "disk.go": 8, "lost_files.go": 1, "open.go": 10, "restore.go": 1, "upgrade.go": 8}},
+	{`\bVACUUM\b`, "copies and shrinks the file", map[string]int{"disk.go": 1, "lost_files.go": 1}},
+	{`\bINDEXED BY\b`, "guards the plan; can be removed from a text mechanically", map[string]int{"breaker.go": 1, "executions.go": 1, "firings.go": 3, "firings_read.go": 11, "prune.go": 1, "runs.go": 4, "summaries.go": 1}},
+	{`\binstr\(`, "the same function has another name; LIKE would ignore letter case here and not there", map[string]int{"blueprints.go": 2, "firings_read.go": 2, "summaries.go": 2, "triggers.go": 2}},
+	{`\bjson_\w+\(|->>`, "functions of JSON have other names and types", map[string]int{"audit.go": 2, "blueprint_write.go": 3, "runs.go": 1, "summaries.go": 3, "triggers.go": 1}},
+	{`\browid\b`, "a table whose key is not a number, and violations that a check of the file found", map[string]int{"diagnose.go": 1, "seal.go": 4}},
+}
+
+// TestPortable keeps the statements of the store valid for SQLite and PostgreSQL, apart
+// from those that remaining lists.
+func TestPortable(t *testing.T) {
+	t.Parallel()
+	found := make([]map[string]int, len(remaining))
+	for i := range found {
+		found[i] = map[string]int{}
+	}
+	texts, literals := sqlTexts(t)
+	if len(texts) < 300 {
+		t.Fatalf("%d texts, want at least 300", len(texts))
+	}
+	for _, text := range texts {
+		for _, rule := range refused {
+			if regexp.MustCompile(rule.spelling).MatchString(text.sql) {
+				t.Errorf("%s: %q\nis not portable: want %s", text.place, text.sql, rule.instead)
+			}
+		}
+		if call := scalarExtreme(text.sql); call != "" {
+			t.Errorf("%s: %q\nhas the scalar %s: want CASE", text.place, text.sql, call)
+		}
+		if subquery := unnamedSubquery(text.sql); subquery != "" {
+			t.Errorf("%s: %q\nwant a name behind %s", text.place, text.sql, subquery)
+		}
+	}
+	for _, text := range literals {
+		for i, rule := range remaining {
+			if n := len(regexp.MustCompile(rule.spelling).FindAllString(text.sql, -1)); n > 0 {
+				found[i][text.place.Filename] += n
+			}
+		}
+	}
+	for i, rule := range remaining {
+		if !maps.Equal(found[i], rule.files) {
+			t.Errorf("occurrences of %s (%s):\nwant %#v\ngot  %#v", rule.spelling, rule.reason, rule.files, found[i])
+		}
+	}
+}
+
+// TestPortableSees checks that the rules find what they are for.
+func TestPortableSees(t *testing.T) {
+	t.Parallel()
+	for sql, want := range map[string]bool{
+		"INSERT OR REPLACE INTO a VALUES (1)":                                     true,
+		"INSERT INTO a VALUES (1) ON CONFLICT DO UPDATE SET b = 1":                true,
+		"INSERT INTO a VALUES (1) ON CONFLICT (b) DO UPDATE SET b = 1":            false,
+		"INSERT INTO a VALUES (1) ON CONFLICT DO NOTHING":                         false,
+		"SELECT 1 FROM a CROSS JOIN b ON a.x = b.x":                               true,
+		"SELECT 1 FROM a CROSS JOIN b c ON a.x = c.x":                             true,
+		"SELECT 1 FROM a CROSS JOIN b c JOIN d ON c.x = d.x WHERE a.x = c.x":      false,
+		"SELECT max(coalesce(a, 0), ?) FROM b":                                    true,
+		"SELECT max(coalesce(a, 0)), min(b) FROM c":                               false,
+		"SELECT count(*) FROM (SELECT 1 FROM a WHERE b IN (1, 2)) WHERE c":        true,
+		"SELECT count(*) FROM (SELECT 1 FROM a WHERE b IN (1, 2)) d WHERE c":      false,
+		"SELECT 1 FROM a JOIN (SELECT 1)":                                         true,
+		"SELECT a FROM b WHERE (?1 IS NULL OR a = ?1)":                            true,
+		"SELECT a FROM b WHERE (a = ?1 OR ?1 IS NULL)":                            false,
+		"SELECT substr(a, -26) FROM b":                                            true,
+		"SELECT coalesce(a.b = (SELECT c FROM d WHERE e = ?1), 0) FROM a":         true,
+		"UPDATE a SET b = x'00'":                                                  true,
+		"SELECT a FROM b WHERE c IS ?":                                            true,
+		"SELECT a FROM b WHERE c IS NOT NULL AND d = ? ORDER BY e LIMIT ? OFFSET": false,
+	} {
+		t.Run(sql, func(t *testing.T) {
+			t.Parallel()
+			got := scalarExtreme(sql) != "" || unnamedSubquery(sql) != ""
+			for _, rule := range refused {
+				got = got || regexp.MustCompile(rule.spelling).MatchString(sql)
+			}
+			if got != want {
+				t.Errorf("refused: %v, want %v", got, want)
+			}
+		})
+	}
+}
+
+// TestPortableSpellings compares expressions of statements with the shorter ones that only
+// SQLite has.
+func TestPortableSpellings(t *testing.T) {
+	t.Parallel()
+	s := open(t, testOptions(t))
+	same := func(t *testing.T, portable, short string, args ...any) {
+		t.Helper()
+		var equal bool
+		check(t, s.readRow(t.Context(), "SELECT ("+portable+") IS ("+short+")", args, &equal))
+		if !equal {
+			t.Errorf("%s and %s differ for %v", portable, short, args)
+		}
+	}
+	for _, id := range []string{"", "a", strings.Repeat("é", 25), strings.Repeat("b", 25), strings.Repeat("c", 26), "x" + strings.Repeat("é", 26), strings.Repeat("0123456789", 9)} {
+		t.Run(fmt.Sprintf("end of %d bytes", len(id)), func(t *testing.T) {
+			same(t, "substr(?1, length(?1) - 25)", "substr(?1, -26)", id)
+		})
+	}
+	for a := range 4 {
+		for b := range 4 {
+			t.Run(fmt.Sprintf("greater of %d and %d", a, b), func(t *testing.T) {
+				same(t, "CASE WHEN ?1 > ?2 THEN ?1 ELSE ?2 END", "max(?1, ?2)", a, b)
+				same(t, "CASE WHEN NULL > ?1 THEN NULL ELSE ?1 END", "max(coalesce(NULL, 0), ?1)", a)
+			})
+			for c := range 4 {
+				t.Run(fmt.Sprintf("expiry %d, idle until %d, at most until %d", a, b, c), func(t *testing.T) {
+					same(t, "CASE WHEN ?1 > ?2 OR ?1 > ?3 THEN ?1 WHEN ?2 > ?3 THEN ?3 ELSE ?2 END", "max(?1, min(?2, ?3))", a, b, c)
+				})
+			}
+		}
+	}
+}
+
+type sqlText struct {
+	place token.Position
+	sql   string
+}
+
+var looksLikeSQL = regexp.MustCompile(`\b(SELECT|INSERT|UPDATE|DELETE|FROM|WHERE|JOIN|ORDER BY|LIMIT|AND|OR|NULL|CASE|COMMIT|BEGIN|SAVEPOINT|ROLLBACK|RELEASE|VACUUM|PRAGMA|EXISTS|CONFLICT)\b|\w\.\w+|rowid`)
+
+// sqlTexts returns the constant texts of the package that look like SQL, with constants
+// folded, and the literals that they consist of. The constant parts of a text that is put
+// together at run time are texts of their own.
+func sqlTexts(t *testing.T) (list, literals []sqlText) {
+	t.Helper()
+	set := token.NewFileSet()
+	var files []*ast.File
+	names, err := os.ReadDir(".")
+	check(t, err)
+	for _, name := range names {
+		if strings.HasSuffix(name.Name(), ".go") && !strings.HasSuffix(name.Name(), "_test.go") {
+			files = append(files, must(parser.ParseFile(set, name.Name(), nil, parser.SkipObjectResolution))(t))
+		}
+	}
+	info := &types.Info{Types: map[ast.Expr]types.TypeAndValue{}}
+	lenient := types.Config{Importer: noImports{}, Error: func(error) {}} // what other packages declare is of no interest
+	_, _ = lenient.Check("store", set, files, info)
+	for _, file := range files {
+		outermost := token.NoPos // end of the constant that the node is in
+		ast.Inspect(file, func(node ast.Node) bool {
+			if _, ok := node.(*ast.ImportSpec); ok {
+				return false
+			}
+			expression, ok := node.(ast.Expr)
+			if !ok {
+				return true
+			}
+			literal, isLiteral := expression.(*ast.BasicLit)
+			isLiteral = isLiteral && literal.Kind == token.STRING
+			value := info.Types[expression].Value
+			if value == nil && isLiteral {
+				value = constant.MakeFromLiteral(literal.Value, token.STRING, 0)
+			}
+			if value == nil || value.Kind() != constant.String {
+				return true
+			}
+			text := sqlText{set.Position(node.Pos()), strings.Join(strings.Fields(constant.StringVal(value)), " ")}
+			if !looksLikeSQL.MatchString(text.sql) {
+				return true
+			}
+			if isLiteral {
+				literals = append(literals, text)
+			}
+			if node.End() > outermost {
+				list = append(list, text)
+				outermost = node.End()
+			}
+			return true
+		})
+	}
+	return list, literals
+}
+
+// noImports imports nothing, so that the constants of other packages are unknown.
+type noImports struct{}
+
+func (noImports) Import(path string) (*types.Package, error) {
+	return nil, fmt.Errorf("%s is not loaded", path)
+}
+
+var extreme = regexp.MustCompile(`\b(max|min)\(`)
+
+// scalarExtreme returns a call of max or min with several arguments, "" if there is none.
+func scalarExtreme(sql string) string {
+	for _, at := range extreme.FindAllStringIndex(sql, -1) {
+		if inside, _ := parenthesized(sql, at[1]); strings.Contains(inside, ",") {
+			return sql[at[0]:at[1]] + inside + ")"
+		}
+	}
+	return ""
+}
+
+var subqueries = regexp.MustCompile(`\b(FROM|JOIN) ?\( ?SELECT\b`)
+
+// keywords may follow a subquery, but are not its name.
+var keywords = strings.Fields("WHERE ORDER GROUP LIMIT JOIN LEFT CROSS INNER UNION ON HAVING")
+
+// unnamedSubquery returns the end of a subquery in FROM that has no name, "" if there is
+// none.
+func unnamedSubquery(sql string) string {
+	for _, at := range subqueries.FindAllStringIndex(sql, -1) {
+		open := at[0] + strings.Index(sql[at[0]:at[1]], "(") + 1
+		_, end := parenthesized(sql, open)
+		if end < 0 {
+			continue // the rest is put together at run time
+		}
+		rest := strings.TrimSpace(sql[end:])
+		name := regexp.MustCompile(`^(AS )?\w+`).FindString(rest)
+		if name == "" || slices.Contains(keywords, name) {
+			return sql[max(open, end-30):end]
+		}
+	}
+	return ""
+}
+
+// parenthesized returns what is between an opened parenthesis and its end, without what is
+// in parentheses within, and the position behind the end, -1 if there is none.
+func parenthesized(sql string, from int) (inside string, end int) {
+	depth, quoted := 1, false
+	var b strings.Builder
+	for i := from; i < len(sql); i++ {
+		switch c := sql[i]; {
+		case c == '\'':
+			quoted = !quoted
+		case quoted:
+		case c == '(':
+			depth++
+		case c == ')':
+			if depth--; depth == 0 {
+				return b.String(), i + 1
+			}
+		case depth == 1:
+			b.WriteByte(c)
+		}
+	}
+	return b.String(), -1
+}
