@@ -131,13 +131,15 @@ func checkArguments(c *cli.Context) error {
 	return nil
 }
 
-// mayAskForHelp reports whether an argument may be -h, --help or the command help.
+// mayAskForHelp reports whether an argument may be -h, --help or the command help, whose
+// other name is h.
 func mayAskForHelp(arg string) bool {
-	return strings.HasPrefix(arg, "-h") || strings.Contains(arg, "help")
+	name, _, _ := strings.Cut(strings.TrimLeft(arg, "-"), "=")
+	return name == "h" || name == "help"
 }
 
-// setHelp sets the help of commands and of those below them. Formatting all flags takes
-// longer than many commands.
+// setHelp sets the help of commands and of those below them. Formatting takes longer
+// than running many of the commands.
 func setHelp(commands []*cli.Command) {
 	for _, command := range commands {
 		if command.Subcommands == nil {

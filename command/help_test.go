@@ -38,6 +38,9 @@ func TestHelp(t *testing.T) {
 		})
 	})
 	golden(t, "blueprintd.txt", helpOf(t, []string{"--help"}))
+	for _, words := range [][]string{{"serve", "-h"}, {"serve", "--h"}, {"h", "serve"}, {"help", "serve"}} {
+		t.Run(strings.Join(words, " "), func(t *testing.T) { golden(t, "serve.txt", helpOf(t, words)) })
+	}
 	seen["blueprintd.txt"] = true
 	files, err := os.ReadDir(filepath.Join("testdata", "help"))
 	if err != nil {

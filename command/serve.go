@@ -41,14 +41,19 @@ func serve(ctx context.Context, o server.Options) error {
 	ctx, stop := untilInterrupted(ctx)
 	defer stop()
 	server.LimitMemory(o.MemoryLimit)
-	resume := server.PauseCollections()
+	o.MemoryLimit = server.MemoryLimit(o.MemoryLimit)
 	defer runtime.KeepAlive(server.Ballast())
-	s, err := server.New(ctx, o)
+	s, err := newServer(ctx, o)
 	if err != nil {
 		return startError(ctx, o, err)
 	}
-	resume()
 	return serveError(ctx, s, s.Run(ctx))
+}
+
+// newServer starts a server. Its limits must be set: the pause replaces those of the runtime.
+func newServer(ctx context.Context, o server.Options) (*server.Server, error) {
+	defer server.PauseCollections()()
+	return server.New(ctx, o)
 }
 
 // errInputEnded is the cause of the end of the context of untilInputEnds.

@@ -49,7 +49,7 @@ type entry struct {
 	size int // of Output; 0 = unknown
 }
 
-// details are the members of an entry that few have.
+// details are the members that few entries have.
 type details struct {
 	Begin *begin `json:"begin,omitempty"`
 

@@ -172,7 +172,7 @@ func (d *Reader) replay(ctx context.Context, f *fold, stored *blueprint.StoredEx
 		if err != nil {
 			return fmt.Errorf("engine: journal of %s: %w", f.id, err)
 		}
-		entry := &entry{details: &details{}}
+		entry := &entry{details: &details{}} // encoding/json cannot allocate it, because its type is not exported
 		if err := decode(plain, entry); err != nil {
 			return fmt.Errorf("engine: journal of %s: entry %d is unreadable: %w", f.id, i, err)
 		}

@@ -73,6 +73,9 @@ type nodeUsage struct {
 
 // use adds to the node's usage.
 func (n *nodeRun) use(more *nodeUsage) {
+	if len(more.calls)+len(more.connections)+len(more.servers) == 0 && more.tokens == 0 && more.modelCalls == 0 {
+		return
+	}
 	if n.usage == nil {
 		n.usage = &nodeUsage{}
 	}

@@ -66,12 +66,12 @@ func LimitMemory(chosen int64) {
 	}
 }
 
-// pauseLimit is the memory from which PauseCollections allows collections, in bytes.
+// pauseLimit is the memory use, in bytes, above which the collector runs during a pause.
 const pauseLimit = 64 << 20
 
-// PauseCollections stops garbage collection below pauseLimit until resume is called: a start
-// allocates a few megabytes, for which the collector would take a fifth of its CPU time. No
-// effect if GOGC is set.
+// PauseCollections stops garbage collection below pauseLimit until resume is called: otherwise
+// the collector uses a fifth of the CPU time of a start. Meanwhile MemoryLimit(0) may return
+// pauseLimit. No effect if GOGC is set.
 func PauseCollections() (resume func()) {
 	if os.Getenv("GOGC") != "" {
 		return func() {}

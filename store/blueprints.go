@@ -435,7 +435,7 @@ func (s *Store) CreateCategory(ctx context.Context, principal blueprint.Principa
 		if err := room(t, "categories of the organization", mostCategories, "SELECT count(*) FROM categories WHERE organization_id = ?", made.OrganizationID); err != nil {
 			return err
 		}
-		const insert = "INSERT INTO categories (id, organization_id, name, slug) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING"
+		const insert = "INSERT INTO categories (id, organization_id, name, slug) VALUES (?, ?, ?, ?) ON CONFLICT (organization_id, slug) DO NOTHING"
 		inserted, err := t.exec(insert, made.ID, made.OrganizationID, name, made.Slug)
 		if err != nil {
 			return err

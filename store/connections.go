@@ -413,7 +413,7 @@ func (s *Store) signIn(ctx context.Context, i *blueprint.SignIn, f func(t *trans
 	}
 	i.CreatedAt = blueprint.TimeOf(s.options.Clock.Now())
 	const prune = "DELETE FROM sign_ins WHERE state_hash IN (SELECT state_hash FROM sign_ins WHERE expires_at <= ? ORDER BY expires_at LIMIT ?)"
-	const insert = "INSERT INTO sign_ins (" + signInColumns + ") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
+	const insert = "INSERT INTO sign_ins (" + signInColumns + ") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (state_hash) DO NOTHING"
 	return s.submit(ctx, &job{size: 1024 + len(i.Secret), run: func(t *transaction) error {
 		if err := mayUse(t.session, i.UserID, i.ConnectionID); err != nil {
 			return err

@@ -15,10 +15,11 @@
 // An exported method is one transaction. The query that reads a row also decides whether
 // the principal may see or change it. A method without a principal documents its callers.
 //
-// The texts of statements are valid for SQLite and PostgreSQL, except where TestPortable
-// lists why not. No statement is expected to fail: an INSERT that may meet an existing row
-// says ON CONFLICT, and the number of changed rows shows whether it did. PostgreSQL would
-// end the transaction otherwise.
+// The texts of statements are valid for SQLite and PostgreSQL, except for the
+// constructs that TestPortable lists. PostgreSQL ends a transaction in which a statement
+// failed, so an INSERT that may meet an existing row says ON CONFLICT, and the number of
+// changed rows shows whether it did. One statement may still fail: the INSERT of a run whose
+// blueprint was deleted meanwhile.
 //
 // # Events and the breaker
 //

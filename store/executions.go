@@ -58,8 +58,7 @@ func (s *Store) Commit(ctx context.Context, c *blueprint.JournalCommit) (err err
 }
 
 // unknownBlueprint returns the error of a run that could not be inserted because one of
-// the rows it belongs to does not exist. It is called after the transaction, which may not
-// continue behind a failed statement.
+// the rows it belongs to does not exist. It reads in a transaction of its own.
 func (s *Store) unknownBlueprint(ctx context.Context, id string, failed error) error {
 	var exists bool
 	if err := s.readRow(ctx, "SELECT EXISTS (SELECT 1 FROM blueprints WHERE id = ? AND deleted_at IS NULL)", []any{id}, &exists); err != nil {
@@ -243,7 +242,7 @@ func unfinished(q *session, trigger *blueprint.Trigger) (list []blueprint.Unfini
 }
 
 // executionColumns selects the row of execution e.
-const executionColumns = `e.id, coalesce(e.log_id, upper(substr(e.id, length(e.id) - 25))), (SELECT id FROM blueprints WHERE seq = e.blueprint_seq), e.blueprint_version,
+const executionColumns = `e.id, coalesce(e.log_id, upper(CASE WHEN length(e.id) > 26 THEN substr(e.id, length(e.id) - 25) ELSE e.id END)), (SELECT id FROM blueprints WHERE seq = e.blueprint_seq), e.blueprint_version,
 	(SELECT id FROM organizations WHERE seq = e.organization_seq), (SELECT id FROM users WHERE seq = e.user_seq),
 	coalesce((SELECT id FROM triggers WHERE seq = e.trigger_seq), ''), coalesce(e.firing_id, ''), coalesce(e.parent_execution_id, ''), e.status, e.created_at, e.updated_at, e.start_time, coalesce(e.end_time, 0)`
 

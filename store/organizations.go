@@ -478,7 +478,7 @@ func (s *Store) CreateUser(ctx context.Context, email, name string) (user bluepr
 	workspace = cmp.Or(workspace, email)
 	err = s.write(ctx, func(t *transaction) error {
 		t.changed()
-		const insert = "INSERT INTO users (id, email, email_fold, name, created_at) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
+		const insert = "INSERT INTO users (id, email, email_fold, name, created_at) VALUES (?, ?, ?, ?, ?) ON CONFLICT (email_fold) DO NOTHING"
 		inserted, err := t.exec(insert, user.ID, email, fold(email), name, now)
 		if err != nil {
 			return err

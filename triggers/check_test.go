@@ -38,7 +38,7 @@ func TestCheck(t *testing.T) {
 		{"webhook", `{"secret": "` + strings.Repeat("x", 1001) + `"}`, "secret: is too long"},
 		{"webhook", `{"preset": "github", "secret": "s"}`, ""},
 		{"webhook", `{"preset": null}`, ""},
-		{"webhook", `{"preset": "github"}`, "secret: required with a preset"},
+		{"webhook", `{"preset": "github"}`, "secret: required with a preset: what the sender signs with"},
 		{"webhook", `{"preset": "stripe", "secret": null}`, "secret: required with a preset"},
 		{"webhook", `{"preset": "GitHub", "secret": "s"}`, "preset: must be one of github, slack, standard, stripe"},
 		{"webhook", `{"preset": 1, "secret": "s"}`, "preset: must be a string"},

@@ -82,7 +82,7 @@ function located(path: Issue['path']): { field: string; place: string } | undefi
 
 // Rewords a message of the server, which names fields as the API does, for the user of the form.
 function plainer(message: string): string {
-  if (message === 'required with a preset') return fieldsText.requiredForThisSender
+  if (message.startsWith('required with a preset')) return fieldsText.requiredForThisSender
   return message.replace(/\b[a-z]+[A-Z]\w*\b/g, (key) => {
     const label = labels[`config.${key}`]
     return label === undefined ? key : `"${label}"`

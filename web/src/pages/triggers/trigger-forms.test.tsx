@@ -140,6 +140,15 @@ describe('a new trigger', () => {
     note.getByText(`Secret: ${message}`)
   })
 
+  test('says in the words of the form that a sender needs a secret', async () => {
+    const message = 'required with a preset: what the sender signs with'
+    const refuse = new Refusal('BAD_REQUEST', `config.secret: ${message}`, [{ path: ['config', 'secret'], message }])
+    const { make } = begin('webhook', { refuse })
+    await make()
+    const note = within((await screen.findAllByRole('alert'))[0]!)
+    note.getByText('Secret: required for this sender')
+  })
+
   test('names invalid fields by their labels', async () => {
     const issues = [
       { path: ['config', 'allowFrom', 1], message: 'write @example.org for a domain' },
