@@ -41,7 +41,6 @@ func serve(ctx context.Context, o server.Options) error {
 	ctx, stop := untilInterrupted(ctx)
 	defer stop()
 	server.LimitMemory(o.MemoryLimit)
-	o.MemoryLimit = server.MemoryLimit(o.MemoryLimit)
 	defer runtime.KeepAlive(server.Ballast())
 	s, err := newServer(ctx, o)
 	if err != nil {
@@ -50,7 +49,6 @@ func serve(ctx context.Context, o server.Options) error {
 	return serveError(ctx, s, s.Run(ctx))
 }
 
-// newServer starts a server. Its limits must be set: the pause replaces those of the runtime.
 func newServer(ctx context.Context, o server.Options) (*server.Server, error) {
 	defer server.PauseCollections()()
 	return server.New(ctx, o)

@@ -66,7 +66,10 @@ func TestMemoryLimit(t *testing.T) {
 
 func TestPauseCollections(t *testing.T) {
 	t.Setenv("GOGC", "")
-	limit, percent := debug.SetMemoryLimit(-1), debug.SetGCPercent(100)
+	const limit = 2 << 30 // as the runtime reads it from GOMEMLIMIT at the start
+	t.Setenv("GOMEMLIMIT", "2GiB")
+	before, percent := debug.SetMemoryLimit(limit), debug.SetGCPercent(100)
+	defer debug.SetMemoryLimit(before)
 	defer debug.SetGCPercent(percent)
 	resume := PauseCollections()
 	if got := debug.SetGCPercent(-1); got != -1 {
@@ -74,6 +77,9 @@ func TestPauseCollections(t *testing.T) {
 	}
 	if got := debug.SetMemoryLimit(-1); got != pauseLimit {
 		t.Errorf("while paused, the limit is %d, want %d", got, pauseLimit)
+	}
+	if got := MemoryLimit(0); got != limit {
+		t.Errorf("while paused, the server may use %d, want %d", got, limit)
 	}
 	resume()
 	if got := debug.SetGCPercent(100); got != 100 {
