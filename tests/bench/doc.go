@@ -7,6 +7,8 @@
 //	go run ./tests/bench -profile c -connections 32   a CPU profile of the server
 //	go run ./tests/bench -layers                      the CPU time of (c) by layer
 //	go run ./tests/bench -shapes                      long and wide blueprints
+//	go run ./tests/bench -startup                     the time and the memory of starts
+//	go run ./tests/bench -day FILE.svg                latency through a day of mixed runs
 //	go run ./tests/bench -peers                       side by side with other servers
 //	go run ./tests/bench -peers=n8n,temporal          with some of them
 //	go run ./tests/bench -quick                       short: checks that everything works

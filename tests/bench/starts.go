@@ -13,7 +13,7 @@ import (
 type starts struct {
 	What      string          `json:"what"`
 	Times     []time.Duration `json:"timesNs"`
-	CPU       []time.Duration `json:"cpuNs"`          // of all threads, at the first 200
+	CPU       []time.Duration `json:"cpuNs"`          // of its threads at the first 200
 	RSS       int64           `json:"residentBytes"`  // at the first 200, the median
 	Anonymous int64           `json:"anonymousBytes"` // the part of it that is not the program's file
 	Size      int64           `json:"databaseBytes"`

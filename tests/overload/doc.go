@@ -24,5 +24,5 @@
 //	limit    a client beyond its rate, and one that obeys Retry-After
 //	stop     SIGTERM under load, repeatedly
 //
-// Exit code 1 means that a promise was broken.
+// Exit code 1 means that a check failed.
 package main

@@ -25,7 +25,7 @@ type scene struct {
 	Notes   []string `json:"notes,omitempty"`
 }
 
-// demand is one promise.
+// demand is one check.
 type demand struct {
 	Wanted string `json:"wanted"`
 	Saw    string `json:"saw"`
