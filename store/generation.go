@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"runtime"
 	"sync"
 )
@@ -51,33 +50,6 @@ func (g *gate) value() (int64, error) {
 	g.mu.Unlock()
 	close(r.done)
 	return r.value, r.err
-}
-
-// watch is the session that reads the generation, opened at its first use: reading the
-// schema once more would slow down the start.
-type watch struct {
-	mu      sync.Mutex
-	session *session
-}
-
-func (w *watch) generation(pool *sql.DB) (generation int64, err error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.session == nil {
-		if w.session, err = newSession(context.Background(), pool); err != nil {
-			return 0, err
-		}
-	}
-	return readGeneration(w.session)
-}
-
-func (w *watch) close() error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.session == nil {
-		return nil
-	}
-	return w.session.close()
 }
 
 // Generation returns a number that increases with each change, by any process, that a cache

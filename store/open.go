@@ -119,7 +119,10 @@ func (s *Store) openFile(ctx context.Context) (err error) {
 		return err
 	}
 	s.readers = newReaders(pool, maxReaders)
-	s.gate.read = func() (int64, error) { return s.watch.generation(pool) }
+	if s.watch, err = newSession(ctx, pool); err != nil {
+		return err
+	}
+	s.gate.read = func() (int64, error) { return readGeneration(s.watch) }
 	if err := s.claim(ctx); err != nil {
 		return err
 	}

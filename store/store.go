@@ -96,7 +96,7 @@ type Store struct {
 	pool    *sql.DB // of the writer and the checkpoints
 	writer  *writer
 	readers *readers // nil when ephemeral
-	watch   watch    // the gate's own; unused when ephemeral
+	watch   *session // the gate's own; nil when ephemeral
 	gate    gate
 	newest  atomic.Int64 // generation that is known to be in the database
 
@@ -201,7 +201,9 @@ func (s *Store) release() error {
 	if s.readers != nil {
 		errs = append(errs, s.readers.close())
 	}
-	errs = append(errs, s.watch.close())
+	if s.watch != nil {
+		errs = append(errs, s.watch.close())
+	}
 	if s.writer != nil {
 		s.writer.connection.Lock()
 		errs = append(errs, s.writer.session.close())

@@ -65,8 +65,6 @@ func (o *Options) upgrades() bool { return o.Server && !o.anyKind }
 func (o *Options) stepsFrom(path string, version int) ([]migrations.Step, error) {
 	now := o.version()
 	switch {
-	case version == now:
-		return nil, nil
 	case version > now:
 		hint := "use the newer blueprintd that wrote it"
 		if name := oldCopy(path, now); size(name) > 0 {
