@@ -45,9 +45,6 @@ func runCommand(p Program, args []string, stdin io.Reader, stdout, stderr io.Wri
 		args = append([]string{args[0], "version"}, args[2:]...)
 	}
 	app := application(p, stdin, stdout, stderr)
-	if slices.ContainsFunc(args, mayAskForHelp) {
-		setHelp(app.Commands)
-	}
 	if len(args) > 1 && args[len(args)-1] == completionAsked {
 		completeLine(app, args[1:len(args)-1], stdout)
 		return 0
@@ -94,12 +91,13 @@ func application(p Program, stdin io.Reader, stdout, stderr io.Writer) *cli.App 
 	return app
 }
 
-// complete adds what all commands share: environment variables, errors about flags, and
-// the check of the number of arguments.
+// complete adds what all commands share: environment variables, help, errors about
+// flags, and the check of the number of arguments.
 func complete(command *cli.Command) {
 	command.OnUsageError = flagError
 	bindEnvironment(command.Flags)
 	if act := command.Action; command.Subcommands == nil {
+		command.CustomHelpTemplate = helpTemplate(command)
 		command.Action = func(c *cli.Context) error {
 			if err := checkArguments(c); err != nil {
 				return err
@@ -129,24 +127,6 @@ func checkArguments(c *cli.Context) error {
 		return usage(example, "%s takes %s", short(c), want)
 	}
 	return nil
-}
-
-// mayAskForHelp reports whether an argument may be -h, --help or the command help, whose
-// other name is h.
-func mayAskForHelp(arg string) bool {
-	name, _, _ := strings.Cut(strings.TrimLeft(arg, "-"), "=")
-	return name == "h" || name == "help"
-}
-
-// setHelp sets the help of commands and of those below them. Formatting takes longer
-// than running many of the commands.
-func setHelp(commands []*cli.Command) {
-	for _, command := range commands {
-		if command.Subcommands == nil {
-			command.CustomHelpTemplate = helpTemplate(command)
-		}
-		setHelp(command.Subcommands)
-	}
 }
 
 // helpTemplate returns the help of a command. UsageText holds its examples. Flags

@@ -41,17 +41,12 @@ func serve(ctx context.Context, o server.Options) error {
 	ctx, stop := untilInterrupted(ctx)
 	defer stop()
 	server.LimitMemory(o.MemoryLimit)
-	defer runtime.KeepAlive(server.Ballast())
-	s, err := newServer(ctx, o)
+	s, err := server.New(ctx, o)
 	if err != nil {
 		return startError(ctx, o, err)
 	}
+	defer runtime.KeepAlive(server.Ballast()) // not before: the start would collect garbage more often
 	return serveError(ctx, s, s.Run(ctx))
-}
-
-func newServer(ctx context.Context, o server.Options) (*server.Server, error) {
-	defer server.PauseCollections()()
-	return server.New(ctx, o)
 }
 
 // errInputEnded is the cause of the end of the context of untilInputEnds.

@@ -1,7 +1,6 @@
 package server
 
 import (
-	"cmp"
 	"math"
 	"os"
 	"path"
@@ -9,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync/atomic"
 
 	"blueprintd/foundation/fileio"
 )
@@ -55,7 +53,7 @@ func ownMemoryLimit() int64 {
 	if os.Getenv("GOMEMLIMIT") == "" {
 		return 0
 	}
-	if limit := cmp.Or(limitBeforePause.Load(), debug.SetMemoryLimit(-1)); limit < math.MaxInt64 {
+	if limit := debug.SetMemoryLimit(-1); limit < math.MaxInt64 {
 		return limit
 	}
 	return 0
@@ -65,29 +63,6 @@ func ownMemoryLimit() int64 {
 func LimitMemory(chosen int64) {
 	if chosen > 0 || os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(sharesOf(MemoryLimit(chosen)).Heap)
-	}
-}
-
-// pauseLimit is the memory use, in bytes, above which the collector runs during a pause.
-const pauseLimit = 64 << 20
-
-// limitBeforePause is the memory limit that PauseCollections has replaced; 0 = none.
-var limitBeforePause atomic.Int64
-
-// PauseCollections stops garbage collection below pauseLimit until resume is called: otherwise
-// the collector uses a fifth of the CPU time of a start. No effect if GOGC is set.
-func PauseCollections() (resume func()) {
-	if os.Getenv("GOGC") != "" {
-		return func() {}
-	}
-	limit := debug.SetMemoryLimit(-1)
-	limitBeforePause.Store(limit)
-	debug.SetMemoryLimit(min(limit, pauseLimit))
-	percent := debug.SetGCPercent(-1)
-	return func() {
-		debug.SetMemoryLimit(limit)
-		limitBeforePause.Store(0)
-		debug.SetGCPercent(percent)
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"testing"
 )
 
@@ -61,36 +60,5 @@ func TestMemoryLimit(t *testing.T) {
 		if s.Heap < limit/2 || s.Heap > limit || s.Arriving+s.Decoded+2*s.Inputs+s.Inputs/4+s.Answers > limit/4*3 {
 			t.Errorf("%d bytes are divided as %+v, want Heap at least %v, Heap at most %v and at most %v", limit, s, limit/2, limit, limit/4*3)
 		}
-	}
-}
-
-func TestPauseCollections(t *testing.T) {
-	t.Setenv("GOGC", "")
-	const limit = 2 << 30 // as the runtime reads it from GOMEMLIMIT at the start
-	t.Setenv("GOMEMLIMIT", "2GiB")
-	before, percent := debug.SetMemoryLimit(limit), debug.SetGCPercent(100)
-	defer debug.SetMemoryLimit(before)
-	defer debug.SetGCPercent(percent)
-	resume := PauseCollections()
-	if got := debug.SetGCPercent(-1); got != -1 {
-		t.Errorf("while paused, GOGC is %d, want -1", got)
-	}
-	if got := debug.SetMemoryLimit(-1); got != pauseLimit {
-		t.Errorf("while paused, the limit is %d, want %d", got, pauseLimit)
-	}
-	if got := MemoryLimit(0); got != limit {
-		t.Errorf("while paused, the server may use %d, want %d", got, limit)
-	}
-	resume()
-	if got := debug.SetGCPercent(100); got != 100 {
-		t.Errorf("afterwards, GOGC is %d, want 100", got)
-	}
-	if got := debug.SetMemoryLimit(-1); got != limit {
-		t.Errorf("afterwards, the limit is %d, want %d", got, limit)
-	}
-	t.Setenv("GOGC", "50")
-	PauseCollections()
-	if got := debug.SetGCPercent(100); got != 100 {
-		t.Errorf("with GOGC set, it is %d, want 100", got)
 	}
 }
