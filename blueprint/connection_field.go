@@ -285,7 +285,8 @@ func parseHost(text string) (p hostPattern, problem string) {
 	if p.name, problem = hostName(name); problem != "" {
 		return p, form + ": " + problem
 	}
-	if p.below && (isIP(p.name) || !strings.Contains(p.name, ".") && !slices.Contains(shortDomains, p.name)) {
+	_, notIP := netip.ParseAddr(p.name)
+	if p.below && (notIP == nil || !strings.Contains(p.name, ".") && !slices.Contains(shortDomains, p.name)) {
 		return p, "must not cover so many hosts: write *.domain with a domain of your own"
 	}
 	return p, ""
@@ -294,11 +295,6 @@ func parseHost(text string) (p hostPattern, problem string) {
 func validPort(text string) bool {
 	n, err := strconv.Atoi(text)
 	return err == nil && n >= 1 && n <= 65535 && text == strconv.Itoa(n)
-}
-
-func isIP(name string) bool {
-	_, err := netip.ParseAddr(name)
-	return err == nil
 }
 
 var (

@@ -83,16 +83,16 @@ func (n *nodeRun) use(more *nodeUsage) {
 	u.calls = append(u.calls, more.calls...)
 	u.tokens += more.tokens
 	u.modelCalls += more.modelCalls
-	for _, c := range more.connections {
-		if !slices.Contains(u.connections, c) {
-			u.connections = append(u.connections, c)
+	u.connections, u.servers = union(u.connections, more.connections), union(u.servers, more.servers)
+}
+
+func union[T comparable](list, more []T) []T {
+	for _, one := range more {
+		if !slices.Contains(list, one) {
+			list = append(list, one)
 		}
 	}
-	for _, s := range more.servers {
-		if !slices.Contains(u.servers, s) {
-			u.servers = append(u.servers, s)
-		}
-	}
+	return list
 }
 
 // run is one execution in memory, in three parts: the state determined by its journal

@@ -51,23 +51,10 @@ func (s *Store) Commit(ctx context.Context, c *blueprint.JournalCommit) (err err
 	} else {
 		err = s.submit(ctx, j)
 	}
-	if resultCode(err) == sqliteConstraintNotNull {
-		return s.unknownBlueprint(ctx, c.Row.BlueprintID, err)
+	if resultCode(err) == sqliteConstraintNotNull { // organizations and users are never deleted
+		return &blueprint.Error{Code: blueprint.CodeNotFound, Message: "the blueprint does not exist or was deleted", Err: err}
 	}
 	return err
-}
-
-// unknownBlueprint returns the error of a run that could not be inserted because one of
-// the rows it belongs to does not exist. It reads in a transaction of its own.
-func (s *Store) unknownBlueprint(ctx context.Context, id string, failed error) error {
-	var exists bool
-	if err := s.readRow(ctx, "SELECT EXISTS (SELECT 1 FROM blueprints WHERE id = ? AND deleted_at IS NULL)", []any{id}, &exists); err != nil {
-		return err
-	}
-	if !exists {
-		return blueprint.Errorf(blueprint.CodeNotFound, "the blueprint does not exist or was deleted")
-	}
-	return failed
 }
 
 func (s *Store) commitJob(c *blueprint.JournalCommit) *job {

@@ -63,8 +63,9 @@ func (c *Client) Open(ctx context.Context, connection *blueprint.OpenConnection)
 	}
 	s := &Session{client: c, connection: connection, host: address.Host, address: normalAddress(address), timeout: timeout}
 	s.ctx, s.end = context.WithCancel(context.WithoutCancel(ctx))
+	httpClient := &http.Client{Transport: roundTripper{s}, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	transport := &recordingTransport{s, &sdk.StreamableClientTransport{
-		Endpoint: address.String(), HTTPClient: s.httpClient(), MaxRetries: 2, DisableStandaloneSSE: true, MaxEventSize: int(c.maxAnswer),
+		Endpoint: address.String(), HTTPClient: httpClient, MaxRetries: 2, DisableStandaloneSSE: true, MaxEventSize: int(c.maxAnswer),
 	}}
 
 	client := sdk.NewClient(&sdk.Implementation{Name: "blueprintd", Version: c.version}, &sdk.ClientOptions{
@@ -196,11 +197,6 @@ var (
 )
 
 const versionHeader = "Mcp-Protocol-Version"
-
-// httpClient returns the SDK's client, whose requests go through the guarded client.
-func (s *Session) httpClient() *http.Client {
-	return &http.Client{Transport: roundTripper{s}, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-}
 
 type roundTripper struct{ session *Session }
 
