@@ -52,7 +52,7 @@ func (s *Store) Commit(ctx context.Context, c *blueprint.JournalCommit) (err err
 		err = s.submit(ctx, j)
 	}
 	if resultCode(err) == sqliteConstraintNotNull { // organizations and users are never deleted
-		return &blueprint.Error{Code: blueprint.CodeNotFound, Message: "the blueprint does not exist or was deleted", Err: err}
+		return blueprint.Errorf(blueprint.CodeNotFound, "the blueprint does not exist or was deleted")
 	}
 	return err
 }
