@@ -3,6 +3,7 @@ package blueprint
 import (
 	"context"
 	"net/http"
+	"regexp"
 	"strconv"
 )
 
@@ -64,13 +65,13 @@ func connectionCalled(id, name string, nameVisible bool) string {
 	return "connection (" + id + ")"
 }
 
-var connectionText = Pattern(`connection \(([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\)`)
+var connectionText = regexp.MustCompile(`connection \(([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\)`)
 
 // NameConnections replaces the ids of connections in a message by their names, unless
 // name returns "".
 func NameConnections(message string, name func(id string) string) string {
-	return connectionText().ReplaceAllStringFunc(message, func(found string) string {
-		if known := name(connectionText().FindStringSubmatch(found)[1]); known != "" {
+	return connectionText.ReplaceAllStringFunc(message, func(found string) string {
+		if known := name(connectionText.FindStringSubmatch(found)[1]); known != "" {
 			return "connection " + strconv.Quote(known)
 		}
 		return found

@@ -2,10 +2,8 @@ package blueprint
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
-	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -35,12 +33,6 @@ func OneLine(text string) string {
 		}
 		return r
 	}, text)
-}
-
-// Pattern returns a regular expression that is compiled at its first use: compiling all of
-// them would slow down the start of every command.
-func Pattern(expression string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
 }
 
 // Shorten truncates text to at most most bytes between characters, ending in "…".

@@ -10,29 +10,29 @@ import (
 
 // secretShape is the pattern of a kind of secret.
 type secretShape struct {
-	mark    string                // required substring, checked before the pattern
-	pattern func() *regexp.Regexp // of the secret, or with a group for it
+	mark    string         // required substring, checked before the pattern
+	pattern *regexp.Regexp // of the secret, or with a group for it
 	what    string
 }
 
 // The shapes are documented by the services. Matching takes linear time.
 var secretShapes = []secretShape{
-	{"bpd_", Pattern(`\bbpd_[A-Za-z0-9_-]{16,}`), "an API key of this service"},
-	{"sk-", Pattern(`\bsk-[A-Za-z0-9_-]{20,}`), "an API key"},
-	{"k_live_", Pattern(`\b[sr]k_live_[A-Za-z0-9]{16,}`), "an API key"},
-	{"xox", Pattern(`\bxox[abeoprs]-[A-Za-z0-9-]{10,}`), "a Slack token"},
-	{"xapp-", Pattern(`\bxapp-[A-Za-z0-9-]{10,}`), "a Slack token"},
-	{"gh", Pattern(`\bgh[oprsu]_[A-Za-z0-9]{20,}`), "a GitHub token"},
-	{"github_pat_", Pattern(`\bgithub_pat_[A-Za-z0-9_]{20,}`), "a GitHub token"},
-	{"glpat-", Pattern(`\bglpat-[A-Za-z0-9_-]{16,}`), "a GitLab token"},
-	{"whsec_", Pattern(`\bwhsec_[A-Za-z0-9+/=]{16,}`), "the secret of a webhook"},
-	{"AKIA", Pattern(`\bAKIA[A-Z0-9]{16}\b`), "an AWS access key"},
-	{"ASIA", Pattern(`\bASIA[A-Z0-9]{16}\b`), "an AWS access key"},
-	{"AIza", Pattern(`\bAIza[A-Za-z0-9_-]{30,}`), "a Google API key"},
-	{"PRIVATE KEY-----", Pattern(`(?s)-----BEGIN [A-Z ]*PRIVATE KEY-----.*`), "a private key"},
-	{"eyJ", Pattern(`\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}`), "a JSON web token"},
-	{"://", Pattern(`[A-Za-z][A-Za-z0-9+.-]*://[^\s/?#:@{}]*:[^\s/?#@{}]+@[^\s/?#@{}]`), "an address with a password"},
-	{"=", Pattern(`(?i)[?&](?:x-)?(?:api[_-]?(?:key|token|secret)|(?:(?:access|refresh|auth|bearer|bot)[_-]?)?token|passw(?:or)?d|passphrase|(?:(?:client|signing)[_-]?)?secret|(?:private|secret)[_-]?key)=([^\s&#{}"'<>)]{6,})(?:$|[\s&#"'<>)])`), "a secret in an address"},
+	{"bpd_", regexp.MustCompile(`\bbpd_[A-Za-z0-9_-]{16,}`), "an API key of this service"},
+	{"sk-", regexp.MustCompile(`\bsk-[A-Za-z0-9_-]{20,}`), "an API key"},
+	{"k_live_", regexp.MustCompile(`\b[sr]k_live_[A-Za-z0-9]{16,}`), "an API key"},
+	{"xox", regexp.MustCompile(`\bxox[abeoprs]-[A-Za-z0-9-]{10,}`), "a Slack token"},
+	{"xapp-", regexp.MustCompile(`\bxapp-[A-Za-z0-9-]{10,}`), "a Slack token"},
+	{"gh", regexp.MustCompile(`\bgh[oprsu]_[A-Za-z0-9]{20,}`), "a GitHub token"},
+	{"github_pat_", regexp.MustCompile(`\bgithub_pat_[A-Za-z0-9_]{20,}`), "a GitHub token"},
+	{"glpat-", regexp.MustCompile(`\bglpat-[A-Za-z0-9_-]{16,}`), "a GitLab token"},
+	{"whsec_", regexp.MustCompile(`\bwhsec_[A-Za-z0-9+/=]{16,}`), "the secret of a webhook"},
+	{"AKIA", regexp.MustCompile(`\bAKIA[A-Z0-9]{16}\b`), "an AWS access key"},
+	{"ASIA", regexp.MustCompile(`\bASIA[A-Z0-9]{16}\b`), "an AWS access key"},
+	{"AIza", regexp.MustCompile(`\bAIza[A-Za-z0-9_-]{30,}`), "a Google API key"},
+	{"PRIVATE KEY-----", regexp.MustCompile(`(?s)-----BEGIN [A-Z ]*PRIVATE KEY-----.*`), "a private key"},
+	{"eyJ", regexp.MustCompile(`\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}`), "a JSON web token"},
+	{"://", regexp.MustCompile(`[A-Za-z][A-Za-z0-9+.-]*://[^\s/?#:@{}]*:[^\s/?#@{}]+@[^\s/?#@{}]`), "an address with a password"},
+	{"=", regexp.MustCompile(`(?i)[?&](?:x-)?(?:api[_-]?(?:key|token|secret)|(?:(?:access|refresh|auth|bearer|bot)[_-]?)?token|passw(?:or)?d|passphrase|(?:(?:client|signing)[_-]?)?secret|(?:private|secret)[_-]?key)=([^\s&#{}"'<>)]{6,})(?:$|[\s&#"'<>)])`), "a secret in an address"},
 }
 
 // secretKeys are the keys whose values are secrets, in lower case without - and _.
@@ -44,7 +44,7 @@ var secretKeys = []string{
 // minSecret is the minimum length of a secret under such a key; "none" is a word.
 const minSecret = 6
 
-var credentials = Pattern(`(?i)^\s*(bearer|basic|token|apikey)\s+\S{4,}\s*$`)
+var credentials = regexp.MustCompile(`(?i)^\s*(bearer|basic|token|apikey)\s+\S{4,}\s*$`)
 
 // plainSecrets finds secrets in a value under a key. In verbatim values only shapes count.
 func plainSecrets(path []any, key string, value any, verbatim func([]any) bool, found func(path []any, what string, spot Spot)) {
@@ -73,7 +73,7 @@ func (s *secretShape) find(text string) (from, to int, ok bool) {
 	if !strings.Contains(text, s.mark) {
 		return 0, 0, false
 	}
-	at := s.pattern().FindStringSubmatchIndex(text)
+	at := s.pattern.FindStringSubmatchIndex(text)
 	if at == nil {
 		return 0, 0, false
 	}
@@ -106,7 +106,7 @@ func plainSecret(key, text string, isVerbatim bool) (what string, spot Spot) {
 	}
 	plain := strings.NewReplacer("-", "", "_", "").Replace(strings.ToLower(key))
 	switch {
-	case (plain == "authorization" || plain == "proxyauthorization") && credentials().MatchString(text):
+	case (plain == "authorization" || plain == "proxyauthorization") && credentials.MatchString(text):
 		return "credentials", Spot{Secret: true}
 	case slices.Contains(secretKeys, plain) && utf8.RuneCountInString(text) >= minSecret && !strings.ContainsAny(text, " \n"):
 		return "a secret", Spot{Secret: true}

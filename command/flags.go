@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -102,17 +103,17 @@ func dashes(name string) string {
 
 // The library's error messages about flags.
 var (
-	flagUnknown = blueprint.Pattern(`^flag provided but not defined: -+(.*)$`)
-	flagBare    = blueprint.Pattern(`^flag needs an argument: -+(.*)$`)
-	flagInvalid = blueprint.Pattern(`(?s)^invalid (?:boolean )?value (".*") for (?:flag )?-+([a-z0-9-]+): `)
-	flagFromEnv = blueprint.Pattern(`(?s)^could not parse (".*") as .* from environment variable "([A-Z0-9_]+)" for flag ([a-z0-9-]+): `)
+	flagUnknown = regexp.MustCompile(`^flag provided but not defined: -+(.*)$`)
+	flagBare    = regexp.MustCompile(`^flag needs an argument: -+(.*)$`)
+	flagInvalid = regexp.MustCompile(`(?s)^invalid (?:boolean )?value (".*") for (?:flag )?-+([a-z0-9-]+): `)
+	flagFromEnv = regexp.MustCompile(`(?s)^could not parse (".*") as .* from environment variable "([A-Z0-9_]+)" for flag ([a-z0-9-]+): `)
 )
 
 // flagError translates the library's errors about flags into usage errors.
 func flagError(c *cli.Context, err error, _ bool) error {
 	hint := "run " + c.Command.HelpName + " --help to list the flags"
 	text := err.Error()
-	if match := flagUnknown().FindStringSubmatch(text); match != nil {
+	if match := flagUnknown.FindStringSubmatch(text); match != nil {
 		if c.Command.HelpName == "blueprintd" {
 			hint = "write flags after the command; run blueprintd help to list the commands"
 		}
@@ -126,13 +127,13 @@ func flagError(c *cli.Context, err error, _ bool) error {
 		}
 		return usage(hint, "%s has no flag %s%s", c.Command.HelpName, dashes(match[1]), meant)
 	}
-	if match := flagBare().FindStringSubmatch(text); match != nil {
+	if match := flagBare.FindStringSubmatch(text); match != nil {
 		return usage(hint, "%s needs a value", dashes(match[1]))
 	}
 	value, name, where := "", "", ""
-	if match := flagInvalid().FindStringSubmatch(text); match != nil {
+	if match := flagInvalid.FindStringSubmatch(text); match != nil {
 		value, name, where = match[1], match[2], dashes(match[2])
-	} else if match := flagFromEnv().FindStringSubmatch(text); match != nil {
+	} else if match := flagFromEnv.FindStringSubmatch(text); match != nil {
 		value, where, name = match[1], match[2], match[3]
 	} else {
 		return usage(hint, "%s", text)

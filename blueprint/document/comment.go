@@ -2,18 +2,17 @@ package document
 
 import (
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
-
-	"blueprintd/blueprint"
 )
 
 // cutBy matches the start of a comment that looks like a part of the value before it:
 // a "#" without a following space, as in "text: hello #world" or "channel: #general".
-var cutBy = blueprint.Pattern(`^[ \t]+#[^\s#!-]`)
+var cutBy = regexp.MustCompile(`^[ \t]+#[^\s#!-]`)
 
 // afterName matches a name up to its value.
-var afterName = blueprint.Pattern(`^("[^"]*"|'[^']*'|[^\s:#'"]+)[ \t]*:`)
+var afterName = regexp.MustCompile(`^("[^"]*"|'[^']*'|[^\s:#'"]+)[ \t]*:`)
 
 // CutByComment returns the paths of at most most values that are truncated or empty
 // because of a comment that looks like text.
@@ -62,9 +61,9 @@ func (d *Document) isCut(here *place, value any) bool {
 	switch {
 	case isText:
 		behind, plain := strings.CutPrefix(rest, text)
-		return plain && text != "" && cutBy().MatchString(behind)
+		return plain && text != "" && cutBy.MatchString(behind)
 	case value == nil && at == here.key:
-		return cutBy().MatchString(rest[len(afterName().FindString(rest)):]) && afterName().MatchString(rest)
+		return cutBy.MatchString(rest[len(afterName.FindString(rest)):]) && afterName.MatchString(rest)
 	}
 	return false
 }

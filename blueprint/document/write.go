@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"maps"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -148,14 +149,14 @@ func (w *writer) elements(list []any, level int) error {
 }
 
 // plain matches texts that are strings to every YAML parser, except words.
-var plain = blueprint.Pattern(`^[A-Za-z_/][A-Za-z0-9_./@-]*( [A-Za-z0-9_./@(-][A-Za-z0-9_./@,()-]*)*$`)
+var plain = regexp.MustCompile(`^[A-Za-z_/][A-Za-z0-9_./@-]*( [A-Za-z0-9_./@(-][A-Za-z0-9_./@,()-]*)*$`)
 
 // words matches texts that some YAML parsers read as other values.
-var words = blueprint.Pattern(`(?i)^(y|n|yes|no|on|off|true|false|null|nan|inf)$`)
+var words = regexp.MustCompile(`(?i)^(y|n|yes|no|on|off|true|false|null|nan|inf)$`)
 
 func (w *writer) scalar(value any, level int, key bool) error {
 	if text, ok := value.(string); ok {
-		if plain().MatchString(text) && !words().MatchString(text) {
+		if plain.MatchString(text) && !words.MatchString(text) {
 			w.out.WriteString(text)
 			return nil
 		}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"unicode/utf8"
 
@@ -117,7 +118,7 @@ func wrong(node ast.Node, format string, args ...any) *SyntaxError {
 	return &SyntaxError{Position: position(node), Message: fmt.Sprintf(format, args...)}
 }
 
-var jsonNumber = blueprint.Pattern(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$`)
+var jsonNumber = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$`)
 
 // value converts a value and records positions. level counts the enclosing collections.
 func (w *yamlWalk) value(node ast.Node, here *place, level int) (any, *SyntaxError) {
@@ -134,7 +135,7 @@ func (w *yamlWalk) value(node ast.Node, here *place, level int) (any, *SyntaxErr
 	case *ast.BoolNode:
 		return n.Value, nil
 	case *ast.StringNode:
-		if n.Token.Type == token.StringType && jsonNumber().MatchString(n.Value) {
+		if n.Token.Type == token.StringType && jsonNumber.MatchString(n.Value) {
 			return json.Number(n.Value), nil // too large for the parser's float64
 		}
 		return n.Value, nil
@@ -142,7 +143,7 @@ func (w *yamlWalk) value(node ast.Node, here *place, level int) (any, *SyntaxErr
 		return n.Value.Value, nil
 	case *ast.IntegerNode, *ast.FloatNode:
 		text := strings.ReplaceAll(n.GetToken().Value, "_", "")
-		if jsonNumber().MatchString(text) {
+		if jsonNumber.MatchString(text) {
 			return json.Number(text), nil
 		}
 		// 0x1F, 0o17, +1, .5 are numbers in YAML but not in JSON.

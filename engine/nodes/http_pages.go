@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"reflect"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -243,15 +244,15 @@ func nextLink(values []string) string {
 
 // linkPattern matches ;name=value or ;name="value".
 var (
-	linkPattern   = blueprint.Pattern(`(?s)^[ \t;]*([^=;,<]*)(?:=[ \t]*(?:"((?:[^"\\]|\\.)*)"?|([^;,]*)))?`)
-	quotedPattern = blueprint.Pattern(`(?s)\\(.)`)
+	linkPattern   = regexp.MustCompile(`(?s)^[ \t;]*([^=;,<]*)(?:=[ \t]*(?:"((?:[^"\\]|\\.)*)"?|([^;,]*)))?`)
+	quotedPattern = regexp.MustCompile(`(?s)\\(.)`)
 )
 
 // linkParameter parses the parameter at the start of text. The name is in lower case,
 // and "" when there is none.
 func linkParameter(text string) (name, value, rest string) {
-	match := linkPattern().FindStringSubmatch(text)
-	value = cmp.Or(quotedPattern().ReplaceAllString(match[2], "$1"), strings.TrimSpace(match[3]))
+	match := linkPattern.FindStringSubmatch(text)
+	value = cmp.Or(quotedPattern.ReplaceAllString(match[2], "$1"), strings.TrimSpace(match[3]))
 	return strings.ToLower(strings.TrimSpace(match[1])), value, text[len(match[0]):]
 }
 

@@ -2,6 +2,7 @@ package nodes
 
 import (
 	"cmp"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -44,11 +45,11 @@ func (s *shape) references(object map[string]any, path []any) (refs []blueprint.
 }
 
 // variablesPattern matches uses of variables in a program, with the name if it is literal.
-var variablesPattern = blueprint.Pattern("\\bvariables\\b(?:\\s*\\??\\.\\s*([A-Za-z0-9_]+)|\\s*(?:\\?\\.)?\\[\\s*[\"'`]([A-Za-z0-9_]+)[\"'`]\\s*\\])?")
+var variablesPattern = regexp.MustCompile("\\bvariables\\b(?:\\s*\\??\\.\\s*([A-Za-z0-9_]+)|\\s*(?:\\?\\.)?\\[\\s*[\"'`]([A-Za-z0-9_]+)[\"'`]\\s*\\])?")
 
 // variablesIn returns the variables that a program uses. A missing one is undefined.
 func variablesIn(source string, at []any) (refs []blueprint.Reference) {
-	for _, match := range variablesPattern().FindAllStringSubmatch(source, -1) {
+	for _, match := range variablesPattern.FindAllStringSubmatch(source, -1) {
 		refs = append(refs, blueprint.Reference{Path: at, Name: cmp.Or(match[1], match[2], blueprint.AnyVariable), Optional: true})
 	}
 	return refs

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"mime"
+	"regexp"
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -33,7 +34,7 @@ func Text(contentType string, body []byte) (text []byte, ok bool) {
 }
 
 // xmlEncoding matches the encoding that an XML declaration names (XML 1.0, 2.8).
-var xmlEncoding = blueprint.Pattern(`^\s*<\?xml[^>]{0,200}\sencoding\s*=\s*["']([A-Za-z][A-Za-z0-9._-]*)["']`)
+var xmlEncoding = regexp.MustCompile(`^\s*<\?xml[^>]{0,200}\sencoding\s*=\s*["']([A-Za-z][A-Za-z0-9._-]*)["']`)
 
 // encodingOf returns the encoding of a body, nil for UTF-8 and unknown ones.
 func encodingOf(contentType string, body []byte) encoding.Encoding {
@@ -55,7 +56,7 @@ func encodingOf(contentType string, body []byte) encoding.Encoding {
 	if declared == "" && isText8(body) { // UTF-8 whatever it declares
 		return nil
 	}
-	if found := xmlEncoding().FindSubmatch(body[:min(len(body), 1024)]); declared == "" && isXML && found != nil {
+	if found := xmlEncoding.FindSubmatch(body[:min(len(body), 1024)]); declared == "" && isXML && found != nil {
 		declared = string(found[1])
 	}
 	if declared == "" && isHTML {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -294,8 +295,8 @@ func (c *checker) add(message string, path ...any) {
 }
 
 var (
-	executionID = blueprint.Pattern(`^exec_[0-9]{1,20}_[0-9a-z]{1,40}$`)
-	version     = blueprint.Pattern(`^[0-9]{1,9}\.[0-9]{1,9}\.[0-9]{1,9}$`)
+	executionID = regexp.MustCompile(`^exec_[0-9]{1,20}_[0-9a-z]{1,40}$`)
+	version     = regexp.MustCompile(`^[0-9]{1,9}\.[0-9]{1,9}\.[0-9]{1,9}$`)
 )
 
 func (f *File) issues() []blueprint.Issue {
@@ -316,7 +317,7 @@ func (c *checker) blueprint(b *Blueprint) {
 	if !blueprint.IsUUID(b.ID) {
 		c.add("must be a UUID", "blueprint", "id")
 	}
-	if !version().MatchString(b.Version) {
+	if !version.MatchString(b.Version) {
 		c.add("must be a version such as 1.0.0", "blueprint", "version")
 	}
 	if b.Title == "" || len(b.Title) > 2000 {
@@ -338,7 +339,7 @@ var (
 )
 
 func (c *checker) run(r *Run) {
-	if !executionID().MatchString(r.ID) {
+	if !executionID.MatchString(r.ID) {
 		c.add("must be the id of a run", "run", "id")
 	}
 	if !slices.Contains(statuses, r.Status) {

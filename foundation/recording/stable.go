@@ -3,6 +3,7 @@ package recording
 import (
 	"encoding/json"
 	"net/http"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -115,7 +116,7 @@ func tooLong(value any) bool {
 }
 
 // randomCall matches the sources of randomness in JavaScript.
-var randomCall = blueprint.Pattern(`\bMath\s*\.\s*random\b|\bcrypto\s*\.\s*(?:randomUUID|getRandomValues)\b`)
+var randomCall = regexp.MustCompile(`\bMath\s*\.\s*random\b|\bcrypto\s*\.\s*(?:randomUUID|getRandomValues)\b`)
 
 // IsRandom reports whether the code of the step at an address uses random values.
 func (f *File) IsRandom(address string) bool {
@@ -134,7 +135,7 @@ func isRandomSource(value any, id string) bool {
 	case map[string]any:
 		config, _ := v["config"].(map[string]any)
 		if source, is := config["source"].(string); is && v["id"] == id {
-			return randomCall().MatchString(source)
+			return randomCall.MatchString(source)
 		}
 		for _, element := range v {
 			if isRandomSource(element, id) {
@@ -215,7 +216,7 @@ func NewVolatile(from, to time.Time, c *Cassette, inputs ...any) Volatile {
 
 // collect adds the candidates in a text to one set unless they are in another.
 func (p *Volatile) collect(text string, into, unless map[string]bool) {
-	for _, at := range candidates().FindAllStringIndex(text, -1) {
+	for _, at := range candidates.FindAllStringIndex(text, -1) {
 		if found := text[at[0]:at[1]]; !unless[found] {
 			into[found] = true
 		}
@@ -224,7 +225,7 @@ func (p *Volatile) collect(text string, into, unless map[string]bool) {
 
 // candidates matches what may be volatile: times, HTTP dates, seconds and
 // milliseconds since 1970, and ids.
-var candidates = blueprint.Pattern(`\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)` +
+var candidates = regexp.MustCompile(`\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)` +
 	`|[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d GMT` +
 	`|(?i:\bexec_\d+_[0-9a-z]{26}\b|\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b|\b[0-7][0-9a-hjkmnp-tv-z]{25}\b|\b[0-9a-f]{32}\b)` +
 	`|\b(?:\d{13}|\d{10})\b`)
@@ -277,7 +278,7 @@ func (p *Volatile) during(at time.Time) bool {
 
 // Contains reports whether a text has a volatile part.
 func (p *Volatile) Contains(text string) bool {
-	for _, at := range candidates().FindAllStringIndex(text, -1) {
+	for _, at := range candidates.FindAllStringIndex(text, -1) {
 		if p.isVolatile(text[at[0]:at[1]]) {
 			return true
 		}
@@ -287,7 +288,7 @@ func (p *Volatile) Contains(text string) bool {
 
 // sent reports whether a text has a volatile part that the run itself sent.
 func (p *Volatile) sent(text string) bool {
-	for _, at := range candidates().FindAllStringIndex(text, -1) {
+	for _, at := range candidates.FindAllStringIndex(text, -1) {
 		if found := text[at[0]:at[1]]; p.generated[found] && p.isVolatile(found) {
 			return true
 		}
@@ -311,7 +312,7 @@ func (p *Volatile) Number(number json.Number) bool {
 // normalize returns the recorded text and another one with volatile parts of the
 // same kind at the same place replaced by their kind.
 func (p *Volatile) normalize(recorded, got string) (string, string) {
-	was, is := candidates().FindAllStringIndex(recorded, -1), candidates().FindAllStringIndex(got, -1)
+	was, is := candidates.FindAllStringIndex(recorded, -1), candidates.FindAllStringIndex(got, -1)
 	if len(was) == 0 || len(was) != len(is) {
 		return recorded, got
 	}

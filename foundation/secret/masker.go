@@ -339,7 +339,7 @@ func (m *Masker) cuts(text string) (found []span) {
 }
 
 // halfEscape matches a truncated escape.
-var halfEscape = blueprint.Pattern(`(%[0-9A-Fa-f]?|\\(u[0-9A-Fa-f]{0,3})?|&[a-z#0-9]{0,5})$`)
+var halfEscape = pattern(`(%[0-9A-Fa-f]?|\\(u[0-9A-Fa-f]{0,3})?|&[a-z#0-9]{0,5})$`)
 
 // nextOf returns the index of mark after from, len(text) if there is none.
 func nextOf(text, mark string, from int) int {
@@ -417,9 +417,9 @@ func (m *Masker) Address(text string) string {
 
 var (
 	// segments match those of the path of a URL.
-	segments = blueprint.Pattern(`/([^/?#&\s"'<>]+)`)
+	segments = pattern(`/([^/?#&\s"'<>]+)`)
 	// contents match the fields of a multipart form.
-	contents = blueprint.Pattern(`\r\n\r\n([^\r\n]+)`)
+	contents = pattern(`\r\n\r\n([^\r\n]+)`)
 )
 
 // replaceWhole masks the last group of every match that is a short secret.

@@ -6,8 +6,7 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
-
-	"blueprintd/blueprint"
+	"sync"
 )
 
 // Redact masks values that look like credentials in a plain JSON value that leaves the
@@ -268,41 +267,46 @@ func sensitiveWord(name, value string) bool {
 }
 
 // access matches a member of a variable in code.
-var access = blueprint.Pattern(`^[A-Za-z_$][A-Za-z0-9_$]*(?:\??\.[A-Za-z_$][A-Za-z0-9_$]*)+$`)
+var access = pattern(`^[A-Za-z_$][A-Za-z0-9_$]*(?:\??\.[A-Za-z_$][A-Za-z0-9_$]*)+$`)
 
 var (
 	// parameters match name=value in queries, fragments, forms and cookies, not templates.
-	parameters = blueprint.Pattern(`(^|[?&;#\s"'])([A-Za-z0-9_.%\[\]-]{1,100})=([^&;#\s"'<>{}\\]+)`)
+	parameters = pattern(`(^|[?&;#\s"'])([A-Za-z0-9_.%\[\]-]{1,100})=([^&;#\s"'<>{}\\]+)`)
 	// fields match those of a multipart form.
-	fields = blueprint.Pattern(`(?i:name)="(?P<name>[^"\r\n]{1,100})"\r\n(?:[^\r\n]+\r\n)*\r\n(?P<value>[^\r\n]+)`)
+	fields = pattern(`(?i:name)="(?P<name>[^"\r\n]{1,100})"\r\n(?:[^\r\n]+\r\n)*\r\n(?P<value>[^\r\n]+)`)
 	// users match a user and password, or either, in a URL.
-	users = blueprint.Pattern(`[A-Za-z][A-Za-z0-9+.-]{1,20}://(?P<value>[^/?#@\s"'<>{}]{1,400})@`)
+	users = pattern(`[A-Za-z][A-Za-z0-9+.-]{1,20}://(?P<value>[^/?#@\s"'<>{}]{1,400})@`)
 	// elements match those of XML without child elements.
-	elements = blueprint.Pattern(`<(?:[A-Za-z0-9_.-]{1,100}:)?(?P<name>[A-Za-z0-9_.-]{1,100})(?:\s[^<>]*)?>(?:<!\[CDATA\[)?(?P<value>[^<>]+?)(?:\]\]>)?</`)
+	elements = pattern(`<(?:[A-Za-z0-9_.-]{1,100}:)?(?P<name>[A-Za-z0-9_.-]{1,100})(?:\s[^<>]*)?>(?:<!\[CDATA\[)?(?P<value>[^<>]+?)(?:\]\]>)?</`)
 	// members match those of JSON inside a text, escaped those of JSON in a JSON
 	// string, pairs two of them, as in {"name": "password", "value": "..."}.
-	members = blueprint.Pattern(`"(?P<name>[A-Za-z0-9_. -]{1,100})"\s{0,10}:\s{0,10}"(?P<value>(?:[^"\\]|\\.)+)`)
-	escaped = blueprint.Pattern(`\\"(?P<name>[A-Za-z0-9_. -]{1,100})\\"\s{0,10}:\s{0,10}\\"(?P<value>(?:[^"\\]|\\\\.)+)`)
-	pairs   = blueprint.Pattern(`"(?:name|key|field)"\s{0,10}:\s{0,10}"(?P<name>[A-Za-z0-9_. -]{1,100})"\s{0,10},\s{0,10}"value"\s{0,10}:\s{0,10}"(?P<value>(?:[^"\\]|\\.)+)`)
+	members = pattern(`"(?P<name>[A-Za-z0-9_. -]{1,100})"\s{0,10}:\s{0,10}"(?P<value>(?:[^"\\]|\\.)+)`)
+	escaped = pattern(`\\"(?P<name>[A-Za-z0-9_. -]{1,100})\\"\s{0,10}:\s{0,10}\\"(?P<value>(?:[^"\\]|\\\\.)+)`)
+	pairs   = pattern(`"(?:name|key|field)"\s{0,10}:\s{0,10}"(?P<name>[A-Za-z0-9_. -]{1,100})"\s{0,10},\s{0,10}"value"\s{0,10}:\s{0,10}"(?P<value>(?:[^"\\]|\\.)+)`)
 	// assignments match those of code, one pattern for each kind of quotes.
 	assignments = []func() *regexp.Regexp{assignment(`"`), assignment(`'`), assignment("`")}
 	// prose matches name: value.
-	prose = blueprint.Pattern(`\b(?P<name>[A-Za-z][A-Za-z0-9_.-]{1,40}|(?i:api|access|private|secret)[ ](?i:key|token)):[ \t]+(?P<value>[^\s"'<>{}()\[\]\\,;\x60]+?)(?:\.?(?:\s|$))`)
+	prose = pattern(`\b(?P<name>[A-Za-z][A-Za-z0-9_.-]{1,40}|(?i:api|access|private|secret)[ ](?i:key|token)):[ \t]+(?P<value>[^\s"'<>{}()\[\]\\,;\x60]+?)(?:\.?(?:\s|$))`)
 	// headers match headers inside a text.
-	headers = blueprint.Pattern(`(?i)\b(?:authorization|cookie):[ \t]*(?P<value>[^\s"'<>{}\\][^\r\n"'<>{}\\]*)`)
+	headers = pattern(`(?i)\b(?:authorization|cookie):[ \t]*(?P<value>[^\s"'<>{}\\][^\r\n"'<>{}\\]*)`)
 	// schemes match credentials after an authentication scheme (RFC 9110, 11.4).
-	schemes = blueprint.Pattern(`(?i)\b(?:bearer|basic)[ \t]+(?P<value>[A-Za-z0-9._~+/=-]{16,})`)
+	schemes = pattern(`(?i)\b(?:bearer|basic)[ \t]+(?P<value>[A-Za-z0-9._~+/=-]{16,})`)
 	// bots match the tokens in Telegram URLs.
-	bots = blueprint.Pattern(`/bot[0-9]{5,20}:(?P<value>[A-Za-z0-9_-]+)`)
+	bots = pattern(`/bot[0-9]{5,20}:(?P<value>[A-Za-z0-9_-]+)`)
 	// hooks match URLs that are credentials themselves.
-	hooks = blueprint.Pattern(`(?:\bhooks\.slack\.com/(?:services|workflows|triggers)/|\bdiscord(?:app)?\.com/api/webhooks/|\.webhook\.office\.com/webhookb2/)(?P<value>[A-Za-z0-9_/@-]+)`)
+	hooks = pattern(`(?:\bhooks\.slack\.com/(?:services|workflows|triggers)/|\bdiscord(?:app)?\.com/api/webhooks/|\.webhook\.office\.com/webhookb2/)(?P<value>[A-Za-z0-9_/@-]+)`)
 	// shapes match well-known kinds of keys.
-	shapes = blueprint.Pattern(`\b(?:bpd_[A-Za-z0-9]{40,}|sk-[A-Za-z0-9_-]{20,}|[sr]k_(?:live|test)_[A-Za-z0-9]{16,}|gh[opsur]_[A-Za-z0-9]{36,}|github_pat_[A-Za-z0-9_]{22,}|` +
+	shapes = pattern(`\b(?:bpd_[A-Za-z0-9]{40,}|sk-[A-Za-z0-9_-]{20,}|[sr]k_(?:live|test)_[A-Za-z0-9]{16,}|gh[opsur]_[A-Za-z0-9]{36,}|github_pat_[A-Za-z0-9_]{22,}|` +
 		`glpat-[A-Za-z0-9_-]{20,}|xox[abeoprs]-[A-Za-z0-9-]{10,}|xapp-[A-Za-z0-9-]{10,}|A[KS]IA[A-Z0-9]{16}|AIza[A-Za-z0-9_-]{35}|whsec_[A-Za-z0-9+/=]{16,}|` +
 		`eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{4,}\.[A-Za-z0-9_-]*)|-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----(?:[A-Za-z0-9+/=\s\\]*(?:-----END [A-Z ]{0,40}PRIVATE KEY-----)?)?`)
 )
 
 // assignment matches a name, perhaps in quotes and brackets, and the assigned text.
 func assignment(quote string) func() *regexp.Regexp {
-	return blueprint.Pattern(`(?P<name>[A-Za-z_$][A-Za-z0-9_.$-]{0,99})["'\x60]?\]?\s{0,5}(?:=|:=|:|=>)\s{0,5}` + quote + `(?P<value>[^\r\n` + quote + `\\]+)` + quote)
+	return pattern(`(?P<name>[A-Za-z_$][A-Za-z0-9_.$-]{0,99})["'\x60]?\]?\s{0,5}(?:=|:=|:|=>)\s{0,5}` + quote + `(?P<value>[^\r\n` + quote + `\\]+)` + quote)
+}
+
+// pattern returns a regular expression that is compiled at its first use.
+func pattern(expression string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
 }

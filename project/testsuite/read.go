@@ -407,7 +407,7 @@ func (r *reader) answer(value any, at []any) (a Answer) {
 		for _, name := range slices.Sorted(maps.Keys(headers)) {
 			switch text := headers[name].(type) {
 			case string:
-				if !headerName().MatchString(name) || strings.ContainsAny(text, "\r\n\x00") {
+				if !headerName.MatchString(name) || strings.ContainsAny(text, "\r\n\x00") {
 					r.wrong(below(at, "headers", name), "is not a valid header")
 				}
 				a.Headers[strings.ToLower(name)] = text
@@ -438,7 +438,7 @@ func (r *reader) answer(value any, at []any) (a Answer) {
 	return a
 }
 
-var headerName = blueprint.Pattern("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")
+var headerName = regexp.MustCompile("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")
 
 // Check returns the issues of stubs and expectations with unknown nodes, and of stubs
 // whose answers do not fit their key. nodes are those of NodesOf.
@@ -447,7 +447,7 @@ func (t *Test) Check(nodes []string) []blueprint.Issue {
 	for _, s := range t.Stubs {
 		at := t.path("stubs", s.Key)
 		node := slices.Contains(nodes, everyItem(s.Key))
-		if !node && !hostForm().MatchString(s.Key) {
+		if !node && !hostForm.MatchString(s.Key) {
 			r.misnamed(at, "is neither a node nor a host: %q%s", s.Key, known(nodes))
 			continue
 		}
@@ -479,8 +479,8 @@ func known(nodes []string) string {
 	return "; the nodes are " + strings.Join(nodes, ", ")
 }
 
-var itemNumber = blueprint.Pattern(`\[[0-9]+\]/`)
+var itemNumber = regexp.MustCompile(`\[[0-9]+\]/`)
 
-func everyItem(address string) string { return itemNumber().ReplaceAllLiteralString(address, "[*]/") }
+func everyItem(address string) string { return itemNumber.ReplaceAllLiteralString(address, "[*]/") }
 
-var hostForm = blueprint.Pattern(`^(\*\.)?([0-9A-Za-z_-]+(\.[0-9A-Za-z_-]+)+|localhost|\[[0-9a-fA-F:.]+\])(:[0-9]{1,5})?$|^[0-9A-Za-z_-]+:[0-9]{1,5}$`)
+var hostForm = regexp.MustCompile(`^(\*\.)?([0-9A-Za-z_-]+(\.[0-9A-Za-z_-]+)+|localhost|\[[0-9a-fA-F:.]+\])(:[0-9]{1,5})?$|^[0-9A-Za-z_-]+:[0-9]{1,5}$`)
