@@ -99,7 +99,7 @@ diskfull: ## fill the disk and free it FILLS times under several clients: reads 
 torture-selftest: ## check that the torture finds each of the known mutants
 	go run ./tests/crash -selftest -seed $(SEED)
 
-overload: ## load the executable far beyond its capacity and check what it promises
+overload: ## load the executable far beyond its capacity and check how it behaves
 	go run ./tests/overload -seed $(SEED)
 
 mutants: ## open 1,000 damaged databases like a server

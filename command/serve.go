@@ -41,11 +41,11 @@ func serve(ctx context.Context, o server.Options) error {
 	ctx, stop := untilInterrupted(ctx)
 	defer stop()
 	server.LimitMemory(o.MemoryLimit)
+	defer runtime.KeepAlive(server.Ballast())
 	s, err := server.New(ctx, o)
 	if err != nil {
 		return startError(ctx, o, err)
 	}
-	defer runtime.KeepAlive(server.Ballast()) // not before: the start would collect garbage more often
 	return serveError(ctx, s, s.Run(ctx))
 }
 

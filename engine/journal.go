@@ -27,8 +27,8 @@ const (
 	entryStarted = "led"    // a descendant started another run
 )
 
-// entry is one event of a run. Most entries have no details, so that a run of many nodes
-// keeps them in little memory until they are durable.
+// entry is one event of a run. Most entries have no details: a run holds its entries in
+// memory until they are durable, and a loop can have 400,000.
 type entry struct {
 	Kind    string         `json:"t"`
 	At      blueprint.Time `json:"at"`
@@ -92,7 +92,7 @@ func (e *entry) read() *details {
 	return e.details
 }
 
-// change returns the details to change.
+// change returns the details to change, which it creates if there are none.
 func (e *entry) change() *details {
 	if e.details == nil {
 		e.details = &details{}

@@ -51,7 +51,7 @@ func (s *Store) Commit(ctx context.Context, c *blueprint.JournalCommit) (err err
 	} else {
 		err = s.submit(ctx, j)
 	}
-	if resultCode(err) == sqliteConstraintNotNull { // organizations and users are never deleted
+	if resultCode(err) == sqliteConstraintNotNull { // other rows that it refers to are never deleted
 		return blueprint.Errorf(blueprint.CodeNotFound, "the blueprint does not exist or was deleted")
 	}
 	return err

@@ -89,8 +89,8 @@ func notPortable(sql string) string {
 	return ""
 }
 
-// TestPortableSees checks that the rules find what they are for.
-func TestPortableSees(t *testing.T) {
+// TestPortableRules checks the rules themselves.
+func TestPortableRules(t *testing.T) {
 	t.Parallel()
 	for sql, want := range map[string]bool{
 		"INSERT OR REPLACE INTO a VALUES (1)":                                     true,
@@ -119,39 +119,6 @@ func TestPortableSees(t *testing.T) {
 				t.Errorf("got %q; want a problem: %v", got, want)
 			}
 		})
-	}
-}
-
-// TestPortableSpellings compares expressions of statements with the shorter ones that only
-// SQLite has.
-func TestPortableSpellings(t *testing.T) {
-	t.Parallel()
-	s := open(t, testOptions(t))
-	same := func(t *testing.T, portable, short string, args ...any) {
-		t.Helper()
-		var equal bool
-		check(t, s.readRow(t.Context(), "SELECT ("+portable+") IS ("+short+")", args, &equal))
-		if !equal {
-			t.Errorf("%s and %s differ for %v", portable, short, args)
-		}
-	}
-	for _, id := range []string{"", "a", "x" + strings.Repeat("é", 12), strings.Repeat("n", 20), strings.Repeat("é", 25), strings.Repeat("b", 25), strings.Repeat("c", 26), "x" + strings.Repeat("é", 26), strings.Repeat("0123456789", 9)} {
-		t.Run(fmt.Sprintf("end of %d bytes", len(id)), func(t *testing.T) {
-			same(t, "CASE WHEN length(?1) > 26 THEN substr(?1, length(?1) - 25) ELSE ?1 END", "substr(?1, -26)", id)
-		})
-	}
-	for a := range 4 {
-		for b := range 4 {
-			t.Run(fmt.Sprintf("greater of %d and %d", a, b), func(t *testing.T) {
-				same(t, "CASE WHEN ?1 > ?2 THEN ?1 ELSE ?2 END", "max(?1, ?2)", a, b)
-				same(t, "CASE WHEN NULL > ?1 THEN NULL ELSE ?1 END", "max(coalesce(NULL, 0), ?1)", a)
-			})
-			for c := range 4 {
-				t.Run(fmt.Sprintf("expiry %d, idle until %d, at most until %d", a, b, c), func(t *testing.T) {
-					same(t, "CASE WHEN ?1 > ?2 OR ?1 > ?3 THEN ?1 WHEN ?2 > ?3 THEN ?3 ELSE ?2 END", "max(?1, min(?2, ?3))", a, b, c)
-				})
-			}
-		}
 	}
 }
 

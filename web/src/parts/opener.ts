@@ -13,7 +13,7 @@ export function openerOf(element: Element | null): HTMLElement | null {
  */
 export function giveBack(opener: HTMLElement | null): void {
   if (!opener) return
-  const page = opener.ownerDocument // the global one is gone when a test has ended meanwhile
+  const page = opener.ownerDocument // the global document may be gone when the timer fires
   setTimeout(() => {
     const now = page.activeElement
     if (opener.isConnected && (!now || now === page.body || now.closest('[role=dialog]')))
