@@ -160,7 +160,7 @@ func LockHolder(path string) (number string, held bool, err error) {
 	if err != nil {
 		return "", false, err
 	}
-	defer file.Close() // also drops the lock if it was free
+	defer release(file)
 	free, err := tryShared(file)
 	if free || err != nil {
 		return "", false, err
@@ -200,4 +200,4 @@ func WasUsed(path string) bool {
 func (l *Lock) GiveTo(path string) error { return GiveTo(l.file, path) }
 
 // Release drops the lock.
-func (l *Lock) Release() error { return l.file.Close() }
+func (l *Lock) Release() error { return release(l.file) }

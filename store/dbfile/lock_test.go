@@ -8,8 +8,37 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 )
+
+// TestReleaseBesideAChild takes a lock again while a copy of its descriptor is open, as in a
+// child that has not executed its program yet.
+func TestReleaseBesideAChild(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.lock")
+	lock, err := AcquireLock(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	inherited, err := syscall.Dup(int(lock.file.Fd()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer syscall.Close(inherited)
+	if err := lock.Release(); err != nil {
+		t.Fatal(err)
+	}
+	if _, held, err := LockHolder(path); held || err != nil {
+		t.Errorf("held %v, %v; want a free lock", held, err)
+	}
+	again, err := AcquireLock(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := again.Release(); err != nil {
+		t.Error(err)
+	}
+}
 
 // TestLockOfAnEndedProcess takes a lock that an ended process left to another one for a moment.
 // The lock of a running process is refused at once.

@@ -27,6 +27,13 @@ func flock(file *os.File, how int) (free bool, err error) {
 	return true, nil
 }
 
+// release drops the lock of a file and closes it. Closing alone would leave the lock to a
+// child that has not executed its program yet: see flock(2).
+func release(file *os.File) error {
+	_, err := flock(file, syscall.LOCK_UN)
+	return errors.Join(err, file.Close())
+}
+
 // isDead reports whether the process with a given id no longer exists.
 func isDead(number string) bool {
 	pid, err := strconv.Atoi(number)
