@@ -161,6 +161,18 @@ CREATE INDEX blueprints_public ON blueprints (created_at) WHERE deleted_at IS NU
 -- No two blueprints of an organization have the same source.
 CREATE UNIQUE INDEX blueprints_source ON blueprints (organization_id, source) WHERE deleted_at IS NULL AND source IS NOT NULL;
 
+-- Maps and variables, stored once for all versions that share them. Variables
+-- are sealed as soon as one of them is a secret with a value.
+CREATE TABLE blueprint_contents (
+  blueprint_id     TEXT NOT NULL REFERENCES blueprints (id),
+  version          TEXT NOT NULL,
+  map              TEXT CHECK (json_valid(map)),
+  variables        TEXT CHECK (json_valid(variables)),
+  sealed_variables BLOB,
+  PRIMARY KEY (blueprint_id, version),
+  CHECK ((variables IS NULL) <> (sealed_variables IS NULL))
+) STRICT;
+
 -- Every version that a blueprint ever had. Runs are pinned to one.
 CREATE TABLE blueprint_versions (
   blueprint_id    TEXT NOT NULL REFERENCES blueprints (id),
@@ -180,18 +192,6 @@ CREATE TABLE blueprint_versions (
   PRIMARY KEY (blueprint_id, version),
   FOREIGN KEY (blueprint_id, content_version) REFERENCES blueprint_contents (blueprint_id, version)
 ) STRICT, WITHOUT ROWID;
-
--- Maps and variables, stored once for all versions that share them. Variables
--- are sealed as soon as one of them is a secret with a value.
-CREATE TABLE blueprint_contents (
-  blueprint_id     TEXT NOT NULL REFERENCES blueprints (id),
-  version          TEXT NOT NULL,
-  map              TEXT CHECK (json_valid(map)),
-  variables        TEXT CHECK (json_valid(variables)),
-  sealed_variables BLOB,
-  PRIMARY KEY (blueprint_id, version),
-  CHECK ((variables IS NULL) <> (sealed_variables IS NULL))
-) STRICT;
 
 -- Versions by other authors that a user lets use the user's own resources. The
 -- version is a meaning_version.

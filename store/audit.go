@@ -482,8 +482,8 @@ func (s *Store) WholeAuditLog(ctx context.Context, limit int) (list []blueprint.
 // trigger, or a restore that paused all triggers. It returns nil if there is none. It reads
 // the whole log at worst.
 func deactivation(q *session, triggerID string) (found *blueprint.AuditEntry, err error) {
-	const query = auditLines + ` WHERE a.target_type = 'trigger' AND a.target_id = ?1 AND a.detail ->> 'isActive' IS NOT NULL
-		OR a.target_type = 'database' AND a.detail ->> 'pausedTriggers' > 0 ORDER BY a.seq DESC`
+	const query = auditLines + ` WHERE a.target_type = 'trigger' AND a.target_id = ?1 AND json_extract(a.detail, '$.isActive') IS NOT NULL
+		OR a.target_type = 'database' AND CAST(json_extract(a.detail, '$.pausedTriggers') AS BIGINT) > 0 ORDER BY a.seq DESC`
 	var entries []blueprint.AuditEntry
 	if err := collect(q, &entries, query, []any{triggerID}, scanAudit); err != nil {
 		return nil, err

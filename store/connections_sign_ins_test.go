@@ -174,10 +174,14 @@ func TestTickets(t *testing.T) {
 		wantCode(t, s.BeginSignIn(ctx, ticket(ann, "exec_1", "a")), blueprint.CodeTooManyRequests)
 		wantCode(t, s.BeginSignIn(ctx, ticket(bob, "exec_1", "a")), "")
 		check(t, s.write(ctx, func(w *transaction) error {
-			_, err := w.exec(`WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?1)
-				INSERT INTO sign_ins SELECT CAST(printf('%032x', i + 1000000) AS BLOB), 1, ?2, ?3, x'00', 'run', i, '[]', ?4, ?5 FROM n`,
-				mostTickets, c.ID, ann.UserID, blueprint.TimeOf(s.options.Clock.Now()), blueprint.TimeOf(s.options.Clock.Now().Add(time.Hour)))
-			return err
+			for i := range mostTickets {
+				_, err := w.exec("INSERT INTO sign_ins (state_hash, ticket, connection_id, user_id, sealed_secret, execution_id, address, versions, created_at, expires_at) VALUES (?, 1, ?, ?, ?, 'run', ?, '[]', ?, ?)",
+					fmt.Appendf(nil, "%032x", i+1_000_000), c.ID, ann.UserID, []byte{0}, fmt.Sprint(i), blueprint.TimeOf(s.options.Clock.Now()), blueprint.TimeOf(s.options.Clock.Now().Add(time.Hour)))
+				if err != nil {
+					return err
+				}
+			}
+			return nil
 		}))
 		asking := ticket(ann, "exec_9", "a")
 		asking.Versions = []blueprint.VersionRef{{BlueprintID: "blueprint", Version: "1.0.0", Author: bob.UserID}}

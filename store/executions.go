@@ -51,7 +51,7 @@ func (s *Store) Commit(ctx context.Context, c *blueprint.JournalCommit) (err err
 	} else {
 		err = s.submit(ctx, j)
 	}
-	if resultCode(err) == sqliteConstraintNotNull { // other rows that it refers to are never deleted
+	if isNotNull(err) { // other rows that it refers to are never deleted
 		return blueprint.Errorf(blueprint.CodeNotFound, "the blueprint does not exist or was deleted")
 	}
 	return err
@@ -374,19 +374,19 @@ func (s *Store) RecentExecutions(ctx context.Context, principal blueprint.Princi
 // page, so the cost does not grow with the number of runs.
 const mine = `WHERE e.seq IN (
 	SELECT seq FROM (
-		SELECT x.seq FROM executions x WHERE x.user_seq = (SELECT seq FROM users WHERE id = ?1) ORDER BY x.created_at DESC, x.id DESC LIMIT ?2 + ?3) own
+		SELECT x.seq FROM executions x WHERE x.user_seq = (SELECT seq FROM users WHERE id = ?1) ORDER BY x.created_at DESC, x.id DESC LIMIT CAST(?2 AS BIGINT) + ?3) own
 	UNION
 	SELECT x.seq FROM memberships m JOIN organizations o ON o.id = m.organization_id CROSS JOIN executions x WHERE m.user_id = ?1 AND x.seq IN (
 		SELECT y.seq FROM executions y WHERE y.organization_seq = o.seq
 			AND EXISTS (SELECT 1 FROM blueprints b WHERE b.seq = y.blueprint_seq AND b.deleted_at IS NULL)
-		ORDER BY y.created_at DESC, y.id DESC LIMIT ?2 + ?3)
+		ORDER BY y.created_at DESC, y.id DESC LIMIT CAST(?2 AS BIGINT) + ?3)
 	UNION
 	SELECT x.seq FROM blueprints b CROSS JOIN executions x WHERE b.id IN (SELECT blueprint_id FROM collaborators WHERE user_id = ?1)
 		AND b.deleted_at IS NULL
 		AND b.organization_id NOT IN (SELECT organization_id FROM memberships WHERE user_id = ?1)
 		AND x.seq IN (
 			SELECT y.seq FROM executions y WHERE y.blueprint_seq = b.seq
-			ORDER BY y.created_at DESC, y.id DESC LIMIT ?2 + ?3))`
+			ORDER BY y.created_at DESC, y.id DESC LIMIT CAST(?2 AS BIGINT) + ?3))`
 
 func listExecutions(q *session, query string, args []any) ([]*blueprint.StoredExecution, error) {
 	list := []*blueprint.StoredExecution{}

@@ -30,7 +30,7 @@ const (
 		SELECT k.seq FROM firings k INDEXED BY firings_unstarted WHERE k.trigger_seq = ` + thisTrigger + ` AND k.key = ?8 AND k.decision <> 'started') AND` + matching
 	// A run ends after its firing; the extra day allows for clocks that were set back.
 	alongFailed = ` FROM firings f WHERE f.id IN (SELECT e.firing_id FROM executions e INDEXED BY executions_trigger
-		WHERE e.status = 'failed' AND e.trigger_seq = ` + thisTrigger + ` AND e.end_time >= ?4 - 86400000) AND` + matching
+		WHERE e.status = 'failed' AND e.trigger_seq = ` + thisTrigger + ` AND e.end_time >= ?4 - CAST(86400000 AS BIGINT)) AND` + matching
 	alongUnfinished = ` FROM firings f WHERE f.id IN (SELECT e.firing_id FROM executions e INDEXED BY executions_unfinished
 		WHERE e.status = ?9 AND e.end_time IS NULL AND e.trigger_seq = ` + thisTrigger + `) AND` + matching
 )

@@ -25,20 +25,21 @@ func (s *Store) Tools(ctx context.Context, principal blueprint.Principal) (list 
 			OR ` + summarized[blueprint.ScopeAll] + " AND " + mayManage + ") ORDER BY t.seq LIMIT ?2"
 	list = []blueprint.Tool{}
 	err = s.read(ctx, func(q *session) error {
-		return q.each(query, []any{principal.UserID, mostTools}, func(scan scanner) error {
+		var wanted []string // the names that they would have
+		err := q.each(query, []any{principal.UserID, mostTools}, func(scan scanner) error {
 			var one blueprint.Tool
 			var title string
 			trigger, err := s.scanTrigger(also(scan, &title, &one.Name, &one.Enabled))
-			if err != nil {
-				return err
-			}
 			one.TriggerID, one.OwnerID = trigger.ID, trigger.CreatedBy
-			if one.Name == "" {
-				one.Name, err = freeToolName(q, principal.UserID, toolName(&trigger, title, principal.UserID))
-			}
-			list = append(list, one)
+			list, wanted = append(list, one), append(wanted, toolName(&trigger, title, principal.UserID))
 			return err
 		})
+		for i := range list {
+			if one := &list[i]; err == nil && one.Name == "" {
+				one.Name, err = freeToolName(q, principal.UserID, wanted[i])
+			}
+		}
+		return err
 	})
 	return list, err
 }

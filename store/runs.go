@@ -267,7 +267,7 @@ const pickRuns = "SELECT " + executionColumns + `, e.seq,
 	FROM json_each(?2) place CROSS JOIN executions e JOIN blueprints b ON b.seq = e.blueprint_seq
 	JOIN users u ON u.seq = e.user_seq LEFT JOIN blueprint_versions v ON v.blueprint_id = b.id AND v.version = e.blueprint_version
 	LEFT JOIN triggers t ON t.seq = e.trigger_seq
-	WHERE e.seq = place.value AND (?3 = '' OR e.status = ?3) AND (?4 = '' OR b.id = ?4) AND (?5 = '' OR e.organization_seq = (SELECT seq FROM organizations WHERE id = ?5)) AND (?6 = '' OR t.id = ?6)
+	WHERE e.seq = CAST(place.value AS BIGINT) AND (?3 = '' OR e.status = ?3) AND (?4 = '' OR b.id = ?4) AND (?5 = '' OR e.organization_seq = (SELECT seq FROM organizations WHERE id = ?5)) AND (?6 = '' OR t.id = ?6)
 	AND (?9 = '' OR e.parent_execution_id = ?9)
 	AND substr(e.id, 1, length(?7)) = ?7 AND (u.id = ?1 OR b.deleted_at IS NULL AND (?8 OR ` + mayManage + `))
 	ORDER BY e.created_at DESC, e.seq DESC`

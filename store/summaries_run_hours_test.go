@@ -18,9 +18,9 @@ import (
 // the runs themselves.
 const (
 	countedHours = `SELECT scope || ' ' || hour || ' ' || completed || ' ' || failed || ' ' || duration_ms || ' ' || slowest_ms FROM run_hours ORDER BY scope, hour`
-	endedHours   = `SELECT scope || ' ' || (end_time / 3600000) || ' ' || sum(status = 'completed') || ' ' || sum(status = 'failed') || ' ' || sum(end_time - start_time) || ' ' || max(end_time - start_time)
+	endedHours   = `SELECT scope || ' ' || (end_time / 3600000) || ' ' || count(CASE WHEN status = 'completed' THEN 1 END) || ' ' || count(CASE WHEN status = 'failed' THEN 1 END) || ' ' || sum(end_time - start_time) || ' ' || max(end_time - start_time)
 		FROM (SELECT b.id AS scope, e.status, start_time, end_time FROM executions e JOIN blueprints b ON b.seq = e.blueprint_seq WHERE end_time IS NOT NULL
-			UNION ALL SELECT o.id, status, start_time, end_time FROM executions e JOIN organizations o ON o.seq = e.organization_seq WHERE end_time IS NOT NULL)
+			UNION ALL SELECT o.id, status, start_time, end_time FROM executions e JOIN organizations o ON o.seq = e.organization_seq WHERE end_time IS NOT NULL) ended
 		GROUP BY scope, end_time / 3600000 ORDER BY scope, end_time / 3600000`
 )
 

@@ -367,7 +367,7 @@ func (s *Store) ListAllTriggers(ctx context.Context, principal blueprint.Princip
 	defer wrap(&err, "triggers for user %s", principal.UserID)
 	within := ` FROM triggers t JOIN blueprints b ON b.id = t.blueprint_id WHERE t.deleted_at IS NULL AND b.deleted_at IS NULL AND ` + summarized[blueprint.ScopeAll] + " AND " + mayManage + `
 		AND (?2 = '' OR b.organization_id = ?2) AND (?3 = '' OR t.type = ?3) AND (t.is_active = ?4 OR ?4 IS NULL)`
-	found := within + ` AND (?5 = '' OR instr(b.title_fold, ?5) > 0 OR instr(upper(coalesce(t.address, '')), ?5) > 0 OR t.seq IN (SELECT value FROM json_each(?6)))`
+	found := within + ` AND (?5 = '' OR instr(b.title_fold, ?5) > 0 OR instr(upper(coalesce(t.address, '')), ?5) > 0 OR t.seq IN (SELECT CAST(value AS BIGINT) FROM json_each(?6) numbers))`
 	query := listedTrigger + " FROM (SELECT t.seq" + found + " ORDER BY t.created_at DESC, t.seq DESC LIMIT ?7 OFFSET ?8) p CROSS JOIN triggers t" +
 		listedTables + "WHERE t.seq = p.seq ORDER BY t.created_at DESC, t.seq DESC"
 	args := []any{principal.UserID, filter.OrganizationID, string(filter.Type), filter.Active}

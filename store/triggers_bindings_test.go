@@ -225,7 +225,7 @@ func TestSchedulesUnread(t *testing.T) {
 		before := must(s.Generation(ctx))(t)
 		sealed, strange, fine := add(nil), add(nil), add(map[string]any{"cron": "* * * * *"})
 		check(t, s.write(ctx, func(q *transaction) error {
-			if _, err := q.exec("UPDATE triggers SET config = NULL, sealed_config = x'00112233' WHERE id = ?", sealed.ID); err != nil {
+			if _, err := q.exec("UPDATE triggers SET config = NULL, sealed_config = ? WHERE id = ?", []byte("sealed"), sealed.ID); err != nil {
 				return err
 			}
 			_, err := q.exec("UPDATE triggers SET config = '[1]' WHERE id = ?", strange.ID)
