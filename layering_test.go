@@ -44,10 +44,11 @@ var layers = []struct {
 	{2, "foundation/outbound", "blueprint foundation/clock foundation/secret"},
 	{2, "foundation/recording", "blueprint blueprint/document foundation/fileio foundation/outbound foundation/secret foundation/smtpsink"},
 
-	{3, "store", "blueprint blueprint/* foundation/* store/dbfile store/migrations"},
+	{3, "store", "blueprint blueprint/* foundation/* store/dbfile store/migrations store/postgres"},
 	{3, "store/dbfile", "blueprint"},
 	{3, "store/masterkey", "blueprint foundation/fileio foundation/secret store store/dbfile"},
 	{3, "store/migrations", ""},
+	{3, "store/postgres", "blueprint"},
 	{3, "engine", "blueprint blueprint/* foundation/*"},
 	{3, "engine/script", "blueprint foundation/clock"},
 	{3, "engine/nodes", "blueprint blueprint/* foundation/* engine/nodes/* engine/script"},
@@ -98,7 +99,7 @@ var layers = []struct {
 	{8, "tests/faults", "tests/process clients/go/program tests/faultfs"},
 	{8, "tests/overload", "tests/process clients/go/program"},
 	{8, "tests/words", ""},
-	{8, "tests/servertest", "blueprint foundation/clock rpc/trpc server tests/process"},
+	{8, "tests/servertest", "blueprint foundation/clock rpc/trpc server store/masterkey tests/process"},
 	{8, "tests/simulation", "blueprint foundation/* engine triggers"},
 	{8, "packaging/release", ""},
 }

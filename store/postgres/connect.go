@@ -1,0 +1,190 @@
+package postgres
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/stdlib"
+
+	"blueprintd/blueprint"
+)
+
+// connectTimeout is the longest time that one attempt to connect to a host may take.
+const connectTimeout = 5 * time.Second
+
+// Config is a parsed URL of a database.
+type Config struct{ connection *pgx.ConnConfig }
+
+// Parse reads the URL of a database, with the variables PGPASSFILE, PGSSLMODE and so on
+// as defaults. Its errors do not contain the URL, which may contain a password.
+func Parse(url string) (*Config, error) {
+	if !strings.HasPrefix(url, "postgres://") && !strings.HasPrefix(url, "postgresql://") {
+		return nil, errors.New("begins neither with postgres:// nor with postgresql://")
+	}
+	connection, err := pgx.ParseConfig(url)
+	if err != nil {
+		return nil, errors.New("cannot be read as a URL of PostgreSQL")
+	}
+	if connection.ConnectTimeout == 0 || connection.ConnectTimeout > connectTimeout {
+		connection.ConnectTimeout = connectTimeout
+	}
+	// A connection that broke silently is noticed after about ten seconds.
+	dialer := &net.Dialer{KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: 4 * time.Second, Interval: 2 * time.Second, Count: 3}}
+	connection.DialFunc = dialer.DialContext
+	connection.DefaultQueryExecMode = pgx.QueryExecModeDescribeExec
+	connection.StatementCacheCapacity, connection.DescriptionCacheCapacity = 0, 0 // the store prepares its statements
+	for name, value := range map[string]string{
+		"application_name": "blueprintd", "timezone": "UTC", "jit": "off", "standard_conforming_strings": "on",
+		"default_transaction_isolation": "read committed", "statement_timeout": "0",
+		"idle_in_transaction_session_timeout": "60000", // frees the rows of a process that is frozen
+	} {
+		connection.RuntimeParams[name] = value
+	}
+	return &Config{connection}, nil
+}
+
+// Name returns the database for messages, without the password: postgres://user@host/name.
+func (c *Config) Name() string {
+	host := c.connection.Host
+	if c.connection.Port != 5432 && !strings.HasPrefix(host, "/") {
+		host = net.JoinHostPort(host, fmt.Sprint(c.connection.Port))
+	}
+	return fmt.Sprintf("postgres://%s@%s/%s", c.connection.User, host, c.connection.Database)
+}
+
+// Open returns a pool that connects when it is used.
+func (c *Config) Open() *sql.DB {
+	pool := stdlib.OpenDB(*c.connection, stdlib.OptionAfterConnect(func(_ context.Context, conn *pgx.Conn) error {
+		register(conn.TypeMap())
+		return nil
+	}), stdlib.OptionResetSession(func(context.Context, *pgx.Conn) error { return nil }))
+	pool.SetMaxIdleConns(0) // sessions of the store keep their connections
+	return pool
+}
+
+// Commit ends the transaction of a connection. PostgreSQL answers COMMIT with ROLLBACK
+// if a statement failed; that is an error here. unknown reports that the connection broke
+// and the transaction may or may not have been committed.
+func Commit(ctx context.Context, conn *sql.Conn) (unknown bool, err error) {
+	err = conn.Raw(func(driverConn any) error {
+		native := driverConn.(*stdlib.Conn).Conn()
+		tag, err := native.PgConn().Exec(ctx, "COMMIT").ReadAll()
+		if err != nil {
+			var refused *pgconn.PgError
+			unknown = !errors.As(err, &refused) && !pgconn.SafeToRetry(err)
+			return err
+		}
+		if len(tag) != 1 || tag[0].CommandTag.String() != "COMMIT" {
+			return errors.New("the transaction was rolled back, because a statement in it had failed")
+		}
+		return nil
+	})
+	return unknown, err
+}
+
+// IsBroken reports whether a connection can no longer be used.
+func IsBroken(conn *sql.Conn) (broken bool) {
+	err := conn.Raw(func(driverConn any) error {
+		broken = driverConn.(*stdlib.Conn).Conn().IsClosed()
+		return nil
+	})
+	return broken || err != nil
+}
+
+// Class says what an error means for a transaction.
+type Class uint8
+
+// The classes of errors.
+const (
+	Other         Class = iota // of the statement itself, or not of the database
+	NotNull                    // a value that must not be missing
+	Unreachable                // no connection, or it broke
+	Full                       // the disk of the database is full
+	Busy                       // a lock or a limit of the database; the next try may succeed
+	ReadOnly                   // a standby, or a database that takes no writes
+	Damaged                    // the database found damaged data
+	Unprivileged               // the role may not do this
+	Authorization              // user, password or database were refused
+)
+
+// isEnd reports whether an error says that a connection has ended.
+func isEnd(err error) bool {
+	for _, end := range []error{io.EOF, io.ErrUnexpectedEOF, net.ErrClosed, driver.ErrBadConn, sql.ErrConnDone} {
+		if errors.Is(err, end) {
+			return true
+		}
+	}
+	return strings.Contains(err.Error(), "conn closed") // pgconn has no name for it
+}
+
+// ClassOf classifies an error by its SQLSTATE.
+func ClassOf(err error) Class {
+	var refused *pgconn.PgError
+	if !errors.As(err, &refused) {
+		var network net.Error
+		var connect *pgconn.ConnectError
+		switch {
+		case err == nil, errors.Is(err, sql.ErrNoRows):
+			return Other
+		case errors.As(err, &connect), errors.As(err, &network), pgconn.SafeToRetry(err), pgconn.Timeout(err), isEnd(err):
+			return Unreachable
+		}
+		return Other
+	}
+	switch code := refused.Code; {
+	case code == "23502":
+		return NotNull
+	case code == "25006":
+		return ReadOnly
+	case code == "42501":
+		return Unprivileged
+	case strings.HasPrefix(code, "28"), code == "3D000":
+		return Authorization
+	case strings.HasPrefix(code, "08"), strings.HasPrefix(code, "57P"), code == "25P03", code == "57014":
+		return Unreachable
+	case code == "53100":
+		return Full
+	case strings.HasPrefix(code, "53"), strings.HasPrefix(code, "40"), code == "55P03", strings.HasPrefix(code, "54"):
+		return Busy
+	case strings.HasPrefix(code, "XX"), strings.HasPrefix(code, "58"):
+		return Damaged
+	}
+	return Other
+}
+
+// minVersion is the oldest version of PostgreSQL that is supported, as in server_version_num.
+const minVersion = 150000
+
+// CheckServer refuses a server that is too old or would lose acknowledged writes.
+func CheckServer(ctx context.Context, conn *sql.Conn) error {
+	var version int
+	var name, fsync, pages, commit, encoding string
+	var standby bool
+	const query = `SELECT current_setting('server_version_num')::int, current_setting('server_version'), current_setting('fsync'), current_setting('full_page_writes'),
+		current_setting('synchronous_commit'), current_setting('server_encoding'), pg_is_in_recovery()`
+	if err := conn.QueryRowContext(ctx, query).Scan(&version, &name, &fsync, &pages, &commit, &encoding, &standby); err != nil {
+		return err
+	}
+	switch {
+	case version < minVersion:
+		return blueprint.Hinted("upgrade PostgreSQL to version 15 or newer", "the database is PostgreSQL %s", name)
+	case standby:
+		return blueprint.Hinted("connect to the primary: add target_session_attrs=read-write to the URL", "the database is a standby, which takes no writes")
+	case encoding != "UTF8":
+		return blueprint.Hinted("create it with: createdb --encoding UTF8 --template template0 NAME", "the database has the encoding %s", encoding)
+	case commit == "off":
+		return blueprint.Hinted("set synchronous_commit = on for the database", "synchronous_commit is off in PostgreSQL: acknowledged runs would be lost in a crash")
+	case fsync != "on" || pages != "on":
+		return blueprint.Hinted("set both to on in postgresql.conf", "fsync or full_page_writes is off in PostgreSQL: a power cut would damage the database")
+	}
+	return nil
+}
