@@ -67,7 +67,7 @@ func (s *Store) checkpoint(ctx context.Context) {
 // emptyLog copies the rest of the log and truncates it, unless a reader holds it for longer
 // than writers should wait.
 func (s *Store) emptyLog() error {
-	if s.options.Ephemeral {
+	if !s.onFile() {
 		return nil
 	}
 	s.writer.connection.Lock()
@@ -90,7 +90,7 @@ func (s *Store) rewindLog() error {
 // logged. The connection is locked.
 func (s *Store) boundLog(written int) {
 	w := s.writer
-	if w.unseen += written; w.unseen < fullLook || s.options.Ephemeral {
+	if w.unseen += written; w.unseen < fullLook || !s.onFile() {
 		return
 	}
 	w.unseen = 0

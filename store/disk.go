@@ -283,6 +283,9 @@ func (s *Store) usage(ctx context.Context) (u usage, err error) {
 // shrink returns free pages to the disk once they are a tenth of the file. It keeps a
 // twentieth for new rows.
 func (p *pruner) shrink(ctx context.Context) error {
+	if p.remote != nil {
+		return nil // PostgreSQL uses free pages again by itself
+	}
 	u, err := p.usage(ctx)
 	if err != nil || !u.shrinks || u.free < max(leastFree*u.page, u.file/10) {
 		return err

@@ -21,6 +21,15 @@
 // changed rows shows whether it did. One statement may still fail: the INSERT of a run whose
 // blueprint was deleted meanwhile.
 //
+// # PostgreSQL
+//
+// With Options.Database everything is in a PostgreSQL database (remote.go). Package postgres
+// translates schema.sql, the statements and their arguments. A write transaction locks the
+// row of meta, so that writes are made one after the other as in a file, and leaves a stamp
+// there: when the connection breaks during a commit, the writer finds out from it whether
+// the transaction was committed, before it answers a caller. An advisory lock refuses a
+// second server, and the epoch ends one that lost it.
+//
 // # Events and the breaker
 //
 // An event of a run or a blueprint is written to the outbox in the transaction that causes

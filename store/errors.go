@@ -8,6 +8,7 @@ import (
 
 	"blueprintd/blueprint"
 	"blueprintd/store/dbfile"
+	"blueprintd/store/postgres"
 )
 
 // The result codes of SQLite that the store distinguishes. The low byte of an extended code
@@ -50,13 +51,19 @@ const (
 // of the disk is unknown: a second fsync may report success for pages that the first one
 // lost. Only a new process, which reads everything back, can determine it.
 func severityOf(err error) severity {
+	if err == nil {
+		return ofJob
+	}
 	if errors.Is(err, errFenced) {
 		return ofStore
+	}
+	if _, ok := refusalOf(err); ok || errors.Is(err, errUnknownOutcome) {
+		return ofBatch
 	}
 	switch resultCode(err) & 0xff {
 	case sqliteIOError, sqliteCorrupt, sqliteNotADB:
 		return ofStore
-	case sqliteFull, sqliteReadOnly, sqliteBusy, sqliteLocked, sqliteNoMemory, sqliteInterrupt, sqliteCannotOpen, sqliteProtocol:
+	case sqliteLocked, sqliteNoMemory, sqliteInterrupt, sqliteProtocol:
 		return ofBatch
 	}
 	return ofJob
@@ -65,12 +72,39 @@ func severityOf(err error) severity {
 // retryAfter is how long callers are asked to wait when a write cannot be taken now.
 const retryAfter = 5 * time.Second
 
-// refusals describe temporary errors, with hints.
-var refusals = map[int]struct{ message, hint string }{
+// reason describes a temporary error.
+type reason struct{ message, hint string }
+
+// refusals describe temporary errors of SQLite, with hints.
+var refusals = map[int]reason{
 	sqliteFull:       {"the disk is full", "free some space on the disk of the database; no restart is needed"},
 	sqliteReadOnly:   {"the database is read-only", "make the database file, its folder and its disk writable; no restart is needed"},
 	sqliteBusy:       {"the database is locked by another program", "end the program that holds the database in a write transaction"},
 	sqliteCannotOpen: {"the database, or a file beside it, cannot be opened", "check the owner and the mode of the database, its folder and the files beside it, and how many files the process may open"},
+}
+
+// remoteRefusals describe temporary errors of PostgreSQL.
+var remoteRefusals = map[postgres.Class]reason{
+	postgres.Unreachable:   {"the database cannot be reached", "start PostgreSQL, or look at the network between it and the server; no restart is needed"},
+	postgres.Full:          {"the disk of the database is full", "free some space on the disk of PostgreSQL; no restart is needed"},
+	postgres.Busy:          {"the database is busy", "look at the locks and the limits of PostgreSQL; no restart is needed"},
+	postgres.ReadOnly:      {"the database is read-only", "connect to the primary of PostgreSQL: add target_session_attrs=read-write to the URL"},
+	postgres.Damaged:       {"PostgreSQL has found a fault in its data", "see the log of PostgreSQL"},
+	postgres.Unprivileged:  {"the role lacks a privilege in the database", "make the role of the URL the owner of the database"},
+	postgres.Authorization: {"PostgreSQL refuses the user, the password or the name of the database", "correct the URL in --database"},
+}
+
+// refusalOf returns the description of a temporary error that has one.
+func refusalOf(err error) (why reason, ok bool) {
+	if why, ok = refusals[resultCode(err)&0xff]; !ok {
+		why, ok = remoteRefusals[postgres.ClassOf(err)]
+	}
+	return why, ok
+}
+
+// isNotNull reports whether a value was missing in a column that needs one.
+func isNotNull(err error) bool {
+	return resultCode(err) == sqliteConstraintNotNull || postgres.ClassOf(err) == postgres.NotNull
 }
 
 // conflict returns a CodeConflict error with a cause; dbfile.Refusal returns one without.
@@ -87,17 +121,20 @@ func unavailable(cause error, hint, message string) *blueprint.Error {
 
 // explain converts the failure of a whole transaction into the error for its callers.
 func explain(err error) error {
+	if errors.Is(err, errUnknownOutcome) {
+		return err
+	}
 	switch severityOf(err) {
 	case ofStore:
 		return broken(err)
 	case ofJob:
 		return err
 	}
-	reason, known := refusals[resultCode(err)&0xff]
+	why, known := refusalOf(err)
 	if !known {
-		reason.message, reason.hint = "the database cannot be written now", "see the log for the reason"
+		why = reason{"the database cannot be written now", "see the log for the reason"}
 	}
-	return unavailable(err, reason.hint, reason.message)
+	return unavailable(err, why.hint, why.message)
 }
 
 // passing converts the error of a read: the same read may succeed later, or it found a

@@ -57,8 +57,11 @@ const toolPatience = "_pragma=busy_timeout(30000)"
 const SQLiteVersion = sqlite3.SQLITE_VERSION
 
 func (s *Store) open(ctx context.Context) error {
-	if s.options.Ephemeral {
+	switch {
+	case s.options.Ephemeral:
 		return s.openMemory(ctx)
+	case s.options.Database != "":
+		return s.openRemote(ctx)
 	}
 	return s.openFile(ctx)
 }
@@ -300,11 +303,16 @@ func (s *Store) fence() (generation int64, err error) {
 	if s.options.Ephemeral {
 		return s.generation.Load(), nil // no other process can access it
 	}
-	if s.writer.untouched() {
-		return s.writer.subscriptions.generation, nil
-	}
 	var epoch int64
-	if err := s.writer.session.row("SELECT epoch, generation FROM meta WHERE id = 1", nil, &epoch, &generation); err != nil {
+	if s.remote != nil {
+		epoch, generation, err = s.remote.fence(s.writer.session)
+	} else {
+		if s.writer.untouched() {
+			return s.writer.subscriptions.generation, nil
+		}
+		err = s.writer.session.row("SELECT epoch, generation FROM meta WHERE id = 1", nil, &epoch, &generation)
+	}
+	if err != nil {
 		return 0, err
 	}
 	switch {
@@ -329,7 +337,7 @@ func (w *writer) untouched() bool {
 // noteDataVersion records, after a commit, the number that a commit of another
 // connection would change. A tool reads the database each time.
 func (s *Store) noteDataVersion() {
-	if s.epoch != 0 {
+	if s.epoch != 0 && s.remote == nil {
 		s.writer.dataVersion, _ = s.writer.session.dataVersion()
 	}
 }

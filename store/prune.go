@@ -148,7 +148,7 @@ func (p *pruner) pass(ctx context.Context) {
 	for _, step := range []func(context.Context) error{p.pruneSessions, p.pruneExecutions, p.pruneFirings, p.pruneAudit, p.pruneHours, p.shrink} {
 		if err := step(ctx); err != nil {
 			if ctx.Err() == nil && p.usable() == nil {
-				p.options.Logger.Warn("pruning failed, retrying", "path", p.options.Path, "error", err)
+				p.options.Logger.Warn("pruning failed, retrying", "database", p.Name(), "error", err)
 			}
 			return
 		}
@@ -162,7 +162,7 @@ func (p *pruner) logPruned(pass metrics.Stopwatch) {
 	if removed == p.toldPruned {
 		return
 	}
-	p.options.Logger.Info("pruned old history", "path", p.options.Path,
+	p.options.Logger.Info("pruned old history", "database", p.Name(),
 		"runs", removed[0]-p.toldPruned[0], "firings", removed[1]-p.toldPruned[1], "seconds", pass.Elapsed().Seconds())
 	p.toldPruned = removed
 }
@@ -271,7 +271,7 @@ func (p *pruner) begun(ctx context.Context) bool {
 	}
 	err := p.begin(ctx)
 	if err != nil && ctx.Err() == nil && p.usable() == nil {
-		p.options.Logger.Warn("age of the history unknown, not pruning", "path", p.options.Path, "error", err)
+		p.options.Logger.Warn("age of the history unknown, not pruning", "database", p.Name(), "error", err)
 	}
 	p.doubt.known = err == nil
 	return p.doubt.known
@@ -313,7 +313,7 @@ func (p *pruner) begin(ctx context.Context) error {
 	}
 	p.doubt.until = now.Add(doubtTime)
 	p.options.Logger.Warn("all history is older than its limit (wrong clock or old backup?), pruning starts in a day",
-		"path", p.options.Path, "runs", runs, "rows", rows, "newest", p.doubt.newest, "clock", blueprint.TimeOf(now), "until", blueprint.TimeOf(p.doubt.until),
+		"database", p.Name(), "runs", runs, "rows", rows, "newest", p.doubt.newest, "clock", blueprint.TimeOf(now), "until", blueprint.TimeOf(p.doubt.until),
 		"hint", "look at the clock; to keep the history, start with --keep-executions all --keep-firings all")
 	return nil
 }

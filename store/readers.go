@@ -10,12 +10,15 @@ import (
 	"sync/atomic"
 
 	"modernc.org/sqlite"
+
+	"blueprintd/store/postgres"
 )
 
 // readers is a pool of connections that only read. In WAL mode readers and the writer
 // do not wait for each other. Connections are opened when needed.
 type readers struct {
 	pool   *sql.DB
+	remote bool // of PostgreSQL
 	idle   chan *session
 	opened chan struct{} // one for each open session
 
@@ -70,7 +73,11 @@ func (s *Store) readOn(session *session, f func(*session) error) error {
 	}()
 	s.readers.begin(session)
 	defer s.readers.end(session)
-	if _, err := session.exec("BEGIN"); err != nil {
+	begin := "BEGIN"
+	if session.remote {
+		begin = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+	}
+	if _, err := session.exec(begin); err != nil {
 		return err
 	}
 	failed := f(session)
@@ -115,7 +122,9 @@ func (r *readers) acquire(ctx context.Context) (*session, error) {
 		return session, nil
 	case r.opened <- struct{}{}:
 		session, err := newSession(context.WithoutCancel(ctx), r.pool)
-		if err != nil {
+		if err == nil {
+			session.remote = r.remote
+		} else {
 			<-r.opened
 		}
 		return session, err
@@ -182,7 +191,9 @@ func (r *readers) expire(looks int64) {
 // costs a goroutine.
 type session struct {
 	conn       *sql.Conn
+	remote     bool // of PostgreSQL
 	statements map[string]*sql.Stmt
+	reading    bool        // the rows of a statement
 	expired    atomic.Bool // its read has to end; see readers.expire
 }
 
@@ -213,11 +224,26 @@ func (s *session) forget() {
 	clear(s.statements)
 }
 
+// arguments converts the arguments of a statement for the database.
+func (s *session) arguments(args []any) []any {
+	if s.remote {
+		return postgres.Arguments(args)
+	}
+	return args
+}
+
 func (s *session) prepare(query string) (*sql.Stmt, error) {
+	if s.reading {
+		return nil, fmt.Errorf("prepare %q: the rows of another statement are still being read", query) // PostgreSQL has one at a time
+	}
 	if statement := s.statements[query]; statement != nil {
 		return statement, nil
 	}
-	statement, err := s.conn.PrepareContext(context.Background(), query)
+	text := query
+	if s.remote {
+		text = postgres.Statement(query)
+	}
+	statement, err := s.conn.PrepareContext(context.Background(), text)
 	if err != nil {
 		return nil, fmt.Errorf("prepare %q: %w", query, err)
 	}
@@ -242,20 +268,24 @@ func (s *session) exec(query string, args ...any) (changed int64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	result, err := statement.ExecContext(context.Background(), args...)
+	result, err := statement.ExecContext(context.Background(), s.arguments(args)...)
 	if err != nil {
 		return 0, err
 	}
 	return result.RowsAffected()
 }
 
-// insert runs an INSERT of one row and returns its rowid, 0 if it inserted none.
-func (s *session) insert(query string, args ...any) (rowid int64, err error) {
+// insert runs an INSERT of one row into a table with a column seq and returns its number,
+// 0 if it inserted none.
+func (s *session) insert(query string, args ...any) (seq int64, err error) {
+	if s.remote {
+		return seq, optional(s.row(query+" RETURNING seq", args, &seq))
+	}
 	statement, err := s.prepare(query)
 	if err != nil {
 		return 0, err
 	}
-	result, err := statement.ExecContext(context.Background(), args...)
+	result, err := statement.ExecContext(context.Background(), s.arguments(args)...)
 	if err != nil {
 		return 0, err
 	}
@@ -271,7 +301,11 @@ func (s *session) row(query string, args []any, into ...any) error {
 	if err != nil {
 		return err
 	}
-	return statement.QueryRowContext(context.Background(), args...).Scan(into...)
+	err = statement.QueryRowContext(context.Background(), s.arguments(args)...).Scan(into...)
+	if s.remote && err == nil {
+		err = postgres.Restore(into)
+	}
+	return err
 }
 
 // scanner reads the columns of a row, like the Scan method of sql.Row.
@@ -294,16 +328,27 @@ func (s *session) each(query string, args []any, f func(scan scanner) error) err
 	if err != nil {
 		return err
 	}
-	rows, err := statement.QueryContext(context.Background(), args...)
+	rows, err := statement.QueryContext(context.Background(), s.arguments(args)...)
 	if err != nil {
 		return err
 	}
 	defer rows.Close()
+	s.reading = true
+	defer func() { s.reading = false }()
+	scan := rows.Scan
+	if s.remote {
+		scan = func(into ...any) error {
+			if err := rows.Scan(into...); err != nil {
+				return err
+			}
+			return postgres.Restore(into)
+		}
+	}
 	for rows.Next() {
 		if s.expired.Load() {
 			return errSlowRead
 		}
-		if err := f(rows.Scan); err != nil {
+		if err := f(scan); err != nil {
 			return err
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"errors"
 	"log/slog"
+	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -26,6 +27,8 @@ type Options struct {
 	Path string
 	// Ephemeral keeps everything in memory.
 	Ephemeral bool
+	// Database is the URL of a PostgreSQL database, in place of a file; "" = none.
+	Database string
 	// Server claims the database for a server; there can be one at a time. Without it the
 	// store belongs to a tool, which may work alongside a server.
 	Server bool
@@ -93,6 +96,7 @@ type Store struct {
 	epoch   int64
 	claimed bool    // the master key was compared
 	sandbox bool    // fakes answer the requests of its runs
+	remote  *remote // nil unless the database is PostgreSQL
 	pool    *sql.DB // of the writer and the checkpoints
 	writer  *writer
 	readers *readers // nil when ephemeral
@@ -164,7 +168,28 @@ func (o Options) name() string {
 	if o.Ephemeral {
 		return "an ephemeral database"
 	}
+	if o.Database != "" {
+		return "the PostgreSQL database"
+	}
 	return o.Path
+}
+
+// onFile reports whether the database is a file.
+func (s *Store) onFile() bool { return s.remote == nil && !s.options.Ephemeral }
+
+// Name returns the database for people: the absolute path of the file, the URL without the
+// password, or "memory".
+func (s *Store) Name() string {
+	switch {
+	case s.remote != nil:
+		return s.remote.config.Name()
+	case s.options.Ephemeral:
+		return "memory"
+	}
+	if path, err := filepath.Abs(s.options.Path); err == nil {
+		return path
+	}
+	return s.options.Path
 }
 
 // ServedAt records the server's address beside the database, for links of commands.
@@ -185,7 +210,7 @@ func (s *Store) Close() (err error) {
 		w.closed = true
 		failed := w.failure != nil
 		w.mu.Unlock()
-		if s.options.Server && !failed && !s.options.Ephemeral {
+		if s.options.Server && !failed && s.onFile() {
 			w.connection.Lock()
 			err = w.truncate()
 			w.connection.Unlock()
@@ -208,6 +233,9 @@ func (s *Store) release() error {
 		s.writer.connection.Lock()
 		errs = append(errs, s.writer.session.close())
 		s.writer.connection.Unlock()
+	}
+	if s.remote != nil {
+		errs = append(errs, s.remote.close())
 	}
 	if s.pool != nil {
 		errs = append(errs, s.pool.Close())
@@ -245,15 +273,18 @@ func (s *Store) Run(ctx context.Context) (err error) {
 	w.running = true
 	w.mu.Unlock()
 
+	if s.remote != nil {
+		defer context.AfterFunc(ctx, func() { close(s.remote.closing) })()
+	}
 	upkeep, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var group sync.WaitGroup
 	pruner := s.newPruner(upkeep)
-	if !s.options.Ephemeral {
+	if s.onFile() {
 		s.adviseVacuum(upkeep)
 	}
 	group.Go(func() { pruner.run(upkeep, hold) })
 	group.Go(func() { s.every(upkeep, keyUseInterval, s.storeUses) })
-	if !s.options.Ephemeral {
+	if s.onFile() {
 		group.Go(func() { s.every(upkeep, checkpointInterval, s.checkpoint) })
 		group.Go(func() { s.every(upkeep, watchInterval, s.checkFiles) })
 	}
@@ -331,7 +362,7 @@ func (s *Store) Stats() Stats {
 	c.mu.Lock()
 	stats.LastCommit, stats.LastError, stats.LastErrorAt = c.last, c.failure, c.failed
 	c.mu.Unlock()
-	if s.options.Ephemeral {
+	if !s.onFile() {
 		return stats
 	}
 	stats.Database, stats.Log = size(s.options.Path), size(s.options.Path+"-wal")

@@ -78,8 +78,10 @@ func open(t testing.TB, options Options) *Store {
 		}
 	})
 	// No test loses power. TestWriterSyncs checks what Open sets.
-	_, err = s.writer.session.exec("PRAGMA synchronous = OFF")
-	check(t, err)
+	if s.remote == nil {
+		_, err = s.writer.session.exec("PRAGMA synchronous = OFF")
+		check(t, err)
+	}
 	return s
 }
 
@@ -202,17 +204,29 @@ func finished(s *Store, b blueprint.Blueprint, by blueprint.Principal, record []
 	return &blueprint.JournalCommit{Row: r, New: true, Record: record}
 }
 
+// remoteDatabase returns the URL of an empty PostgreSQL database; nil without the build tag
+// postgres.
+var remoteDatabase func(testing.TB) string
+
 // everywhere runs a test on each kind of store: a file and memory, with and
 // without Run.
 func everywhere(t *testing.T, f func(t *testing.T, s *Store)) {
-	for _, kind := range []struct {
-		name               string
-		ephemeral, running bool
-	}{{"file", false, false}, {"file running", false, true}, {"ephemeral", true, false}, {"ephemeral running", true, true}} {
+	type kind struct {
+		name                       string
+		ephemeral, remote, running bool
+	}
+	kinds := []kind{{name: "file"}, {name: "file running", running: true}, {name: "ephemeral", ephemeral: true}, {name: "ephemeral running", ephemeral: true, running: true}}
+	if remoteDatabase != nil {
+		kinds = append(kinds, kind{name: "PostgreSQL", remote: true}, kind{name: "PostgreSQL running", remote: true, running: true})
+	}
+	for _, kind := range kinds {
 		t.Run(kind.name, func(t *testing.T) {
 			t.Parallel()
 			options := testOptions(t)
 			options.Ephemeral = kind.ephemeral
+			if kind.remote {
+				options.Database = remoteDatabase(t)
+			}
 			s := open(t, options)
 			if kind.running {
 				run(t, s)

@@ -214,7 +214,7 @@ func (w *writer) fail(err error) bool {
 // the disk unknown. It reports whether it did.
 func (s *Store) endIfLost(err error) (lost bool) {
 	if lost = severityOf(err) == ofStore; lost && s.writer.fail(err) {
-		s.options.Logger.Error("database failed and takes no more writes", "path", s.options.Path, "error", err)
+		s.options.Logger.Error("database failed and takes no more writes", "database", s.Name(), "error", err)
 	}
 	return lost
 }
@@ -368,6 +368,11 @@ func (s *Store) runJobs(b *batch, jobs []*job) error {
 
 func (s *Store) begin() error {
 	w := s.writer
+	if s.remote != nil {
+		if err := s.remote.revive(w.session); err != nil {
+			return err
+		}
+	}
 	if _, err := w.session.exec("BEGIN IMMEDIATE"); err != nil {
 		return err
 	}
@@ -456,13 +461,16 @@ func (s *Store) commit(b *batch) error {
 			return err
 		}
 	}
+	if s.remote != nil {
+		return s.remote.commit(w.session)
+	}
 	_, err := w.session.exec("COMMIT")
 	return err
 }
 
 // attempt runs one job so that its failure undoes it alone, except in a bare batch.
 func (w *writer) attempt(b *batch, j *job, t *transaction) error {
-	if j.single && !w.subscriptions.any(t, j.events) {
+	if j.single && !w.session.remote && !w.subscriptions.any(t, j.events) {
 		return j.run(t)
 	}
 	if b.bare {

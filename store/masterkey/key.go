@@ -37,29 +37,40 @@ func File(database, chosen string) string {
 	return chosen
 }
 
-// Open reads the master key of a database, or creates one if there is none.
+// Open reads the master key of a database. If there is none, it creates one for a file;
+// "" is a database that processes on several machines may use, which need the same key.
 func Open(database, chosen string, logger *slog.Logger) (Key, error) {
 	key, err := Read(database, chosen, logger)
 	if err != nil || key.Sealer != nil {
 		return key, err
 	}
-	data := []byte(hex.EncodeToString(secret.NewKey()) + "\n")
-	switch err = fileio.Write(key.Path, data, true); {
-	case errors.Is(err, fs.ErrExist): // another process was faster
-	case errors.Is(err, syscall.ENOSPC):
-		return key, blueprint.Hinted("free some space, or choose another place with --db", "the disk is full: the master key cannot be written to %s", key.Path)
-	case err != nil:
-		return key, blueprint.Hinted("make the folder writable, or name another file with --master-key-file", "the master key cannot be written to %s: %s", key.Path, fileio.Cause(err))
-	default:
-		key.made = true
+	if database == "" {
+		return key, blueprint.Hinted("run blueprintd master-key create "+blueprint.ShellWord(key.Path)+" once, and copy the file to every machine", "there is no master key %s", key.Path)
 	}
-	made := key.made
+	made := true
+	if err := Create(key.Path); errors.Is(err, fs.ErrExist) { // another process was faster
+		made = false
+	} else if err != nil {
+		return key, err
+	}
 	key, err = Read(database, chosen, logger)
 	key.made = made
 	if err == nil && key.Sealer == nil {
 		err = blueprint.Hinted("run the command again", "another process has removed the master key %s", key.Path)
 	}
 	return key, err
+}
+
+// Create creates a master key in a new file. The error is fs.ErrExist if there is a file.
+func Create(path string) error {
+	err := fileio.Write(path, []byte(hex.EncodeToString(secret.NewKey())+"\n"), true)
+	switch {
+	case err == nil || errors.Is(err, fs.ErrExist):
+		return err
+	case errors.Is(err, syscall.ENOSPC):
+		return blueprint.Hinted("free some space, or choose another place with --db", "the disk is full: the master key cannot be written to %s", path)
+	}
+	return blueprint.Hinted("make the folder writable, or name another file with --master-key-file", "the master key cannot be written to %s: %s", path, fileio.Cause(err))
 }
 
 // Read reads the master key of a database. The Sealer is nil if there is no file.

@@ -55,6 +55,9 @@ func New(t testing.TB, change ...func(*server.Options)) *Server {
 	for _, f := range change {
 		f(&o)
 	}
+	if onPostgreSQL != nil && o.Ephemeral {
+		onPostgreSQL(t, &o)
+	}
 	ctx, end := context.WithCancel(context.Background())
 	wired, err := server.New(ctx, o)
 	if err != nil {
@@ -89,6 +92,10 @@ func New(t testing.TB, change ...func(*server.Options)) *Server {
 	s.Root = Caller{Server: s, Authorization: "Bearer " + process.Key, User: s.Bootstrap.Account}
 	return s
 }
+
+// onPostgreSQL moves an ephemeral server to a new PostgreSQL database; nil without the
+// build tag postgres.
+var onPostgreSQL func(testing.TB, *server.Options)
 
 // OnFile stores the database in a file.
 func OnFile(path string) func(*server.Options) {

@@ -1,0 +1,224 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"blueprintd/blueprint"
+	"blueprintd/foundation/metrics"
+	"blueprintd/store/dbfile"
+	"blueprintd/store/postgres"
+)
+
+// remote is what a store needs of PostgreSQL besides its pool.
+type remote struct {
+	config *postgres.Config
+	pool   *sql.DB
+	// alone is the connection that holds the lock of the only server; nil for a tool.
+	alone *sql.Conn
+	stamp int64 // of the current transaction of the writer
+	// closing ends attempts to find out the outcome of a commit.
+	closing chan struct{}
+	pause   func(time.Duration) // between two attempts
+}
+
+// How long a start waits for PostgreSQL, and for the lock of a server that has just ended.
+const (
+	startPatience = 30 * time.Second
+	lockPatience  = 10 * time.Second
+	retryInterval = 200 * time.Millisecond
+)
+
+// soleServer is the key of the advisory lock that the only server on a database holds.
+const soleServer = 0x626c7565_7072696e // "blueprin"
+
+// CheckURL reports what is wrong with the URL of a PostgreSQL database, without repeating
+// it.
+func CheckURL(url string) error {
+	_, err := postgres.Parse(url)
+	return err
+}
+
+func (s *Store) openRemote(ctx context.Context) error {
+	config, err := postgres.Parse(s.options.Database)
+	if err != nil {
+		return err
+	}
+	pool := config.Open()
+	s.pool = pool
+	s.remote = &remote{config: config, pool: pool, closing: make(chan struct{}), pause: func(d time.Duration) { <-time.NewTimer(d).C }}
+	session, err := s.remote.connect(ctx, startPatience)
+	if err != nil {
+		return err
+	}
+	s.writer = newWriter(session)
+	if err := postgres.CheckServer(ctx, session.conn); err != nil {
+		return err
+	}
+	if s.options.Server {
+		if err := s.remote.lockAlone(ctx); err != nil {
+			return err
+		}
+	}
+	if err := s.recogniseRemote(ctx); err != nil {
+		return err
+	}
+	s.readers = newReaders(config.Open(), maxReaders)
+	s.readers.remote = true
+	if s.watch, err = s.remote.connect(ctx, 0); err != nil {
+		return err
+	}
+	s.gate.read = func() (int64, error) {
+		if err := s.remote.revive(s.watch); err != nil {
+			return 0, err
+		}
+		return readGeneration(s.watch)
+	}
+	return s.claim(ctx)
+}
+
+// connect opens a connection, retrying while the database cannot be reached.
+func (r *remote) connect(ctx context.Context, patience time.Duration) (*session, error) {
+	for watch := metrics.Begin(); ; r.pause(retryInterval) {
+		session, err := newSession(context.WithoutCancel(ctx), r.pool)
+		if err == nil {
+			session.remote = true
+			return session, nil
+		}
+		if postgres.ClassOf(err) != postgres.Unreachable || watch.Elapsed() > patience || ctx.Err() != nil {
+			return nil, err
+		}
+	}
+}
+
+// revive replaces the connection of a session that broke. A broken one has no transaction.
+func (r *remote) revive(s *session) error {
+	if !postgres.IsBroken(s.conn) {
+		return nil
+	}
+	s.destroy()
+	_ = s.conn.Close()
+	conn, err := r.pool.Conn(context.Background())
+	if err != nil {
+		return err
+	}
+	s.conn = conn
+	return nil
+}
+
+// lockAlone takes the lock of the only server.
+func (r *remote) lockAlone(ctx context.Context) error {
+	conn, err := r.pool.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	r.alone = conn
+	for watch := metrics.Begin(); ; r.pause(retryInterval) {
+		var taken bool
+		if err := conn.QueryRowContext(ctx, "SELECT pg_try_advisory_lock($1)", int64(soleServer)).Scan(&taken); err != nil || taken {
+			return err
+		}
+		if watch.Elapsed() > lockPatience {
+			return dbfile.Refusal("stop that server, or start this one with another --database", "another server has the database open")
+		}
+	}
+}
+
+// fence locks the row of meta for the transaction: writes of the whole database are made
+// one after the other. It returns the epoch and the generation.
+func (r *remote) fence(s *session) (epoch, generation int64, err error) {
+	r.stamp = rand.Int64()
+	err = s.row("SELECT epoch, generation FROM meta WHERE id = 1 FOR UPDATE", nil, &epoch, &generation)
+	return epoch, generation, err
+}
+
+// errUnknownOutcome is returned when the store closes before it could find out whether a
+// transaction was committed.
+var errUnknownOutcome = unavailable(nil, "look whether it was stored before you try again", "the connection to the database broke, and this may have been stored")
+
+// commit commits the transaction of the writer. When the connection breaks meanwhile, it
+// finds out whether the transaction was committed: each one leaves its stamp. Until then
+// no other transaction of this server could be made either.
+func (r *remote) commit(s *session) error {
+	if _, err := s.exec("UPDATE meta SET stamp = ? WHERE id = 1", r.stamp); err != nil {
+		return err
+	}
+	unknown, err := postgres.Commit(context.Background(), s.conn)
+	for unknown {
+		if r.revive(s) == nil {
+			var last int64
+			// The lock waits until the interrupted transaction has ended one way or the other.
+			if s.row("SELECT stamp FROM meta WHERE id = 1 FOR UPDATE", nil, &last) == nil {
+				if last == r.stamp {
+					return nil
+				}
+				break
+			}
+		}
+		select {
+		case <-r.closing:
+			return errUnknownOutcome
+		default:
+			r.pause(retryInterval)
+		}
+	}
+	return err
+}
+
+func (r *remote) close() error {
+	if r.alone != nil {
+		return r.alone.Close()
+	}
+	return nil
+}
+
+// recogniseRemote verifies that the database is one of this program, or empty, in which
+// case it creates the schema.
+func (s *Store) recogniseRemote(ctx context.Context) error {
+	conn := s.writer.session.conn
+	var tables, ours int
+	const query = `SELECT count(*), count(*) FILTER (WHERE table_name = 'meta') FROM information_schema.tables WHERE table_schema = current_schema()`
+	if err := conn.QueryRowContext(ctx, query).Scan(&tables, &ours); err != nil {
+		return err
+	}
+	if tables == 0 {
+		return s.createRemote(ctx)
+	}
+	var form int
+	if ours == 0 {
+		return foreignRemote()
+	}
+	if err := conn.QueryRowContext(ctx, "SELECT form FROM meta WHERE id = 1").Scan(&form); err != nil {
+		return foreignRemote()
+	}
+	if form != s.options.version() {
+		return dbfile.Refusal("use the version of blueprintd that wrote it", "the tables of the database have the form %d, and this version knows %d", form, s.options.version())
+	}
+	return nil
+}
+
+func foreignRemote() error {
+	return dbfile.Refusal("name an empty database in --database; this one was left as it is", "the database is not one of blueprintd")
+}
+
+// createRemote creates the schema in one transaction.
+func (s *Store) createRemote(ctx context.Context) error {
+	tx, err := s.writer.session.conn.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = tx.Rollback() }()
+	for _, statement := range postgres.Split(postgres.Schema(s.options.Schema)) {
+		if _, err := tx.ExecContext(ctx, statement); err != nil {
+			return fmt.Errorf("schema: %w: %s", err, statement)
+		}
+	}
+	now := blueprint.TimeOf(s.options.Clock.Now())
+	if _, err := tx.ExecContext(ctx, "INSERT INTO meta (id, epoch, generation, created_at, form) VALUES (1, 0, 0, $1, $2)", int64(now), s.options.version()); err != nil {
+		return err
+	}
+	return tx.Commit()
+}

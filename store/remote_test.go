@@ -1,0 +1,194 @@
+//go:build postgres
+
+package store
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net"
+	"net/url"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"blueprintd/blueprint"
+	"blueprintd/store/postgres"
+	"blueprintd/tests/process"
+)
+
+func init() { remoteDatabase = process.PostgreSQL }
+
+// cutter is a proxy in front of PostgreSQL that cuts a connection at its next COMMIT, once.
+type cutter struct {
+	net.Listener
+	server string
+	// forwards says whether the COMMIT still reaches the server.
+	forwards bool
+	armed    atomic.Bool
+	open     sync.WaitGroup
+}
+
+// cutting returns the URL of a database through a cutter.
+func cutting(t *testing.T, database string) (*cutter, string) {
+	t.Helper()
+	target := must(url.Parse(database))(t)
+	c := &cutter{Listener: must(net.Listen("tcp", "127.0.0.1:0"))(t), server: target.Host}
+	c.open.Go(func() {
+		for {
+			client, err := c.Accept()
+			if err != nil {
+				return
+			}
+			c.open.Go(func() { c.serve(client) })
+		}
+	})
+	t.Cleanup(func() {
+		c.Close()
+		c.open.Wait()
+	})
+	target.Host = c.Addr().String()
+	return c, target.String()
+}
+
+func (c *cutter) serve(client net.Conn) {
+	defer client.Close()
+	server, err := net.Dial("tcp", c.server)
+	if err != nil {
+		return
+	}
+	defer server.Close()
+	cut := atomic.Bool{}
+	c.open.Go(func() { // answers
+		data := make([]byte, 32<<10)
+		for {
+			n, err := server.Read(data)
+			if err != nil || cut.Load() {
+				client.Close()
+				return
+			}
+			_, _ = client.Write(data[:n])
+		}
+	})
+	data := make([]byte, 32<<10)
+	for {
+		n, err := client.Read(data)
+		if err != nil {
+			return
+		}
+		if bytes.Contains(data[:n], []byte("COMMIT\x00")) && c.armed.CompareAndSwap(true, false) {
+			cut.Store(true)
+			if !c.forwards {
+				return
+			}
+			_, _ = server.Write(data[:n])
+			_, _ = io.Copy(io.Discard, client) // until the answer ends the connection
+			return
+		}
+		if _, err := server.Write(data[:n]); err != nil {
+			return
+		}
+	}
+}
+
+// TestUnknownOutcome breaks the connection during a commit, before or after it reached the
+// database: the caller learns what became of it.
+func TestUnknownOutcome(t *testing.T) {
+	for name, forwards := range map[string]bool{"committed": true, "lost on the way": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			options := testOptions(t)
+			proxy, through := cutting(t, remoteDatabase(t))
+			proxy.forwards, options.Database = forwards, through
+			s := open(t, options)
+			list := notes(t, s)
+			check(t, s.write(context.Background(), note("before")))
+			run(t, s)
+			proxy.armed.Store(true)
+			err := s.write(context.Background(), note("a"))
+			want := "before a"
+			if !forwards {
+				want = "before"
+				wantCode(t, err, blueprint.CodeUnavailable)
+			} else if err != nil {
+				t.Errorf("%v, want none", err)
+			}
+			if proxy.armed.Load() {
+				t.Error("no commit was cut")
+			}
+			if got := strings.Join(list(), " "); got != want {
+				t.Errorf("stored %q, want %q", got, want)
+			}
+			check(t, s.write(context.Background(), note("after")))
+			if got := strings.Join(list(), " "); got != want+" after" {
+				t.Errorf("stored %q, want %q", got, want+" after")
+			}
+		})
+	}
+}
+
+// TestBrokenConnections ends all connections of a store: what is under way fails with
+// CodeUnavailable at most, and everything works again without a restart.
+func TestBrokenConnections(t *testing.T) {
+	options := testOptions(t)
+	options.Database = remoteDatabase(t)
+	s := open(t, options)
+	list := notes(t, s)
+	run(t, s)
+	check(t, s.write(context.Background(), note("a")))
+	must(s.Generation(context.Background()))(t)
+	_, err := s.pool.ExecContext(context.Background(), "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()")
+	check(t, err)
+	eventually(t, "writes work again", func() bool {
+		err := s.write(context.Background(), note("b"))
+		if err != nil {
+			wantCode(t, err, blueprint.CodeUnavailable)
+		}
+		return err == nil
+	})
+	eventually(t, "reads work again", func() bool {
+		_, err := s.Generation(context.Background())
+		if err != nil {
+			wantCode(t, err, blueprint.CodeUnavailable)
+		}
+		return err == nil && s.read(context.Background(), func(q *session) error { return q.row("SELECT 1", nil, new(int)) }) == nil
+	})
+	if got := strings.Join(list(), " "); got != "a b" {
+		t.Errorf("stored %q, want a b", got)
+	}
+}
+
+// TestSoleServer refuses a second server, and leaves a foreign database as it is.
+func TestSoleServer(t *testing.T) {
+	options := testOptions(t)
+	options.Database = remoteDatabase(t)
+	first := must(Open(context.Background(), options))(t)
+	if s, err := Open(context.Background(), options); err == nil || !strings.Contains(err.Error(), "another server has the database open") {
+		t.Errorf("a second server: %v, want a refusal", err)
+		if s != nil {
+			s.Close()
+		}
+	}
+	tool := options
+	tool.Server = false
+	second := must(Open(context.Background(), tool))(t)
+	user(t, second, "ann")
+	check(t, second.Close())
+	if got := must(first.UserByEmail(context.Background(), "ann@example.com"))(t); got.Name != "ann" {
+		t.Errorf("found %+v, want ann", got)
+	}
+	check(t, first.Close())
+	again := must(Open(context.Background(), options))(t)
+	check(t, again.Close())
+
+	foreign := options
+	foreign.Database = remoteDatabase(t)
+	pool := must(postgres.Parse(foreign.Database))(t).Open()
+	_, err := pool.ExecContext(context.Background(), "CREATE TABLE other (x int)")
+	check(t, err)
+	check(t, pool.Close())
+	if _, err := Open(context.Background(), foreign); err == nil || !strings.Contains(err.Error(), "not one of blueprintd") {
+		t.Errorf("a foreign database: %v, want a refusal", err)
+	}
+}
