@@ -34,6 +34,9 @@ func commandBackup() *cli.Command {
 }
 
 func backup(c *cli.Context) error {
+	if err := onFileOnly(c, "back up the database with pg_dump or pg_basebackup, and keep a copy of the master key"); err != nil {
+		return err
+	}
 	if err := checkDatabaseExists(c); err != nil {
 		return err
 	}
@@ -128,6 +131,9 @@ func commandRestore() *cli.Command {
 }
 
 func restore(c *cli.Context) error {
+	if err := onFileOnly(c, "restore the database with pg_restore, and put the master key back"); err != nil {
+		return err
+	}
 	if err := checkDatabase(c); err != nil {
 		return err
 	}

@@ -18,8 +18,11 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-// checkDatabase refuses a --db that cannot name a database.
+// checkDatabase refuses a --db or a --database that cannot name a database.
 func checkDatabase(c *cli.Context) error {
+	if isRemote(c) {
+		return checkRemote(c)
+	}
 	path := c.String("db")
 	if path == "" {
 		return usage("--db blueprintd.db", "%s: name a file", given(c, "db"))
@@ -33,9 +36,49 @@ func checkDatabase(c *cli.Context) error {
 	return nil
 }
 
+// isRemote reports whether the database is PostgreSQL.
+func isRemote(c *cli.Context) bool { return c.String("database") != "" }
+
+// databaseName returns the database as the user named it, without the password of a URL.
+func databaseName(c *cli.Context, s *store.Store) string {
+	if isRemote(c) {
+		return s.Name()
+	}
+	return c.String("db")
+}
+
+// checkRemote checks --database. It never repeats the URL, which may contain a password. A
+// file that the environment names is ignored: it is the default of every start, such as in
+// a container.
+func checkRemote(c *cli.Context) error {
+	if err := store.CheckURL(c.String("database")); err != nil {
+		return usage("--database postgres://USER@HOST/NAME", "%s: %s", given(c, "database"), err)
+	}
+	if onLine(c, "db") {
+		return exclude("%s keeps everything in PostgreSQL, and %s names a file", given(c, "database"), given(c, "db"))
+	}
+	for _, name := range []string{"ephemeral", "min-free", "allow-network-fs", "max-disk"} {
+		if c.IsSet(name) {
+			return exclude("%s: does not go with %s, whose disk is that of PostgreSQL", given(c, name), given(c, "database"))
+		}
+	}
+	if c.String("master-key-file") == "" {
+		return usage("run blueprintd master-key create FILE once and add --master-key-file FILE to every command", "%s needs --master-key-file: all processes use the same master key", given(c, "database"))
+	}
+	return nil
+}
+
+// onFileOnly refuses --database for a command that works on the file of a database.
+func onFileOnly(c *cli.Context, instead string) error {
+	if isRemote(c) {
+		return usage(instead, "%s works on a database file, not with %s", short(c), given(c, "database"))
+	}
+	return nil
+}
+
 // checkDatabaseExists is checkDatabase for commands that do not create the database.
 func checkDatabaseExists(c *cli.Context) error {
-	if err := checkDatabase(c); err != nil {
+	if err := checkDatabase(c); err != nil || isRemote(c) {
 		return err
 	}
 	if _, err := os.Stat(c.String("db")); errors.Is(err, fs.ErrNotExist) {
@@ -46,7 +89,11 @@ func checkDatabaseExists(c *cli.Context) error {
 
 // storeOptions returns the options of the database without its key.
 func storeOptions(c *cli.Context, logger *slog.Logger) store.Options {
-	return store.Options{Path: c.String("db"), Schema: programOf(c).Schema, Clock: clock.Real{}, IDs: ids.New(nil), Logger: logger, AllowNetworkFS: c.Bool("allow-network-fs")}
+	options := store.Options{Path: c.String("db"), Schema: programOf(c).Schema, Clock: clock.Real{}, IDs: ids.New(nil), Logger: logger, AllowNetworkFS: c.Bool("allow-network-fs")}
+	if isRemote(c) {
+		options.Path, options.Database = "", c.String("database")
+	}
+	return options
 }
 
 func textLog(c *cli.Context) *slog.Logger { return slog.New(slog.NewTextHandler(c.App.ErrWriter, nil)) }

@@ -3,6 +3,7 @@ package command
 import (
 	"io"
 	"log/slog"
+	"slices"
 
 	"blueprintd/command/dev"
 	"blueprintd/command/terminal"
@@ -36,7 +37,7 @@ func commandDev() *cli.Command {
 
 // devServeFlags returns the flags of serve, with a database in memory as the default.
 func devServeFlags() []cli.Flag {
-	flags := serveFlags()
+	flags := slices.DeleteFunc(serveFlags(), func(f cli.Flag) bool { return f.Names()[0] == "database" })
 	for _, flag := range flags {
 		switch f := flag.(type) {
 		case *cli.StringFlag:

@@ -35,6 +35,9 @@ func commandDoctor() *cli.Command {
 }
 
 func doctor(c *cli.Context) error {
+	if err := onFileOnly(c, "look at the log of PostgreSQL; pg_amcheck checks its tables"); err != nil {
+		return err
+	}
 	path := c.String("db")
 	if path == "" {
 		return usage("--db blueprintd.db", "%s: name a file", given(c, "db"))

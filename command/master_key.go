@@ -1,7 +1,9 @@
 package command
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -14,8 +16,13 @@ import (
 
 func commandMasterKey() *cli.Command {
 	return &cli.Command{
-		Name: "master-key", Usage: "rotate the key that encrypts secrets",
+		Name: "master-key", Usage: "create or rotate the key that encrypts secrets",
 		Subcommands: []*cli.Command{{
+			Name: "create", Usage: "create a master key in a new file, for a server on PostgreSQL",
+			Description: "A server with a database file creates its key by itself.",
+			UsageText:   "blueprintd master-key create blueprintd.key",
+			ArgsUsage:   "FILE", Action: masterKeyCreate,
+		}, {
 			Name: "rotate", Usage: "encrypt all secrets with a new master key; stop the server first",
 			Description: "The key file keeps the old keys after the new one, because blueprintd restore needs them for older backups.\n" +
 				"The command may be killed at any time: the next start, or the next call of the command, finishes or undoes it.",
@@ -30,7 +37,22 @@ func commandMasterKey() *cli.Command {
 	}
 }
 
+func masterKeyCreate(c *cli.Context) error {
+	path := c.Args().First()
+	err := masterkey.Create(path)
+	if errors.Is(err, fs.ErrExist) {
+		return blueprint.Hinted("name another file; a key is replaced with blueprintd master-key rotate", "%s exists already, and was left as it is", path)
+	}
+	if err == nil {
+		_, err = fmt.Fprintf(c.App.Writer, "%s  holds a new master key; keep a copy of it apart from the database\n", path)
+	}
+	return err
+}
+
 func masterKeyRotate(c *cli.Context) error {
+	if err := onFileOnly(c, "leave the key of a PostgreSQL database as it is"); err != nil {
+		return err
+	}
 	if err := checkDatabaseExists(c); err != nil {
 		return err
 	}

@@ -98,6 +98,7 @@ const (
 func databaseFlags() []cli.Flag {
 	return under(storageCategory,
 		&cli.StringFlag{Name: "db", Usage: "database `FILE`", Value: "blueprintd.db"},
+		&cli.StringFlag{Name: "database", Usage: "use the PostgreSQL database at this `URL` in place of a file, such as postgres://user@host/name; needs --master-key-file"},
 		&cli.StringFlag{Name: "master-key-file", Usage: "`FILE` with the key that encrypts secrets (default: the database file with .key appended)"},
 		&cli.BoolFlag{Name: "allow-network-fs", Usage: "open a database on a network file system, which may corrupt it"},
 	)

@@ -139,7 +139,10 @@ func readMinFree(c *cli.Context, o *server.Options) (err error) {
 // checkStorage refuses --ephemeral with a file to store things in. A file named by the
 // environment is ignored: it is the default of every start, such as in a container.
 func checkStorage(c *cli.Context, o *server.Options) error {
-	if !o.Ephemeral {
+	if isRemote(c) {
+		o.DB, o.URL = "", c.String("database")
+	}
+	if !o.Ephemeral || isRemote(c) {
 		return checkDatabase(c)
 	}
 	for _, name := range []string{"db", "master-key-file"} {
@@ -474,7 +477,7 @@ func readACME(c *cli.Context, o *server.Options, domains []string) (err error) {
 		if o.Ephemeral {
 			return usage("name a folder with --acme-dir", "%s stores nothing on disk, and the authority limits how often it issues the same certificate", given(c, "ephemeral"))
 		}
-		a.Dir = o.DB + ".acme"
+		a.Dir = cmp.Or(o.DB, "blueprintd") + ".acme"
 	}
 	if a.Email != "" && !(strings.Count(a.Email, "@") == 1 && blueprint.IsMailDomain(a.Email[strings.Index(a.Email, "@")+1:])) {
 		return usage("--acme-email ops@example.org", "%s %s: is not a mail address", given(c, "acme-email"), a.Email)

@@ -84,7 +84,7 @@ func userAdd(c *cli.Context) error {
 				SetupURL string `json:"setupUrl"`
 			}{user, link})
 		}
-		_, err = fmt.Fprintf(c.App.Writer, "added %s (%s)\ncreate an API key: %s\nset a password: %s  (works once, for 24 hours)\n", user.Email, user.ID, accounts.KeyCommand(user.Email, c.String("db"), c.String("master-key-file")), link)
+		_, err = fmt.Fprintf(c.App.Writer, "added %s (%s)\ncreate an API key: %s\nset a password: %s  (works once, for 24 hours)\n", user.Email, user.ID, accounts.KeyCommand(user.Email, databaseName(c, s), c.String("master-key-file")), link)
 		return err
 	})
 }
@@ -123,6 +123,10 @@ func userLink(c *cli.Context) error {
 func linkHost(c *cli.Context) (string, error) {
 	if c.String("url") != "" {
 		return serverURL(c)
+	}
+	if isRemote(c) {
+		fmt.Fprintln(c.App.ErrWriter, "note: the link begins with the default address; set another one with --url")
+		return "http://127.0.0.1:8787", nil
 	}
 	if address := dbfile.ServedAt(c.String("db")); address != "" {
 		return address, nil

@@ -55,6 +55,7 @@ func whyTrigger(c *cli.Context) error {
 			return blueprint.WithHint(err, blueprint.SeeDocs("use an id that the procedure blueprintTriggers.list returns, or the last part of a webhook's address", "triggers"))
 		}
 		served, known := dbfile.IsServed(c.String("db"))
+		known = known && !isRemote(c)
 		answer, err := answerWhy(c, s, sealer, &explain.Question{Story: story, Now: clock.Real{}.Now(), Unserved: known && !served})
 		if err != nil {
 			return err

@@ -144,7 +144,7 @@ func (s *Server) Announce() error {
 	if s.Options.Ephemeral {
 		say("  database  in memory; nothing is stored")
 	} else {
-		say("  database  %s (master key: %s; keep copies of both in separate places)", fileio.Absolute(s.Options.DB), fileio.Absolute(masterkey.File(s.Options.DB, s.Options.MasterKeyFile)))
+		say("  database  %s (master key: %s; keep copies of both in separate places)", s.Store.Name(), fileio.Absolute(masterkey.File(s.Options.DB, s.Options.MasterKeyFile)))
 	}
 	if s.Options.PublicURL != "" || s.Certificates != nil {
 		say("  listens   %s://%s", s.scheme(), s.Listener.Addr())
@@ -181,7 +181,7 @@ func (s *Server) Announce() error {
 		if keyFile != "" {
 			keyFile = fileio.Absolute(keyFile)
 		}
-		say("  API key   %s has none yet; create one: %s", w.Account.Email, accounts.KeyCommand(w.Account.Email, fileio.Absolute(s.Options.DB), keyFile))
+		say("  API key   %s has none yet; create one: %s", w.Account.Email, accounts.KeyCommand(w.Account.Email, s.Store.Name(), keyFile))
 	}
 	if w.Seeded != nil {
 		say("%s", w.Seeded.table(s.Options.Seed.Name))

@@ -8,16 +8,11 @@ import (
 	"time"
 
 	"blueprintd/engine"
-	"blueprintd/foundation/fileio"
 	"blueprintd/foundation/metrics"
 )
 
 func (s *Server) logServing() {
-	database := "memory"
-	if !s.Options.Ephemeral {
-		database = fileio.Absolute(s.Options.DB)
-	}
-	attributes := []any{"address", s.Listener.Addr().String(), "database", database, "version", s.Options.Version, "recovered", s.Engine.Stats().Recovered}
+	attributes := []any{"address", s.Listener.Addr().String(), "database", s.Store.Name(), "version", s.Options.Version, "recovered", s.Engine.Stats().Recovered}
 	attributes = append(attributes, "keep_executions", s.Options.KeepExecutions.String(), "keep_firings", s.Options.KeepFirings.String(), "keep_audit", s.Options.KeepAudit.String(), "max_disk", s.Options.MaxDisk)
 	if s.MetricsListener != nil {
 		attributes = append(attributes, "metrics", s.MetricsListener.Addr().String())

@@ -52,6 +52,7 @@ type Network struct {
 // Database configures the database.
 type Database struct {
 	DB             string // path of the file
+	URL            string // of a PostgreSQL database, in place of the file
 	Schema         string // SQL
 	MasterKeyFile  string
 	Ephemeral      bool // in memory; DB is ignored

@@ -90,7 +90,7 @@ func New(ctx context.Context, o Options) (_ *Server, err error) {
 	upgrade := &upgrading{site: &s.site, notify: s.manager.notify}
 	s.Store, err = key.Open(func(sealer *secret.Sealer) (*store.Store, error) {
 		return store.Open(ctx, store.Options{
-			Path: o.DB, Ephemeral: o.Ephemeral, Server: true, Schema: o.Schema, Sealer: sealer, Clock: o.Clock, IDs: s.IDs.Stream("store"), Logger: o.Logger, MaxBlueprints: o.MaxBlueprints,
+			Path: o.DB, Database: o.URL, Ephemeral: o.Ephemeral, Server: true, Schema: o.Schema, Sealer: sealer, Clock: o.Clock, IDs: s.IDs.Stream("store"), Logger: o.Logger, MaxBlueprints: o.MaxBlueprints,
 			KeepExecutions: o.KeepExecutions, KeepFirings: o.KeepFirings, KeepAudit: o.KeepAudit, MaxDisk: o.MaxDisk,
 			AllowNetworkFS: o.AllowNetworkFS, MinFree: o.MinFree, KeepOld: o.KeepOld, OnUpgrade: upgrade.stage, MailDomain: o.MailDomain, OnEvents: s.notifyEvents, Sandbox: o.Sandbox != nil, VirtualClock: o.Virtual() != nil,
 		})

@@ -12,6 +12,7 @@ package accounts
 import (
 	"cmp"
 	"context"
+	"strings"
 
 	"blueprintd/blueprint"
 	"blueprintd/foundation/clock"
@@ -168,9 +169,14 @@ func (s *Service) Open(ctx context.Context, userID, agent string) (token string,
 	return token, err
 }
 
-// KeyCommand returns the command that creates a key for a user.
-func KeyCommand(email, db, masterKeyFile string) string {
-	text := "blueprintd key create --user " + blueprint.ShellWord(email) + " --name laptop --db " + blueprint.ShellWord(db)
+// KeyCommand returns the command that creates a key for a user in a database, a file or a
+// URL.
+func KeyCommand(email, database, masterKeyFile string) string {
+	flag := " --db "
+	if strings.Contains(database, "://") {
+		flag = " --database "
+	}
+	text := "blueprintd key create --user " + blueprint.ShellWord(email) + " --name laptop" + flag + blueprint.ShellWord(database)
 	if masterKeyFile != "" {
 		text += " --master-key-file " + blueprint.ShellWord(masterKeyFile)
 	}
