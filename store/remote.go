@@ -3,8 +3,10 @@ package store
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"math/rand/v2"
+	"sync/atomic"
 	"time"
 
 	"blueprintd/blueprint"
@@ -17,6 +19,8 @@ import (
 type remote struct {
 	config *postgres.Config
 	pool   *sql.DB
+	shared *sql.DB      // of what the processes share, outside of the writer's transactions
+	shares atomic.Int64 // calls of ShareRate
 	// alone is the connection that holds the lock of the only server; nil for a tool.
 	alone *sql.Conn
 	stamp int64 // of the current transaction of the writer
@@ -49,7 +53,7 @@ func (s *Store) openRemote(ctx context.Context) error {
 	}
 	pool := config.Open()
 	s.pool = pool
-	s.remote = &remote{config: config, pool: pool, closing: make(chan struct{}), pause: func(d time.Duration) { <-time.NewTimer(d).C }}
+	s.remote = &remote{config: config, pool: pool, shared: config.OpenShared(), closing: make(chan struct{}), pause: func(d time.Duration) { <-time.NewTimer(d).C }}
 	session, err := s.remote.connect(ctx, startPatience)
 	if err != nil {
 		return err
@@ -169,10 +173,11 @@ func (r *remote) commit(s *session) error {
 }
 
 func (r *remote) close() error {
+	err := r.shared.Close()
 	if r.alone != nil {
-		return r.alone.Close()
+		err = errors.Join(err, r.alone.Close())
 	}
-	return nil
+	return err
 }
 
 // recogniseRemote verifies that the database is one of this program, or empty, in which

@@ -71,6 +71,15 @@ func (c *Config) Open() *sql.DB {
 	return pool
 }
 
+// OpenShared returns a pool of a few connections for single statements.
+func (c *Config) OpenShared() *sql.DB {
+	pool := c.Open()
+	pool.SetMaxOpenConns(4)
+	pool.SetMaxIdleConns(2)
+	pool.SetConnMaxIdleTime(time.Minute)
+	return pool
+}
+
 // Commit ends the transaction of a connection. PostgreSQL answers COMMIT with ROLLBACK
 // if a statement failed; that is an error here. unknown reports that the connection broke
 // and the transaction may or may not have been committed.
