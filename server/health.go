@@ -57,10 +57,11 @@ func (s *Server) readyz(w http.ResponseWriter, r *http.Request) {
 	s.writeReadiness(r.Context(), w, r.URL.Query().Has("verbose") && isLocalRequest(r))
 }
 
-// writeReadiness reports whether the server accepts work: recovered and not draining.
+// writeReadiness reports whether the server accepts work: recovered, not draining, and with
+// a database that answers.
 func (s *Server) writeReadiness(ctx context.Context, w http.ResponseWriter, verbose bool) {
 	answer, status := Readiness{Status: "ready"}, http.StatusOK
-	if !s.Ready.Load() {
+	if !s.Ready.Load() || !s.Store.Reachable() {
 		answer.Status, status = "not ready", http.StatusServiceUnavailable
 		w.Header().Set("Retry-After", strconv.Itoa(int(readyRetry/time.Second)))
 	}
@@ -94,6 +95,8 @@ func DatabaseCheck(stats *store.Stats, now time.Time) check {
 	switch {
 	case stats.Failure != nil:
 		c.OK, c.Detail, c.Hint = false, stats.Failure.Error(), "restart the server; blueprintd doctor checks the database"
+	case stats.Unreachable:
+		c.OK, c.Hint = false, "start PostgreSQL, or look at the network; the server goes on once the database answers"
 	case !stats.BusySince.IsZero() && now.Sub(stats.BusySince) > slowWriter:
 		c.OK, c.Hint = false, "the disk does not answer: check the system log"
 	case !c.OK:

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"blueprintd/blueprint"
+	"blueprintd/foundation/clock"
+	"blueprintd/foundation/ids"
 	"blueprintd/server/limits"
 	"blueprintd/store"
 	"blueprintd/triggers"
@@ -20,7 +23,16 @@ import (
 // Health is reported while the server has the maximum of requests.
 func TestHealthUnderLoad(t *testing.T) {
 	t.Parallel()
-	s := &Server{}
+	schema, err := os.ReadFile("../schema.sql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	database, err := store.Open(t.Context(), store.Options{Ephemeral: true, Schema: string(schema), Clock: clock.Real{}, IDs: ids.New(nil)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer database.Close()
+	s := &Server{site: site{Store: database}}
 	s.Ready.Store(true)
 	ask := func(handler http.Handler, method, path string) int {
 		w := httptest.NewRecorder()

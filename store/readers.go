@@ -18,7 +18,7 @@ import (
 // do not wait for each other. Connections are opened when needed.
 type readers struct {
 	pool   *sql.DB
-	remote bool // of PostgreSQL
+	remote *remote // nil unless the database is PostgreSQL
 	idle   chan *session
 	opened chan struct{} // one for each open session
 
@@ -73,11 +73,7 @@ func (s *Store) readOn(session *session, f func(*session) error) error {
 	}()
 	s.readers.begin(session)
 	defer s.readers.end(session)
-	begin := "BEGIN"
-	if session.remote {
-		begin = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
-	}
-	if _, err := session.exec(begin); err != nil {
+	if err := session.begin("BEGIN"); err != nil {
 		return err
 	}
 	failed := f(session)
@@ -191,7 +187,7 @@ func (r *readers) expire(looks int64) {
 // costs a goroutine.
 type session struct {
 	conn       *sql.Conn
-	remote     bool // of PostgreSQL
+	remote     *remote // nil unless the database is PostgreSQL
 	statements map[string]*sql.Stmt
 	reading    bool        // the rows of a statement
 	expired    atomic.Bool // its read has to end; see readers.expire
@@ -226,7 +222,7 @@ func (s *session) forget() {
 
 // arguments converts the arguments of a statement for the database.
 func (s *session) arguments(args []any) []any {
-	if s.remote {
+	if s.remote != nil {
 		return postgres.Arguments(args)
 	}
 	return args
@@ -240,7 +236,7 @@ func (s *session) prepare(query string) (*sql.Stmt, error) {
 		return statement, nil
 	}
 	text := query
-	if s.remote {
+	if s.remote != nil {
 		text = postgres.Statement(query)
 	}
 	statement, err := s.conn.PrepareContext(context.Background(), text)
@@ -262,6 +258,18 @@ func (s *session) dataVersion() (version uint32, err error) {
 	return version, err
 }
 
+// begin begins a transaction. A connection to PostgreSQL that broke while it was idle is
+// replaced first.
+func (s *session) begin(query string) error {
+	_, err := s.exec(query)
+	if err != nil && s.remote != nil && postgres.IsBroken(s.conn) {
+		if err = s.remote.replace(s); err == nil {
+			_, err = s.exec(query)
+		}
+	}
+	return err
+}
+
 // exec runs a statement without result rows and returns how many rows it changed.
 func (s *session) exec(query string, args ...any) (changed int64, err error) {
 	statement, err := s.prepare(query)
@@ -278,7 +286,7 @@ func (s *session) exec(query string, args ...any) (changed int64, err error) {
 // insert runs an INSERT of one row into a table with a column seq and returns its number,
 // 0 if it inserted none.
 func (s *session) insert(query string, args ...any) (seq int64, err error) {
-	if s.remote {
+	if s.remote != nil {
 		return seq, optional(s.row(query+" RETURNING seq", args, &seq))
 	}
 	statement, err := s.prepare(query)
@@ -302,7 +310,7 @@ func (s *session) row(query string, args []any, into ...any) error {
 		return err
 	}
 	err = statement.QueryRowContext(context.Background(), s.arguments(args)...).Scan(into...)
-	if s.remote && err == nil {
+	if s.remote != nil && err == nil {
 		err = postgres.Restore(into)
 	}
 	return err
@@ -336,7 +344,7 @@ func (s *session) each(query string, args []any, f func(scan scanner) error) err
 	s.reading = true
 	defer func() { s.reading = false }()
 	scan := rows.Scan
-	if s.remote {
+	if s.remote != nil {
 		scan = func(into ...any) error {
 			if err := rows.Scan(into...); err != nil {
 				return err

@@ -27,6 +27,8 @@ type remote struct {
 	// closing ends attempts to find out the outcome of a commit.
 	closing chan struct{}
 	pause   func(time.Duration) // between two attempts
+	since   metrics.Stopwatch
+	reached atomic.Int64 // when the database last answered, in nanoseconds since then
 }
 
 // How long a start waits for PostgreSQL, and for the lock of a server that has just ended.
@@ -53,7 +55,7 @@ func (s *Store) openRemote(ctx context.Context) error {
 	}
 	pool := config.Open()
 	s.pool = pool
-	s.remote = &remote{config: config, pool: pool, shared: config.OpenShared(), closing: make(chan struct{}), pause: func(d time.Duration) { <-time.NewTimer(d).C }}
+	s.remote = &remote{config: config, pool: pool, shared: config.OpenShared(), closing: make(chan struct{}), pause: func(d time.Duration) { <-time.NewTimer(d).C }, since: metrics.Begin()}
 	session, err := s.remote.connect(ctx, startPatience)
 	if err != nil {
 		return err
@@ -71,16 +73,11 @@ func (s *Store) openRemote(ctx context.Context) error {
 		return err
 	}
 	s.readers = newReaders(config.Open(), maxReaders)
-	s.readers.remote = true
+	s.readers.remote = s.remote
 	if s.watch, err = s.remote.connect(ctx, 0); err != nil {
 		return err
 	}
-	s.gate.read = func() (int64, error) {
-		if err := s.remote.revive(s.watch); err != nil {
-			return 0, err
-		}
-		return readGeneration(s.watch)
-	}
+	s.gate.read = s.readRemoteGeneration
 	return s.claim(ctx)
 }
 
@@ -89,7 +86,7 @@ func (r *remote) connect(ctx context.Context, patience time.Duration) (*session,
 	for watch := metrics.Begin(); ; r.pause(retryInterval) {
 		session, err := newSession(context.WithoutCancel(ctx), r.pool)
 		if err == nil {
-			session.remote = true
+			session.remote = r
 			return session, nil
 		}
 		if postgres.ClassOf(err) != postgres.Unreachable || watch.Elapsed() > patience || ctx.Err() != nil {
@@ -98,19 +95,50 @@ func (r *remote) connect(ctx context.Context, patience time.Duration) (*session,
 	}
 }
 
-// revive replaces the connection of a session that broke. A broken one has no transaction.
+// replace opens a new connection for a session whose connection broke. A broken one has no
+// transaction, and its prepared statements are gone.
+func (r *remote) replace(s *session) error {
+	s.destroy()
+	_ = s.conn.Close()
+	conn, err := r.pool.Conn(context.Background())
+	if err == nil {
+		s.conn = conn
+	}
+	return err
+}
+
+// revive is replace for a session whose connection may have broken.
 func (r *remote) revive(s *session) error {
 	if !postgres.IsBroken(s.conn) {
 		return nil
 	}
-	s.destroy()
-	_ = s.conn.Close()
-	conn, err := r.pool.Conn(context.Background())
-	if err != nil {
-		return err
+	return r.replace(s)
+}
+
+// readRemoteGeneration reads the generation, on a new connection if the old one has broken.
+func (s *Store) readRemoteGeneration() (generation int64, err error) {
+	if err = s.remote.revive(s.watch); err == nil {
+		generation, err = readGeneration(s.watch)
 	}
-	s.conn = conn
-	return nil
+	if err != nil && postgres.IsBroken(s.watch.conn) && s.remote.revive(s.watch) == nil {
+		generation, err = readGeneration(s.watch)
+	}
+	if err == nil {
+		s.remote.reached.Store(int64(s.remote.since.Elapsed()))
+	}
+	return generation, err
+}
+
+// A server whose database has not answered for awayAfter is not ready. Run asks at intervals
+// of reachInterval.
+const (
+	awayAfter     = 3500 * time.Millisecond
+	reachInterval = time.Second
+)
+
+// Reachable reports whether the database answers. That of a file always does.
+func (s *Store) Reachable() bool {
+	return s.remote == nil || s.remote.since.Elapsed()-time.Duration(s.remote.reached.Load()) < awayAfter
 }
 
 // lockAlone takes the lock of the only server.

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"blueprintd/blueprint"
 	"blueprintd/store/postgres"
@@ -128,8 +129,8 @@ func TestUnknownOutcome(t *testing.T) {
 	}
 }
 
-// TestBrokenConnections ends all connections of a store: what is under way fails with
-// CodeUnavailable at most, and everything works again without a restart.
+// TestBrokenConnections ends all connections of an idle store, as a restart of PostgreSQL
+// does: the next calls use new ones.
 func TestBrokenConnections(t *testing.T) {
 	options := testOptions(t)
 	options.Database = remoteDatabase(t)
@@ -138,24 +139,27 @@ func TestBrokenConnections(t *testing.T) {
 	run(t, s)
 	check(t, s.write(context.Background(), note("a")))
 	must(s.Generation(context.Background()))(t)
-	_, err := s.pool.ExecContext(context.Background(), "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()")
+	_, err := s.pool.ExecContext(context.Background(), "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()")
 	check(t, err)
-	eventually(t, "writes work again", func() bool {
-		err := s.write(context.Background(), note("b"))
-		if err != nil {
-			wantCode(t, err, blueprint.CodeUnavailable)
-		}
-		return err == nil
-	})
-	eventually(t, "reads work again", func() bool {
-		_, err := s.Generation(context.Background())
-		if err != nil {
-			wantCode(t, err, blueprint.CodeUnavailable)
-		}
-		return err == nil && s.read(context.Background(), func(q *session) error { return q.row("SELECT 1", nil, new(int)) }) == nil
-	})
+	check(t, s.write(context.Background(), note("b")))
+	must(s.Generation(context.Background()))(t)
 	if got := strings.Join(list(), " "); got != "a b" {
 		t.Errorf("stored %q, want a b", got)
+	}
+}
+
+// TestReachable reports a database that has not answered for seconds, until it answers.
+func TestReachable(t *testing.T) {
+	options := testOptions(t)
+	options.Database = remoteDatabase(t)
+	s := open(t, options)
+	s.remote.reached.Store(-int64(time.Hour))
+	if s.Reachable() || !s.Stats().Unreachable {
+		t.Error("the database counts as reachable an hour after its last answer")
+	}
+	must(s.Generation(context.Background()))(t)
+	if !s.Reachable() || s.Stats().Unreachable {
+		t.Error("the database counts as unreachable after an answer")
 	}
 }
 

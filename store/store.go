@@ -284,6 +284,9 @@ func (s *Store) Run(ctx context.Context) (err error) {
 	}
 	group.Go(func() { pruner.run(upkeep, hold) })
 	group.Go(func() { s.every(upkeep, keyUseInterval, s.storeUses) })
+	if s.remote != nil {
+		group.Go(func() { s.every(upkeep, reachInterval, func(ctx context.Context) { _, _ = s.Generation(ctx) }) })
+	}
 	if s.onFile() {
 		group.Go(func() { s.every(upkeep, checkpointInterval, s.checkpoint) })
 		group.Go(func() { s.every(upkeep, watchInterval, s.checkFiles) })
@@ -343,6 +346,7 @@ type Stats struct {
 
 	Database, Log int64 // the files; 0 when ephemeral
 	Free, Reserve int64 // on the disk, and the part of it that is reserved; 0 when unknown
+	Unreachable   bool  // the database does not answer
 	LowSpace      bool  // new runs are refused, because less than Reserve is free
 	Limit         int64 // of Database and Log together; 0 = none
 	Full          bool  // new runs are refused, because the limit is reached
@@ -354,7 +358,7 @@ func (s *Store) Stats() Stats {
 	stats := Stats{
 		Commits: c.commits.Value(), Jobs: c.jobs.Value(), PrunedRuns: c.prunedRuns.Value(), PrunedFirings: c.prunedFirings.Value(),
 		CheckpointFailures: c.checkpointFailures.Value(), Tripped: c.tripped.Value(), Queued: s.writer.queued(), MaxQueued: maxQueued, Durations: c.durations.Distribution(),
-		Failure: s.usable(), LowSpace: s.watched.lowSpace.Load(), Limit: s.options.MaxDisk, Full: s.full.Load(),
+		Failure: s.usable(), Unreachable: !s.Reachable(), LowSpace: s.watched.lowSpace.Load(), Limit: s.options.MaxDisk, Full: s.full.Load(),
 	}
 	s.writer.mu.Lock()
 	stats.BusySince = s.writer.busySince

@@ -368,12 +368,7 @@ func (s *Store) runJobs(b *batch, jobs []*job) error {
 
 func (s *Store) begin() error {
 	w := s.writer
-	if s.remote != nil {
-		if err := s.remote.revive(w.session); err != nil {
-			return err
-		}
-	}
-	if _, err := w.session.exec("BEGIN IMMEDIATE"); err != nil {
+	if err := w.session.begin("BEGIN IMMEDIATE"); err != nil {
 		return err
 	}
 	generation, err := s.fence()
@@ -470,7 +465,7 @@ func (s *Store) commit(b *batch) error {
 
 // attempt runs one job so that its failure undoes it alone, except in a bare batch.
 func (w *writer) attempt(b *batch, j *job, t *transaction) error {
-	if j.single && !w.session.remote && !w.subscriptions.any(t, j.events) {
+	if j.single && w.session.remote == nil && !w.subscriptions.any(t, j.events) {
 		return j.run(t)
 	}
 	if b.bare {

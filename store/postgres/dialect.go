@@ -10,17 +10,21 @@ import (
 	"strings"
 )
 
-// What Statement replaces, apart from parameters.
-var replaced = strings.NewReplacer(
-	"BEGIN IMMEDIATE", "BEGIN",
-)
+// How transactions begin: of the writer, and of a reader, which sees one state.
+var begins = map[string]string{
+	"BEGIN IMMEDIATE": "BEGIN",
+	"BEGIN":           "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
+}
 
 var indexedBy = regexp.MustCompile(` INDEXED BY \w+`)
 
 // Statement translates a statement of SQLite that is valid for both databases, apart from
 // the spelling of parameters, the hint INDEXED BY and BEGIN IMMEDIATE. ? and ?1 become $1.
 func Statement(text string) string {
-	text = replaced.Replace(indexedBy.ReplaceAllString(text, ""))
+	if begin := begins[text]; begin != "" {
+		return begin
+	}
+	text = indexedBy.ReplaceAllString(text, "")
 	var b strings.Builder
 	quoted, count := false, 0
 	for i := 0; i < len(text); i++ {
