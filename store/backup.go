@@ -77,7 +77,11 @@ func (s *Store) Backup(ctx context.Context, path string, o BackupOptions) (r Bac
 		return r, err
 	}
 	partial := path + dbfile.PartialSuffix
-	if err := dbfile.CheckDistinct(append(dbfile.WithSides(partial), path), dbfile.Belongings(s.options.Path, o.KeyFile)); err != nil {
+	kept := []string{o.KeyFile}
+	if s.remote == nil {
+		kept = dbfile.Belongings(s.options.Path, o.KeyFile)
+	}
+	if err := dbfile.CheckDistinct(append(dbfile.WithSides(partial), path), kept); err != nil {
 		return r, err
 	}
 	if err := dbfile.MayReplaceBackup(path, o.Force); err != nil {
@@ -110,7 +114,7 @@ func (s *Store) Backup(ctx context.Context, path string, o BackupOptions) (r Bac
 // copyTo copies the database and verifies the copy.
 func (s *Store) copyTo(ctx context.Context, file *os.File, partial string, o BackupOptions) (r BackupReport, err error) {
 	r.Manifest = dbfile.NewManifest(s.options.version(), o.Version, blueprint.TimeOf(s.options.Clock.Now()))
-	if err := s.copyPages(ctx, file, partial, &r, o.Progress); err != nil {
+	if err := s.copyState(ctx, file, partial, &r, o.Progress); err != nil {
 		return r, err
 	}
 	if err := leaveWAL(ctx, partial); err != nil {
@@ -134,36 +138,34 @@ func (s *Store) copyTo(ctx context.Context, file *os.File, partial string, o Bac
 	return r, nil
 }
 
-// copyPages copies the state of one moment and counts its rows.
-func (s *Store) copyPages(ctx context.Context, file *os.File, partial string, r *BackupReport, progress func(string, int64, int64)) (err error) {
-	source, err := newSession(ctx, s.readers.pool)
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			source.destroy()
-		} else {
-			err = source.close()
+// copyState copies the state of one moment and counts its rows.
+func (s *Store) copyState(ctx context.Context, file *os.File, partial string, r *BackupReport, progress func(string, int64, int64)) (err error) {
+	return s.snapshot(ctx, func(source *session) error {
+		if err := source.row(countUnfinished, nil, &r.Unfinished); err != nil {
+			return err
 		}
-	}()
-	if _, err := source.exec("BEGIN"); err != nil {
-		return err
+		if s.remote != nil {
+			r.Rows, err = s.copyRows(ctx, source, partial, progress)
+			return err
+		}
+		if r.Rows, err = countRows(source); err != nil {
+			return err
+		}
+		if err := mark(source, partial); err != nil {
+			return err
+		}
+		return copyDatabaseTo(ctx, source, file, partial, progress)
+	})
+}
+
+// copyRows copies the state of a PostgreSQL database to the file partial.
+func (s *Store) copyRows(ctx context.Context, source *session, partial string, progress func(string, int64, int64)) (map[string]int64, error) {
+	tables, err := tablesOf(ctx, s.options.Schema)
+	if err != nil {
+		return nil, err
 	}
-	if r.Rows, err = countRows(source); err != nil {
-		return err
-	}
-	if err := source.row(countUnfinished, nil, &r.Unfinished); err != nil {
-		return err
-	}
-	if err := mark(source, partial); err != nil {
-		return err
-	}
-	if err := copyDatabaseTo(ctx, source, file, partial, progress); err != nil {
-		return err
-	}
-	_, err = source.exec("COMMIT")
-	return err
+	c := copying{tables: tables, from: source, progress: progress}
+	return c.intoFile(ctx, partial, &s.options)
 }
 
 // copyDatabaseTo copies the pages of a database to the file partial, which is open as file.

@@ -517,9 +517,7 @@ func foreign(reason string) error {
 // create creates the schema in an empty database, in one transaction.
 func (s *Store) create(ctx context.Context) error {
 	conn := s.writer.session.conn
-	// Allows free pages to be returned in small steps. This can be set neither later nor in
-	// a transaction.
-	if _, err := conn.ExecContext(ctx, "PRAGMA auto_vacuum = INCREMENTAL"); err != nil {
+	if _, err := conn.ExecContext(ctx, allowShrinking); err != nil {
 		return err
 	}
 	if _, err := conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
@@ -541,9 +539,17 @@ func (s *Store) create(ctx context.Context) error {
 	if _, err := conn.ExecContext(ctx, "INSERT INTO meta (id, epoch, generation, created_at) VALUES (1, 0, 0, ?)", now); err != nil {
 		return err
 	}
-	marks := fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d; COMMIT", dbfile.ApplicationID, s.options.version())
-	_, err := conn.ExecContext(ctx, marks)
+	_, err := conn.ExecContext(ctx, s.options.marks()+"; COMMIT")
 	return err
+}
+
+// allowShrinking allows free pages to be returned in small steps. It can be set neither
+// later nor in a transaction.
+const allowShrinking = "PRAGMA auto_vacuum = INCREMENTAL"
+
+// marks are the statements that make an SQLite database one of this program.
+func (o *Options) marks() string {
+	return fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d", dbfile.ApplicationID, o.version())
 }
 
 // compareSchema refuses a database whose schema is not exactly the current one: it was

@@ -39,7 +39,7 @@ var refused = []refusal{
 // remaining are the constructs that only SQLite has and that its statements keep, with the
 // files they are in. A second database needs a variant of these, and nothing else.
 var remaining = []struct{ spelling, reason, files string }{
-	{`(?i)\bpragma(_\w+)? ?|\bsqlite_\w+`, "about the file; another database has its own administration", "backup.go checkpoint.go diagnose.go disk.go lost_files.go open.go restore.go upgrade.go"},
+	{`(?i)\bpragma(_\w+)? ?|\bsqlite_\w+`, "about the file; another database has its own administration", "backup.go checkpoint.go copy.go diagnose.go disk.go lost_files.go open.go restore.go upgrade.go"},
 	{`\bVACUUM\b`, "copies and shrinks the file", "disk.go lost_files.go"},
 	{`\bINDEXED BY\b`, "guards the plan; can be removed from a text mechanically", "breaker.go executions.go firings.go firings_read.go prune.go runs.go summaries.go"},
 	{`\binstr\(`, "the same function has another name; LIKE would ignore letter case here and not there", "blueprints.go firings_read.go summaries.go triggers.go"},

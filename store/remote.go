@@ -48,6 +48,10 @@ func CheckURL(url string) error {
 	return err
 }
 
+func newRemote(config *postgres.Config, pool *sql.DB) *remote {
+	return &remote{config: config, pool: pool, shared: config.OpenShared(), closing: make(chan struct{}), pause: wait, since: metrics.Begin()}
+}
+
 func (s *Store) openRemote(ctx context.Context) error {
 	config, err := postgres.Parse(s.options.Database)
 	if err != nil {
@@ -55,7 +59,7 @@ func (s *Store) openRemote(ctx context.Context) error {
 	}
 	pool := config.Open()
 	s.pool = pool
-	s.remote = &remote{config: config, pool: pool, shared: config.OpenShared(), closing: make(chan struct{}), pause: func(d time.Duration) { <-time.NewTimer(d).C }, since: metrics.Begin()}
+	s.remote = newRemote(config, pool)
 	session, err := s.remote.connect(ctx, startPatience)
 	if err != nil {
 		return err
@@ -80,6 +84,9 @@ func (s *Store) openRemote(ctx context.Context) error {
 	s.gate.read = s.readRemoteGeneration
 	return s.claim(ctx)
 }
+
+// wait returns after a duration of real time.
+func wait(d time.Duration) { <-time.NewTimer(d).C }
 
 // connect opens a connection, retrying while the database cannot be reached.
 func (r *remote) connect(ctx context.Context, patience time.Duration) (*session, error) {
@@ -149,14 +156,19 @@ func (r *remote) lockAlone(ctx context.Context) error {
 	}
 	r.alone = conn
 	for watch := metrics.Begin(); ; r.pause(retryInterval) {
-		var taken bool
-		if err := conn.QueryRowContext(ctx, "SELECT pg_try_advisory_lock($1)", int64(soleServer)).Scan(&taken); err != nil || taken {
+		if taken, err := r.tryAlone(ctx); err != nil || taken {
 			return err
 		}
 		if watch.Elapsed() > lockPatience {
 			return dbfile.Refusal("stop that server, or start this one with another --database", "another server has the database open")
 		}
 	}
+}
+
+// tryAlone reports whether it has taken the lock of the only server.
+func (r *remote) tryAlone(ctx context.Context) (taken bool, err error) {
+	err = r.alone.QueryRowContext(ctx, "SELECT pg_try_advisory_lock($1)", int64(soleServer)).Scan(&taken)
+	return taken, err
 }
 
 // fence locks the row of meta for the transaction: writes of the whole database are made
@@ -209,32 +221,41 @@ func (r *remote) close() error {
 }
 
 // recogniseRemote verifies that the database is one of this program, or empty, in which
-// case it creates the schema.
+// case it creates the schema, unless the store only reads.
 func (s *Store) recogniseRemote(ctx context.Context) error {
-	conn := s.writer.session.conn
-	var tables, ours int
-	const query = `SELECT count(*), count(*) FILTER (WHERE table_name = 'meta') FROM information_schema.tables WHERE table_schema = current_schema()`
-	if err := conn.QueryRowContext(ctx, query).Scan(&tables, &ours); err != nil {
+	blank, err := recogniseTables(ctx, s.writer.session.conn, &s.options)
+	if err != nil || !blank {
 		return err
 	}
-	if tables == 0 {
-		return s.createRemote(ctx)
+	if s.options.ReadOnly {
+		return dbfile.Refusal("name the database of a server with --database", "there is nothing in the database %s", s.remote.config.Name())
+	}
+	return s.createRemote(ctx)
+}
+
+// recogniseTables verifies that a PostgreSQL database is one of this program with the
+// current schema, or has no tables.
+func recogniseTables(ctx context.Context, conn *sql.Conn, o *Options) (blank bool, err error) {
+	var tables, ours int
+	const query = `SELECT count(*), count(*) FILTER (WHERE table_name = 'meta') FROM information_schema.tables WHERE table_schema = current_schema()`
+	if err := conn.QueryRowContext(ctx, query).Scan(&tables, &ours); err != nil || tables == 0 {
+		return err == nil, err
+	}
+	if ours == 0 {
+		return false, foreignRemote()
 	}
 	var form int
-	if ours == 0 {
-		return foreignRemote()
-	}
 	if err := conn.QueryRowContext(ctx, "SELECT form FROM meta WHERE id = 1").Scan(&form); err != nil {
-		return foreignRemote()
+		return false, foreignRemote()
 	}
-	if form != s.options.version() {
-		return dbfile.Refusal("use the version of blueprintd that wrote it", "the tables of the database have the form %d, and this version knows %d", form, s.options.version())
+	if form != o.version() {
+		return false, dbfile.Refusal("use the version of blueprintd that wrote it", "the tables of the database have the form %d, and this version knows %d", form, o.version())
 	}
-	return nil
+	return false, nil
 }
 
 func foreignRemote() error {
-	return dbfile.Refusal("name an empty database in --database; this one was left as it is", "the database is not one of blueprintd")
+	return dbfile.Refusal("name an empty database; this one was left as it is", "the database is not one of blueprintd")
 }
 
 // createRemote creates the schema in one transaction.
@@ -244,14 +265,25 @@ func (s *Store) createRemote(ctx context.Context) error {
 		return err
 	}
 	defer func() { _ = tx.Rollback() }()
-	for _, statement := range postgres.Split(postgres.Schema(s.options.Schema)) {
-		if _, err := tx.ExecContext(ctx, statement); err != nil {
-			return fmt.Errorf("schema: %w: %s", err, statement)
-		}
+	if err := createTables(ctx, tx, &s.options); err != nil {
+		return err
 	}
 	now := blueprint.TimeOf(s.options.Clock.Now())
 	if _, err := tx.ExecContext(ctx, "INSERT INTO meta (id, epoch, generation, created_at, form) VALUES (1, 0, 0, $1, $2)", int64(now), s.options.version()); err != nil {
 		return err
 	}
 	return tx.Commit()
+}
+
+// createTables creates the tables of the schema, without rows.
+func createTables(ctx context.Context, in interface {
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+}, o *Options,
+) error {
+	for _, statement := range postgres.Split(postgres.Schema(o.Schema)) {
+		if _, err := in.ExecContext(ctx, statement); err != nil {
+			return fmt.Errorf("schema: %w: %s", err, statement)
+		}
+	}
+	return nil
 }

@@ -33,7 +33,7 @@ type Options struct {
 	// store belongs to a tool, which may work alongside a server.
 	Server bool
 	// ReadOnly opens a database on a read-only mount, where only Backup works. It has no
-	// effect on a writable disk.
+	// effect on a writable disk. It refuses an empty PostgreSQL database.
 	ReadOnly bool
 	// Schema is the text of schema.sql.
 	Schema string
