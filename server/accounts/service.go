@@ -13,6 +13,7 @@ import (
 	"cmp"
 	"context"
 	"strings"
+	"time"
 
 	"blueprintd/blueprint"
 	"blueprintd/foundation/clock"
@@ -32,6 +33,13 @@ type Store interface {
 	// SetPassword sets the hash, ChangePassword only if it is still before.
 	SetPassword(ctx context.Context, userID, hash string) error
 	ChangePassword(ctx context.Context, principal blueprint.Principal, before, hash string) error
+
+	// CountAttempt counts an attempt in all processes on the database, under each key of
+	// limits. If a key has as many within span as its limit, nothing is counted and wait is
+	// the time until it has fewer. ForgetAttempt undoes that. Where there is one process,
+	// both do nothing.
+	CountAttempt(ctx context.Context, limits map[string]int, span time.Duration) (attempt int64, wait time.Duration, err error)
+	ForgetAttempt(ctx context.Context, attempt int64) error
 
 	// BeginSession creates a session if the account still has the hash.
 	BeginSession(ctx context.Context, userID, hash, token, agent string) (blueprint.Session, error)
@@ -101,7 +109,7 @@ func (s *Service) SignIn(ctx context.Context, email, password string, from bluep
 // which is "" for none. An attempt that fails before the comparison does not count. account
 // and address are the keys of the throttle.
 func (s *Service) attempt(ctx context.Context, account, address, network, password string, find func() (userID, hash string, err error)) (right bool, err error) {
-	forget, err := s.throttle.begin(account, address)
+	forget, err := s.begin(ctx, account, address)
 	if err != nil {
 		return false, err
 	}

@@ -2,7 +2,10 @@ package accounts
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"testing"
+	"time"
 
 	"blueprintd/blueprint"
 	"blueprintd/foundation/clock"
@@ -14,6 +17,32 @@ type memoryStore struct {
 	Store
 	hashes map[string]string
 	reads  int
+	// attempts are the attempts of all processes; nil = there is one.
+	attempts map[int64]map[string]int
+}
+
+func (p *memoryStore) CountAttempt(_ context.Context, limits map[string]int, _ time.Duration) (int64, time.Duration, error) {
+	if p.attempts == nil {
+		return 0, 0, nil
+	}
+	for key, limit := range limits {
+		for _, counted := range p.attempts {
+			if _, of := counted[key]; of {
+				limit--
+			}
+		}
+		if limit <= 0 {
+			return 0, time.Minute, nil
+		}
+	}
+	attempt := int64(len(p.attempts))
+	p.attempts[attempt] = limits
+	return attempt, 0, nil
+}
+
+func (p *memoryStore) ForgetAttempt(_ context.Context, attempt int64) error {
+	delete(p.attempts, attempt)
+	return nil
 }
 
 func (p *memoryStore) Password(_ context.Context, email string) (string, string, error) {
@@ -116,5 +145,42 @@ func TestSignInThrottling(t *testing.T) {
 	}
 	if code := change("another password", "one more password"); code != blueprint.CodeTooManyRequests || failed != maxFailures {
 		t.Errorf("after many: %s, %d failures reported; want %v and %v", code, failed, blueprint.CodeTooManyRequests, maxFailures)
+	}
+}
+
+// Two processes on one database count wrong passwords together.
+func TestSharedThrottle(t *testing.T) {
+	ctx := t.Context()
+	store := &memoryStore{hashes: map[string]string{}, attempts: map[int64]map[string]int{}}
+	var services [2]*Service
+	for i := range services {
+		services[i] = New(Options{Store: store, Clock: clock.NewVirtual(noon), IDs: ids.New(nil), HashMemory: 64})
+	}
+	var err error
+	if store.hashes["ada"], err = services[0].hasher.hash(ctx, "", "a password", []byte("0123456789abcdef")); err != nil {
+		t.Fatal(err)
+	}
+	signIn := func(i int, password string) error {
+		_, _, err := services[i%2].SignIn(ctx, "ada", password, blueprint.SignInClient{Address: fmt.Sprint(i)})
+		return err
+	}
+	for i := range maxFailures {
+		if i < maxFailures-1 {
+			if err := signIn(i+1, "a password"); err != nil {
+				t.Fatalf("the right password after %d wrong ones: %v", i, err)
+			}
+		}
+		if err := signIn(i, "x"); blueprint.CodeOf(err) != blueprint.CodeUnauthorized {
+			t.Fatalf("attempt %d: %v, want %v", i+1, err, blueprint.CodeUnauthorized)
+		}
+	}
+	for i := range services {
+		var refused *blueprint.Error
+		if err := signIn(i, "a password"); !errors.As(err, &refused) || refused.Code != blueprint.CodeTooManyRequests || refused.RetryAfter != time.Minute {
+			t.Errorf("service %d: %v, want %v", i, err, blueprint.CodeTooManyRequests)
+		}
+		if count := len(services[i].throttle.accounts.of[keyOf("sign in "+blueprint.FoldEmail("ada"))]); count != maxFailures/2 {
+			t.Errorf("service %d has counted %d itself, want %d", i, count, maxFailures/2)
+		}
 	}
 }

@@ -1,6 +1,7 @@
 package accounts
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/binary"
@@ -53,10 +54,7 @@ func (b *throttle) begin(account, address string) (forget func(), err error) {
 		wait = max(wait, b.addresses.wait(from, now))
 	}
 	if wait > 0 {
-		return nil, &blueprint.Error{
-			Code: blueprint.CodeTooManyRequests, RetryAfter: wait,
-			Message: fmt.Sprintf("too many failed attempts; try again in %d s", int64((wait+time.Second-1)/time.Second)),
-		}
+		return nil, throttled(wait)
 	}
 	b.accounts.add(by, now)
 	if address != "" {
@@ -70,6 +68,40 @@ func (b *throttle) begin(account, address string) (forget func(), err error) {
 			b.addresses.remove(from, now)
 		}
 	}), nil
+}
+
+func throttled(wait time.Duration) error {
+	return &blueprint.Error{
+		Code: blueprint.CodeTooManyRequests, RetryAfter: wait,
+		Message: fmt.Sprintf("too many failed attempts; try again in %d s", int64((wait+time.Second-1)/time.Second)),
+	}
+}
+
+// begin is throttle.begin for all processes on the database. The count of this process comes
+// first: it is at most that of all, and costs no query.
+func (s *Service) begin(ctx context.Context, account, address string) (forget func(), err error) {
+	forgetHere, err := s.throttle.begin(account, address)
+	if err != nil {
+		return nil, err
+	}
+	by, from := keyOf(account), keyOf(address)
+	limits := map[string]int{string(by[:]): maxFailures}
+	if address != "" {
+		limits[string(from[:])] = addressFailures
+	}
+	attempt, wait, err := s.Store.CountAttempt(ctx, limits, failureSpan)
+	if wait > 0 {
+		err = throttled(wait)
+	}
+	if err != nil {
+		forgetHere()
+		return nil, err
+	}
+	return func() {
+		forgetHere()
+		// If this fails, the attempt counts as failed.
+		_ = s.Store.ForgetAttempt(context.WithoutCancel(ctx), attempt)
+	}, nil
 }
 
 // key is the hash of an account or address, of the same size for every name.
