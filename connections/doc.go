@@ -37,11 +37,11 @@
 // The page at that URL shows the user what they are about to allow and which account
 // receives it, and leads to the service with a state (32 random bytes, known by its hash,
 // valid once for 10 minutes) and a verifier that stays here. The link of the page carries a
-// proof for a cookie; only this process can create either. It is valid only for a
-// same-origin request if the browser sends Sec-Fetch-Site. Over https the cookie has the
-// prefix __Host-. The cookie binds the callback to the browser that began, against login
-// CSRF. Programs are redirected without the page and need no cookie; a browser is recognized
-// by its User-Agent, which pages cannot change.
+// proof for a cookie; only a process with the server's key can create either. It is valid
+// only for a same-origin request if the browser sends Sec-Fetch-Site. Over https the cookie
+// has the prefix __Host-. The cookie binds the callback to the browser that began, against
+// login CSRF. Programs are redirected without the page and need no cookie; a browser is
+// recognized by its User-Agent, which pages cannot change.
 //
 // /oauth/callback consumes the state, checks iss if present (RFC 9207), exchanges the code,
 // stores the token and resumes the runs of the user that wait for the connection. After a
@@ -51,8 +51,8 @@
 //
 // A token belongs to a user and a connection with its addresses, client, scopes and hosts:
 // if one of them changes, the user must sign in again. It is refreshed shortly before it
-// expires, and by Renew if a service refuses it. Concurrent refreshes of a token are one;
-// the new token is stored before it is used, because services revoke the old one. After
+// expires, and by Renew if a service refuses it. Concurrent refreshes of a token are one,
+// also in several processes on one database; the new token is stored before it is used, because services revoke the old one. After
 // invalid_grant the token is deleted and the user must sign in again. Tokens of the client
 // credentials flow are kept in memory.
 //

@@ -37,6 +37,7 @@ type env struct {
 	clock   *clock.Virtual
 	store   *memory
 	service *connections.Service
+	options connections.Options
 	client  *outbound.Client
 	web     *httptest.Server
 	log     *strings.Builder
@@ -64,13 +65,18 @@ func newEnv(t testing.TB, change ...func(*connections.Options)) *env {
 	for _, f := range change {
 		f(&options)
 	}
-	w.service = connections.New(options)
+	w.service, w.options = connections.New(options), options
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /oauth/start", w.service.Start)
 	mux.HandleFunc("GET /oauth/callback", w.service.Callback)
 	w.web = httptest.NewServer(mux)
 	t.Cleanup(w.web.Close)
 	return w
+}
+
+// process returns an env with the service of another process on the same store.
+func (w *env) process() *env {
+	return &env{t: w.t, clock: w.clock, store: w.store, service: connections.New(w.options), client: w.client, web: w.web, log: w.log}
 }
 
 // add stores a connection of a user, or of an organization ("org:user"), and returns its id.

@@ -70,8 +70,18 @@ func (s *Service) shareRequest(ctx context.Context, key string, request func(con
 	}
 }
 
-// renew refreshes a user's token, unless it has just been refreshed.
+// renew refreshes a user's token, unless it has just been refreshed. Only one process does
+// at a time, because a service may withdraw all tokens of a grant if a refresh token is used
+// twice.
 func (s *Service) renew(ctx context.Context, c *oauthClient, userID, refused string) (token, error) {
+	release, err := s.Store.Claim(ctx, "token "+c.connection.ID+" "+userID)
+	if err != nil && ctx.Err() != nil {
+		return token{}, &blueprint.Failure{Code: codeTimeout, Message: "another process did not finish to refresh the token in time", NotSent: true}
+	}
+	if err != nil {
+		return token{}, err
+	}
+	defer release()
 	for range 3 {
 		before, err := s.Store.Token(ctx, c.connection.ID, userID)
 		if err != nil {

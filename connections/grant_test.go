@@ -151,6 +151,34 @@ func TestConcurrentRefreshes(t *testing.T) {
 	}
 }
 
+// Of two processes that find a token expired, one refreshes it, and the other waits for the
+// new token: a refresh token can be used once.
+func TestRefreshByTwoProcesses(t *testing.T) {
+	w, p := newEnv(t), newProvider(t)
+	id := w.signedIn(p, "")
+	w.pass(time.Hour)
+	waits := make(chan struct{})
+	w.store.waits = func() { close(waits) }
+	p.answer = func(http.ResponseWriter, *http.Request) bool { // until the second waits
+		<-waits
+		return false
+	}
+	var group sync.WaitGroup
+	for _, process := range []*env{w, w.process()} {
+		group.Go(func() {
+			if open, err := process.open(ann, id); err != nil {
+				t.Errorf("open: %v", err)
+			} else if status, _ := process.get(open, p.URL+"/api"); status != http.StatusOK {
+				t.Errorf("status %d, want %d", status, http.StatusOK)
+			}
+		})
+	}
+	group.Wait()
+	if got := grants(p); got != "authorization_code refresh_token" {
+		t.Errorf("requested %s, want one refresh", got)
+	}
+}
+
 // A cancelled caller does not cancel the refresh for others, and the new token is stored.
 func TestRefreshOutlivesItsCaller(t *testing.T) {
 	w, p := newEnv(t), newProvider(t)

@@ -23,10 +23,13 @@ type memory struct {
 	maxTickets  int             // 0 = any number
 	granted     map[string]bool // by user and version
 	calls       []string
+
+	claims map[string]chan struct{} // each holds an element while the claim is held
+	waits  func()                   // called when a claim is held by another
 }
 
 func newMemory(clock *clock.Virtual) *memory {
-	return &memory{clock: clock, connections: map[string]*blueprint.Connection{}, members: map[string][]string{}, tokens: map[string][]byte{}, granted: map[string]bool{}}
+	return &memory{clock: clock, connections: map[string]*blueprint.Connection{}, members: map[string][]string{}, tokens: map[string][]byte{}, granted: map[string]bool{}, claims: map[string]chan struct{}{}}
 }
 
 // enter begins a call; leave must be called at its end.
@@ -129,6 +132,31 @@ func (m *memory) DeleteToken(_ context.Context, connectionID, userID string) err
 		delete(m.tokens, connectionID+userID)
 	}
 	return err
+}
+
+func (m *memory) Claim(ctx context.Context, name string) (release func(), err error) {
+	m.mu.Lock()
+	claim := m.claims[name]
+	if claim == nil {
+		claim = make(chan struct{}, 1)
+		m.claims[name] = claim
+	}
+	m.mu.Unlock()
+	release = func() { <-claim }
+	select {
+	case claim <- struct{}{}:
+		return release, nil
+	default:
+	}
+	if m.waits != nil {
+		m.waits()
+	}
+	select {
+	case claim <- struct{}{}:
+		return release, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 }
 
 func (m *memory) BeginSignIn(_ context.Context, signIn blueprint.SignIn) error {

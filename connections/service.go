@@ -37,6 +37,9 @@ type Store interface {
 	// that it has changed since. If ctx has an actor, the sign-in is noted in the audit log.
 	SaveToken(ctx context.Context, connectionID, userID string, token, replaced []byte) error
 	DeleteToken(ctx context.Context, connectionID, userID string) error
+	// Claim waits until no other process on the database holds a claim, and holds it until
+	// release is called. Where there is one process it does nothing.
+	Claim(ctx context.Context, name string) (release func(), err error)
 	// BeginSignIn stores the state of a sign-in; CodeTooManyRequests beyond a limit.
 	BeginSignIn(ctx context.Context, signIn blueprint.SignIn) error
 	// OpenTicket returns the open ticket of the connection, user, run and node, or stores
@@ -52,12 +55,15 @@ type Store interface {
 	User(ctx context.Context, userID string) (blueprint.User, error)
 }
 
-// Options configures a Service. Probe, RewriteURL and Logger are optional.
+// Options configures a Service. Key, Probe, RewriteURL and Logger are optional.
 type Options struct {
 	Store Store
 	HTTP  *outbound.Client
 	Clock clock.Clock
 	IDs   *ids.Source
+	// Key signs the cookies and links of sign-ins: a page of one process is accepted by all
+	// with the same key, also after a restart. Nil = a random one.
+	Key []byte
 	// APIHost returns the public root URL of this server, without a trailing slash.
 	APIHost func() string
 	// Resume resumes a node that waits for a sign-in, and does nothing otherwise.
@@ -75,7 +81,6 @@ type Options struct {
 type Service struct {
 	Options
 	flights singleflight.Group // requests in progress
-	key     []byte             // signs cookies and links of this process
 
 	mu     sync.Mutex
 	styles map[string]style // by token URL and client
@@ -89,7 +94,10 @@ const maxCached = 1000
 // New returns a Service.
 func New(o Options) *Service {
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
-	return &Service{Options: o, key: o.IDs.Bytes(secretSize), styles: map[string]style{}, tokens: map[string]token{}, names: map[string]channelName{}}
+	if o.Key == nil {
+		o.Key = o.IDs.Bytes(secretSize)
+	}
+	return &Service{Options: o, styles: map[string]style{}, tokens: map[string]token{}, names: map[string]channelName{}}
 }
 
 // cachePut caches a value in one of the maps. A full map is cleared.

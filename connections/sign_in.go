@@ -184,14 +184,14 @@ func (s *Service) mint() string {
 	return nonce + s.sign("cookie "+nonce)
 }
 
-// minted reports whether this process created the cookie.
+// minted reports whether a process with the same key created the cookie.
 func (s *Service) minted(cookie string) bool {
 	return len(cookie) == 2*randomSize && hmac.Equal([]byte(s.sign("cookie "+cookie[:randomSize])), []byte(cookie[randomSize:]))
 }
 
-// sign returns a MAC of randomSize characters with the key of this process.
+// sign returns a MAC of randomSize characters with Key.
 func (s *Service) sign(text string) string {
-	mac := hmac.New(sha256.New, s.key)
+	mac := hmac.New(sha256.New, s.Key)
 	mac.Write([]byte(text))
 	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
 }

@@ -87,6 +87,27 @@ func TestForgedCookies(t *testing.T) {
 	}
 }
 
+// A process with the same key accepts the page of another one; without a key it has its own.
+func TestPageOfAnotherProcess(t *testing.T) {
+	for name, test := range map[string]struct {
+		key  []byte
+		want int
+	}{
+		"the same key": {[]byte("the key"), http.StatusSeeOther},
+		"random keys":  {nil, http.StatusOK},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, p := newEnv(t, func(o *connections.Options) { o.Key = test.key }), newProvider(t)
+			address := w.paused(ann, w.login(p, ""))
+			page := start(w, address)
+			cookie, _, _ := strings.Cut(page.Header().Get("Set-Cookie"), ";")
+			if got := start(w.process(), linkIn(t, page.Body.String()), "Cookie", cookie); got.Code != test.want {
+				t.Errorf("status %d, want %d", got.Code, test.want)
+			}
+		})
+	}
+}
+
 // Over https neither another host of the domain nor a site without TLS can set the cookie.
 func TestCookieOverHTTPS(t *testing.T) {
 	w := newEnv(t, func(o *connections.Options) { o.APIHost = func() string { return "https://blueprints.example" } })

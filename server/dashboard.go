@@ -82,9 +82,13 @@ func (s *site) serveDashboard(w http.ResponseWriter, r *http.Request) {
 }
 
 // CookieName returns the name of the session cookie. It contains the port, because
-// browsers send the cookies of a host to all its ports.
+// browsers send the cookies of a host to all its ports. Behind a public URL there may be
+// several processes, each with a port of its own, which accept the same cookie.
 func (s *site) CookieName() string {
 	name := "blueprintd"
+	if s.Options.PublicURL != "" {
+		return name
+	}
 	if address, ok := s.Listener.Addr().(*net.TCPAddr); ok {
 		name += "_" + strconv.Itoa(address.Port)
 	}

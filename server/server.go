@@ -114,7 +114,7 @@ func New(ctx context.Context, o Options) (_ *Server, err error) {
 	s.opened.add(client.Close)
 	s.Scripts = script.New(script.Options{Logger: o.Logger})
 	catalogue := project.CatalogueOf(nodes.Dependencies{HTTP: client, MCP: mcp.New(client, o.Version), Scripts: s.Scripts, Clock: o.Clock, Files: s.fileOfRun})
-	s.connections = s.newConnections(client)
+	s.connections = s.newConnections(client, key.Sealer)
 	s.Engine = engine.New(engine.Options{
 		Catalogue: s.wrapCatalogue(catalogue), Journal: s.Store, Clock: o.Clock, IDs: s.IDs.Stream("engine"), Sealer: key.Sealer, Logger: o.Logger, Schedule: s.serializer(),
 		Blueprints: Blueprints{s.Store}, MaxRunning: o.MaxRunning, MaxQueued: o.MaxQueued, Lost: s.lost, Limits: engine.Limits{Held: int(min(shares.Inputs, math.MaxInt))}, InputWait: wait, Authority: s.Store, Connections: s.connections,
@@ -392,9 +392,13 @@ func (b Blueprints) Runnable(ctx context.Context, userID, blueprintID string) (*
 }
 
 // newConnections returns the connections of nodes. s.Engine is set before any sign-in.
-func (s *Server) newConnections(client *outbound.Client) *connections.Service {
+func (s *Server) newConnections(client *outbound.Client, sealer *secret.Sealer) *connections.Service {
+	var key []byte
+	if !s.IDs.IsSeeded() { // else the pages are reproducible, too
+		key = sealer.Derive("sign-in pages")
+	}
 	return connections.New(connections.Options{
-		Store: s.Store, HTTP: client, Clock: s.Options.Clock, IDs: s.IDs.Stream("connections"), APIHost: s.APIHost, Logger: s.Options.Logger,
+		Store: s.Store, HTTP: client, Clock: s.Options.Clock, IDs: s.IDs.Stream("connections"), Key: key, APIHost: s.APIHost, Logger: s.Options.Logger,
 		Resume: func(ctx context.Context, executionID, address string) error {
 			return s.Engine.SignedIn(ctx, executionID, address)
 		},

@@ -23,6 +23,7 @@ type Sealer struct {
 	aead   cipher.AEAD
 	check  []byte
 	backup []byte // the key of Sign
+	derive []byte // the key of Derive
 }
 
 // errSealed is returned for a text that was changed or sealed for another key or place.
@@ -33,8 +34,8 @@ func NewSealer(key []byte) (*Sealer, error) {
 	if len(key) != KeySize {
 		return nil, fmt.Errorf("a master key has %d bytes, not %d", KeySize, len(key))
 	}
-	var keys [3][]byte
-	for i, use := range []string{"sealing v1", "check v1", "backup v1"} {
+	var keys [4][]byte
+	for i, use := range []string{"sealing v1", "check v1", "backup v1", "derive v1"} {
 		var err error
 		if keys[i], err = hkdf.Key(sha256.New, key, nil, "blueprintd "+use, KeySize); err != nil {
 			return nil, err
@@ -48,7 +49,7 @@ func NewSealer(key []byte) (*Sealer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Sealer{aead: aead, check: keys[1], backup: keys[2]}, nil
+	return &Sealer{aead: aead, check: keys[1], backup: keys[2], derive: keys[3]}, nil
 }
 
 // NewKey returns a random master key.
@@ -72,6 +73,14 @@ func (s *Sealer) Sign(digest []byte) []byte {
 
 // Signed reports whether mac equals the result of Sign for digest.
 func (s *Sealer) Signed(digest, mac []byte) bool { return hmac.Equal(s.Sign(digest), mac) }
+
+// Derive returns a key of KeySize bytes for one use, such as "sign-in pages". All processes
+// with the same master key derive the same one.
+func (s *Sealer) Derive(use string) []byte {
+	mac := hmac.New(sha256.New, s.derive)
+	mac.Write([]byte(use))
+	return mac.Sum(nil)
+}
 
 // version is the first byte of every sealed text.
 const version = 1

@@ -122,3 +122,20 @@ func TestMasterKey(t *testing.T) {
 func isSealed(err error) bool {
 	return err != nil && strings.Contains(err.Error(), "does not open with this master key")
 }
+
+func TestDerive(t *testing.T) {
+	key := secret.NewKey()
+	got := sealer(t, key).Derive("a")
+	if len(got) != secret.KeySize || !bytes.Equal(got, sealer(t, key).Derive("a")) {
+		t.Errorf("%d bytes, or another key from the same master key; want %d", len(got), secret.KeySize)
+	}
+	for name, other := range map[string][]byte{
+		"another use": sealer(t, key).Derive("b"), "another master key": sealer(t, secret.NewKey()).Derive("a"), "the check": sealer(t, key).Check(), "the master key": key,
+	} {
+		t.Run(name, func(t *testing.T) {
+			if bytes.Equal(got, other) {
+				t.Error("the derived key is the same")
+			}
+		})
+	}
+}

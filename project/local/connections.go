@@ -341,6 +341,9 @@ func (s *Store) SaveToken(context.Context, string, string, []byte, []byte) error
 
 func (s *Store) DeleteToken(context.Context, string, string) error { return nil }
 
+// Claim implements connections.Store.
+func (s *Store) Claim(context.Context, string) (release func(), err error) { return func() {}, nil }
+
 // errNoSignIn is the error of all methods for sign-ins.
 var errNoSignIn = unopened("signing in needs a server")
 
