@@ -52,9 +52,9 @@
 // A token belongs to a user and a connection with its addresses, client, scopes and hosts:
 // if one of them changes, the user must sign in again. It is refreshed shortly before it
 // expires, and by Renew if a service refuses it. Concurrent refreshes of a token are one,
-// also in several processes on one database; the new token is stored before it is used, because services revoke the old one. After
-// invalid_grant the token is deleted and the user must sign in again. Tokens of the client
-// credentials flow are kept in memory.
+// also in several processes on one database; the new token is stored before it is used,
+// because services revoke the old one. After invalid_grant the token is deleted and the user
+// must sign in again. Tokens of the client credentials flow are kept in memory.
 //
 // Redirects of a token endpoint are not followed. Of its answers only standard error codes
 // are shown.

@@ -126,7 +126,7 @@ func New(ctx context.Context, o Options) (_ *Server, err error) {
 	runner := Runner{s.Engine, o.SyncTimeout}
 	s.Triggers = triggers.New(triggers.Options{
 		Store: s.Store, Runner: starter{s.Engine}, Clock: o.Clock, IDs: s.IDs.Stream("triggers"), Logger: o.Logger, MaxBody: o.MaxBody, SyncTimeout: o.SyncTimeout,
-		Relimit: s.Engine.Relimit, Channels: s.connections, Mail: s.mailOptions(),
+		Relimit: s.Engine.Relimit, Nodes: s.Store.LiveNodes, Channels: s.connections, Mail: s.mailOptions(),
 	})
 	started := o.Clock.Now()
 	service := rpc.New(rpc.Options{

@@ -48,12 +48,13 @@ type memory struct {
 	outbox      []blueprint.OutboxEvent
 	keepEvents  error // what RemoveEvents fails with
 	commits     int   // how often it was called
+	claims      map[string]bool
 	// result makes the run of a request; nil is one that has ended.
 	result func(request *blueprint.StartRequest) *fakeRun
 }
 
 func newMemory() *memory {
-	return &memory{bindings: map[string]*blueprint.Binding{}, cursors: map[string]blueprint.Time{}}
+	return &memory{bindings: map[string]*blueprint.Binding{}, cursors: map[string]blueprint.Time{}, claims: map[string]bool{}}
 }
 
 // trigger makes an active trigger with a new id.
@@ -216,6 +217,20 @@ func (m *memory) NextEvents(_ context.Context, after map[string]int64, limit int
 	}
 	slices.SortFunc(list, func(a, b blueprint.OutboxEvent) int { return int(a.Seq - b.Seq) })
 	return list, m.readError
+}
+
+func (m *memory) TryClaim(_ context.Context, name string) (release func(), held bool, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.claims[name] {
+		return nil, false, nil
+	}
+	m.claims[name] = true
+	return func() {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		delete(m.claims, name)
+	}, true, nil
 }
 
 func (m *memory) RemoveEvents(_ context.Context, keys []string, firings ...blueprint.Firing) error {

@@ -173,7 +173,7 @@ func (t *Service) ReceiveMail(ctx context.Context, local string, received *bluep
 	case a.resumed:
 		a.firing.SetReason(a.firing.Why.With("letIn", true))
 	}
-	undo, ok := t.mails.take(a, t.Clock.Now())
+	undo, ok := t.mails.take(a, t.Clock.Now(), t.Nodes())
 	if !ok {
 		a.firing.Files, delivery.Body = nil, nil // the sender keeps the mail and retries
 		return t.rejectMail(ctx, a, &refusal{answer: blueprint.Errorf(blueprint.CodeTooManyRequests, "too much mail for this address now")})

@@ -145,6 +145,41 @@ func TestMailIsBounded(t *testing.T) {
 	service.stopThrottle()
 }
 
+// Several processes share the allowances of refused rows and of mail.
+func TestSharedAllowances(t *testing.T) {
+	m, c := newMemory(), clock.NewVirtual(begin)
+	nodes := 4
+	service := mailService(m, c)
+	service.Nodes = func() int { return nodes }
+	id := m.trigger(blueprint.TriggerEmail, map[string]any{"allowFrom": []any{"ann@example.org"}}, begin)
+	for i, full := range []bool{false, true} {
+		one := arrived("", "ann@example.org", "", "")
+		one.Raw = make([]byte, mailBurst/nodes-1)
+		if err := service.ReceiveMail(t.Context(), id, one); (blueprint.CodeOf(err) == blueprint.CodeTooManyRequests) != full {
+			t.Errorf("mail %d of a share: %v, want full %v", i, err, full)
+		}
+	}
+	before := len(m.snapshot())
+	for range rowBurst {
+		_ = service.ReceiveMail(t.Context(), id, arrived("", "bob@example.org", "", ""))
+	}
+	if rows := len(m.snapshot()) - before; rows > rowBurst/nodes || rows < rowBurst/nodes-2 {
+		t.Errorf("%d rows, want %d, without those before", rows, rowBurst/nodes)
+	}
+	nodes = 1
+	if err := c.Advance(t.Context(), begin.Add(time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	before = len(m.snapshot())
+	for range rowBurst {
+		_ = service.ReceiveMail(t.Context(), id, arrived("", "bob@example.org", "", ""))
+	}
+	if rows := len(m.snapshot()) - before; rows < 50*rowRate {
+		t.Errorf("%d rows after an hour alone, want at least %d", rows, 50*rowRate)
+	}
+	service.stopThrottle()
+}
+
 // TestRepeatedHeader checks that the ledger says why a mail is not authenticated.
 func TestRepeatedHeader(t *testing.T) {
 	m := newMemory()
@@ -171,7 +206,7 @@ func TestMailBudgetsAreForgotten(t *testing.T) {
 	take := func(id string, bytes int) {
 		t.Helper()
 		a := &activation{firing: &blueprint.Firing{TriggerID: id, Delivery: &blueprint.Delivery{Body: make([]byte, bytes)}}, input: map[string]any{}}
-		if _, ok := budget.take(a, v.Now()); !ok {
+		if _, ok := budget.take(a, v.Now(), 1); !ok {
 			t.Fatalf("the first mail of %s is not taken", id)
 		}
 	}

@@ -235,10 +235,19 @@ func (t *Service) RedeliverSeveral(ctx context.Context, principal blueprint.Prin
 		if _, err := t.Store.GetTrigger(ctx, principal, request.TriggerID); err != nil {
 			return nil, err
 		}
+		refused := &blueprint.Error{Code: blueprint.CodeConflict, Message: "firings of trigger " + request.TriggerID + " are already being run again", Hint: "wait until that request is answered"}
 		if _, busy := t.bulks.LoadOrStore(request.TriggerID, true); busy {
-			return nil, &blueprint.Error{Code: blueprint.CodeConflict, Message: "firings of trigger " + request.TriggerID + " are already being run again", Hint: "wait until that request is answered"}
+			return nil, refused
 		}
 		defer t.bulks.Delete(request.TriggerID)
+		release, held, err := t.Store.TryClaim(ctx, "redeliver "+request.TriggerID)
+		if err != nil {
+			return nil, err
+		}
+		if !held {
+			return nil, refused
+		}
+		defer release()
 	}
 	rows, matched, err := t.Store.FiringsToRedeliver(ctx, principal, request)
 	if err != nil {

@@ -334,9 +334,16 @@ func TestRedeliverSeveralKnown(t *testing.T) {
 			m.rows[i].Delivery.Facts = nil
 		}
 	}
+	if len(m.claims) != 0 {
+		t.Errorf("the claims %v are left, want none", m.claims)
+	}
 	s.bulks.Store(id, true)
 	if _, err := s.RedeliverSeveral(t.Context(), me, &ask); blueprint.CodeOf(err) != blueprint.CodeConflict {
 		t.Errorf("beside another request: %v, want %v", err, blueprint.CodeConflict)
+	}
+	m.claims["redeliver "+id] = true
+	if _, err := newService(m, clock.NewVirtual(begin)).RedeliverSeveral(t.Context(), me, &ask); blueprint.CodeOf(err) != blueprint.CodeConflict {
+		t.Errorf("beside a request to another process: %v, want %v", err, blueprint.CodeConflict)
 	}
 	ask.DryRun = true
 	if _, err := s.RedeliverSeveral(t.Context(), me, &ask); err != nil {

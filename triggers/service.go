@@ -66,6 +66,9 @@ type Store interface {
 	// RemoveEvents deletes events from the outbox by key and stores rows that start
 	// nothing, of any triggers, all or nothing.
 	RemoveEvents(ctx context.Context, keys []string, firings ...blueprint.Firing) error
+	// TryClaim takes a claim until release is called. held is false if another process on
+	// the database holds it; where there is one process, it is always true.
+	TryClaim(ctx context.Context, name string) (release func(), held bool, err error)
 }
 
 // Runner starts runs.
@@ -114,6 +117,9 @@ type Options struct {
 	// Relimit is called when config.concurrency may have changed, and twice a minute in
 	// case another process changed it; nil = never.
 	Relimit func(ctx context.Context)
+	// Nodes returns the number of processes on the database, which share the allowances of
+	// refused rows and of mail; nil = 1.
+	Nodes func() int
 	// Channels are used by Slack triggers with a channel name; nil = lookups fail.
 	Channels Channels
 	Mail     MailOptions
@@ -128,7 +134,7 @@ type Service struct {
 	started  atomic.Int64
 	missing  atomic.Int64 // rows lost since the store became unavailable
 	counts   counts
-	bulks    sync.Map // ids of the triggers with a RedeliverSeveral in progress
+	bulks    sync.Map // ids of the triggers with a RedeliverSeveral in progress in this process
 	overdue  overdue
 
 	changed   *signal // schedules
@@ -141,6 +147,9 @@ type Service struct {
 func New(options Options) *Service {
 	options.MaxBody = cmp.Or(options.MaxBody, 5<<20)
 	options.SyncTimeout = cmp.Or(options.SyncTimeout, 30*time.Second)
+	if options.Nodes == nil {
+		options.Nodes = func() int { return 1 }
+	}
 	return &Service{
 		Options: options, changed: newSignal(), published: newSignal(),
 		schemas:  inputSchemas{compiled: map[string]compiledSchema{}},

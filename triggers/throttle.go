@@ -13,7 +13,8 @@ import (
 // each leaves a row. A trigger may therefore use rowBurst rows, plus rowRate in each
 // countDelay. Further deliveries are counted, and one row per countDelay records the count.
 // That is at most 17,000 rows or 10 MB per day. The bodies stored with these rows are
-// limited to byteBurst bytes, plus byteRate in each countDelay, which is 160 MB per day.
+// limited to byteBurst bytes, plus byteRate in each countDelay, which is 160 MB per day. Of
+// several processes on one database, each counts what it uses as if all used as much.
 const (
 	rowBurst   = 1000
 	rowRate    = 10
@@ -45,7 +46,7 @@ type bucket struct {
 // mayRecord reports whether a delivery that starts nothing gets its own row. If not,
 // the delivery is counted. It drops a body that exceeds the allowance.
 func (t *Service) mayRecord(firing *blueprint.Firing, why blueprint.Reason) bool {
-	now, triggerID, d := t.Clock.Now(), firing.TriggerID, firing.Delivery
+	now, triggerID, d, nodes := t.Clock.Now(), firing.TriggerID, firing.Delivery, float64(t.Nodes())
 	t.throttle.mu.Lock()
 	defer t.throttle.mu.Unlock()
 	b := t.throttle.buckets[triggerID]
@@ -55,10 +56,10 @@ func (t *Service) mayRecord(firing *blueprint.Firing, why blueprint.Reason) bool
 		t.throttle.buckets[triggerID] = b
 	}
 	b.refill(now)
-	if b.rows >= 1 {
-		b.rows--
+	if b.rows >= nodes {
+		b.rows -= nodes
 		if d != nil && len(d.Body) > 0 {
-			if left := b.bytes - float64(len(d.Body)); left >= 0 {
+			if left := b.bytes - nodes*float64(len(d.Body)); left >= 0 {
 				b.bytes = left
 			} else {
 				d.Body = nil
@@ -136,7 +137,8 @@ func (t *Service) stopThrottle() {
 
 // A mail that starts a run is stored twice, as received and as the run's input. Each
 // trigger may therefore use mailBurst bytes, plus mailRate in each mailInterval, which is
-// 8.5 GB per day. The last mail may exceed the allowance.
+// 8.5 GB per day, divided among the processes like the rows. The last mail may exceed the
+// allowance.
 const (
 	mailBurst    = 64 << 20
 	mailRate     = 1 << 20
@@ -155,10 +157,11 @@ type mailUsage struct {
 	at    time.Time
 }
 
-// take counts a mail for its trigger and reports if it is allowed. Undo reverts that.
-func (b *mailBudget) take(a *activation, now time.Time) (undo func(), ok bool) {
+// take counts a mail for its trigger and reports if it is allowed, in one of nodes
+// processes. Undo reverts that.
+func (b *mailBudget) take(a *activation, now time.Time, nodes int) (undo func(), ok bool) {
 	input, _ := blueprint.Encode(a.input) // an error is reported when the run starts
-	id, size := a.firing.TriggerID, float64(len(a.firing.Delivery.Body)+len(input))
+	id, size := a.firing.TriggerID, float64(nodes*(len(a.firing.Delivery.Body)+len(input)))
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if passed := now.Sub(b.swept); passed < 0 || passed >= mailInterval {

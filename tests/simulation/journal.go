@@ -119,6 +119,11 @@ func (j journal) NextEvents(context.Context, map[string]int64, int) ([]blueprint
 
 func (j journal) RemoveEvents(context.Context, []string, ...blueprint.Firing) error { return nil }
 
+// TryClaim has nothing to do: a world has one process.
+func (j journal) TryClaim(context.Context, string) (release func(), held bool, err error) {
+	return func() {}, true, nil
+}
+
 // Reactivate does nothing: all triggers are active.
 func (j journal) Reactivate(context.Context, string) (bool, error) { return false, nil }
 
