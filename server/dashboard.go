@@ -28,9 +28,10 @@ type site struct {
 	Listener  net.Listener
 	Store     *store.Store
 	Accounts  *accounts.Service
-	RPC       *trpc.Handler // for API keys
-	Dashboard *trpc.Handler // for sessions
-	Link      *openLink     // signs in the developer; nil = none
+	RPC       *trpc.Handler   // for API keys
+	Dashboard *trpc.Handler   // for sessions
+	Link      *openLink       // signs in the developer; nil = none
+	limiters  []*trpc.Limiter // those that other processes share
 	opened    closers
 
 	Certificates Certificates // nil = no TLS
@@ -64,13 +65,23 @@ func (s *site) newDashboard(api []trpc.Procedure, limiter *trpc.Limiter) *trpc.H
 	cookie := rpc.SessionCookie{Name: s.CookieName(), Root: DashboardRoot, Secure: s.overTLS}
 	var public *trpc.Limiter
 	if _, virtual := o.Clock.(*clock.Virtual); !virtual { // a virtual clock does not refill buckets
-		public = trpc.NewLimiter(o.Clock, openRate, OpenBurst)
+		public = s.newLimiter(openRate, OpenBurst)
 	}
 	return trpc.NewHandler(slices.Concat(api, rpc.NewSessions(s.Store, s.Accounts, cookie).Procedures()), trpc.Options{
 		Root: DashboardRoot, Authenticator: sessions{s.Store}, Token: cookie.Token, NoToken: "not signed in; sign in first", Via: blueprint.ViaDashboard,
 		Device: func(r *http.Request) string { return s.Accounts.DeviceID(cookie.Device(r)) },
 		Admit:  s.fromDashboard(), Limiter: limiter, PublicLimiter: public, Proxies: o.Proxies(), MaxBody: o.MaxBody, Draining: s.Draining, Logger: o.Logger,
 	})
+}
+
+// newLimiter returns a rate limit that all processes on a PostgreSQL database share.
+func (s *site) newLimiter(perSecond float64, burst int) *trpc.Limiter {
+	limiter := trpc.NewLimiter(s.Options.Clock, perSecond, burst)
+	if s.Options.URL != "" {
+		limiter.Shared = s.Store
+		s.limiters = append(s.limiters, limiter)
+	}
+	return limiter
 }
 
 // serveDashboard serves a call of the dashboard. Answers must not be cached, because they

@@ -134,7 +134,7 @@ func New(ctx context.Context, o Options) (_ *Server, err error) {
 		Explain: func(story *blueprint.FiringStory) *blueprint.Explanation { return explain.Firing(story, o.Clock.Now()) },
 		Info:    func() rpc.ServerInfo { return s.info(started) },
 	})
-	limiter := trpc.NewLimiter(o.Clock, o.RateLimit, o.RateBurst)
+	limiter := s.newLimiter(o.RateLimit, o.RateBurst)
 	procedures := service.Procedures()
 	s.Dashboard = s.newDashboard(procedures, limiter)
 	s.RPC = trpc.NewHandler(procedures, trpc.Options{
@@ -232,6 +232,12 @@ func (s *Server) Run(ctx context.Context) error {
 	})
 	if s.mail != nil {
 		group.Go(func() error { return s.serveMail(working, recovered) })
+	}
+	for _, limiter := range s.limiters {
+		group.Go(func() error {
+			limiter.Run(working)
+			return nil
+		})
 	}
 	if s.ACME != nil {
 		group.Go(func() error { return s.ACME.Run(working) })
