@@ -37,7 +37,7 @@ type Limiter struct {
 	mutex      sync.Mutex
 	buckets    map[string]*bucket
 	sweepAt    int                // number of buckets that starts the next sweep
-	unreported map[string]*bucket // those with calls to report to other processes
+	unreported map[string]*bucket // those to report to other processes
 	sharing    bool               // a goroutine runs share
 }
 
@@ -92,6 +92,9 @@ func (l *Limiter) Take(key string, cost int) error {
 	b.drain(now, l.perSecond, alone)
 	if b.level+calls > l.burst {
 		defer l.mutex.Unlock()
+		if l.Shared != nil { // the level may hold calls that another process has taken back
+			l.unreported[key] = b
+		}
 		return l.refusal(b.level, calls)
 	}
 	b.level += calls
@@ -198,7 +201,7 @@ func (l *Limiter) shareWaiting() {
 }
 
 // share reports all calls to the other processes, reads their calls, and answers those that
-// wait. If none waits afterwards it resets l.sharing and returns false.
+// wait. It returns false and resets l.sharing if it need not be called again at once.
 func (l *Limiter) share() (more bool) {
 	l.mutex.Lock()
 	reported, calls, waiting := l.unreported, map[string]float64{}, map[string][]*waitingCall{}
@@ -233,7 +236,8 @@ func (l *Limiter) share() (more bool) {
 		}
 	}
 	for _, b := range l.unreported {
-		more = more || len(b.waiting) > 0
+		// What was taken back must not count against calls to other processes.
+		more = more || len(b.waiting) > 0 || err == nil && b.unreported < 0
 	}
 	l.sharing = more
 	return more
