@@ -131,11 +131,12 @@ unit-score: ## the exposure level of packaging/blueprintd.service by systemd-ana
 	@command -v systemd-analyze >/dev/null || { echo "systemd-analyze is missing; install systemd to score the unit"; exit 1; }
 	@systemd-analyze security --offline=true --no-pager --threshold=15 packaging/blueprintd.service
 
-postgres: ## the tests of the store and of the API on PostgreSQL (as root it installs Debian's packages)
+postgres: ## the tests of the store, of the API and of several processes on PostgreSQL (as root it installs Debian's packages)
 	.ci/postgres
 
 e2e: web-test web-dist ## test the executable with real clients, servers and a browser
 	testdata/e2e/run.sh
+	.ci/postgres
 
 e2e-browser: ## test the dashboard in Debian's Chromium; SCREENSHOTS=folder stores a picture of every page
 	cd testdata/e2e && ./run.sh browser/*.test.mjs

@@ -96,6 +96,11 @@ type JournalCommit struct {
 	// State is for a retry of an ended run and is never shown. It is opaque and may be
 	// nil.
 	State []byte
+	// Group is the concurrency group of a new run, if several processes share the journal.
+	// A group belongs to the process that has its unfinished runs. If that is another one,
+	// the commit stores the run for that process and sets Handed.
+	Group  *ConcurrencyGroup
+	Handed bool
 }
 
 // StoredExecution is a stored run.
@@ -104,6 +109,15 @@ type StoredExecution struct {
 	Entries [][]byte // of an unfinished run
 	Record  []byte   // of a finished run
 	State   []byte
+	// Elsewhere reports that another process of the server has the run.
+	Elsewhere bool
+}
+
+// RunCommand is a command for a run that another process of the server has. Data is opaque.
+type RunCommand struct {
+	Seq         int64
+	ExecutionID string
+	Data        []byte
 }
 
 // StaleError is returned when the trigger, definition or rights of a new run have

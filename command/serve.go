@@ -134,6 +134,7 @@ func serveFlags() []cli.Flag {
 			text("keep-audit", "", "keep the audit log for this `AGE`, or this many lines (at least 1000); all or 0 keeps it all (default: 400d; all with --ephemeral)"),
 			text("max-disk", "", "delete the oldest finished runs when the database takes more than this many `BYTES`, such as 2GiB; 0 means no limit (default: no limit)"),
 			minFreeFlag(),
+			text("node-name", "", "the `NAME` of this process among those with the same --database (default: host name and port)"),
 			text("keep-old", "auto", "when a newer version upgrades the database at its start, keep a copy of the old one as FILE.v8 (8: its schema version); `WHEN` is auto (if there is room), always or never"),
 		),
 		under("initial data",

@@ -140,7 +140,9 @@ func readMinFree(c *cli.Context, o *server.Options) (err error) {
 // environment is ignored: it is the default of every start, such as in a container.
 func checkStorage(c *cli.Context, o *server.Options) error {
 	if isRemote(c) {
-		o.DB, o.URL = "", c.String("database")
+		o.DB, o.URL, o.NodeName = "", c.String("database"), c.String("node-name")
+	} else if c.IsSet("node-name") {
+		return usage("add --database URL, or leave it out", "%s names one of several processes on a PostgreSQL database", given(c, "node-name"))
 	}
 	if !o.Ephemeral || isRemote(c) {
 		return checkDatabase(c)

@@ -109,10 +109,14 @@ func (e *Engine) launch(wait context.Context, id string, p *program, b *begin, l
 		return nil, err
 	}
 	handle := r.start(l)
+	if e.Peers != nil && b.Concurrency != nil {
+		r.group = &b.Concurrency.ConcurrencyGroup
+	}
 	if mutant.Is(mutant.AckBeforeCommit) && (l.firing == nil || l.firing.Key == l.firing.ID) {
 		handle.accept(nil)
 	}
-	r.atOnce = urgency == AtOnce
+	// Whether it may begin is known once it is stored, if others may have its group.
+	r.atOnce = urgency == AtOnce || r.group != nil
 	as, err := e.admitWhenDecided(r)
 	if err != nil {
 		e.releaseInput(r)
@@ -159,7 +163,7 @@ func (e *Engine) startWork(r *run, as admission, urgency Urgency) {
 		} else {
 			e.driveScheduled(r)
 		}
-	case urgency == AtOnce:
+	case r.atOnce:
 		go e.drive(r)
 	default:
 		r.mu.Lock()

@@ -102,6 +102,9 @@ func (e *Engine) joinGroup(r *run, atOnce bool) {
 		return
 	}
 	e.concurrency.number++
+	if e.Peers != nil { // numbers of several processes have to be in order too
+		e.concurrency.number = max(e.concurrency.number, e.Clock.Now().UnixMicro())
+	}
 	s := &member{id: r.id, created: r.row.CreatedAt, number: e.concurrency.number, memory: r.memory}
 	if r.begin.Concurrency != nil {
 		r.begin.Concurrency.Number = s.number
@@ -289,7 +292,11 @@ func (e *Engine) startAdmitted(id string) {
 	case err == nil:
 		e.holdInput(r)
 		e.release(r)
-	case errors.Is(err, errEnded), errors.Is(err, errShuttingDown):
+	case errors.Is(err, errElsewhere): // it was handed over meanwhile
+		e.mu.Lock()
+		e.leaveGroup(id)
+		e.mu.Unlock()
+	case isGone(err):
 	case blueprint.CodeOf(err) == blueprint.CodeUnavailable:
 		e.Logger.Warn("run load failed, retrying", "execution", id, "error", err)
 		e.retryLater(func() { e.startAdmitted(id) })
@@ -380,6 +387,9 @@ func (e *Engine) resumeAdmission(ctx context.Context) {
 	e.Relimit(ctx)
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	if e.stopping.Load() {
+		return // stop has refused those that waited
+	}
 	e.concurrency.recovering = false
 	close(e.concurrency.recovered)
 	for _, key := range slices.Sorted(maps.Keys(e.concurrency.byKey)) {

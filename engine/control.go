@@ -20,6 +20,10 @@ var errCancelled = errors.New("the run was cancelled")
 // CodeConflict when nothing is asked (any more), CodeUnavailable when the journal does not
 // store it within seconds: the run continues once it does.
 func (e *Engine) Resume(ctx context.Context, a blueprint.ResumeAnswer) error {
+	return e.elsewhere(ctx, a.ExecutionID, command{Answer: &a}, func() error { return e.resume(ctx, a) })
+}
+
+func (e *Engine) resume(ctx context.Context, a blueprint.ResumeAnswer) error {
 	r, err := e.acquire(ctx, a.ExecutionID)
 	if err != nil {
 		return err
@@ -141,6 +145,10 @@ const cancelWait = 5 * time.Second
 // finished run is CodeConflict. On an error nothing has changed, except for CodeUnavailable
 // after seconds without a commit: then the run ends once the journal stores it.
 func (e *Engine) Cancel(ctx context.Context, id, reason string) error {
+	return e.elsewhere(ctx, id, command{Cancel: &reason}, func() error { return e.cancel(ctx, id, reason) })
+}
+
+func (e *Engine) cancel(ctx context.Context, id, reason string) error {
 	r, err := e.acquire(ctx, id)
 	if err != nil {
 		return err

@@ -143,7 +143,7 @@ func (r *run) startNodes() []*attempt {
 // runAttempt performs an attempt of a node. False means that the run cannot continue here.
 func (e *Engine) runAttempt(r *run, a *attempt) bool {
 
-	if r.mustStoreBefore(a) && r.flush() != nil {
+	if r.mustStoreBefore(a) && (r.flush() != nil || !e.mayAct(r.ctx)) {
 		return false
 	}
 	goesOn, promise := e.performAttempt(r, a)
@@ -151,6 +151,12 @@ func (e *Engine) runAttempt(r *run, a *attempt) bool {
 		return promise()
 	}
 	return goesOn
+}
+
+// mayAct waits until this process may act outside. It returns false if it must not: another
+// process has taken over its runs, or the run is being interrupted.
+func (e *Engine) mayAct(ctx context.Context) bool {
+	return e.Peers == nil || e.Peers.Lease(ctx) == nil
 }
 
 // mustStoreBefore reports whether all entries, the attempt's start included, must be

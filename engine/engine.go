@@ -72,6 +72,8 @@ type Options struct {
 	// Drain is how long nodes may continue once the engine stops, in real time; 0 = 10
 	// s.
 	Drain time.Duration
+	// Peers are the other processes that share the journal; nil = none.
+	Peers Peers
 	// Lost closes when the journal has failed permanently.
 	Lost <-chan struct{}
 	// Schedule calls f when its turn has come, so that runs and their nodes execute

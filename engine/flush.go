@@ -40,6 +40,10 @@ func (r *run) write(commit *blueprint.JournalCommit, err error) {
 		err = r.engine.commit(commit)
 		r.mu.Lock()
 	}
+	if err == nil && commit.Handed {
+		r.handOver()
+		return
+	}
 	if err != nil {
 		r.commitFailed(err)
 		return
@@ -59,6 +63,17 @@ func (r *run) write(commit *blueprint.JournalCommit, err error) {
 	if len(r.pending) > 0 {
 		r.flushWithin(Soon)
 	}
+}
+
+// handOver ends a new run in this process, because it was stored for the one that has its
+// concurrency group. The caller holds r.mu.
+func (r *run) handOver() {
+	r.commitErr = errElsewhere
+	r.cancel(errElsewhere)
+	handle := r.handle
+	r.handle = nil
+	handle.accept(nil)
+	r.engine.goHeld(func() { r.engine.follow(r.id, handle) })
 }
 
 // logEnd logs a failed run; a cancelled one is logged at info. r.mu is held.
@@ -107,7 +122,7 @@ func (r *run) commit() (*blueprint.JournalCommit, error) {
 func (d *disk) blankCommit() *blueprint.JournalCommit {
 	return &blueprint.JournalCommit{
 		Row: d.row, New: !d.durable, Firing: d.ledger.firing, Coalesced: d.ledger.coalesced, Cursor: d.ledger.cursor, Events: slices.Clip(d.ledger.events),
-		Generation: d.ledger.generation,
+		Generation: d.ledger.generation, Group: d.group,
 	}
 }
 

@@ -76,6 +76,12 @@ func (r *run) waitLoaded(ctx context.Context) error {
 
 var errEnded = blueprint.Errorf(blueprint.CodeConflict, "the execution has ended")
 
+// isGone reports whether acquire failed because this process has nothing more to do with
+// the run.
+func isGone(err error) bool {
+	return errors.Is(err, errEnded) || errors.Is(err, errShuttingDown) || errors.Is(err, errElsewhere)
+}
+
 // unpark adds an empty run, locked and with a reference for the caller, in place of a
 // parked one. The caller holds e.mu.
 func (e *Engine) unpark(id string) *run {
@@ -100,6 +106,9 @@ func (e *Engine) load(ctx context.Context, r *run) error {
 		r.ended = true
 		return errEnded
 	}
+	if stored.Elsewhere {
+		return errElsewhere
+	}
 	r.row, r.durable, r.paused, r.begun = stored.Row, true, stored.Row.Status == blueprint.StatusPaused, len(stored.Entries) > 1
 	if err := e.replay(ctx, &r.fold, stored); err != nil {
 		return err
@@ -122,7 +131,7 @@ func (e *Engine) recoverAll(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return nil // the next start continues
 		}
-		e.recoverOne(ctx, row)
+		e.recoverRun(ctx, row, nil)
 	}
 	e.resumeAdmission(ctx)
 	if len(rows) > 0 {
@@ -131,17 +140,22 @@ func (e *Engine) recoverAll(ctx context.Context) error {
 	return nil
 }
 
-// recoverOne recovers a run of an earlier process, later if the journal is unavailable.
-func (e *Engine) recoverOne(ctx context.Context, row blueprint.ExecutionRow) {
+// recoverRun recovers a run of another process, later if the journal is unavailable. The
+// handle may be nil.
+func (e *Engine) recoverRun(ctx context.Context, row blueprint.ExecutionRow, handle *Handle) {
 	r, err := e.acquire(ctx, row.ID)
 	switch {
 	case err == nil:
-	case errors.Is(err, errEnded), errors.Is(err, errShuttingDown):
+		if handle != nil {
+			r.handle = handle
+		}
+	case isGone(err):
+		handle.end(nil, err)
 		return
 	case blueprint.CodeOf(err) == blueprint.CodeUnavailable:
 		e.Logger.Warn("run load failed, retrying", "execution", row.ID, "error", err)
 		e.reserveSlot(&row)
-		e.retryLater(func() { e.recoverOne(e.ctx, row) })
+		e.retryLater(func() { e.recoverRun(e.ctx, row, handle) })
 		return
 	default:
 		// One unreadable run must not stop the others and the server.
@@ -149,6 +163,7 @@ func (e *Engine) recoverOne(ctx context.Context, row blueprint.ExecutionRow) {
 		e.mu.Lock()
 		e.leaveGroup(row.ID)
 		e.mu.Unlock()
+		handle.end(nil, err)
 		return
 	}
 	if row.BlueprintDeleted && r.canceled == nil {
@@ -209,7 +224,7 @@ func (e *Engine) onTimer(id string) {
 	r, err := e.acquire(e.ctx, id)
 	switch {
 	case err == nil:
-	case errors.Is(err, errEnded), errors.Is(err, errShuttingDown):
+	case isGone(err):
 		return
 	case blueprint.CodeOf(err) == blueprint.CodeUnavailable:
 		e.Logger.Warn("run load failed, retrying", "execution", id, "error", err)

@@ -126,13 +126,14 @@ type disk struct {
 	flushing   chanMutex
 	row        blueprint.ExecutionRow
 	ledger     ledger
-	pending    []*entry // applied, not durable
-	durable    bool     // the row is stored
-	begun      bool     // more than its begin entry was stored when it was loaded
-	paused     bool     // according to the stored row
-	atOnce     bool     // it must be durable before the first node starts
-	ended      bool     // its last commit is in progress or done
-	commitErr  error    // permanent: it cannot continue in this process
+	group      *blueprint.ConcurrencyGroup // of a new run, if peers may have it
+	pending    []*entry                    // applied, not durable
+	durable    bool                        // the row is stored
+	begun      bool                        // more than its begin entry was stored when it was loaded
+	paused     bool                        // according to the stored row
+	atOnce     bool                        // it must be durable before the first node starts
+	ended      bool                        // its last commit is in progress or done
+	commitErr  error                       // permanent: it cannot continue in this process
 	flushTimer *time.Timer
 	flushAt    time.Time  // zero = not set
 	masked     *runRecord // the record of a run that has ended

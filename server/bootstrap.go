@@ -33,7 +33,7 @@ type bootstrapped struct {
 
 // firstStart creates the server's owner, a key and the sample blueprint if there is no user
 // yet, stores a key from the command line, and creates the link for the owner's password as
-// long as no user has one. It is one transaction, so that an interrupted first start is
+// long as no user has one, unless another process of the server runs. It is one transaction, so that an interrupted first start is
 // repeated. It writes no audit entries.
 func (s *Server) firstStart(ctx context.Context) (w bootstrapped, err error) {
 	err = s.Store.Transact(ctx, func() (err error) {
@@ -63,7 +63,12 @@ func (s *Server) bootstrap(ctx context.Context) (w bootstrapped, err error) {
 		w.Seeded = seeder.done
 	}
 	some, err := s.Store.AnyPassword(ctx)
-	if err == nil && !some && s.predictableKeys() == "" {
+	if err != nil || some || s.predictableKeys() != "" {
+		return w, err
+	}
+	// A new link replaces the one that another process has printed.
+	alone, err := s.Store.IsAlone(ctx)
+	if err == nil && alone {
 		w.Setup, err = s.Accounts.NewLink(ctx, w.Account.ID)
 	}
 	return w, err

@@ -30,6 +30,15 @@ type check struct {
 type Readiness struct {
 	Status string  `json:"status"`
 	Checks []check `json:"checks,omitempty"`
+	*nodeReadiness
+}
+
+// nodeReadiness is the part of a server on PostgreSQL.
+type nodeReadiness struct {
+	Nodes       []NodeState `json:"nodes"`
+	RunsUnowned int         `json:"runs_unowned"`
+	// OldestDue is since when the oldest of those runs waits for a process, in seconds.
+	OldestDue float64 `json:"oldest_due_seconds"`
 }
 
 // health answers GET /healthz: the process is alive.
@@ -67,6 +76,7 @@ func (s *Server) writeReadiness(ctx context.Context, w http.ResponseWriter, verb
 	}
 	if verbose {
 		answer.Checks = s.checks(ctx)
+		answer.nodeReadiness = s.nodeReadiness(ctx)
 	}
 	WriteJSON(w, status, answer)
 }

@@ -26,6 +26,7 @@ func (s *Server) writeMetrics(w http.ResponseWriter, r *http.Request) {
 	writeTriggers(p, s.Triggers.Stats())
 	writeCalls(p, s.RPC.Stats())
 	writeStore(p, s.Store.Stats())
+	s.writeNodes(r.Context(), p)
 	if _, paused, err := s.Store.PausedTriggers(r.Context(), 0); err == nil {
 		gauge(p, "triggers_tripped", "Triggers that are off because their runs kept failing.", int64(paused))
 	}

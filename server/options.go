@@ -53,6 +53,7 @@ type Network struct {
 type Database struct {
 	DB             string // path of the file
 	URL            string // of a PostgreSQL database, in place of the file
+	NodeName       string // of this process on URL; "" = host name and port
 	Schema         string // SQL
 	MasterKeyFile  string
 	Ephemeral      bool // in memory; DB is ignored

@@ -90,7 +90,7 @@ func New(ctx context.Context, o Options) (_ *Server, err error) {
 	upgrade := &upgrading{site: &s.site, notify: s.manager.notify}
 	s.Store, err = key.Open(func(sealer *secret.Sealer) (*store.Store, error) {
 		return store.Open(ctx, store.Options{
-			Path: o.DB, Database: o.URL, Ephemeral: o.Ephemeral, Server: true, Schema: o.Schema, Sealer: sealer, Clock: o.Clock, IDs: s.IDs.Stream("store"), Logger: o.Logger, MaxBlueprints: o.MaxBlueprints,
+			Path: o.DB, Database: o.URL, Node: cmp.Or(o.NodeName, nodeName(s.Listener)), Release: o.Version, Ephemeral: o.Ephemeral, Server: true, Schema: o.Schema, Sealer: sealer, Clock: o.Clock, IDs: s.IDs.Stream("store"), Logger: o.Logger, MaxBlueprints: o.MaxBlueprints,
 			KeepExecutions: o.KeepExecutions, KeepFirings: o.KeepFirings, KeepAudit: o.KeepAudit, MaxDisk: o.MaxDisk,
 			AllowNetworkFS: o.AllowNetworkFS, MinFree: o.MinFree, KeepOld: o.KeepOld, OnUpgrade: upgrade.stage, MailDomain: o.MailDomain, OnEvents: s.notifyEvents, Sandbox: o.Sandbox != nil, VirtualClock: o.Virtual() != nil,
 		})
@@ -115,7 +115,12 @@ func New(ctx context.Context, o Options) (_ *Server, err error) {
 	s.Scripts = script.New(script.Options{Logger: o.Logger})
 	catalogue := project.CatalogueOf(nodes.Dependencies{HTTP: client, MCP: mcp.New(client, o.Version), Scripts: s.Scripts, Clock: o.Clock, Files: s.fileOfRun})
 	s.connections = s.newConnections(client, key.Sealer)
+	var peers engine.Peers
+	if o.URL != "" {
+		peers = s.Store
+	}
 	s.Engine = engine.New(engine.Options{
+		Peers:     peers,
 		Catalogue: s.wrapCatalogue(catalogue), Journal: s.Store, Clock: o.Clock, IDs: s.IDs.Stream("engine"), Sealer: key.Sealer, Logger: o.Logger, Schedule: s.serializer(),
 		Blueprints: Blueprints{s.Store}, MaxRunning: o.MaxRunning, MaxQueued: o.MaxQueued, Lost: s.lost, Limits: engine.Limits{Held: int(min(shares.Inputs, math.MaxInt))}, InputWait: wait, Authority: s.Store, Connections: s.connections,
 		Emit: func(ctx context.Context, e blueprint.Event) (int, error) { return s.Triggers.Emit(ctx, e) },
@@ -126,7 +131,7 @@ func New(ctx context.Context, o Options) (_ *Server, err error) {
 	runner := Runner{s.Engine, o.SyncTimeout}
 	s.Triggers = triggers.New(triggers.Options{
 		Store: s.Store, Runner: starter{s.Engine}, Clock: o.Clock, IDs: s.IDs.Stream("triggers"), Logger: o.Logger, MaxBody: o.MaxBody, SyncTimeout: o.SyncTimeout,
-		Relimit: s.Engine.Relimit, Nodes: s.Store.LiveNodes, Channels: s.connections, Mail: s.mailOptions(),
+		Relimit: s.Engine.Relimit, Nodes: s.Store.LiveNodes, Channels: s.connections, Mail: s.mailOptions(), UpSince: s.upSince,
 	})
 	started := o.Clock.Now()
 	service := rpc.New(rpc.Options{
@@ -205,6 +210,12 @@ func (s *Server) Run(ctx context.Context) error {
 	stopScripts := s.Scripts.Background() // they end after the runs that use them
 	group, working := errgroup.WithContext(ctx)
 	recovered, atRest := make(chan struct{}), make(chan struct{})
+	beating, stopBeating := context.WithCancel(context.WithoutCancel(ctx))
+	beaten := make(chan struct{})
+	go func() {
+		defer close(beaten)
+		s.beatAlong(beating, recovered, working)
+	}()
 	group.Go(func() error {
 		defer close(atRest)
 		return s.Engine.Run(working, func() {
@@ -215,10 +226,15 @@ func (s *Server) Run(ctx context.Context) error {
 	group.Go(func() error {
 		select {
 		case <-recovered:
-			return s.Triggers.Run(working)
 		case <-working.Done():
 			return nil
 		}
+		var err error
+		if s.Store.AwaitDuties(working) {
+			err = s.Triggers.Run(working)
+		}
+		s.leave(ctx)
+		return err
 	})
 	group.Go(func() error { return s.ServeHTTP(working, recovered, atRest) })
 	group.Go(func() error {
@@ -258,6 +274,8 @@ func (s *Server) Run(ctx context.Context) error {
 	stopScripts()
 	stopWatching()
 	<-watched
+	stopBeating()
+	<-beaten
 	stopStore()
 	err = errors.Join(err, <-storeEnded, s.Store.Close())
 	s.removeReadyFile()
@@ -317,7 +335,11 @@ type Runner struct {
 
 // begun returns the id of a run once it is durable, even if the caller disconnects.
 func begun(ctx context.Context, handle *engine.Handle) (string, error) {
-	if err := handle.Accepted(context.WithoutCancel(ctx)); err != nil {
+	err := handle.Accepted(context.WithoutCancel(ctx))
+	if full, ok := errors.AsType[*blueprint.ConcurrencyLimitError](err); ok {
+		err = blueprint.Errorf(blueprint.CodeConflict, "%s", full.Error())
+	}
+	if err != nil {
 		return "", err
 	}
 	return handle.ID, nil

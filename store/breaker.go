@@ -48,6 +48,8 @@ func (s *Store) weighEnd(t *transaction, c *blueprint.JournalCommit) error {
 	switch {
 	case errors.Is(err, sql.ErrNoRows): // it is off or gone, or was switched on since the run began
 		return nil
+	case err == nil && failures == 1 && s.nodes.id != 0:
+		return t.changeNodes() // so that others read the failing triggers again
 	case err != nil || failures < maxFailures:
 		return err
 	}

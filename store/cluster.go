@@ -15,9 +15,6 @@ import (
 // This file holds what several processes on one PostgreSQL database share besides the data
 // of users. On a file there is one process, which keeps all of this in its memory.
 
-// LiveNodes returns the number of processes that serve the database.
-func (s *Store) LiveNodes() int { return 1 }
-
 // claimTerm is how long a claim outlives a process that died; claimPoll is the interval at
 // which a claim held by another process is tried again.
 const (

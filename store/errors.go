@@ -199,6 +199,8 @@ func broken(err error) error {
 	}
 	message, hint := "the database has failed and the server is stopping", "blueprintd doctor --full reports whether the database is sound"
 	switch code := resultCode(err) & 0xff; {
+	case errors.Is(err, errDeclaredDead):
+		message, hint = "this process was declared dead and is stopping: it was silent for ten seconds, or another one has its name", "start it again; give each process a --node-name of its own"
 	case errors.Is(err, errFenced):
 		message, hint = "another server has claimed the database, and this one is stopping", "run only one server on a database; stop this one permanently, or start it with another --db"
 	case code == sqliteIOError:
@@ -212,6 +214,9 @@ func broken(err error) error {
 
 // errFenced ends a server whose database another server has claimed.
 var errFenced = errors.New("another server has taken over the database")
+
+// errDeclaredDead ends a process whose runs another process of the server has taken over.
+var errDeclaredDead = fmt.Errorf("%w: this process was declared dead", errFenced)
 
 // wrap names the operation that an error came from. It is deferred by every
 // exported method; the codes and types inside stay visible to errors.As.

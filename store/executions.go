@@ -141,6 +141,9 @@ func (s *Store) beginWithFiring(t *transaction, c *blueprint.JournalCommit) erro
 	if err != nil || c.Row.Status.Terminal() {
 		return err
 	}
+	if err := s.placeRun(t, c, seq); err != nil {
+		return err
+	}
 	return appendJournal(t, seq, 1, c.Entries)
 }
 
@@ -240,6 +243,8 @@ func executionFields(r *blueprint.ExecutionRow, more ...any) []any {
 	}, more...)
 }
 
+const loadExecution = "SELECT " + executionColumns + ", e.seq, e.record, e.state"
+
 // Load returns a stored run: with its journal if it has not ended, with its record and
 // state if it has. CodeNotFound if there is no such run. It takes no principal: it is for
 // the engine.
@@ -248,11 +253,16 @@ func (s *Store) Load(ctx context.Context, id string) (stored *blueprint.StoredEx
 	return readValue(ctx, s, func(q *session) (*blueprint.StoredExecution, error) {
 		stored := &blueprint.StoredExecution{}
 		var seq int64
-		const query = "SELECT " + executionColumns + ", e.seq, e.record, e.state FROM executions e WHERE e.id = ?"
-		err := q.row(query, []any{id}, executionFields(&stored.Row, &seq, &stored.Record, &stored.State)...)
+		owner := s.nodes.id
+		query, into := loadExecution+" FROM executions e WHERE e.id = ?", executionFields(&stored.Row, &seq, &stored.Record, &stored.State)
+		if owner != 0 {
+			query, into = loadExecution+", coalesce(e.owner, 0) FROM executions e WHERE e.id = ?", append(into, &owner)
+		}
+		err := q.row(query, []any{id}, into...)
 		if err != nil {
 			return nil, orNotFound(err, "execution", id)
 		}
+		stored.Elsewhere = owner != s.nodes.id && !stored.Row.Status.Terminal()
 		if err := checkedRun(stored); err != nil {
 			return nil, err
 		}
@@ -274,18 +284,27 @@ func (s *Store) Load(ctx context.Context, id string) (stored *blueprint.StoredEx
 	})
 }
 
-// Unfinished lists the runs that have not ended, oldest first. It takes no principal: it is
-// for the engine.
+// The query of unfinished runs, of all or of one node.
+const (
+	unfinishedQuery = "SELECT " + executionColumns + ", b.deleted_at IS NOT NULL FROM executions e JOIN blueprints b ON b.seq = e.blueprint_seq WHERE e.end_time IS NULL"
+	ownedQuery      = " AND e.owner = ?"
+	unfinishedOrder = " ORDER BY e.created_at, e.seq"
+)
+
+// Unfinished lists the runs of this process that have not ended, oldest first. It takes no
+// principal: it is for the engine.
 func (s *Store) Unfinished(ctx context.Context) (rows []blueprint.ExecutionRow, err error) {
 	defer wrap(&err, "unfinished executions")
-	const query = "SELECT " + executionColumns + `, b.deleted_at IS NOT NULL
-		FROM executions e JOIN blueprints b ON b.seq = e.blueprint_seq WHERE e.end_time IS NULL ORDER BY e.created_at, e.seq`
+	query, args := unfinishedQuery+unfinishedOrder, []any(nil)
+	if s.nodes.id != 0 {
+		query, args = unfinishedQuery+ownedQuery+unfinishedOrder, []any{s.nodes.id}
+	}
 	if mutant.Enabled {
 		if err := mutantRecovery(ctx, s); err != nil {
 			return nil, err
 		}
 	}
-	err = readRows(ctx, s, &rows, query, nil, fields(func(row *blueprint.ExecutionRow) []any {
+	err = readRows(ctx, s, &rows, query, args, fields(func(row *blueprint.ExecutionRow) []any {
 		return executionFields(row, &row.BlueprintDeleted)
 	}))
 	return rows, err

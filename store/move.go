@@ -172,9 +172,9 @@ func (o *Options) keepUnserved(ctx context.Context) (release func() error, err e
 	if err != nil {
 		return nil, errors.Join(unopened(err), release())
 	}
-	r.alone = q.conn
+	r.locked, r.alone = q.conn, true
 	for watch := metrics.Begin(); ; wait(retryInterval) {
-		taken, err := r.tryAlone(ctx)
+		taken, err := r.tryLock(ctx)
 		if err == nil && !taken && watch.Elapsed() > retryInterval {
 			err = dbfile.Refusal("stop that server first; nothing was changed", "a server is running on the database %s", config.Name())
 		}

@@ -291,6 +291,11 @@ func (s *Store) claim(ctx context.Context) error {
 			return err
 		}
 		s.sandbox = s.options.Sandbox
+		if s.remote != nil {
+			if err := s.register(t); err != nil {
+				return err
+			}
+		}
 		return t.row("UPDATE meta SET epoch = epoch + 1 WHERE id = 1 RETURNING epoch", nil, &s.epoch)
 	})
 	s.claimed = err == nil
@@ -306,6 +311,9 @@ func (s *Store) fence() (generation int64, err error) {
 	var epoch int64
 	if s.remote != nil {
 		epoch, generation, err = s.remote.fence(s.writer.session)
+		if generation != s.writer.subscriptions.generation {
+			s.writer.failing = nil
+		}
 	} else {
 		if s.writer.untouched() {
 			return s.writer.subscriptions.generation, nil
@@ -318,7 +326,13 @@ func (s *Store) fence() (generation int64, err error) {
 	switch {
 	case s.epoch == 0:
 		err = s.sameKey()
-	case epoch != s.epoch:
+	case epoch == s.epoch:
+	case s.remote != nil:
+		s.writer.failing = nil
+		if err = s.remote.checkAlive(s.writer.session, s.nodes.id); err == nil {
+			s.epoch = epoch
+		}
+	default:
 		err = errFenced
 	}
 	return generation, err

@@ -86,7 +86,9 @@ func (p *pruner) run(ctx context.Context, release func()) {
 	watch := time.NewTicker(diskInterval)
 	defer watch.Stop()
 	for {
-		p.pass(ctx)
+		if p.hasDuties() {
+			p.pass(ctx)
+		}
 		timer := p.arm(ctx)
 		release()
 		for waiting := true; waiting; {
@@ -94,7 +96,9 @@ func (p *pruner) run(ctx context.Context, release func()) {
 			case release = <-p.wakes:
 				timer, waiting = nil, false
 			case <-watch.C:
-				p.relieve(ctx)
+				if p.hasDuties() {
+					p.relieve(ctx)
+				}
 			case <-ctx.Done():
 				if timer.Stop() {
 					p.callback.Done()

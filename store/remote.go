@@ -3,9 +3,10 @@ package store
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
-	"math/rand/v2"
+	"strconv"
 	"sync/atomic"
 	"time"
 
@@ -21,9 +22,12 @@ type remote struct {
 	pool   *sql.DB
 	shared *sql.DB      // of what the processes share, outside of the writer's transactions
 	shares atomic.Int64 // calls of ShareRate
-	// alone is the connection that holds the lock of the only server; nil for a tool.
-	alone *sql.Conn
-	stamp int64 // of the current transaction of the writer
+	// locked is the connection that holds the lock of servers; nil for a tool.
+	locked *sql.Conn
+	alone  bool
+	node   int64 // of this process, for its connections
+	// transaction is the id of the writer's current transaction.
+	transaction string
 	// closing ends attempts to find out the outcome of a commit.
 	closing chan struct{}
 	pause   func(time.Duration) // between two attempts
@@ -38,8 +42,8 @@ const (
 	retryInterval = 200 * time.Millisecond
 )
 
-// soleServer is the key of the advisory lock that the only server on a database holds.
-const soleServer = 0x626c7565_7072696e // "blueprin"
+// serversLock is the key of the advisory lock that the servers of a database hold.
+const serversLock = 0x626c7565_7072696e // "blueprin"
 
 // CheckURL reports what is wrong with the URL of a PostgreSQL database, without repeating
 // it.
@@ -69,7 +73,8 @@ func (s *Store) openRemote(ctx context.Context) error {
 		return err
 	}
 	if s.options.Server {
-		if err := s.remote.lockAlone(ctx); err != nil {
+		s.remote.alone = s.options.VirtualClock || s.options.Sandbox
+		if err := s.remote.lock(ctx); err != nil {
 			return err
 		}
 	}
@@ -82,6 +87,12 @@ func (s *Store) openRemote(ctx context.Context) error {
 		return err
 	}
 	s.gate.read = s.readRemoteGeneration
+	if s.options.Server {
+		if s.nodes.session, err = s.remote.connect(ctx, 0); err != nil {
+			return err
+		}
+		s.nodes.changes, s.nodes.patience = make(chan struct{}), commandPatience
+	}
 	return s.claim(ctx)
 }
 
@@ -110,7 +121,17 @@ func (r *remote) replace(s *session) error {
 	conn, err := r.pool.Conn(context.Background())
 	if err == nil {
 		s.conn = conn
+		err = r.nameNode(s)
 	}
+	return err
+}
+
+// nameNode sets the node that a connection belongs to: new runs are those of the node.
+func (r *remote) nameNode(s *session) error {
+	if r.node == 0 {
+		return nil
+	}
+	_, err := s.exec("SELECT set_config('blueprintd.node', ?, false)", strconv.FormatInt(r.node, 10))
 	return err
 }
 
@@ -136,46 +157,70 @@ func (s *Store) readRemoteGeneration() (generation int64, err error) {
 	return generation, err
 }
 
-// A server whose database has not answered for awayAfter is not ready. Run asks at intervals
-// of reachInterval.
-const (
-	awayAfter     = 3500 * time.Millisecond
-	reachInterval = time.Second
-)
+// awayAfter is how long the database of a server may be silent until the server is not
+// ready. Beats ask it several times a second.
+const awayAfter = 3500 * time.Millisecond
 
 // Reachable reports whether the database answers. That of a file always does.
 func (s *Store) Reachable() bool {
 	return s.remote == nil || s.remote.since.Elapsed()-time.Duration(s.remote.reached.Load()) < awayAfter
 }
 
-// lockAlone takes the lock of the only server.
-func (r *remote) lockAlone(ctx context.Context) error {
+// lock takes the lock of the servers of a database: the processes of one server share it, and
+// one that has to be alone has it for itself.
+func (r *remote) lock(ctx context.Context) error {
 	conn, err := r.pool.Conn(ctx)
 	if err != nil {
 		return err
 	}
-	r.alone = conn
+	r.locked = conn
 	for watch := metrics.Begin(); ; r.pause(retryInterval) {
-		if taken, err := r.tryAlone(ctx); err != nil || taken {
+		taken, err := r.tryLock(ctx)
+		if err != nil || taken {
 			return err
 		}
-		if watch.Elapsed() > lockPatience {
-			return dbfile.Refusal("stop that server, or start this one with another --database", "another server has the database open")
+		if watch.Elapsed() < lockPatience {
+			continue
 		}
+		if r.alone {
+			return dbfile.Refusal("stop it, or use another --database; a server with a virtual clock or a sandbox is one process", "another server has the database open")
+		}
+		return dbfile.Refusal("stop that server, or start this one with another --database", "a server that has to be alone, with a virtual clock or a sandbox, has the database open")
 	}
 }
 
-// tryAlone reports whether it has taken the lock of the only server.
-func (r *remote) tryAlone(ctx context.Context) (taken bool, err error) {
-	err = r.alone.QueryRowContext(ctx, "SELECT pg_try_advisory_lock($1)", int64(soleServer)).Scan(&taken)
+func (r *remote) tryLock(ctx context.Context) (taken bool, err error) {
+	query := "SELECT pg_try_advisory_lock_shared($1)"
+	if r.alone {
+		query = "SELECT pg_try_advisory_lock($1)"
+	}
+	err = r.locked.QueryRowContext(ctx, query, int64(serversLock)).Scan(&taken)
 	return taken, err
+}
+
+// keepLock takes the lock again after its connection broke.
+func (r *remote) keepLock(ctx context.Context) error {
+	if !postgres.IsBroken(r.locked) {
+		return nil
+	}
+	_ = r.locked.Close()
+	conn, err := r.pool.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	r.locked = conn
+	taken, err := r.tryLock(ctx)
+	if err == nil && !taken {
+		_ = conn.Raw(func(any) error { return driver.ErrBadConn }) // tried again at the next beat
+	}
+	return err
 }
 
 // fence locks the row of meta for the transaction: writes of the whole database are made
 // one after the other. It returns the epoch and the generation.
 func (r *remote) fence(s *session) (epoch, generation int64, err error) {
-	r.stamp = rand.Int64()
-	err = s.row("SELECT epoch, generation FROM meta WHERE id = 1 FOR UPDATE", nil, &epoch, &generation)
+	const query = "SELECT epoch, generation, pg_current_xact_id()::text FROM meta WHERE id = 1 FOR UPDATE"
+	err = s.row(query, nil, &epoch, &generation, &r.transaction)
 	return epoch, generation, err
 }
 
@@ -184,22 +229,18 @@ func (r *remote) fence(s *session) (epoch, generation int64, err error) {
 var errUnknownOutcome = unavailable(nil, "look whether it was stored before you try again", "the connection to the database broke, and this may have been stored")
 
 // commit commits the transaction of the writer. When the connection breaks meanwhile, it
-// finds out whether the transaction was committed: each one leaves its stamp. Until then
-// no other transaction of this server could be made either.
+// asks the database whether the transaction was committed. Until then this process makes no
+// other transaction.
 func (r *remote) commit(s *session) error {
-	if _, err := s.exec("UPDATE meta SET stamp = ? WHERE id = 1", r.stamp); err != nil {
-		return err
-	}
 	unknown, err := postgres.Commit(context.Background(), s.conn)
 	for unknown {
-		if r.revive(s) == nil {
-			var last int64
-			// The lock waits until the interrupted transaction has ended one way or the other.
-			if s.row("SELECT stamp FROM meta WHERE id = 1 FOR UPDATE", nil, &last) == nil {
-				if last == r.stamp {
-					return nil
-				}
-				break
+		var status sql.NullString
+		if r.revive(s) == nil && s.row("SELECT pg_xact_status(?::xid8)", []any{r.transaction}, &status) == nil {
+			switch status.String {
+			case "committed":
+				return nil
+			case "aborted":
+				return err
 			}
 		}
 		select {
@@ -214,8 +255,8 @@ func (r *remote) commit(s *session) error {
 
 func (r *remote) close() error {
 	err := r.shared.Close()
-	if r.alone != nil {
-		err = errors.Join(err, r.alone.Close())
+	if r.locked != nil {
+		err = errors.Join(err, r.locked.Close())
 	}
 	return err
 }

@@ -5,6 +5,7 @@ package store
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"net"
 	"net/url"
@@ -163,28 +164,38 @@ func TestReachable(t *testing.T) {
 	}
 }
 
-// TestSoleServer refuses a second server, and leaves a foreign database as it is.
-func TestSoleServer(t *testing.T) {
+// TestServers opens a database for two processes of one server, but not beside one that has
+// to be alone; tools work beside either. A foreign database stays as it is.
+func TestServers(t *testing.T) {
 	options := testOptions(t)
 	options.Database = remoteDatabase(t)
 	first := must(Open(context.Background(), options))(t)
-	if s, err := Open(context.Background(), options); err == nil || !strings.Contains(err.Error(), "another server has the database open") {
-		t.Errorf("a second server: %v, want a refusal", err)
+	second := must(Open(context.Background(), options))(t)
+	tool := options
+	tool.Server = false
+	third := must(Open(context.Background(), tool))(t)
+	user(t, third, "ann")
+	check(t, third.Close())
+	if got := must(first.UserByEmail(context.Background(), "ann@example.com"))(t); got.Name != "ann" {
+		t.Errorf("found %+v, want ann", got)
+	}
+	alone := options
+	alone.VirtualClock = true
+	if s, err := Open(context.Background(), alone); err == nil || !strings.Contains(err.Error(), "another server has the database open") {
+		t.Errorf("a virtual clock beside two others: %v, want a refusal", err)
 		if s != nil {
 			s.Close()
 		}
 	}
-	tool := options
-	tool.Server = false
-	second := must(Open(context.Background(), tool))(t)
-	user(t, second, "ann")
-	check(t, second.Close())
-	if got := must(first.UserByEmail(context.Background(), "ann@example.com"))(t); got.Name != "ann" {
-		t.Errorf("found %+v, want ann", got)
+	check(t, errors.Join(first.Close(), second.Close()))
+	virtual := must(Open(context.Background(), alone))(t)
+	if s, err := Open(context.Background(), options); err == nil || !strings.Contains(err.Error(), "a server that has to be alone") {
+		t.Errorf("a server beside a virtual clock: %v, want a refusal", err)
+		if s != nil {
+			s.Close()
+		}
 	}
-	check(t, first.Close())
-	again := must(Open(context.Background(), options))(t)
-	check(t, again.Close())
+	check(t, virtual.Close())
 
 	foreign := options
 	foreign.Database = remoteDatabase(t)

@@ -29,9 +29,12 @@ type Options struct {
 	Ephemeral bool
 	// Database is the URL of a PostgreSQL database, in place of a file; "" = none.
 	Database string
-	// Server claims the database for a server; there can be one at a time. Without it the
-	// store belongs to a tool, which may work alongside a server.
+	// Server claims the database for a server. A file can have one at a time; the processes
+	// that claim a PostgreSQL database are one server. Without it the store belongs to a
+	// tool, which may work alongside a server.
 	Server bool
+	// Node is the name of a process among those of a server, Release its version.
+	Node, Release string
 	// ReadOnly opens a database on a read-only mount, where only Backup works. It has no
 	// effect on a writable disk. It refuses an empty PostgreSQL database.
 	ReadOnly bool
@@ -97,6 +100,7 @@ type Store struct {
 	claimed bool    // the master key was compared
 	sandbox bool    // fakes answer the requests of its runs
 	remote  *remote // nil unless the database is PostgreSQL
+	nodes   membership
 	pool    *sql.DB // of the writer and the checkpoints
 	writer  *writer
 	readers *readers // nil when ephemeral
@@ -234,6 +238,9 @@ func (s *Store) release() error {
 		errs = append(errs, s.writer.session.close())
 		s.writer.connection.Unlock()
 	}
+	if s.nodes.session != nil {
+		errs = append(errs, s.nodes.session.close())
+	}
 	if s.remote != nil {
 		errs = append(errs, s.remote.close())
 	}
@@ -285,7 +292,7 @@ func (s *Store) Run(ctx context.Context) (err error) {
 	group.Go(func() { pruner.run(upkeep, hold) })
 	group.Go(func() { s.every(upkeep, keyUseInterval, s.storeUses) })
 	if s.remote != nil {
-		group.Go(func() { s.every(upkeep, reachInterval, func(ctx context.Context) { _, _ = s.Generation(ctx) }) })
+		group.Go(func() { s.every(upkeep, staleCommandsInterval, s.removeStaleCommands) })
 	}
 	if s.onFile() {
 		group.Go(func() { s.every(upkeep, checkpointInterval, s.checkpoint) })
@@ -299,6 +306,9 @@ func (s *Store) Run(ctx context.Context) (err error) {
 		s.writer.connection.Lock()
 		s.process([]*job{last})
 		err = last.err
+	}
+	if err == nil && s.nodes.id != 0 {
+		err = s.depart()
 	}
 	return err
 }

@@ -52,7 +52,9 @@ func (t *Service) Run(ctx context.Context) error {
 	defer t.startWatchdog(ctx)()
 	defer t.startRelay(ctx)()
 	s.releases = append(s.releases, t.Clock.Hold())
-	s.up = t.Clock.Now()
+	if s.up = t.Clock.Now(); t.UpSince != nil {
+		s.up = t.UpSince()
+	}
 	s.observe()
 	if err := s.firstLoad(ctx); err != nil || ctx.Err() != nil {
 		return err

@@ -120,6 +120,8 @@ type Options struct {
 	// Nodes returns the number of processes on the database, which share the allowances of
 	// refused rows and of mail; nil = 1.
 	Nodes func() int
+	// UpSince returns since when the server is up, seen from Run; nil = since Run began.
+	UpSince func() time.Time
 	// Channels are used by Slack triggers with a channel name; nil = lookups fail.
 	Channels Channels
 	Mail     MailOptions
@@ -360,7 +362,7 @@ func (t *Service) begin(ctx context.Context, a *activation) (Run, error) {
 func (t *Service) finish(ctx context.Context, a *activation, run Run, err error) (Run, error) {
 	ctx = context.WithoutCancel(ctx) // the outcome is recorded even if the caller disconnects
 	if err == nil {
-		err = run.Accepted(ctx)
+		err = limitError(run.Accepted(ctx))
 	}
 	if err == nil {
 		t.started.Add(1)

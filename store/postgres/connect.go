@@ -88,8 +88,11 @@ func Commit(ctx context.Context, conn *sql.Conn) (unknown bool, err error) {
 		native := driverConn.(*stdlib.Conn).Conn()
 		tag, err := native.PgConn().Exec(ctx, "COMMIT").ReadAll()
 		if err != nil {
+			// A fatal error ends the session: a proxy reports a lost connection with one, and
+			// PostgreSQL a crash.
 			var refused *pgconn.PgError
-			unknown = !errors.As(err, &refused) && !pgconn.SafeToRetry(err)
+			decided := errors.As(err, &refused) && refused.SeverityUnlocalized != "FATAL" && refused.SeverityUnlocalized != "PANIC"
+			unknown = !decided && !pgconn.SafeToRetry(err)
 			return err
 		}
 		if len(tag) != 1 || tag[0].CommandTag.String() != "COMMIT" {

@@ -1,0 +1,481 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"blueprintd/blueprint"
+	"blueprintd/foundation/clock"
+	"blueprintd/foundation/metrics"
+)
+
+// Several processes with one PostgreSQL database are one server. Each is a node: a row with
+// a number that is never used twice. A write transaction of a node begins with finding it
+// alive, under the lock that makes writes serial, so a node that was declared dead writes
+// nothing more, and no clock decides that. An unfinished run belongs to one node.
+//
+// A node raises its count of beats each second. Others declare it dead once they have seen
+// the same count for deadAfter of their own time. While the database is away no process looks,
+// so none is declared dead.
+const (
+	beatInterval = time.Second
+	// deadAfter is how long a node is seen without a beat until it is declared dead, and
+	// longestGap the longest time between two looks that still count as looking.
+	deadAfter  = 10 * time.Second
+	longestGap = 2500 * time.Millisecond
+	// leaseTime is how long a node may act outside after it sent a beat. It is shorter than
+	// deadAfter, so that its calls have been sent before its runs are taken over.
+	leaseTime = 7 * time.Second
+)
+
+// The states of a node. A dead one has runs that another node has to take over, one that is
+// gone has none.
+const (
+	nodeLive    = "live"
+	nodeLeaving = "leaving"
+	nodeDead    = "dead"
+)
+
+// Node is one process of a server, as another one sees it.
+type Node struct {
+	ID     int64
+	Name   string
+	State  string
+	Duties bool // it fires schedules, tells events and prunes
+	Self   bool
+	// Lease is how long the process may act outside without another beat. It is exact for
+	// the process itself, and for others how long they may according to their last beat.
+	Lease time.Duration
+}
+
+// membership is what a process knows about itself and the other nodes.
+type membership struct {
+	id      int64 // 0 = not a node
+	joined  blueprint.Time
+	session *session // for beats and looks only
+	// patience is how long a command waits for its answer.
+	patience time.Duration
+
+	mu       sync.Mutex
+	beaten   lease
+	lastBeat metrics.Stopwatch // of the last attempt
+	began    bool
+	seen     map[int64]sighting
+	looked   metrics.Stopwatch // the last look that worked
+	nodes    []Node
+	pulse    Pulse
+	changes  chan struct{} // closed and replaced when the lease or the duties may have changed
+}
+
+// sighting is a count of beats, and since when it is the same.
+type sighting struct {
+	beats int64
+	since metrics.Stopwatch
+}
+
+// lease is when a beat was sent, by the monotonic clock and by the wall clock: the former
+// stops while a machine is suspended.
+type lease struct {
+	monotonic metrics.Stopwatch
+	wall      time.Time
+}
+
+func newLease() lease { return lease{metrics.Begin(), clock.Real{}.Now().Round(0)} }
+
+func (l lease) left() time.Duration {
+	if l.wall.IsZero() {
+		return 0
+	}
+	return leaseTime - max(l.monotonic.Elapsed(), clock.Real{}.Now().Round(0).Sub(l.wall))
+}
+
+// register makes this process a node, in the transaction that claims the database. It ends
+// another process of the same name, and takes over all runs that belong to no living node.
+func (s *Store) register(t *transaction) error {
+	m := &s.nodes
+	if _, err := t.exec("UPDATE nodes SET state = 'dead', duties = 0, ended_at = clock_timestamp() WHERE name = ? AND state IN ('live', 'leaving')", s.options.Node); err != nil {
+		return err
+	}
+	now := blueprint.TimeOf(clock.Real{}.Now())
+	err := t.row("INSERT INTO nodes (name, version, started_at) VALUES (?, ?, ?) RETURNING id", []any{s.options.Node, s.options.Release, int64(now)}, &m.id)
+	if err != nil {
+		return err
+	}
+	m.joined = blueprint.TimeOf(s.options.Clock.Now())
+	s.remote.node = m.id
+	if err := s.remote.nameNode(t.session); err != nil {
+		return err
+	}
+	if _, err := t.exec("INSERT INTO beats (node, beats) VALUES (?, 0)", m.id); err != nil {
+		return err
+	}
+	if _, err := t.exec(`UPDATE executions SET owner = ?1 WHERE end_time IS NULL AND (owner IS NULL OR owner NOT IN (SELECT id FROM nodes WHERE state IN ('live', 'leaving')))`, m.id); err != nil {
+		return err
+	}
+	return s.inherit(t)
+}
+
+// inherit makes this node the target of commands for dead nodes, whose runs it has taken
+// over, and forgets those nodes.
+func (s *Store) inherit(t *transaction) error {
+	if _, err := t.exec("UPDATE signals SET target = ? WHERE target NOT IN (SELECT id FROM nodes WHERE state IN ('live', 'leaving'))", s.nodes.id); err != nil {
+		return err
+	}
+	_, err := t.exec("DELETE FROM nodes WHERE state = 'dead'")
+	return err
+}
+
+// TakeOver makes the unfinished runs of dead nodes those of this one, and returns them,
+// oldest first. All runs of a node are taken over by one other, so that a run stays with
+// its child runs, and the runs of a concurrency group stay together.
+func (s *Store) TakeOver(ctx context.Context) (rows []blueprint.ExecutionRow, err error) {
+	defer wrap(&err, "take over")
+	err = s.write(ctx, func(t *transaction) error {
+		rows = nil
+		const take = "UPDATE executions SET owner = ? WHERE end_time IS NULL AND owner IN (SELECT id FROM nodes WHERE state = 'dead') RETURNING id"
+		taken := map[string]bool{}
+		err := t.each(take, []any{s.nodes.id}, func(scan scanner) error {
+			var id string
+			err := scan(&id)
+			taken[id] = true
+			return err
+		})
+		if err != nil || len(taken) == 0 {
+			return errors.Join(err, s.inherit(t))
+		}
+		err = t.each(unfinishedQuery+ownedQuery+unfinishedOrder, []any{s.nodes.id}, func(scan scanner) error {
+			var row blueprint.ExecutionRow
+			err := scan(executionFields(&row, &row.BlueprintDeleted)...)
+			if taken[row.ID] {
+				rows = append(rows, row)
+			}
+			return err
+		})
+		return errors.Join(err, s.inherit(t))
+	})
+	return rows, err
+}
+
+// Pulse is what a process has to act on.
+type Pulse struct {
+	Orphans bool // a dead node has left runs; see TakeOver
+	Asked   bool // there are commands for this node; see Commands
+	Changed bool // what caches depend on has changed since the last pulse
+	Raised  bool // there are new events in the outbox
+	Duties  bool // this process has the duties
+
+	generation, event int64
+}
+
+// Beat sends a beat when one is due, looks at the other nodes, declares silent ones dead,
+// and takes the duties when no live node has them. It is called several times a second, by
+// one goroutine. An error means that the database did not answer; CodeUnavailable with the
+// store failed when this node was declared dead.
+func (s *Store) Beat(ctx context.Context) (pulse Pulse, err error) {
+	defer wrap(&err, "beat")
+	m := &s.nodes
+	if err := s.usable(); err != nil {
+		return pulse, err
+	}
+	if err := errors.Join(s.remote.revive(m.session), s.remote.keepLock(ctx)); err != nil {
+		return pulse, passing(err)
+	}
+	if !m.began || m.lastBeat.Elapsed() >= beatInterval {
+		if err := s.sendBeat(); err != nil {
+			return pulse, err
+		}
+	}
+	look, err := m.look()
+	if err != nil {
+		return pulse, passing(err)
+	}
+	s.remote.reached.Store(int64(s.remote.since.Elapsed()))
+	for _, silent := range m.observe(look) {
+		if err := s.declareDead(ctx, silent); err != nil {
+			return pulse, err
+		}
+	}
+	if m.wantsDuties() {
+		if err := s.takeDuties(ctx); err != nil {
+			return pulse, err
+		}
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	pulse = look.pulse
+	pulse.Changed = pulse.generation != m.pulse.generation
+	pulse.Raised = pulse.event != m.pulse.event
+	for i := range m.nodes {
+		pulse.Duties = pulse.Duties || m.nodes[i].Self && m.nodes[i].Duties
+	}
+	m.pulse = pulse
+	close(m.changes)
+	m.changes = make(chan struct{})
+	return pulse, nil
+}
+
+// sendBeat raises this node's count. A node without a row was declared dead.
+func (s *Store) sendBeat() error {
+	m := &s.nodes
+	m.lastBeat, m.began = metrics.Begin(), true
+	sent := newLease()
+	changed, err := m.session.exec("UPDATE beats SET beats = beats + 1 WHERE node = ? AND EXISTS (SELECT 1 FROM nodes WHERE id = node AND state <> 'dead')", m.id)
+	if err != nil {
+		return passing(err)
+	}
+	if changed == 0 {
+		s.endIfLost(errDeclaredDead)
+		return s.usable()
+	}
+	m.mu.Lock()
+	m.beaten = sent
+	m.mu.Unlock()
+	return nil
+}
+
+// look is one look at the nodes.
+type look struct {
+	nodes []Node
+	beats []int64 // of each
+	pulse Pulse
+}
+
+func (m *membership) look() (l look, err error) {
+	const query = `SELECT n.id, n.name, n.state, n.duties, coalesce(b.beats, 0),
+		(SELECT generation FROM meta WHERE id = 1), (SELECT coalesce(max(seq), 0) FROM events), EXISTS (SELECT 1 FROM signals WHERE target = ?1 AND taken = 0)
+		FROM nodes n LEFT JOIN beats b ON b.node = n.id ORDER BY n.id`
+	err = m.session.each(query, []any{m.id}, func(scan scanner) error {
+		var n Node
+		var beats int64
+		err := scan(&n.ID, &n.Name, &n.State, &n.Duties, &beats, &l.pulse.generation, &l.pulse.event, &l.pulse.Asked)
+		n.Self = n.ID == m.id
+		l.nodes, l.beats = append(l.nodes, n), append(l.beats, beats)
+		l.pulse.Orphans = l.pulse.Orphans || n.State == nodeDead
+		return err
+	})
+	return l, err
+}
+
+// observe records a look and returns the nodes that have been silent for too long.
+func (m *membership) observe(l look) (silent []silence) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	blind := m.seen == nil || m.looked.Elapsed() > longestGap
+	m.looked = metrics.Begin()
+	seen := map[int64]sighting{}
+	for i := range l.nodes {
+		n := &l.nodes[i]
+		sighted, known := m.seen[n.ID]
+		if !known || blind || sighted.beats != l.beats[i] {
+			sighted = sighting{l.beats[i], metrics.Begin()}
+		}
+		seen[n.ID] = sighted
+		n.Lease = max(0, leaseTime-sighted.since.Elapsed())
+		if n.Self {
+			n.Lease = max(0, m.beaten.left())
+		}
+		if n.State != nodeDead && !n.Self && sighted.since.Elapsed() >= deadAfter {
+			silent = append(silent, silence{n.ID, n.Name, sighted.beats})
+		}
+	}
+	m.seen, m.nodes = seen, l.nodes
+	return silent
+}
+
+type silence struct {
+	node  int64
+	name  string
+	beats int64
+}
+
+// declareDead ends a node, unless it has sent a beat meanwhile.
+func (s *Store) declareDead(ctx context.Context, silent silence) error {
+	var changed int64
+	err := s.write(ctx, func(t *transaction) (err error) {
+		const end = `UPDATE nodes SET state = 'dead', duties = 0, ended_at = clock_timestamp() WHERE id = ?1 AND state <> 'dead' AND EXISTS (SELECT 1 FROM beats WHERE node = ?1 AND beats = ?2)`
+		if changed, err = t.exec(end, silent.node, silent.beats); err != nil || changed == 0 {
+			return err
+		}
+		return t.changeNodes()
+	})
+	if err == nil && changed > 0 {
+		s.options.Logger.Warn("another process of the server is silent, its runs are taken over", "node", silent.name)
+	}
+	return err
+}
+
+// changeNodes makes every process look, at its next write, whether it is still alive.
+func (t *transaction) changeNodes() error {
+	_, err := t.exec("UPDATE meta SET epoch = epoch + 1 WHERE id = 1")
+	return err
+}
+
+// wantsDuties reports whether no live node has the duties, as far as known.
+func (m *membership) wantsDuties() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	alive := false
+	for _, n := range m.nodes {
+		if n.Duties && n.State == nodeLive {
+			return false
+		}
+		alive = alive || n.Self && n.State == nodeLive
+	}
+	return alive
+}
+
+func (s *Store) takeDuties(ctx context.Context) error {
+	var changed int64
+	err := s.write(ctx, func(t *transaction) (err error) {
+		const take = "UPDATE nodes SET duties = 1 WHERE id = ? AND state = 'live' AND NOT EXISTS (SELECT 1 FROM nodes WHERE duties = 1 AND state = 'live')"
+		changed, err = t.exec(take, s.nodes.id)
+		return err
+	})
+	if err != nil || changed == 0 {
+		return err
+	}
+	s.nodes.mu.Lock()
+	defer s.nodes.mu.Unlock()
+	for i := range s.nodes.nodes {
+		s.nodes.nodes[i].Duties = s.nodes.nodes[i].Self
+	}
+	return nil
+}
+
+// Leave ends the duties of this process and announces that this process will end. Its runs go on until
+// Close, which lets other nodes take over what is unfinished.
+func (s *Store) Leave(ctx context.Context) (err error) {
+	defer wrap(&err, "leave")
+	if s.nodes.id == 0 {
+		return nil
+	}
+	return s.write(ctx, func(t *transaction) error {
+		_, err := t.exec("UPDATE nodes SET state = 'leaving', duties = 0 WHERE id = ? AND state = 'live'", s.nodes.id)
+		return err
+	})
+}
+
+// depart ends this node at once, so that others need not wait until it is silent.
+func (s *Store) depart() error {
+	j := &job{run: func(t *transaction) error {
+		if _, err := t.exec("UPDATE nodes SET state = 'dead', duties = 0, ended_at = clock_timestamp() WHERE id = ?", s.nodes.id); err != nil {
+			return err
+		}
+		return t.changeNodes()
+	}, done: make(chan struct{})}
+	s.writer.connection.Lock()
+	s.process([]*job{j})
+	return j.err
+}
+
+// Lease waits until this process may act outside: until it has sent a beat recently. It
+// fails when ctx ends, and when the process was declared dead. Processes of a server on a
+// file always may.
+func (s *Store) Lease(ctx context.Context) error {
+	m := &s.nodes
+	if m.id == 0 {
+		return nil
+	}
+	for {
+		m.mu.Lock()
+		left, changes := m.beaten.left(), m.changes
+		m.mu.Unlock()
+		if left > 0 {
+			return nil
+		}
+		select {
+		case <-changes:
+		case <-s.writer.failed:
+			return s.usable()
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// AwaitDuties waits until this process has the duties, which it keeps until it leaves or is
+// declared dead. A server on a file has them. It returns false when ctx ends first.
+func (s *Store) AwaitDuties(ctx context.Context) bool {
+	m := &s.nodes
+	for m.id != 0 {
+		m.mu.Lock()
+		duties, changes := m.pulse.Duties, m.changes
+		m.mu.Unlock()
+		if duties {
+			return true
+		}
+		select {
+		case <-changes:
+		case <-ctx.Done():
+			return false
+		}
+	}
+	return true
+}
+
+// Nodes returns the processes of the server as of the last pulse; nil on a file.
+func (s *Store) Nodes() []Node {
+	s.nodes.mu.Lock()
+	defer s.nodes.mu.Unlock()
+	return append([]Node(nil), s.nodes.nodes...)
+}
+
+// IsAlone reports whether no other process of the server runs.
+func (s *Store) IsAlone(ctx context.Context) (alone bool, err error) {
+	defer wrap(&err, "other processes")
+	if s.nodes.id == 0 {
+		return true, nil
+	}
+	return alone, s.readRow(ctx, "SELECT NOT EXISTS (SELECT 1 FROM nodes WHERE id <> ? AND state <> 'dead')", []any{s.nodes.id}, &alone)
+}
+
+// LiveNodes returns the number of processes of the server that are alive, at least 1.
+func (s *Store) LiveNodes() (count int) {
+	s.nodes.mu.Lock()
+	defer s.nodes.mu.Unlock()
+	for i := range s.nodes.nodes {
+		if s.nodes.nodes[i].State == nodeLive {
+			count++
+		}
+	}
+	return max(1, count)
+}
+
+// Joined is since when this process is one of a server; zero on a file.
+func (s *Store) Joined() blueprint.Time { return s.nodes.joined }
+
+// Unowned returns how many unfinished runs belong to no living process, and since when the
+// oldest of their processes is dead.
+func (s *Store) Unowned(ctx context.Context) (count int, since time.Duration, err error) {
+	defer wrap(&err, "unowned runs")
+	if s.nodes.id == 0 {
+		return 0, 0, nil
+	}
+	var seconds float64
+	const query = `SELECT count(*), coalesce(extract(epoch FROM clock_timestamp() - min(n.ended_at)), 0)::double precision
+		FROM executions e LEFT JOIN nodes n ON n.id = e.owner WHERE e.end_time IS NULL AND (n.id IS NULL OR n.state = 'dead')`
+	err = s.readRow(ctx, query, nil, &count, &seconds)
+	return count, time.Duration(seconds * float64(time.Second)), err
+}
+
+// hasDuties reports whether this process prunes history and so on for all.
+func (s *Store) hasDuties() bool {
+	if s.nodes.id == 0 {
+		return true
+	}
+	s.nodes.mu.Lock()
+	defer s.nodes.mu.Unlock()
+	return s.nodes.pulse.Duties
+}
+
+// checkAlive is for a transaction that finds the membership changed since the last one.
+func (r *remote) checkAlive(s *session, node int64) error {
+	var alive bool
+	err := optional(s.row("SELECT state <> 'dead' FROM nodes WHERE id = ?", []any{node}, &alive))
+	if err == nil && !alive {
+		return errDeclaredDead
+	}
+	return err
+}
