@@ -277,13 +277,13 @@ func (h *Handle) respond(response *blueprint.Response) {
 
 // Accepted waits until the run is durable. Errors: CodeConflict if the firing's key has
 // started a run before, CodeUnavailable if the run could not be stored; in both cases the
-// run does not exist.
+// run does not exist. If ctx ends first, Accepted fails with its cause.
 func (h *Handle) Accepted(ctx context.Context) error {
 	select {
 	case <-h.accepted:
 		return h.refusal
 	case <-ctx.Done():
-		return ctx.Err()
+		return context.Cause(ctx)
 	}
 }
 

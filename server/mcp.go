@@ -17,7 +17,7 @@ import (
 // mcpRoute answers /mcp. Requests with the Origin of another site are refused, which also
 // prevents DNS rebinding.
 func (s *Server) mcpRoute() http.Handler {
-	handler := mcp.NewHandler(mcpTools{s.Store, s.Triggers, Runner{s.Engine, s.Options.SyncTimeout}}, s.Options.Version, s.Options.MaxBody, s.Options.Logger)
+	handler := mcp.NewHandler(mcpTools{s.Store, s.Triggers, Runner{s.Engine, s.Store, s.Options.SyncTimeout}}, s.Options.Version, s.Options.MaxBody, s.Options.Logger)
 	guarded := s.RPC.Authenticated(blueprint.ScopeRun, func(w http.ResponseWriter, r *http.Request, caller *trpc.Caller) error {
 		return handler.Serve(w, r, caller.Principal)
 	})

@@ -60,8 +60,15 @@ func (s *Server) Routes() http.Handler {
 			s.serveStarting(w, r)
 			return
 		}
+		calls := s.RPC.Serves(r)
+		if calls || s.Dashboard.Serves(r) {
+			if err := s.Store.Available(); err != nil {
+				s.RPC.WritePlainError(w, r, err)
+				return
+			}
+		}
 		switch {
-		case s.RPC.Serves(r):
+		case calls:
 			s.RPC.ServeHTTP(w, r)
 		case s.Dashboard.Serves(r):
 			s.serveDashboard(w, r)

@@ -128,10 +128,10 @@ func New(ctx context.Context, o Options) (_ *Server, err error) {
 			return s.Triggers.Concurrency(ctx, key)
 		},
 	})
-	runner := Runner{s.Engine, o.SyncTimeout}
+	runner := Runner{s.Engine, s.Store, o.SyncTimeout}
 	s.Triggers = triggers.New(triggers.Options{
-		Store: s.Store, Runner: starter{s.Engine}, Clock: o.Clock, IDs: s.IDs.Stream("triggers"), Logger: o.Logger, MaxBody: o.MaxBody, SyncTimeout: o.SyncTimeout,
-		Relimit: s.Engine.Relimit, Nodes: s.Store.LiveNodes, Channels: s.connections, Mail: s.mailOptions(), UpSince: s.upSince,
+		Store: s.Store, Runner: starter{s.Engine, s.Store}, Clock: o.Clock, IDs: s.IDs.Stream("triggers"), Logger: o.Logger, MaxBody: o.MaxBody, SyncTimeout: o.SyncTimeout,
+		Relimit: s.Engine.Relimit, Nodes: s.Store.LiveNodes, Channels: s.connections, Mail: s.mailOptions(), UpSince: s.upSince, WhileAvailable: s.Store.WhileAvailable,
 	})
 	started := o.Clock.Now()
 	service := rpc.New(rpc.Options{
@@ -330,12 +330,15 @@ func (s *Server) ServeHTTP(ctx context.Context, recovered, atRest <-chan struct{
 // Runner implements rpc.Runner by the engine.
 type Runner struct {
 	*engine.Engine
+	store   *store.Store
 	timeout time.Duration
 }
 
 // begun returns the id of a run once it is durable, even if the caller disconnects.
-func begun(ctx context.Context, handle *engine.Handle) (string, error) {
-	err := handle.Accepted(context.WithoutCancel(ctx))
+func (r Runner) begun(ctx context.Context, handle *engine.Handle) (string, error) {
+	ctx, done := r.store.WhileAvailable(context.WithoutCancel(ctx))
+	defer done()
+	err := handle.Accepted(ctx)
 	if full, ok := errors.AsType[*blueprint.ConcurrencyLimitError](err); ok {
 		err = blueprint.Errorf(blueprint.CodeConflict, "%s", full.Error())
 	}
@@ -369,7 +372,7 @@ func executeUntil[T any](ctx context.Context, r Runner, request *blueprint.Start
 	if err == nil {
 		return handle.ID, outcome, nil
 	}
-	id, refused := begun(ctx, handle)
+	id, refused := r.begun(ctx, handle)
 	switch {
 	case refused != nil:
 		return "", nil, refused
@@ -385,7 +388,7 @@ func (r Runner) Start(ctx context.Context, request *blueprint.StartRequest) (str
 	if err != nil {
 		return "", err
 	}
-	return begun(ctx, handle)
+	return r.begun(ctx, handle)
 }
 
 func (r Runner) Retry(ctx context.Context, stored *blueprint.StoredExecution, fromNodeID string, principal blueprint.Principal, canManage bool) (string, error) {
@@ -393,13 +396,19 @@ func (r Runner) Retry(ctx context.Context, stored *blueprint.StoredExecution, fr
 	if err != nil {
 		return "", err
 	}
-	return begun(ctx, handle)
+	return r.begun(ctx, handle)
 }
 
 // starter implements the runner of triggers by the engine.
-type starter struct{ engine *engine.Engine }
+type starter struct {
+	engine *engine.Engine
+	store  *store.Store
+}
 
 func (s starter) Start(ctx context.Context, request *blueprint.StartRequest, patience time.Duration) (triggers.Run, error) {
+	if err := s.store.Available(); err != nil {
+		return nil, err
+	}
 	handle, err := s.engine.StartOrWait(ctx, request, engine.Urgency(patience))
 	if err != nil {
 		return nil, err

@@ -389,7 +389,7 @@ func (c *copying) intoRemote(ctx context.Context, o *Options, replace bool) (row
 	if err != nil {
 		return nil, err
 	}
-	r := newRemote(config, config.Open())
+	r := newRemote(config, config.Open(), o.Logger)
 	defer func() { err = errors.Join(err, r.close(), r.pool.Close()) }()
 	c.to, err = r.connect(ctx, startPatience)
 	if err != nil {

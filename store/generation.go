@@ -62,6 +62,9 @@ func (s *Store) Generation(ctx context.Context) (int64, error) {
 	if s.options.Ephemeral {
 		return s.generation.Load(), nil
 	}
+	if err := s.Available(); err != nil {
+		return 0, err
+	}
 	generation, err := s.gate.value()
 	if err == nil {
 		s.learn(generation)

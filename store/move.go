@@ -165,7 +165,7 @@ func (o *Options) keepUnserved(ctx context.Context) (release func() error, err e
 	if err != nil {
 		return nil, err
 	}
-	r := newRemote(config, config.Open())
+	r := newRemote(config, config.Open(), o.Logger)
 	release = func() error { return errors.Join(r.close(), r.pool.Close()) }
 	// connect waits for a database that has just been started.
 	q, err := r.connect(ctx, startPatience)

@@ -175,6 +175,11 @@ type Pulse struct {
 // store failed when this node was declared dead.
 func (s *Store) Beat(ctx context.Context) (pulse Pulse, err error) {
 	defer wrap(&err, "beat")
+	defer func() {
+		if err != nil {
+			s.remote.outage.missed()
+		}
+	}()
 	m := &s.nodes
 	if err := s.usable(); err != nil {
 		return pulse, err
@@ -191,7 +196,7 @@ func (s *Store) Beat(ctx context.Context) (pulse Pulse, err error) {
 	if err != nil {
 		return pulse, passing(err)
 	}
-	s.remote.reached.Store(int64(s.remote.since.Elapsed()))
+	s.remote.outage.answered()
 	for _, silent := range m.observe(look) {
 		if err := s.declareDead(ctx, silent); err != nil {
 			return pulse, err

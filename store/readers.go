@@ -36,6 +36,9 @@ func (s *Store) read(ctx context.Context, f func(*session) error) (err error) {
 	if err := s.usable(); err != nil {
 		return err
 	}
+	if err := s.Available(); err != nil {
+		return err
+	}
 	defer func() { err = passing(err) }()
 	if s.writer.enclosing != nil { // f sees its own writes
 		return f(s.writer.session)

@@ -6,6 +6,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strconv"
 	"sync/atomic"
 	"time"
@@ -30,9 +31,9 @@ type remote struct {
 	transaction string
 	// closing ends attempts to find out the outcome of a commit.
 	closing chan struct{}
+	logger  *slog.Logger
 	pause   func(time.Duration) // between two attempts
-	since   metrics.Stopwatch
-	reached atomic.Int64 // when the database last answered, in nanoseconds since then
+	outage  outage
 }
 
 // How long a start waits for PostgreSQL, and for the lock of a server that has just ended.
@@ -52,8 +53,8 @@ func CheckURL(url string) error {
 	return err
 }
 
-func newRemote(config *postgres.Config, pool *sql.DB) *remote {
-	return &remote{config: config, pool: pool, shared: config.OpenShared(), closing: make(chan struct{}), pause: wait, since: metrics.Begin()}
+func newRemote(config *postgres.Config, pool *sql.DB, logger *slog.Logger) *remote {
+	return &remote{config: config, pool: pool, logger: logger, shared: config.OpenShared(), closing: make(chan struct{}), pause: wait, outage: newOutage()}
 }
 
 func (s *Store) openRemote(ctx context.Context) error {
@@ -63,7 +64,7 @@ func (s *Store) openRemote(ctx context.Context) error {
 	}
 	pool := config.Open()
 	s.pool = pool
-	s.remote = newRemote(config, pool)
+	s.remote = newRemote(config, pool, s.options.Logger)
 	session, err := s.remote.connect(ctx, startPatience)
 	if err != nil {
 		return err
@@ -152,18 +153,9 @@ func (s *Store) readRemoteGeneration() (generation int64, err error) {
 		generation, err = readGeneration(s.watch)
 	}
 	if err == nil {
-		s.remote.reached.Store(int64(s.remote.since.Elapsed()))
+		s.remote.outage.answered()
 	}
 	return generation, err
-}
-
-// awayAfter is how long the database of a server may be silent until the server is not
-// ready. Beats ask it several times a second.
-const awayAfter = 3500 * time.Millisecond
-
-// Reachable reports whether the database answers. That of a file always does.
-func (s *Store) Reachable() bool {
-	return s.remote == nil || s.remote.since.Elapsed()-time.Duration(s.remote.reached.Load()) < awayAfter
 }
 
 // lock takes the lock of the servers of a database: the processes of one server share it, and
@@ -233,6 +225,9 @@ var errUnknownOutcome = unavailable(nil, "look whether it was stored before you 
 // other transaction.
 func (r *remote) commit(s *session) error {
 	unknown, err := postgres.Commit(context.Background(), s.conn)
+	if unknown {
+		r.logger.Warn("connection broke during a commit, finding out its outcome", "error", err)
+	}
 	for unknown {
 		var status sql.NullString
 		if r.revive(s) == nil && s.row("SELECT pg_xact_status(?::xid8)", []any{r.transaction}, &status) == nil {

@@ -13,9 +13,9 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"blueprintd/blueprint"
+	"blueprintd/foundation/metrics"
 	"blueprintd/store/postgres"
 	"blueprintd/tests/process"
 )
@@ -149,19 +149,49 @@ func TestBrokenConnections(t *testing.T) {
 	}
 }
 
-// TestReachable reports a database that has not answered for seconds, until it answers.
-func TestReachable(t *testing.T) {
+// TestOutage refuses calls while the database is silent, ends those that wait, and goes on
+// once it answers.
+func TestOutage(t *testing.T) {
+	ctx := context.Background()
 	options := testOptions(t)
 	options.Database = remoteDatabase(t)
 	s := open(t, options)
-	s.remote.reached.Store(-int64(time.Hour))
+	beat(t, s)
+	o := &s.remote.outage
+	check(t, s.Available())
+	waiting, done := s.WhileAvailable(ctx)
+	defer done()
+	s.writer.connection.Lock() // as a commit that gets no answer
+	held := make(chan error)
+	s.writer.running = true
+	go func() { held <- s.write(ctx, func(*transaction) error { return nil }) }()
+	eventually(t, "the write waits", func() bool {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		return len(o.waiting) == 2
+	})
+	o.mu.Lock()
+	o.reached = metrics.Stopwatch{}
+	o.mu.Unlock()
+	s.watchOutage(ctx)
+	wantCode(t, s.Available(), blueprint.CodeUnavailable)
+	wantCode(t, context.Cause(waiting), blueprint.CodeUnavailable)
+	wantCode(t, <-held, blueprint.CodeUnavailable)
 	if s.Reachable() || !s.Stats().Unreachable {
-		t.Error("the database counts as reachable an hour after its last answer")
+		t.Error("the database counts as reachable long after its last answer")
 	}
-	must(s.Generation(context.Background()))(t)
+	s.writer.running = false
+	s.writer.connection.Unlock()
+	s.nodes.began = false
+	if _, err := s.Beat(ctx); err != nil {
+		wantCode(t, err, blueprint.CodeUnavailable) // its connection was closed
+		must(s.Beat(ctx))(t)
+	}
+	check(t, s.Available())
 	if !s.Reachable() || s.Stats().Unreachable {
 		t.Error("the database counts as unreachable after an answer")
 	}
+	check(t, s.write(ctx, func(*transaction) error { return nil }))
 }
 
 // TestServers opens a database for two processes of one server, but not beside one that has

@@ -293,6 +293,7 @@ func (s *Store) Run(ctx context.Context) (err error) {
 	group.Go(func() { s.every(upkeep, keyUseInterval, s.storeUses) })
 	if s.remote != nil {
 		group.Go(func() { s.every(upkeep, staleCommandsInterval, s.removeStaleCommands) })
+		group.Go(func() { s.every(upkeep, outageInterval, s.watchOutage) })
 	}
 	if s.onFile() {
 		group.Go(func() { s.every(upkeep, checkpointInterval, s.checkpoint) })

@@ -107,17 +107,39 @@ func newWriter(session *session) *writer {
 // write runs f in a write transaction, possibly together with other jobs, and returns when
 // all of it is on the disk or none of it will be. It waits for a slot in the queue until
 // ctx ends; once it has one, it waits for the outcome.
+//
+// A caller gets CodeUnavailable when PostgreSQL does not answer. The job is still made then,
+// if it can be.
 func (s *Store) write(ctx context.Context, f func(*transaction) error) error {
-	return s.submit(ctx, &job{run: f, size: 512})
-}
-
-func (s *Store) submit(ctx context.Context, j *job) error {
-	if err := s.enqueue(ctx, j); err != nil {
+	waiting, done := s.WhileAvailable(context.WithoutCancel(ctx))
+	defer done()
+	j := &job{run: f, size: 512}
+	if err := s.queue(ctx, j); err != nil {
 		return err
 	}
-	s.writer.signal()
+	select {
+	case <-j.done:
+		return j.err
+	case <-waiting.Done():
+		return context.Cause(waiting)
+	}
+}
+
+// submit queues a job and waits for its outcome.
+func (s *Store) submit(ctx context.Context, j *job) error {
+	if err := s.queue(ctx, j); err != nil {
+		return err
+	}
 	<-j.done
 	return j.err
+}
+
+func (s *Store) queue(ctx context.Context, j *job) error {
+	err := s.enqueue(ctx, j)
+	if err == nil {
+		s.writer.signal()
+	}
+	return err
 }
 
 // commitAlone commits a job in the goroutine of the caller if the writer is idle and recent

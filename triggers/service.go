@@ -120,6 +120,9 @@ type Options struct {
 	// Nodes returns the number of processes on the database, which share the allowances of
 	// refused rows and of mail; nil = 1.
 	Nodes func() int
+	// WhileAvailable returns a context that ends when the store can store nothing for a
+	// while, with the error for callers as its cause; nil = one that does not end.
+	WhileAvailable func(context.Context) (context.Context, context.CancelFunc)
 	// UpSince returns since when the server is up, seen from Run; nil = since Run began.
 	UpSince func() time.Time
 	// Channels are used by Slack triggers with a channel name; nil = lookups fail.
@@ -362,7 +365,15 @@ func (t *Service) begin(ctx context.Context, a *activation) (Run, error) {
 func (t *Service) finish(ctx context.Context, a *activation, run Run, err error) (Run, error) {
 	ctx = context.WithoutCancel(ctx) // the outcome is recorded even if the caller disconnects
 	if err == nil {
-		err = limitError(run.Accepted(ctx))
+		waiting, done := ctx, context.CancelFunc(func() {})
+		if t.WhileAvailable != nil {
+			waiting, done = t.WhileAvailable(ctx)
+		}
+		err = limitError(run.Accepted(waiting))
+		done()
+		if waiting.Err() != nil {
+			return nil, err
+		}
 	}
 	if err == nil {
 		t.started.Add(1)

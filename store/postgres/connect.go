@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -19,10 +20,39 @@ import (
 )
 
 // connectTimeout is the longest time that one attempt to connect to a host may take.
-const connectTimeout = 5 * time.Second
+const connectTimeout = 3 * time.Second
 
 // Config is a parsed URL of a database.
-type Config struct{ connection *pgx.ConnConfig }
+type Config struct {
+	connection *pgx.ConnConfig
+
+	mu   sync.Mutex
+	open map[*tracked]struct{}
+}
+
+// tracked is a connection that Sever closes.
+type tracked struct {
+	net.Conn
+	config *Config
+}
+
+// Close closes the connection.
+func (c *tracked) Close() error {
+	c.config.mu.Lock()
+	delete(c.config.open, c)
+	c.config.mu.Unlock()
+	return c.Conn.Close()
+}
+
+// Sever closes the network connections of all pools, so that calls that wait for an answer
+// fail.
+func (c *Config) Sever() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for conn := range c.open {
+		_ = conn.Conn.Close()
+	}
+}
 
 // Parse reads the URL of a database, with the variables PGPASSFILE, PGSSLMODE and so on
 // as defaults. Its errors do not contain the URL, which may contain a password.
@@ -39,17 +69,31 @@ func Parse(url string) (*Config, error) {
 	}
 	// A connection that broke silently is noticed after about ten seconds.
 	dialer := &net.Dialer{KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: 4 * time.Second, Interval: 2 * time.Second, Count: 3}}
-	connection.DialFunc = dialer.DialContext
+	config := &Config{connection: connection, open: map[*tracked]struct{}{}}
+	connection.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
+		conn, err := dialer.DialContext(ctx, network, address)
+		if err != nil {
+			return nil, err
+		}
+		config.mu.Lock()
+		defer config.mu.Unlock()
+		one := &tracked{conn, config}
+		config.open[one] = struct{}{}
+		return one, nil
+	}
 	connection.DefaultQueryExecMode = pgx.QueryExecModeDescribeExec
 	connection.StatementCacheCapacity, connection.DescriptionCacheCapacity = 0, 0 // the store prepares its statements
 	for name, value := range map[string]string{
 		"application_name": "blueprintd", "timezone": "UTC", "jit": "off", "standard_conforming_strings": "on",
 		"default_transaction_isolation": "read committed", "statement_timeout": "0",
-		"idle_in_transaction_session_timeout": "60000", // frees the rows of a process that is frozen
+		"idle_in_transaction_session_timeout": "5000", // frees the rows of a process that is frozen
+		"idle_session_timeout":                "0",
+		// Frees those of a process whose machine is gone, in about ten seconds.
+		"tcp_keepalives_idle": "4", "tcp_keepalives_interval": "2", "tcp_keepalives_count": "3", "tcp_user_timeout": "10000",
 	} {
 		connection.RuntimeParams[name] = value
 	}
-	return &Config{connection}, nil
+	return config, nil
 }
 
 // Name returns the database for messages, without the password: postgres://user@host/name.

@@ -6,7 +6,6 @@ import (
 	"bufio"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -301,12 +300,14 @@ func TestNodesFrozen(t *testing.T) {
 	}
 }
 
-// link is a proxy in front of PostgreSQL that can be cut.
+// link is a proxy in front of PostgreSQL that can be cut or become silent.
 type link struct {
 	net.Listener
 	server string
 	mu     sync.Mutex
-	cut    bool
+	goesOn *sync.Cond
+	cut    bool // connections are closed, new ones at once
+	silent bool // connections stay open, and nothing is passed on
 	open   map[net.Conn]bool
 }
 
@@ -321,6 +322,7 @@ func newLink(t *testing.T, database string) (*link, string) {
 		t.Fatal(err)
 	}
 	l := &link{Listener: listener, server: target.Host, open: map[net.Conn]bool{}}
+	l.goesOn = sync.NewCond(&l.mu)
 	go func() {
 		for {
 			client, err := l.Accept()
@@ -332,7 +334,7 @@ func newLink(t *testing.T, database string) (*link, string) {
 	}()
 	t.Cleanup(func() {
 		l.Close()
-		l.setCut(true)
+		l.set(true, false)
 	})
 	target.Host = l.Addr().String()
 	return l, target.String()
@@ -346,37 +348,60 @@ func (l *link) serve(client net.Conn) {
 	}
 	l.mu.Lock()
 	l.open[client], l.open[server] = true, true
-	cut := l.cut
-	l.mu.Unlock()
-	if cut {
-		l.setCut(true)
-		return
-	}
-	go func() {
-		io.Copy(client, server)
+	if l.cut {
 		client.Close()
-	}()
-	io.Copy(server, client)
-	server.Close()
+		server.Close()
+	}
+	l.mu.Unlock()
+	go l.pass(client, server)
+	l.pass(server, client)
 }
 
-// setCut closes all connections, and new ones at once, or lets them through again.
-func (l *link) setCut(cut bool) {
+// pass copies what one side sends to the other.
+func (l *link) pass(to, from net.Conn) {
+	defer to.Close()
+	data := make([]byte, 32<<10)
+	for {
+		n, err := from.Read(data)
+		if err != nil {
+			return
+		}
+		l.mu.Lock()
+		for l.silent {
+			l.goesOn.Wait()
+		}
+		l.mu.Unlock()
+		if _, err := to.Write(data[:n]); err != nil {
+			return
+		}
+	}
+}
+
+func (l *link) set(cut, silent bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.cut = cut
+	l.cut, l.silent = cut, silent
+	l.goesOn.Broadcast()
 	for conn := range l.open {
 		if cut {
 			conn.Close()
+			delete(l.open, conn)
 		}
-		delete(l.open, conn)
 	}
 }
 
-// TestNodesOutage cuts all processes off from the database: they are not ready and refuse
+// TestNodesOutage takes the database away from all processes: they are not ready and refuse
 // calls, and go on once it is back, none of them declared dead.
 func TestNodesOutage(t *testing.T) {
-	t.Parallel()
+	for name, silent := range map[string]bool{"cut": false, "silent": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			outage(t, !silent, silent)
+		})
+	}
+}
+
+func outage(t *testing.T, cut, silent bool) {
 	l, database := newLink(t, process.PostgreSQL(t))
 	c := startCluster(t, database, 2)
 	a, b := c.nodes[0], c.nodes[1]
@@ -384,7 +409,7 @@ func TestNodesOutage(t *testing.T) {
 	id := a.Create("wait", wait...)
 	run := a.Launch(id, wait...)
 	hook := at(a.Mutate("blueprintTriggers.create", object{"blueprintId": id, "triggerType": "webhook", "config": object{}}), "id").(string)
-	l.setCut(true)
+	l.set(cut, silent)
 	await := func(s *process.Server, want int) {
 		t.Helper()
 		code := 0
@@ -420,7 +445,7 @@ func TestNodesOutage(t *testing.T) {
 		refused(s, "/api/trpc/blueprint.validate", process.Key)
 		refused(s, "/webhooks/blueprint/"+hook, "")
 	}
-	l.setCut(false)
+	l.set(false, false)
 	for _, s := range c.nodes {
 		await(s, http.StatusOK)
 	}
