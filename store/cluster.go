@@ -15,7 +15,8 @@ import (
 // This file holds what several processes on one PostgreSQL database share besides the data
 // of users. On a file there is one process, which keeps all of this in its memory.
 
-// claimTerm is how long a claim outlives a process that died; claimPoll is the interval at
+// claimTerm is how long a claim outlives a process that died, at most: it ends earlier once
+// the process is known to be dead. claimPoll is the interval at
 // which a claim held by another process is tried again.
 const (
 	claimTerm = time.Minute
@@ -48,9 +49,10 @@ func (s *Store) TryClaim(ctx context.Context, name string) (release func(), held
 	}
 	defer wrap(&err, "claim %s", name)
 	const take = `INSERT INTO claims (name, holder, node, until) VALUES ($1, $2, $3, clock_timestamp() + $4 * interval '1 second')
-		ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, node = excluded.node, until = excluded.until WHERE claims.until < clock_timestamp()`
+		ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, node = excluded.node, until = excluded.until
+		WHERE claims.until < clock_timestamp() OR claims.node <> 0 AND NOT EXISTS (SELECT 1 FROM nodes WHERE id = claims.node AND state <> 'dead')`
 	holder := rand.Int64()
-	result, err := s.remote.shared.ExecContext(ctx, take, name, holder, s.epoch, claimTerm.Seconds())
+	result, err := s.remote.shared.ExecContext(ctx, take, name, holder, s.nodes.id, claimTerm.Seconds())
 	if err != nil {
 		return nil, false, explain(err)
 	}

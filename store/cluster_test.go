@@ -66,6 +66,14 @@ func TestClaim(t *testing.T) {
 	dead()
 	take(a, "x", false)
 	last()
+
+	// It ends earlier when the process is known to be dead.
+	gone := take(a, "x", true)
+	take(b, "x", false)
+	must(a.remote.shared.ExecContext(ctx, "UPDATE claims SET node = 99 WHERE name = 'x'"))(t)
+	last = take(b, "x", true)
+	gone()
+	last()
 	other()
 	var left int
 	check(t, a.remote.shared.QueryRowContext(ctx, "SELECT count(*) FROM claims").Scan(&left))

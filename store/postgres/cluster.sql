@@ -5,7 +5,7 @@
 CREATE TABLE claims (
   name    text COLLATE "C" PRIMARY KEY,
   holder  bigint NOT NULL,      -- a random number for each claim
-  node    bigint NOT NULL,      -- the process that holds it
+  node    bigint NOT NULL,      -- the process that holds it; 0 for a command
   until   timestamptz NOT NULL  -- by the clock of the database
 );
 
