@@ -370,8 +370,9 @@ func (t *Service) finish(ctx context.Context, a *activation, run Run, err error)
 			waiting, done = t.WhileAvailable(ctx)
 		}
 		err = limitError(run.Accepted(waiting))
+		ended := waiting.Err() != nil
 		done()
-		if waiting.Err() != nil {
+		if err != nil && ended {
 			return nil, err
 		}
 	}
