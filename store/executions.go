@@ -63,6 +63,9 @@ func (s *Store) commitJob(c *blueprint.JournalCommit) *job {
 		j.size += deliverySize(c.Firing)
 	}
 	ended := c.Row.Status.Terminal()
+	if c.New && ended && c.Coalesced == nil && c.Cursor == 0 && (c.Firing == nil || len(c.Firing.Files) == 0) {
+		j.short = c
+	}
 	if !ended {
 		for _, entry := range c.Entries {
 			j.size += 64 + len(entry)
@@ -102,6 +105,15 @@ func (s *Store) concluded(c *blueprint.JournalCommit, step func(*transaction, *b
 }
 
 func (s *Store) beginExecution(t *transaction, c *blueprint.JournalCommit) (seq int64, err error) {
+	seq, err = t.insert(insertExecution, s.executionArguments(c)...)
+	if err == nil && seq == 0 {
+		return 0, blueprint.Errorf(blueprint.CodeConflict, "there is an execution %s already", c.Row.ID)
+	}
+	return seq, err
+}
+
+// executionArguments returns the columns of a new run as insertExecution numbers them.
+func (s *Store) executionArguments(c *blueprint.JournalCommit) []any {
 	r := &c.Row
 	logID := r.LogID
 	if logID == blueprint.LogID(r.ID) {
@@ -110,14 +122,12 @@ func (s *Store) beginExecution(t *transaction, c *blueprint.JournalCommit) (seq 
 	organizationSeq, organization := s.organizations.arguments(r.OrganizationID)
 	userSeq, user := s.users.arguments(r.UserID)
 	triggerSeq, trigger := s.triggers.arguments(r.TriggerID)
-	seq, err = t.insert(insertExecution, r.ID, textOrNull(logID), r.BlueprintID, r.BlueprintVersion, organization, user,
+	return []any{
+		r.ID, textOrNull(logID), r.BlueprintID, r.BlueprintVersion, organization, user,
 		trigger, textOrNull(r.FiringID), textOrNull(r.ParentExecutionID), string(r.Status),
 		int64(r.CreatedAt), int64(r.UpdatedAt), int64(r.StartTime), timeOrNull(r.EndTime), withChecksum(c.Record, recordPlace(r.ID)), withChecksum(c.State, statePlace(r.ID)),
-		organizationSeq, userSeq, triggerSeq)
-	if err == nil && seq == 0 {
-		return 0, blueprint.Errorf(blueprint.CodeConflict, "there is an execution %s already", r.ID)
+		organizationSeq, userSeq, triggerSeq,
 	}
-	return seq, err
 }
 
 func (s *Store) beginWithFiring(t *transaction, c *blueprint.JournalCommit) error {

@@ -84,24 +84,11 @@ const startedWithKey = `coalesce(
 func (s *Store) insertFiring(t *transaction, f *blueprint.Firing) error {
 	const insert = `INSERT INTO firings (id, trigger_seq, source, key, due_at, received_at, decision, reason_code, sealed_reason, execution_id, sealed_body_hash, redelivery_of, sealed_delivery)
 		VALUES (?1, coalesce(?14, (SELECT seq FROM triggers WHERE id = ?2)), ?3, nullif(?4, ?1), ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13) ON CONFLICT DO NOTHING`
-	var origin string
-	var sealed, bodyHash []byte
-	err := s.sealReason(f)
-	if err == nil && f.BodyHash != "" {
-		bodyHash, err = s.seal([]byte(f.BodyHash), bodyHashPlace(f.ID))
-	}
+	args, err := s.firingArguments(f)
 	if err != nil {
 		return err
 	}
-	if d := f.Delivery; d != nil {
-		sealed = d.Sealed
-		if f.Source == blueprint.SourceRedelivery {
-			origin, _ = d.Facts[blueprint.FactRedeliveryOf].(string)
-		}
-	}
-	triggerSeq, trigger := s.triggers.arguments(f.TriggerID)
-	seq, err := t.insert(insert, f.ID, trigger, string(f.Source), f.Key, timeOrNull(f.DueAt), int64(f.ReceivedAt), string(f.Decision),
-		string(f.Why.Code), blobOrNull(f.SealedWhy), f.ExecutionID, blobOrNull(bodyHash), textOrNull(origin), blobOrNull(sealed), triggerSeq)
+	seq, err := t.insert(insert, args...)
 	if err != nil {
 		return err
 	}
@@ -120,6 +107,30 @@ func (s *Store) insertFiring(t *transaction, f *blueprint.Firing) error {
 		}
 	}
 	return nil
+}
+
+// firingArguments returns the columns of a row of the ledger as insertFiring numbers them.
+func (s *Store) firingArguments(f *blueprint.Firing) (args []any, err error) {
+	var origin string
+	var sealed, bodyHash []byte
+	err = s.sealReason(f)
+	if err == nil && f.BodyHash != "" {
+		bodyHash, err = s.seal([]byte(f.BodyHash), bodyHashPlace(f.ID))
+	}
+	if err != nil {
+		return nil, err
+	}
+	if d := f.Delivery; d != nil {
+		sealed = d.Sealed
+		if f.Source == blueprint.SourceRedelivery {
+			origin, _ = d.Facts[blueprint.FactRedeliveryOf].(string)
+		}
+	}
+	triggerSeq, trigger := s.triggers.arguments(f.TriggerID)
+	return []any{
+		f.ID, trigger, string(f.Source), f.Key, timeOrNull(f.DueAt), int64(f.ReceivedAt), string(f.Decision),
+		string(f.Why.Code), blobOrNull(f.SealedWhy), f.ExecutionID, blobOrNull(bodyHash), textOrNull(origin), blobOrNull(sealed), triggerSeq,
+	}, nil
 }
 
 // duplicateFiring returns the error for a firing that was not inserted because its key has

@@ -48,6 +48,9 @@ type job struct {
 	// single marks a job of one statement, which is undone when it fails. It needs no
 	// savepoint unless a trigger listens to its events.
 	single bool
+	// short is the run that the job stores, if it is one that has ended already and needs
+	// nothing but its row and that of its firing; see addTogether.
+	short *blueprint.JournalCommit
 	// repeatable marks a job that may run again after its transaction was undone.
 	repeatable bool
 	// ended is called when the job is committed or has failed. May be nil.
@@ -379,6 +382,12 @@ func (s *Store) commitJobs(jobs []*job) (done outcome, err error) {
 func (s *Store) runJobs(b *batch, jobs []*job) error {
 	if err := s.begin(); err != nil {
 		return err
+	}
+	if s.remote != nil {
+		var err error
+		if jobs, err = s.addTogether(b, jobs); err != nil {
+			return err
+		}
 	}
 	for _, j := range jobs {
 		if b.err = s.add(b, j); b.err != nil || b.failed {

@@ -63,6 +63,49 @@ func Arguments(args []any) []any {
 	return args
 }
 
+// Columns returns the columns of rows as arrays for unnest. types has a letter for each: t
+// for text, n for numbers, b for bytes.
+func Columns(types string, rows [][]any) []any {
+	columns := make([]any, len(types))
+	for i := range types {
+		switch types[i] {
+		case 't':
+			columns[i] = column(rows, i, func(value any) *string {
+				text, ok := value.(string)
+				if given, isPointer := value.(*string); isPointer && given != nil {
+					text, ok = *given, true
+				}
+				if !ok {
+					return nil
+				}
+				text = escape(text)
+				return &text
+			})
+		case 'n':
+			columns[i] = column(rows, i, func(value any) *int64 {
+				if number, ok := value.(int64); ok {
+					return &number
+				}
+				return nil
+			})
+		default:
+			columns[i] = column(rows, i, func(value any) []byte {
+				data, _ := value.([]byte)
+				return data
+			})
+		}
+	}
+	return columns
+}
+
+func column[T any](rows [][]any, i int, convert func(any) T) []T {
+	list := make([]T, len(rows))
+	for n, row := range rows {
+		list[n] = convert(row[i])
+	}
+	return list
+}
+
 // textCodec escapes what text in PostgreSQL cannot contain; see escape.
 type textCodec struct{ pgtype.Codec }
 

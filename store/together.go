@@ -1,0 +1,112 @@
+package store
+
+import (
+	"blueprintd/blueprint"
+	"blueprintd/store/postgres"
+)
+
+// With PostgreSQL each statement is a round trip. The runs of a batch that have ended when
+// they are stored, the most frequent ones, are therefore stored by two statements together.
+// The statements are those of insertFiring and insertExecution, with a row for each run.
+const (
+	insertFirings = `INSERT INTO firings (id, trigger_seq, source, key, due_at, received_at, decision, reason_code, sealed_reason, execution_id, sealed_body_hash, redelivery_of, sealed_delivery)
+		SELECT a.id, coalesce(a.trigger_seq, (SELECT seq FROM triggers WHERE id = a.trigger_id)), a.source, nullif(a.key, a.id), a.due_at, a.received_at, a.decision, a.reason_code, a.reason, a.execution_id, a.body_hash, a.redelivery_of, a.delivery
+		FROM unnest(?1::text[], ?2::text[], ?3::text[], ?4::text[], ?5::bigint[], ?6::bigint[], ?7::text[], ?8::text[], ?9::bytea[], ?10::text[], ?11::bytea[], ?12::text[], ?13::bytea[], ?14::bigint[])
+			WITH ORDINALITY AS a (id, trigger_id, source, key, due_at, received_at, decision, reason_code, reason, execution_id, body_hash, redelivery_of, delivery, trigger_seq, place)
+		ORDER BY a.place ON CONFLICT DO NOTHING`
+	insertExecutions = `INSERT INTO executions (id, log_id, blueprint_seq, blueprint_version, organization_seq, user_seq,
+			trigger_seq, firing_id, parent_execution_id, status, created_at, updated_at, start_time, end_time, record, state)
+		SELECT a.id, a.log_id, b.seq, a.version, coalesce(a.organization_seq, (SELECT seq FROM organizations WHERE id = a.organization_id)),
+			coalesce(a.user_seq, (SELECT seq FROM users WHERE id = a.user_id)), coalesce(a.trigger_seq, (SELECT seq FROM triggers WHERE id = a.trigger_id)),
+			a.firing_id, a.parent_id, a.status, a.created_at, a.updated_at, a.start_time, a.end_time, a.record, a.state
+		FROM unnest(?1::text[], ?2::text[], ?3::text[], ?4::text[], ?5::text[], ?6::text[], ?7::text[], ?8::text[], ?9::text[], ?10::text[],
+				?11::bigint[], ?12::bigint[], ?13::bigint[], ?14::bigint[], ?15::bytea[], ?16::bytea[], ?17::bigint[], ?18::bigint[], ?19::bigint[])
+			WITH ORDINALITY AS a (id, log_id, blueprint_id, version, organization_id, user_id, trigger_id, firing_id, parent_id, status,
+				created_at, updated_at, start_time, end_time, record, state, organization_seq, user_seq, trigger_seq, place)
+		JOIN blueprints b ON b.id = a.blueprint_id AND b.deleted_at IS NULL
+		ORDER BY a.place ON CONFLICT DO NOTHING`
+)
+
+// The types of their parameters: text, number or bytes.
+const (
+	firingTypes    = "ttttnnttbtbtbn"
+	executionTypes = "ttttttttttnnnnbbnnn"
+)
+
+// addTogether runs the jobs of short runs at the beginning of a transaction, and returns the
+// others. If one of the runs cannot be stored, because its key has started a run before or
+// its blueprint is deleted, it begins the transaction again and returns all jobs.
+func (s *Store) addTogether(b *batch, jobs []*job) (rest []*job, err error) {
+	var short []*job
+	for _, j := range jobs {
+		if j.short != nil && (j.short.Generation == 0 || j.short.Generation == s.writer.subscriptions.generation) {
+			short = append(short, j)
+		} else {
+			rest = append(rest, j)
+		}
+	}
+	if len(short) < 2 {
+		return jobs, nil
+	}
+	tried := *b
+	if s.storeShort(&tried, short) == nil {
+		*b = tried
+		return rest, nil
+	}
+	s.writer.undo()
+	return jobs, s.begin()
+}
+
+// errNotTogether is returned for runs that cannot be stored together.
+var errNotTogether = blueprint.Errorf(blueprint.CodeConflict, "a run of the batch was not stored")
+
+func (s *Store) storeShort(b *batch, jobs []*job) error {
+	var firings, executions [][]any
+	for _, j := range jobs {
+		if f := j.short.Firing; f != nil {
+			args, err := s.firingArguments(f)
+			if err != nil {
+				return err
+			}
+			firings = append(firings, args)
+		}
+		executions = append(executions, s.executionArguments(j.short))
+	}
+	w := s.writer
+	for _, part := range []struct {
+		query, types string
+		rows         [][]any
+	}{{insertFirings, firingTypes, firings}, {insertExecutions, executionTypes, executions}} {
+		if len(part.rows) == 0 {
+			continue
+		}
+		stored, err := w.session.exec(part.query, postgres.Columns(part.types, part.rows)...)
+		if err != nil {
+			return err
+		}
+		if stored != int64(len(part.rows)) {
+			return errNotTogether
+		}
+	}
+	for _, j := range jobs {
+		t := &transaction{session: w.session, generation: w.subscriptions.generation, ended: &j.short.Row}
+		if j.short.Firing != nil {
+			t.firings = []string{j.short.Firing.TriggerID}
+		}
+		if err := s.weighEnd(t, j.short); err != nil {
+			return err
+		}
+		if err := s.publish(t, j.short.Events); err != nil {
+			return err
+		}
+		if t.bump { // a trigger was paused: what comes after it must see that
+			return errNotTogether
+		}
+		b.good++
+		b.written += j.size + t.published
+		b.done.add(t)
+		w.ended.add(t.ended)
+		w.firings.add(t.firings)
+	}
+	return nil
+}
