@@ -35,6 +35,7 @@ type options struct {
 	shaped      bool
 	startup     bool
 	day         string
+	database    string
 	peers       []peer
 	peersFolder string
 	quick       bool
@@ -80,6 +81,7 @@ func parse(args []string) (o options, err error) {
 	flags.BoolVar(&o.startup, "startup", false, "only measure starts, with a loaded database of 1 GB")
 	flags.BoolVar(&o.shaped, "shapes", false, "only measure long and wide blueprints")
 	flags.StringVar(&o.day, "day", "", "only measure the latency of webhooks beside mixed runs, backups and pruning, and write its picture to this `FILE` (SVG)")
+	flags.StringVar(&o.database, "database", "", "only measure the webhook on a file and on this PostgreSQL server, a `URL` without a database, with one to three processes")
 	flags.BoolFunc("peers", "only measure the webhook, side by side with other servers; -peers=NAMES selects some of "+peerNames(), func(names string) (err error) {
 		o.peers, err = selectPeers(names)
 		return err
@@ -160,6 +162,8 @@ func bench(ctx context.Context, o options) (err error) {
 		return writeShapes(ctx, o)
 	case o.day != "":
 		return writeDay(ctx, o)
+	case o.database != "":
+		return comparePostgreSQL(ctx, o)
 	case o.peers != nil:
 		return comparePeers(ctx, o)
 	}

@@ -16,14 +16,16 @@ import (
 
 // The markers between which a file's tables are replaced.
 const (
-	tablesBegin = "<!-- bench: begin -->"
-	tablesEnd   = "<!-- bench: end -->"
-	peersBegin  = "<!-- bench-peers: begin -->"
-	peersEnd    = "<!-- bench-peers: end -->"
-	dayBegin    = "<!-- bench-day: begin -->"
-	dayEnd      = "<!-- bench-day: end -->"
-	shapesBegin = "<!-- bench-shapes: begin -->"
-	shapesEnd   = "<!-- bench-shapes: end -->"
+	tablesBegin   = "<!-- bench: begin -->"
+	tablesEnd     = "<!-- bench: end -->"
+	peersBegin    = "<!-- bench-peers: begin -->"
+	peersEnd      = "<!-- bench-peers: end -->"
+	dayBegin      = "<!-- bench-day: begin -->"
+	dayEnd        = "<!-- bench-day: end -->"
+	postgresBegin = "<!-- bench-postgresql: begin -->"
+	postgresEnd   = "<!-- bench-postgresql: end -->"
+	shapesBegin   = "<!-- bench-shapes: begin -->"
+	shapesEnd     = "<!-- bench-shapes: end -->"
 )
 
 // median returns the middle value; of an even number, the higher of the two in the middle.

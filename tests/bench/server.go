@@ -19,6 +19,7 @@ const apiKey = "key-of-the-benchmark"
 type server struct {
 	binary, folder string
 	environment    []string // nil = that of this program
+	storage        []string // flags that name the database; nil = a file
 	*program.Process
 	address string        // http://host:port
 	up      time.Duration // from its start to the first 200 of /readyz
@@ -29,9 +30,13 @@ func (s *server) database() string { return filepath.Join(s.folder, "bench.db") 
 
 // start starts the server and waits until it says that it is ready.
 func (s *server) start(ctx context.Context) (err error) {
+	storage := s.storage
+	if storage == nil {
+		storage = []string{"--db", s.database()}
+	}
 	s.Process, err = program.Start(program.Command{
 		Path: s.binary, Folder: s.folder, Env: s.environment, Log: filepath.Join(s.folder, "server.log"), Ready: program.ServerReady,
-		Args: []string{"serve", "--addr", "127.0.0.1:0", "--db", s.database(), "--api-key", apiKey, "--rate-limit", "0"},
+		Args: append([]string{"serve", "--addr", "127.0.0.1:0", "--api-key", apiKey, "--rate-limit", "0"}, storage...),
 	})
 	if err != nil {
 		return err
