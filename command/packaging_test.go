@@ -95,6 +95,37 @@ func TestPackagingImage(t *testing.T) {
 	}
 }
 
+// TestPackagingCluster checks that the examples with several processes name existing flags, and
+// that each process has a name of its own.
+func TestPackagingCluster(t *testing.T) {
+	t.Parallel()
+	flags := map[string]bool{}
+	for _, flag := range serveFlags() {
+		flags["BLUEPRINTD_"+strings.ToUpper(strings.ReplaceAll(flag.Names()[0], "-", "_"))] = true
+	}
+	for _, name := range []string{"compose.cluster.yaml", "kubernetes.yaml", "blueprintd@.service"} {
+		t.Run(name, func(t *testing.T) {
+			text := readText(t, "../packaging/"+name)
+			for _, variable := range regexp.MustCompile(`BLUEPRINTD_[A-Z_]+`).FindAllString(text, -1) {
+				if !flags[variable] {
+					t.Errorf("there is no flag for %s", variable)
+				}
+			}
+			if !strings.Contains(text, "--node-name") && !strings.Contains(text, "BLUEPRINTD_NODE_NAME") {
+				t.Error("the processes have no names")
+			}
+		})
+	}
+	names := map[any]bool{}
+	compose := yamlFile(t, "../packaging/compose.cluster.yaml")
+	for _, service := range []string{"a", "b", "c"} {
+		names[process.At(compose, "services."+service+".environment.BLUEPRINTD_NODE_NAME")] = true
+	}
+	if len(names) != 3 || names[nil] {
+		t.Errorf("the names are %v, want three different ones", names)
+	}
+}
+
 func yamlFile(t *testing.T, path string) process.Object {
 	t.Helper()
 	doc, err := document.Parse(path, []byte(readText(t, path)))

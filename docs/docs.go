@@ -29,7 +29,7 @@ var chapters = []struct {
 }{
 	{"Start", "getting-started concepts"},
 	{"Build", "blueprints expressions nodes triggers connections-and-sign-in testing-blueprints fake-backend"},
-	{"Operate", "dashboard deploying security upgrading backup-and-recovery reliability benchmarks"},
+	{"Operate", "dashboard deploying scaling security upgrading backup-and-recovery reliability benchmarks"},
 	{"Reference", "api cli files decisions"},
 	{"Contribute", "architecture contributing"},
 }

@@ -151,6 +151,9 @@ func (s *Server) Announce() error {
 	} else {
 		say("  database  %s (master key: %s; keep copies of both in separate places)", s.Store.Name(), fileio.Absolute(masterkey.File(s.Options.DB, s.Options.MasterKeyFile)))
 	}
+	if s.Options.URL != "" {
+		say("  commits   an acknowledged run survives %s", s.Store.Durability())
+	}
 	if s.Options.PublicURL != "" || s.Certificates != nil {
 		say("  listens   %s://%s", s.scheme(), s.Listener.Addr())
 	}

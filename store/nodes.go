@@ -448,6 +448,17 @@ func (s *Store) LiveNodes() (count int) {
 	return max(1, count)
 }
 
+// Durability says what an acknowledged run survives on PostgreSQL; "" on a file.
+func (s *Store) Durability() string {
+	switch {
+	case s.remote == nil:
+		return ""
+	case s.remote.standbys == "":
+		return "a crash of PostgreSQL, but not the loss of its machine: synchronous_standby_names is empty"
+	}
+	return "a crash of PostgreSQL, and the loss of its machine: commits wait for " + s.remote.standbys
+}
+
 // Joined is since when this process is one of a server; zero on a file.
 func (s *Store) Joined() blueprint.Time { return s.nodes.joined }
 

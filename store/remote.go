@@ -26,7 +26,9 @@ type remote struct {
 	// locked is the connection that holds the lock of servers; nil for a tool.
 	locked *sql.Conn
 	alone  bool
-	node   int64 // of this process, for its connections
+	// standbys are those that confirm each commit, as PostgreSQL names them; "" = none.
+	standbys string
+	node     int64 // of this process, for its connections
 	// transaction is the id of the writer's current transaction.
 	transaction string
 	// closing ends attempts to find out the outcome of a commit.
@@ -71,6 +73,9 @@ func (s *Store) openRemote(ctx context.Context) error {
 	}
 	s.writer = newWriter(session)
 	if err := postgres.CheckServer(ctx, session.conn); err != nil {
+		return err
+	}
+	if s.remote.standbys, err = postgres.Standbys(ctx, session.conn); err != nil {
 		return err
 	}
 	if s.options.Server {

@@ -311,6 +311,10 @@ func (s *Store) Run(ctx context.Context) (err error) {
 	if err == nil && s.nodes.id != 0 {
 		err = s.depart()
 	}
+	if s.Available() != nil && s.usable() == errClosed { // the database is away: others find out that this process is gone
+		s.options.Logger.Warn("stopped without the database, the runs of this process are taken over when it is back", "error", err)
+		err = nil
+	}
 	return err
 }
 
@@ -329,10 +333,15 @@ func (s *Store) every(ctx context.Context, interval time.Duration, f func(contex
 }
 
 // Ping waits until the writer has made a transaction that changes nothing, which verifies
-// that the writer works and the database can be locked. It causes no fsync.
+// that the writer works and the database can be locked. It causes no fsync. While PostgreSQL
+// does not answer, waiting for it is all that the writer can do, and Ping succeeds.
 func (s *Store) Ping(ctx context.Context) (err error) {
 	defer wrap(&err, "ping")
-	return s.submit(ctx, &job{run: func(*transaction) error { return nil }, single: true})
+	err = s.write(ctx, func(*transaction) error { return nil })
+	if s.Available() != nil {
+		return nil
+	}
+	return err
 }
 
 // Stats holds counters since Open and the state of a store. Sizes are in bytes.

@@ -244,3 +244,10 @@ func CheckServer(ctx context.Context, conn *sql.Conn) error {
 	}
 	return nil
 }
+
+// Standbys returns the standbys that confirm each commit before it is acknowledged, in the
+// form of synchronous_standby_names; "" for none.
+func Standbys(ctx context.Context, conn *sql.Conn) (names string, err error) {
+	const query = `SELECT CASE WHEN current_setting('synchronous_commit') = 'local' THEN '' ELSE current_setting('synchronous_standby_names') END`
+	return names, conn.QueryRowContext(ctx, query).Scan(&names)
+}
