@@ -183,12 +183,15 @@ func (e *Engine) follow(id string, handle *Handle) {
 			e.passResponse(id, handle)
 		}
 		outcome, err := e.outcomeElsewhere(id)
-		if err == nil && outcome != nil {
+		switch {
+		case outcome != nil:
 			e.passResponse(id, handle)
 			handle.settle(outcome)
 			return
-		}
-		if code := blueprint.CodeOf(err); err != nil && code != blueprint.CodeUnavailable || !clock.Sleep(e.ctx, followInterval) || e.stopping.Load() {
+		case err != nil && blueprint.CodeOf(err) != blueprint.CodeUnavailable:
+			handle.end(nil, err)
+			return
+		case !clock.Sleep(e.ctx, followInterval):
 			handle.end(nil, errShuttingDown)
 			return
 		}
@@ -205,22 +208,29 @@ func (e *Engine) passResponse(id string, handle *Handle) {
 	}
 }
 
-// outcomeElsewhere returns the outcome of a run that has ended or paused; nil if it works.
+// outcomeElsewhere returns the outcome of a run that has ended or paused, or the state of
+// any while the engine stops; nil if it works.
 func (e *Engine) outcomeElsewhere(id string) (*parkedRun, error) {
 	stored, err := e.Journal.Load(e.ctx, id)
-	if err != nil || stored.Row.Status == blueprint.StatusRunning {
+	if err != nil || stored.Row.Status == blueprint.StatusRunning && !e.stopping.Load() {
 		return nil, err
 	}
 	if !stored.Row.Status.Terminal() {
 		view, err := e.View(e.ctx, stored)
-		return &parkedRun{view: view}, err
+		if err != nil {
+			return nil, err
+		}
+		return &parkedRun{view: view}, nil
 	}
 	unmasked, err := e.decodeRecord(stored, true)
 	if err != nil {
 		return nil, err
 	}
 	redacted, err := e.decodeRecord(stored, false)
-	return &parkedRun{nil, redacted, unmasked, stored.Row}, err
+	if err != nil {
+		return nil, err
+	}
+	return &parkedRun{nil, redacted, unmasked, stored.Row}, nil
 }
 
 // TakeOver takes over runs of another process, which take returns once they belong to this

@@ -42,9 +42,11 @@ func (s *Store) insertCommand(t *transaction, executionID string, target int64, 
 	return t.row(insert, []any{executionID, target, blobOrNull(data), int64(blueprint.TimeOf(clock.Real{}.Now()))}, seq)
 }
 
-// How long a command waits for its answer, and how often it looks.
+// How long a command waits until its process takes it, how long it then waits for the
+// answer, which for a cancellation includes running nodes, and how often it looks.
 const (
 	commandPatience = 5 * time.Second
+	answerPatience  = 10 * time.Second
 	commandInterval = 25 * time.Millisecond
 )
 
@@ -74,28 +76,35 @@ func (s *Store) Ask(ctx context.Context, executionID string, command []byte) (an
 	if err != nil || seq == 0 {
 		return nil, err
 	}
-	for watch := metrics.Begin(); watch.Elapsed() < s.nodes.patience && clock.Sleep(ctx, commandInterval); {
+	if answer, err = s.awaitAnswer(ctx, seq, s.nodes.patience); err != nil || answer != nil {
+		return answer, err
+	}
+	ctx = context.WithoutCancel(ctx)
+	var withdrawn int64
+	err = s.write(ctx, func(t *transaction) (err error) {
+		withdrawn, err = t.exec("DELETE FROM signals WHERE seq = ? AND taken = 0", seq)
+		return err
+	})
+	if err == nil && withdrawn > 0 {
+		err = errNotTaken
+	}
+	if err != nil {
+		return nil, err
+	}
+	if answer, err = s.awaitAnswer(ctx, seq, answerPatience); err != nil || answer != nil {
+		return answer, err
+	}
+	return nil, errNotAnswered
+}
+
+// awaitAnswer waits for the answer to a command; nil if there is none in time.
+func (s *Store) awaitAnswer(ctx context.Context, seq int64, patience time.Duration) (answer []byte, err error) {
+	for watch := metrics.Begin(); watch.Elapsed() < patience && clock.Sleep(ctx, commandInterval); {
 		if answer, err := s.answerTo(ctx, seq); err != nil || answer != nil {
 			return answer, err
 		}
 	}
-	ctx = context.WithoutCancel(ctx)
-	var taken bool
-	err = s.write(ctx, func(t *transaction) error {
-		withdrawn, err := t.exec("DELETE FROM signals WHERE seq = ? AND taken = 0", seq)
-		taken = withdrawn == 0
-		return err
-	})
-	switch {
-	case err != nil:
-		return nil, err
-	case !taken:
-		return nil, errNotTaken
-	}
-	if answer, err = s.answerTo(ctx, seq); err != nil || answer != nil {
-		return answer, err
-	}
-	return nil, errNotAnswered
+	return nil, nil
 }
 
 func (s *Store) answerTo(ctx context.Context, seq int64) (answer []byte, err error) {

@@ -64,6 +64,9 @@ func (s *Store) openRemote(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if s.options.Server {
+		config.EndFrozen()
+	}
 	pool := config.Open()
 	s.pool = pool
 	s.remote = newRemote(config, pool, s.options.Logger)

@@ -86,14 +86,19 @@ func Parse(url string) (*Config, error) {
 	for name, value := range map[string]string{
 		"application_name": "blueprintd", "timezone": "UTC", "jit": "off", "standard_conforming_strings": "on",
 		"default_transaction_isolation": "read committed", "statement_timeout": "0",
-		"idle_in_transaction_session_timeout": "5000", // frees the rows of a process that is frozen
-		"idle_session_timeout":                "0",
+		"idle_in_transaction_session_timeout": "0", "idle_session_timeout": "0",
 		// Frees those of a process whose machine is gone, in about ten seconds.
 		"tcp_keepalives_idle": "4", "tcp_keepalives_interval": "2", "tcp_keepalives_count": "3", "tcp_user_timeout": "10000",
 	} {
 		connection.RuntimeParams[name] = value
 	}
 	return config, nil
+}
+
+// EndFrozen makes PostgreSQL end a transaction in which nothing happens for five seconds: it
+// frees the rows of a server that is frozen. A tool may be busy for longer with what it read.
+func (c *Config) EndFrozen() {
+	c.connection.RuntimeParams["idle_in_transaction_session_timeout"] = "5000"
 }
 
 // Name returns the database for messages, without the password: postgres://user@host/name.
