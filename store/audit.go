@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"reflect"
 	"slices"
@@ -482,22 +483,23 @@ func (s *Store) WholeAuditLog(ctx context.Context, limit int) (list []blueprint.
 // trigger, or a restore that paused all triggers. It returns nil if there is none. It reads
 // the whole log at worst.
 func deactivation(q *session, triggerID string) (found *blueprint.AuditEntry, err error) {
-	const query = auditLines + ` WHERE a.target_type = 'trigger' AND a.target_id = ?1 AND json_extract(a.detail, '$.isActive') IS NOT NULL
-		OR a.target_type = 'database' AND CAST(json_extract(a.detail, '$.pausedTriggers') AS BIGINT) > 0 ORDER BY a.seq DESC`
+	const query = auditLines + ` WHERE a.target_type = 'trigger' AND a.target_id = ?1 AND instr(a.detail, '"isActive":') > 0
+		OR a.target_type = 'database' AND instr(a.detail, '"pausedTriggers":') > 0 ORDER BY a.seq DESC`
 	var entries []blueprint.AuditEntry
 	if err := collect(q, &entries, query, []any{triggerID}, scanAudit); err != nil {
 		return nil, err
 	}
 	for i := range entries {
 		e := &entries[i]
-		if e.TargetType == "database" {
+		if paused, ok := e.Detail["pausedTriggers"].(json.Number); ok && e.TargetType == "database" && paused != "0" {
 			found = e
-			continue
 		}
-		if e.Detail["isActive"] == false {
-			found = e // a later restore has changed nothing
+		if active, ok := e.Detail["isActive"].(bool); ok && e.TargetType == "trigger" {
+			if !active {
+				found = e // a later restore has changed nothing
+			}
+			break
 		}
-		break
 	}
 	return found, nil
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"fmt"
 	"reflect"
 	"slices"
 
@@ -333,13 +334,21 @@ func noteEdits(t *transaction, before, after *blueprint.Trigger) error {
 	if len(keys) == 0 {
 		return nil
 	}
-	data, err := json.Marshal(keys)
+	var data []byte
+	if err := t.row("SELECT coalesce(edited, '[]') FROM triggers WHERE id = ?", []any{after.ID}, &data); err != nil {
+		return err
+	}
+	var edited []string
+	if err := json.Unmarshal(data, &edited); err != nil {
+		return fmt.Errorf("edited keys of trigger %s: %w", after.ID, err)
+	}
+	edited = append(edited, keys...)
+	slices.Sort(edited)
+	data, err := blueprint.Encode(slices.Compact(edited))
 	if err != nil {
 		return err
 	}
-	const update = `UPDATE triggers SET edited = (SELECT json_group_array(value) FROM
-		(SELECT value FROM json_each(coalesce(edited, '[]')) UNION SELECT value FROM json_each(?)) names) WHERE id = ?`
-	_, err = t.exec(update, string(data), after.ID)
+	_, err = t.exec("UPDATE triggers SET edited = ? WHERE id = ?", string(data), after.ID)
 	return err
 }
 

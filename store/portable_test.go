@@ -42,8 +42,8 @@ var remaining = []struct{ spelling, reason, files string }{
 	{`(?i)\bpragma(_\w+)? ?|\bsqlite_\w+`, "about the file; another database has its own administration", "backup.go checkpoint.go copy.go diagnose.go disk.go lost_files.go open.go restore.go upgrade.go"},
 	{`\bVACUUM\b`, "copies and shrinks the file", "disk.go lost_files.go"},
 	{`\bINDEXED BY\b`, "guards the plan; can be removed from a text mechanically", "breaker.go executions.go firings.go firings_read.go prune.go runs.go summaries.go"},
-	{`\binstr\(`, "the same function has another name; LIKE would ignore letter case here and not there", "blueprints.go firings_read.go summaries.go triggers.go"},
-	{`\bjson_\w+\(|->>`, "functions of JSON have other names and types", "audit.go blueprint_write.go runs.go summaries.go triggers.go"},
+	{`\binstr\(`, "the same function has another name; LIKE would ignore letter case here and not there", "audit.go blueprints.go firings_read.go summaries.go triggers.go"},
+	{`\bjson_\w+\(|->>`, "json_each of a list of numbers; PostgreSQL cannot read JSON that contains \\u0000", "runs.go summaries.go triggers.go"},
 	{`\browid\b`, "a table whose key is not a number, and violations that a check of the file found", "diagnose.go seal.go"},
 }
 

@@ -1,11 +1,15 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"math"
 	"reflect"
+	"slices"
+	"strconv"
+	"strings"
 
 	"blueprintd/blueprint"
 )
@@ -34,7 +38,7 @@ const countedMap = 512 << 10
 // of any user, which only a user who can manage the blueprint may see.
 const summaryColumns = `b.id, b.title, b.description, b.status, b.visibility, b.version, b.tags, b.created_by, u.name, b.organization_id, o.name,
 	b.created_at, b.updated_at, b.rating_sum, b.rating_count, EXISTS (SELECT 1 FROM favorites f WHERE f.blueprint_id = b.id AND f.user_id = ?1),
-	CASE WHEN content.map IS NULL THEN 0 WHEN octet_length(content.map) <= ?7 THEN coalesce(json_array_length(content.map, '$.nodes'), 0) END,
+	CASE WHEN content.map IS NULL THEN '{}' WHEN octet_length(content.map) <= ?7 THEN content.map END,
 	(SELECT count(*) FROM triggers t WHERE t.blueprint_id = b.id AND t.deleted_at IS NULL),
 	(SELECT count(*) FROM triggers t WHERE t.blueprint_id = b.id AND t.deleted_at IS NULL AND t.is_active = 1),
 	coalesce(r.id, ''), coalesce(r.status, ''), coalesce(r.start_time, 0), coalesce(r.end_time, 0), ` + accessLevel
@@ -56,10 +60,9 @@ func (s *Store) ListSummaries(ctx context.Context, principal blueprint.Principal
 	}
 	where := " WHERE b.deleted_at IS NULL AND " + scope + ` AND (?2 = '' OR b.status = ?2)
 		AND (?3 = '' OR instr(b.title_fold, ?3) > 0 OR instr(b.description_fold, ?3) > 0)
-		AND (?4 = '' OR EXISTS (SELECT 1 FROM json_each(b.tags) tag WHERE tag.value = ?4))
+		AND (?4 = '' OR b.seq IN (SELECT CAST(value AS BIGINT) FROM json_each(?4) tagged))
 		AND (?5 = '' OR EXISTS (SELECT 1 FROM blueprint_categories x WHERE x.blueprint_id = b.id AND x.category_id = ?5))
 		AND (?6 = '' OR b.organization_id = ?6)`
-	args := []any{principal.UserID, filter.Status, fold(filter.Search), filter.Tag, filter.CategoryID, filter.OrganizationID}
 	query := "SELECT " + summaryColumns + " FROM (SELECT b.seq FROM blueprints b" + where + " ORDER BY " + order + " LIMIT ?8 OFFSET ?9) p" + summaryTables + "ORDER BY " + order
 	list = []blueprint.BlueprintSummary{}
 	err = s.read(ctx, func(q *session) error {
@@ -68,10 +71,15 @@ func (s *Store) ListSummaries(ctx context.Context, principal blueprint.Principal
 				return err
 			}
 		}
+		tagged, err := taggedBlueprints(q, principal, scope, filter.Tag)
+		if err != nil {
+			return err
+		}
+		args := []any{principal.UserID, filter.Status, fold(filter.Search), tagged, filter.CategoryID, filter.OrganizationID}
 		if err := q.row("SELECT count(*) FROM blueprints b"+where, args, &total); err != nil {
 			return err
 		}
-		err := collect(q, &list, query, append(args, countedMap, filter.Limit, (filter.Page-1)*filter.Limit), func(scan scanner) (blueprint.BlueprintSummary, error) {
+		err = collect(q, &list, query, append(args, countedMap, filter.Limit, (filter.Page-1)*filter.Limit), func(scan scanner) (blueprint.BlueprintSummary, error) {
 			one, err := scanSummary(scan)
 			one.IsOwner = one.CreatedBy == principal.UserID
 			return one, err
@@ -87,12 +95,13 @@ func (s *Store) ListSummaries(ctx context.Context, principal blueprint.Principal
 func scanSummary(scan scanner) (b blueprint.BlueprintSummary, err error) {
 	var (
 		tags   []byte
+		nodes  []byte
 		rating float64
 		access blueprint.Access
 		last   blueprint.LastRun
 	)
 	err = scan(&b.ID, &b.Title, &b.Description, &b.Status, &b.Visibility, &b.Version, &tags, &b.CreatedBy, &b.CreatorName, &b.OrganizationID, &b.OrganizationName,
-		&b.CreatedAt, &b.UpdatedAt, &rating, &b.RatingCount, &b.IsFavorited, &b.NodeCount, &b.Triggers.Total, &b.Triggers.Active,
+		&b.CreatedAt, &b.UpdatedAt, &rating, &b.RatingCount, &b.IsFavorited, &nodes, &b.Triggers.Total, &b.Triggers.Active,
 		&last.ExecutionID, &last.Status, &last.StartTime, &last.EndTime, &access)
 	if err != nil {
 		return b, err
@@ -104,7 +113,57 @@ func scanSummary(scan scanner) (b blueprint.BlueprintSummary, err error) {
 	if err := json.Unmarshal(tags, &b.Tags); err != nil {
 		return b, fmt.Errorf("tags of blueprint %s: %w", b.ID, err)
 	}
+	if nodes != nil {
+		count := countNodes(nodes)
+		b.NodeCount = &count
+	}
 	return b, nil
+}
+
+// countNodes returns the number of nodes of a stored map, 0 if it has no list of them.
+func countNodes(data []byte) int {
+	var m map[string]json.RawMessage
+	var nodes []json.RawMessage
+	if json.Unmarshal(data, &m) != nil || json.Unmarshal(m["nodes"], &nodes) != nil {
+		return 0
+	}
+	return len(nodes)
+}
+
+// scanTags reads a row of seq and tags of a blueprint.
+func scanTags(scan scanner, seq *int64) (tags []string, err error) {
+	var data []byte
+	if err := scan(seq, &data); err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(data, &tags); err != nil {
+		return nil, fmt.Errorf("tags of a blueprint: %w", err)
+	}
+	return tags, nil
+}
+
+// taggedBlueprints returns a JSON list of the seqs of the blueprints in a scope that have a
+// tag, "" for no tag. The database selects those whose tags contain its encoding, which
+// two adjacent tags may do as well.
+func taggedBlueprints(q *session, principal blueprint.Principal, scope, tag string) (string, error) {
+	if tag == "" {
+		return "", nil
+	}
+	encoded, err := encodeTags([]string{tag})
+	if err != nil {
+		return "", err
+	}
+	list := []byte{'['}
+	query := "SELECT b.seq, b.tags FROM blueprints b WHERE b.deleted_at IS NULL AND " + scope + " AND instr(b.tags, ?2) > 0"
+	err = q.each(query, []any{principal.UserID, encoded[1 : len(encoded)-1]}, func(scan scanner) error {
+		var seq int64
+		tags, err := scanTags(scan, &seq)
+		if slices.Contains(tags, tag) {
+			list = append(strconv.AppendInt(list, seq, 10), ',')
+		}
+		return err
+	})
+	return strings.TrimSuffix(string(list), ",") + "]", err
 }
 
 // ownLately is the number of a user's newest runs that are searched for those of blueprints
@@ -142,13 +201,27 @@ func (s *Store) complete(q *session, principal blueprint.Principal, list []bluep
 // ListTags counts the tags of own and shared blueprints, most used first, at most limit.
 func (s *Store) ListTags(ctx context.Context, principal blueprint.Principal, limit int) (list []blueprint.TagCount, err error) {
 	defer wrap(&err, "tags for user %s", principal.UserID)
-	query := `SELECT tag.value, count(DISTINCT b.seq) FROM blueprints b CROSS JOIN json_each(b.tags) tag
-		WHERE b.deleted_at IS NULL AND ` + summarized[blueprint.ScopeAll] + ` GROUP BY tag.value ORDER BY 2 DESC, 1 LIMIT ?2`
+	const query = "SELECT b.seq, b.tags FROM blueprints b WHERE b.deleted_at IS NULL AND b.tags <> '[]' AND "
+	counts := map[string]int{}
+	err = s.read(ctx, func(q *session) error {
+		return q.each(query+summarized[blueprint.ScopeAll], []any{principal.UserID}, func(scan scanner) error {
+			var seq int64
+			tags, err := scanTags(scan, &seq)
+			slices.Sort(tags)
+			for _, tag := range slices.Compact(tags) {
+				counts[tag]++
+			}
+			return err
+		})
+	})
 	list = []blueprint.TagCount{}
-	err = readRows(ctx, s, &list, query, []any{principal.UserID, limit}, fields(func(one *blueprint.TagCount) []any {
-		return []any{&one.Tag, &one.Count}
-	}))
-	return list, err
+	for tag, count := range counts {
+		list = append(list, blueprint.TagCount{Tag: tag, Count: count})
+	}
+	slices.SortFunc(list, func(a, b blueprint.TagCount) int {
+		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Tag, b.Tag))
+	})
+	return list[:min(limit, len(list))], err
 }
 
 // CountBlueprints returns how many blueprints of the principal count for the plan's limit.

@@ -3,7 +3,9 @@ package store
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -102,6 +104,49 @@ func TestListSummaries(t *testing.T) {
 		}
 		if got := must(s.CountBlueprints(ctx, people["creator"]))(t); got != 2 {
 			t.Errorf("%d blueprints, want 2", got)
+		}
+	})
+}
+
+// TestAnyText stores texts with every kind of character where lists and filters look into
+// JSON.
+func TestAnyText(t *testing.T) {
+	everywhere(t, func(t *testing.T, s *Store) {
+		ctx := context.Background()
+		ann := user(t, s, "ann")
+		texts := []string{"a", "a\x00b", "a\x01b", "\x01\x01", `a\u0000b`, `a","b`, ",", `"`, "<&>\u2028", "é"}
+		for i, text := range texts {
+			advance(t, s, time.Second)
+			m := map[string]any{"nodes": []any{map[string]any{"id": text, "type": "set"}}, text: []any{text}}
+			b := must(s.CreateBlueprint(ctx, ann, blueprint.NewBlueprint{Title: fmt.Sprint(i), Map: m, Tags: []string{"all", text, "x" + text, text}}))(t)
+			trigger := must(s.CreateTrigger(ctx, ann, b.ID, blueprint.TriggerManual, nil))(t)
+			config, off := map[string]any{text: text, "z": true, "b": true}, false
+			must(s.UpdateTrigger(ctx, ann, trigger.ID, func(blueprint.Trigger) (map[string]any, error) { return config, nil }, nil))(t)
+			edited := must(s.ListTriggers(ctx, ann, b.ID))(t)[0].Edited
+			if want := slices.Sorted(maps.Keys(config)); !slices.Equal(edited, want) {
+				t.Errorf("edited %q, want %q", edited, want)
+			}
+			by := blueprint.WithActor(ctx, &blueprint.Actor{UserID: ann.UserID, Via: blueprint.ViaAPI, Action: "off"})
+			config = map[string]any{}
+			must(s.UpdateTrigger(by, ann, trigger.ID, func(blueprint.Trigger) (map[string]any, error) { return config, nil }, &off))(t)
+			if e := must(s.TriggerStory(ctx, trigger.ID))(t).Deactivated; e == nil || e.Action != "off" {
+				t.Errorf("%q: deactivated by %+v, want off", text, e)
+			}
+		}
+		for i, text := range texts {
+			list, total, err := s.ListSummaries(ctx, ann, blueprint.SummaryFilter{Scope: blueprint.ScopeAll, Sort: "created", Page: 1, Limit: 20, Tag: text})
+			check(t, err)
+			var got []string
+			for _, one := range list {
+				got = append(got, fmt.Sprintf("%s %q %d", one.Title, one.Tags[1], *one.NodeCount))
+			}
+			if want := []string{fmt.Sprintf("%d %q 1", i, text)}; total != 1 || !slices.Equal(got, want) {
+				t.Errorf("tagged %q: %d, %q; want %q", text, total, got, want)
+			}
+		}
+		tags := must(s.ListTags(ctx, ann, 200))(t)
+		if want := (blueprint.TagCount{Tag: "all", Count: len(texts)}); len(tags) != 1+2*len(texts) || tags[0] != want {
+			t.Errorf("tags %+v, want %d, %+v first", tags, 1+2*len(texts), want)
 		}
 	})
 }
