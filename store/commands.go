@@ -115,13 +115,14 @@ func (s *Store) answerTo(ctx context.Context, seq int64) (answer []byte, err err
 // command announces a new run, which this process has to begin.
 func (s *Store) Commands(ctx context.Context) (list []blueprint.RunCommand, err error) {
 	defer wrap(&err, "commands")
-	err = s.write(ctx, func(t *transaction) error {
+	// It waits for the outcome: commands that are taken without being returned would be lost.
+	err = s.submit(ctx, &job{size: 512, run: func(t *transaction) error {
 		list = nil
 		const take = `WITH taken AS (UPDATE signals SET taken = 1 WHERE target = ? AND taken = 0 RETURNING seq, execution_id, command) SELECT * FROM taken ORDER BY seq`
 		return collect(t.session, &list, take, []any{s.nodes.id}, fields(func(c *blueprint.RunCommand) []any {
 			return []any{&c.Seq, &c.ExecutionID, &c.Data}
 		}))
-	})
+	}})
 	return list, err
 }
 

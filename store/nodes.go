@@ -132,7 +132,8 @@ func (s *Store) inherit(t *transaction) error {
 // its child runs, and the runs of a concurrency group stay together.
 func (s *Store) TakeOver(ctx context.Context) (rows []blueprint.ExecutionRow, err error) {
 	defer wrap(&err, "take over")
-	err = s.write(ctx, func(t *transaction) error {
+	// It waits for the outcome: runs that are taken without being returned would rest.
+	err = s.submit(ctx, &job{size: 512, run: func(t *transaction) error {
 		rows = nil
 		const take = "UPDATE executions SET owner = ? WHERE end_time IS NULL AND owner IN (SELECT id FROM nodes WHERE state = 'dead') RETURNING id"
 		taken := map[string]bool{}
@@ -154,7 +155,7 @@ func (s *Store) TakeOver(ctx context.Context) (rows []blueprint.ExecutionRow, er
 			return err
 		})
 		return errors.Join(err, s.inherit(t))
-	})
+	}})
 	return rows, err
 }
 

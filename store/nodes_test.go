@@ -162,6 +162,39 @@ func TestLease(t *testing.T) {
 	check(t, <-waits)
 }
 
+// TestTakeOverInOutage takes over runs and commands while the database does not answer: both
+// are returned once it does, since they are taken then.
+func TestTakeOverInOutage(t *testing.T) {
+	ctx := context.Background()
+	a, b := twoNodes(t)
+	run(t, b)
+	r := unfinishedRun(t, a)
+	check(t, a.depart())
+	beat(t, b)
+	b.writer.connection.Lock() // as a commit that gets no answer
+	type taken struct {
+		rows []blueprint.ExecutionRow
+		err  error
+	}
+	result := make(chan taken)
+	go func() {
+		rows, err := b.TakeOver(ctx)
+		result <- taken{rows, err}
+	}()
+	eventually(t, "the job is queued", func() bool { return b.writer.queued() == 1 })
+	o := &b.remote.outage
+	o.mu.Lock()
+	o.away = true
+	o.mu.Unlock()
+	b.watchOutage(ctx)
+	b.writer.connection.Unlock()
+	got := <-result
+	check(t, got.err)
+	if len(got.rows) != 1 || got.rows[0].ID != r.ID {
+		t.Errorf("taken over %v, want %s", got.rows, r.ID)
+	}
+}
+
 // TestCommands sends commands to the process that has a run.
 func TestCommands(t *testing.T) {
 	ctx := context.Background()
