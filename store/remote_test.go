@@ -194,6 +194,18 @@ func TestOutage(t *testing.T) {
 	check(t, s.write(ctx, func(*transaction) error { return nil }))
 }
 
+// TestOutageAfterSlowStart counts the silence of the database from Run on.
+func TestOutageAfterSlowStart(t *testing.T) {
+	options := testOptions(t)
+	options.Database = remoteDatabase(t)
+	s := open(t, options)
+	s.remote.outage.reached = metrics.Stopwatch{}
+	run(t, s)
+	eventually(t, "Run has begun", s.Reachable)
+	s.watchOutage(context.Background())
+	check(t, s.Available())
+}
+
 // TestServers opens a database for two processes of one server, but not beside one that has
 // to be alone; tools work beside either. A foreign database stays as it is.
 func TestServers(t *testing.T) {

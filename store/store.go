@@ -282,6 +282,7 @@ func (s *Store) Run(ctx context.Context) (err error) {
 
 	if s.remote != nil {
 		defer context.AfterFunc(ctx, func() { close(s.remote.closing) })()
+		s.remote.outage.answered() // a start may take long; silence counts from here on
 	}
 	upkeep, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var group sync.WaitGroup
