@@ -195,6 +195,32 @@ func TestEdits(t *testing.T) {
 	})
 }
 
+// TestLongTexts stores the longest texts that an index contains.
+func TestLongTexts(t *testing.T) {
+	everywhere(t, func(t *testing.T, s *Store) {
+		ctx := context.Background()
+		ann := user(t, s, "ann")
+		text := make([]rune, 1000) // which the database cannot compress
+		for i := range text {
+			text[i] = rune(0x4e00 + i*i*i%20011)
+		}
+		b := must(s.CreateBlueprint(ctx, ann, blueprint.NewBlueprint{Title: "T", Source: string(text)}))(t)
+		if got := must(s.GetBlueprint(ctx, ann, b.ID))(t).Source; got != string(text) {
+			t.Errorf("source %q, want %q", got, string(text))
+		}
+		_, err := s.CreateBlueprint(ctx, ann, blueprint.NewBlueprint{Title: "T", Source: string(text)})
+		wantCode(t, err, blueprint.CodeConflict)
+		c := must(s.CreateConnection(ctx, ann, blueprint.NewConnection{Name: "C", Type: "slack", Config: slackConfig()}))(t)
+		i := blueprint.SignIn{
+			StateHash: []byte(strings.Repeat("x", 32)), Ticket: true, ConnectionID: c.ID, UserID: ann.UserID, Secret: []byte("y"), ExecutionID: "run",
+			Address: string(text), CreatedAt: 1, ExpiresAt: 2,
+		}
+		if got := must(s.OpenTicket(ctx, i))(t); got.Address != string(text) {
+			t.Errorf("address %q, want %q", got.Address, string(text))
+		}
+	})
+}
+
 func TestBudgetOfBlueprint(t *testing.T) {
 	everywhere(t, func(t *testing.T, s *Store) {
 		ctx := context.Background()

@@ -88,8 +88,8 @@ var remoteRefusals = map[postgres.Class]reason{
 	postgres.Unreachable:   {"the database cannot be reached", "start PostgreSQL, or look at the network between it and the server; no restart is needed"},
 	postgres.Full:          {"the disk of the database is full", "free some space on the disk of PostgreSQL; no restart is needed"},
 	postgres.Busy:          {"the database is busy", "look at the locks and the limits of PostgreSQL; no restart is needed"},
+	postgres.Canceled:      {"PostgreSQL canceled the statement", "see the log of PostgreSQL: an operator did, or a timeout; no restart is needed"},
 	postgres.ReadOnly:      {"the database is read-only", "connect to the primary of PostgreSQL: add target_session_attrs=read-write to the URL"},
-	postgres.Damaged:       {"PostgreSQL has found a fault in its data", "see the log of PostgreSQL"},
 	postgres.Unprivileged:  {"the role lacks a privilege in the database", "make the role of the URL the owner of the database"},
 	postgres.Authorization: {"PostgreSQL refuses the user, the password or the name of the database", "correct the URL in --database"},
 }

@@ -149,6 +149,37 @@ func TestBrokenConnections(t *testing.T) {
 	}
 }
 
+// TestErrorOfOneJob fails, of two jobs in one transaction, only the one with the statement
+// that PostgreSQL cannot execute.
+func TestErrorOfOneJob(t *testing.T) {
+	for name, statement := range map[string]string{
+		"limit of an index": "INSERT INTO notes (text) SELECT string_agg(sha512(i::text::bytea)::text, '') FROM generate_series(1, 100) i",
+		"internal error":    "DO $$ BEGIN RAISE EXCEPTION SQLSTATE 'XX000'; END $$",
+		"damaged page":      "DO $$ BEGIN RAISE EXCEPTION SQLSTATE 'XX001'; END $$",
+		"disk":              "DO $$ BEGIN RAISE EXCEPTION SQLSTATE '58030'; END $$",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			options := testOptions(t)
+			options.Database = remoteDatabase(t)
+			s := open(t, options)
+			list := notes(t, s)
+			run(t, s)
+			errs := together(t, s, &job{run: note("a")}, &job{run: func(t *transaction) error {
+				_, err := t.exec(statement)
+				return err
+			}}, &job{run: note("b")})
+			if errs[0] != nil || errs[2] != nil {
+				t.Errorf("the others failed: %v, %v", errs[0], errs[2])
+			}
+			wantCode(t, errs[1], blueprint.CodeInternal)
+			if got := strings.Join(list(), " "); got != "a b" {
+				t.Errorf("stored %q, want a b", got)
+			}
+		})
+	}
+}
+
 // TestOutage refuses calls while the database is silent, ends those that wait, and goes on
 // once it answers.
 func TestOutage(t *testing.T) {

@@ -171,8 +171,8 @@ const (
 	Unreachable                // no connection, or it broke
 	Full                       // the disk of the database is full
 	Busy                       // a lock or a limit of the database; the next try may succeed
+	Canceled                   // an operator or a timeout canceled the statement
 	ReadOnly                   // a standby, or a database that takes no writes
-	Damaged                    // the database found damaged data
 	Unprivileged               // the role may not do this
 	Authorization              // user, password or database were refused
 )
@@ -210,15 +210,17 @@ func ClassOf(err error) Class {
 		return Unprivileged
 	case strings.HasPrefix(code, "28"), code == "3D000":
 		return Authorization
-	case strings.HasPrefix(code, "08"), strings.HasPrefix(code, "57P"), code == "25P03", code == "57014":
+	case strings.HasPrefix(code, "08"), strings.HasPrefix(code, "57P"), code == "25P03":
 		return Unreachable
+	case code == "57014":
+		return Canceled
 	case code == "53100":
 		return Full
-	case strings.HasPrefix(code, "53"), strings.HasPrefix(code, "40"), code == "55P03", strings.HasPrefix(code, "54"):
+	case strings.HasPrefix(code, "53"), strings.HasPrefix(code, "40"), code == "55P03":
 		return Busy
-	case strings.HasPrefix(code, "XX"), strings.HasPrefix(code, "58"):
-		return Damaged
 	}
+	// Limits of a statement (54), damaged pages and failing disks (58, XX) too: they fail
+	// the same statement again, and must not fail the others of a transaction with it.
 	return Other
 }
 
