@@ -88,14 +88,14 @@ func TestMoveRefused(t *testing.T) {
 		from, to Options
 		part     string
 	}{
-		"a foreign target":  {options, foreign, "not one of blueprintd"},
+		"a foreign target":  {options, foreign, "not created by blueprintd"},
 		"a target in use":   {options, used, "in use by blueprintd"},
 		"an existing file":  {used, file, "exists already"},
 		"an empty source":   {empty, inFile(t, options), "there is nothing in the database"},
 		"an empty file":     {blank, empty, "there is nothing in the database"},
 		"a missing source":  {missing, empty, "there is no database"},
 		"another key":       {otherKey, empty, "another master key"},
-		"a foreign source":  {foreign, inFile(t, options), "not one of blueprintd"},
+		"a foreign source":  {foreign, inFile(t, options), "not created by blueprintd"},
 		"an unusable file":  {file, empty, "not an SQLite database"},
 		"the same database": {used, used, "a server is running"},
 	} {

@@ -265,50 +265,75 @@ func (r *remote) close() error {
 }
 
 // recogniseRemote verifies that the database is one of this program, or empty, in which
-// case it creates the schema, unless the store only reads.
+// case a server creates the schema.
 func (s *Store) recogniseRemote(ctx context.Context) error {
 	blank, err := recogniseTables(ctx, s.writer.session.conn, &s.options)
 	if err != nil || !blank {
 		return err
 	}
-	if s.options.ReadOnly {
-		return dbfile.Refusal("name the database of a server with --database", "there is nothing in the database %s", s.remote.config.Name())
+	if !s.options.Server || s.options.ReadOnly {
+		return dbfile.Refusal("name the database of a server with --database; blueprintd serve creates one", "there is nothing in the database %s", s.remote.config.Name())
 	}
 	return s.createRemote(ctx)
 }
 
+// querier is a connection or its transaction.
+type querier interface {
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+}
+
 // recogniseTables verifies that a PostgreSQL database is one of this program with the
 // current schema, or has no tables.
-func recogniseTables(ctx context.Context, conn *sql.Conn, o *Options) (blank bool, err error) {
+func recogniseTables(ctx context.Context, conn querier, o *Options) (blank bool, err error) {
+	var schema string
 	var tables, ours int
-	const query = `SELECT count(*), count(*) FILTER (WHERE table_name = 'meta') FROM information_schema.tables WHERE table_schema = current_schema()`
-	if err := conn.QueryRowContext(ctx, query).Scan(&tables, &ours); err != nil || tables == 0 {
-		return err == nil, err
+	// Extensions may have tables and views of their own.
+	const query = `SELECT coalesce(current_schema(), ''), count(*), count(*) FILTER (WHERE c.relname = 'meta')
+		FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = current_schema() AND c.relkind IN ('r', 'p', 'f', 'v', 'm')
+		AND NOT EXISTS (SELECT 1 FROM pg_depend d WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'e')`
+	if err := conn.QueryRowContext(ctx, query).Scan(&schema, &tables, &ours); err != nil {
+		return false, err
 	}
-	if ours == 0 {
+	switch {
+	case schema == "":
+		return false, dbfile.Refusal("set search_path to a schema of the database, in the URL or for the role", "the search path of the database names no schema that exists")
+	case tables == 0:
+		return true, nil
+	case ours == 0:
 		return false, foreignRemote()
 	}
 	var form int
-	if err := conn.QueryRowContext(ctx, "SELECT form FROM meta WHERE id = 1").Scan(&form); err != nil {
+	switch err := conn.QueryRowContext(ctx, "SELECT form FROM meta WHERE id = 1").Scan(&form); {
+	case err != nil && postgres.ClassOf(err) == postgres.Other:
 		return false, foreignRemote()
-	}
-	if form != o.version() {
-		return false, dbfile.Refusal("use the version of blueprintd that wrote it", "the tables of the database have the form %d, and this version knows %d", form, o.version())
+	case err != nil:
+		return false, err
+	case form != o.version():
+		return false, dbfile.Refusal("use the version of blueprintd that wrote it", "the database has the schema version %d, and this version of blueprintd knows %d", form, o.version())
 	}
 	return false, nil
 }
 
 func foreignRemote() error {
-	return dbfile.Refusal("name an empty database; this one was left as it is", "the database is not one of blueprintd")
+	return dbfile.Refusal("name an empty database; this one was left as it is", "the database was not created by blueprintd")
 }
 
-// createRemote creates the schema in one transaction.
+// creating is the key of the advisory lock of a transaction that creates the schema.
+const creating = serversLock + 1
+
+// createRemote creates the schema in one transaction, unless another process has done so.
 func (s *Store) createRemote(ctx context.Context) error {
 	tx, err := s.writer.session.conn.BeginTx(ctx, nil)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = tx.Rollback() }()
+	if _, err := tx.ExecContext(ctx, "SELECT pg_advisory_xact_lock($1)", int64(creating)); err != nil {
+		return err
+	}
+	if blank, err := recogniseTables(ctx, tx, &s.options); err != nil || !blank {
+		return err
+	}
 	if err := createTables(ctx, tx, &s.options); err != nil {
 		return err
 	}
@@ -326,7 +351,7 @@ func createTables(ctx context.Context, in interface {
 ) error {
 	for _, statement := range postgres.Split(postgres.Schema(o.Schema)) {
 		if _, err := in.ExecContext(ctx, statement); err != nil {
-			return fmt.Errorf("schema: %w: %s", err, statement)
+			return fmt.Errorf("create the tables of the database: %w", err)
 		}
 	}
 	return nil

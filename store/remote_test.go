@@ -6,9 +6,11 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/url"
+	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -238,7 +240,7 @@ func TestOutageAfterSlowStart(t *testing.T) {
 }
 
 // TestServers opens a database for two processes of one server, but not beside one that has
-// to be alone; tools work beside either. A foreign database stays as it is.
+// to be alone; tools work beside either.
 func TestServers(t *testing.T) {
 	options := testOptions(t)
 	options.Database = remoteDatabase(t)
@@ -269,14 +271,104 @@ func TestServers(t *testing.T) {
 		}
 	}
 	check(t, virtual.Close())
+}
 
-	foreign := options
-	foreign.Database = remoteDatabase(t)
-	pool := must(postgres.Parse(foreign.Database))(t).Open()
-	_, err := pool.ExecContext(context.Background(), "CREATE TABLE other (x int)")
-	check(t, err)
-	check(t, pool.Close())
-	if _, err := Open(context.Background(), foreign); err == nil || !strings.Contains(err.Error(), "not one of blueprintd") {
-		t.Errorf("a foreign database: %v, want a refusal", err)
+// TestUnusableRemote refuses databases that a server or a command cannot use, and leaves
+// them as they are.
+func TestUnusableRemote(t *testing.T) {
+	ctx := context.Background()
+	for name, c := range map[string]struct {
+		statements, role, want string
+		tool                   bool
+	}{
+		"empty, for a command":  {tool: true, want: "there is nothing in the database"},
+		"foreign":               {statements: "CREATE TABLE other (x int)", want: "not created by blueprintd"},
+		"foreign table meta":    {statements: "CREATE TABLE meta (x int)", want: "not created by blueprintd"},
+		"of another role":       {statements: "CREATE TABLE other (x int); GRANT CREATE ON SCHEMA public TO @", role: "guest", want: "not created by blueprintd"},
+		"meta of another role":  {statements: "CREATE TABLE meta (id int, form int)", role: "reader", want: "lacks a privilege"},
+		"not its schema":        {role: "nobody", want: "lacks a privilege"},
+		"no such schema":        {role: "lost", statements: "ALTER ROLE @ SET search_path = nowhere", want: "names no schema"},
+		"extension, for a tool": {tool: true, statements: "CREATE EXTENSION pg_stat_statements", want: "there is nothing in the database"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			options := testOptions(t)
+			options.Server = !c.tool
+			role := fmt.Sprint("test_", c.role, "_", os.Getpid())
+			var owner string
+			if c.role != "" {
+				t.Cleanup(func() { // after the database was dropped
+					administer(t, remoteDatabase(t), "DROP ROLE IF EXISTS "+role)
+				})
+			}
+			owner = remoteDatabase(t)
+			options.Database = owner
+			if c.role != "" {
+				administer(t, owner, "CREATE ROLE "+role+" LOGIN")
+				u := must(url.Parse(owner))(t)
+				u.User = url.User(role)
+				options.Database = u.String()
+			}
+			if c.statements != "" {
+				administer(t, owner, strings.ReplaceAll(c.statements, "@", role))
+			}
+			s, err := Open(ctx, options)
+			if err == nil {
+				s.Close()
+			}
+			if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "CREATE TABLE") {
+				t.Errorf("got %v, want a refusal with %q", err, c.want)
+			}
+			var tables int
+			pool := must(postgres.Parse(owner))(t).Open()
+			defer pool.Close()
+			check(t, pool.QueryRowContext(ctx, "SELECT count(*) FROM pg_class WHERE relname = 'users'").Scan(&tables))
+			if tables != 0 {
+				t.Error("the tables were created")
+			}
+		})
 	}
+}
+
+// administer executes statements as the owner of a database.
+func administer(t *testing.T, database, statements string) {
+	t.Helper()
+	pool := must(postgres.Parse(database))(t).Open()
+	defer pool.Close()
+	for statement := range strings.SplitSeq(statements, "; ") {
+		_, err := pool.ExecContext(context.Background(), statement)
+		check(t, err)
+	}
+}
+
+// TestFirstStarts starts two servers on an empty database at once.
+func TestFirstStarts(t *testing.T) {
+	ctx := context.Background()
+	options := testOptions(t)
+	options.Database = remoteDatabase(t)
+	pool := must(postgres.Parse(options.Database))(t).Open()
+	defer pool.Close()
+	tx := must(pool.BeginTx(ctx, nil))(t)
+	_, err := tx.ExecContext(ctx, "SELECT pg_advisory_xact_lock($1)", int64(creating))
+	check(t, err)
+	var group sync.WaitGroup
+	for range 2 {
+		group.Go(func() {
+			s, err := Open(ctx, options)
+			if err == nil {
+				err = s.Close()
+			}
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	eventually(t, "both wait to create the tables", func() bool {
+		var waiting int
+		check(t, tx.QueryRowContext(ctx, `SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted
+			AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`).Scan(&waiting))
+		return waiting == 2
+	})
+	check(t, tx.Rollback())
+	group.Wait()
 }
