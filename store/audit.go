@@ -31,6 +31,7 @@ type audits struct {
 
 	mu     sync.Mutex
 	late   []lateLine               // see lateLine
+	queued bool                     // a job that writes them is in the queue
 	pruned int64                    // how many times lines were removed
 	counts map[string]auditCount    // by scope, since then
 	failed map[string]wrongPassword // by action and user
@@ -272,6 +273,11 @@ const (
 	lineRest = 10 * time.Millisecond
 	// linesAtOnce is the maximum number of entries inserted by one statement.
 	linesAtOnce = 16
+	// lateInterval is how often entries that could not be written are tried again, mostLate
+	// the maximum size of their details together, each with lateOverhead, in bytes.
+	lateInterval = time.Second
+	mostLate     = 4 << 20
+	lateOverhead = 512
 )
 
 // lateLine is an audit entry that is written after the change it describes.
@@ -293,7 +299,7 @@ var scopeOf = map[string]string{
 
 // NoteAction writes an audit entry for an action that does not write its own, such as the
 // start of a run. It returns as soon as the entry is queued; an entry that cannot be
-// written is logged. The organization, unless it is set, is that of the target. NoteAction
+// written, also not later by Run, is logged. The organization, unless it is set, is that of the target. NoteAction
 // sets the id and the time.
 func (s *Store) NoteAction(ctx context.Context, entry *blueprint.AuditEntry) {
 	now := s.options.Clock.Now()
@@ -302,10 +308,11 @@ func (s *Store) NoteAction(ctx context.Context, entry *blueprint.AuditEntry) {
 	s.audits.mu.Lock()
 	s.audits.late = append(s.audits.late, line)
 	s.audits.waiting.Add(1)
-	first := len(s.audits.late) == 1
+	queued := s.audits.queued
+	s.audits.queued = true
 	s.audits.mu.Unlock()
-	if !first {
-		return // the first entry has queued the job
+	if queued {
+		return
 	}
 	flush := s.flushLines()
 	if err := s.enqueue(context.WithoutCancel(ctx), flush); err != nil {
@@ -330,10 +337,14 @@ func (s *Store) flushLines() *job {
 		if err != nil {
 			lines = append(lines, s.audits.drain()...) // the job may not have run at all
 		}
-		s.audits.waiting.Add(-int64(len(lines)))
-		for _, line := range lines {
-			line.release()
+		for i := range lines {
+			lines[i].release()
+			lines[i].release = func() {}
 		}
+		if err != nil && s.mayRetry(err) {
+			lines = s.audits.keep(lines)
+		}
+		s.audits.waiting.Add(-int64(len(lines)))
 		if err != nil && len(lines) > 0 {
 			s.options.Logger.Warn("writing the audit log failed", "count", len(lines), "action", lines[0].entry.Action, "actor", lines[0].entry.ActorID, "error", err)
 		}
@@ -341,13 +352,51 @@ func (s *Store) flushLines() *job {
 	return &job{size: 512, run: run, ended: ended}
 }
 
+// mayRetry reports whether Run may succeed later in what failed with err.
+func (s *Store) mayRetry(err error) bool {
+	s.writer.mu.Lock()
+	running := s.writer.running
+	s.writer.mu.Unlock()
+	return running && s.usable() == nil && blueprint.CodeOf(err) == blueprint.CodeUnavailable && !errors.Is(err, errUnknownOutcome)
+}
+
+// retryLines writes entries that could not be written before.
+func (s *Store) retryLines(ctx context.Context) {
+	s.audits.mu.Lock()
+	idle := len(s.audits.late) > 0 && !s.audits.queued
+	s.audits.queued = s.audits.queued || idle
+	s.audits.mu.Unlock()
+	if !idle {
+		return
+	}
+	flush := s.flushLines()
+	if err := s.queue(context.WithoutCancel(ctx), flush); err != nil {
+		flush.ended(err)
+	}
+}
+
 // drain removes and returns the queued entries.
 func (a *audits) drain() []lateLine {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	lines := a.late
-	a.late = nil
+	a.late, a.queued = nil, false
 	return lines
+}
+
+// keep puts entries back before those that were queued since, and returns the newest that
+// exceed mostLate.
+func (a *audits) keep(lines []lateLine) (excess []lateLine) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	size, n := 0, 0
+	for i := range lines {
+		if size += lateOverhead + len(lines[i].detail); size <= mostLate {
+			n++
+		}
+	}
+	a.late = append(lines[:n:n], a.late...)
+	return lines[n:]
 }
 
 var insertLinesAtOnce = intoAudit + strings.Repeat(auditValues+", ", linesAtOnce-1) + auditValues

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -231,6 +232,90 @@ func TestNoteAction(t *testing.T) {
 			})
 		}
 	})
+}
+
+// TestLateLines keeps the lines that cannot be written for a while, and writes them later:
+// in a next attempt, or at last when the server stops.
+func TestLateLines(t *testing.T) {
+	everywhere(t, func(t *testing.T, s *Store) {
+		ctx := context.Background()
+		ann := user(t, s, "ann")
+		if !s.writer.running {
+			run(t, s)
+		}
+		fail := func(f func() error) {
+			s.writer.connection.Lock()
+			defer s.writer.connection.Unlock()
+			s.writer.beforeCommit = f
+		}
+		attempts := make(chan struct{}, 100)
+		full := func() error {
+			attempts <- struct{}{}
+			return coded(sqliteFull)
+		}
+		act := func(action string) {
+			s.NoteAction(ctx, &blueprint.AuditEntry{ActorID: ann.UserID, Action: action, TargetType: "x", Via: "api"})
+		}
+		var got []string
+		actions := func() []string {
+			list, _, err := s.AuditLog(ctx, ann, "", 10, 0)
+			check(t, err)
+			got = nil
+			for _, e := range list {
+				got = append(got, e.Action)
+			}
+			return got
+		}
+		fail(full)
+		act("a")
+		<-attempts
+		act("b")
+		<-attempts
+		advance(t, s, time.Second) // the clock does not wait for them
+		_, _, err := s.AuditLog(ctx, ann, "", 10, 0)
+		wantCode(t, err, blueprint.CodeUnavailable)
+		fail(nil)
+		s.retryLines(ctx)
+		if want := []string{"b", "a"}; !slices.Equal(actions(), want) {
+			t.Errorf("written %q, want %q", got, want)
+		}
+	})
+}
+
+// TestLateLinesAtTheEnd writes what is left when the server stops.
+func TestLateLinesAtTheEnd(t *testing.T) {
+	s := open(t, testOptions(t))
+	ann := user(t, s, "ann")
+	stop := run(t, s)
+	failed := make(chan struct{})
+	s.writer.connection.Lock()
+	s.writer.beforeCommit = func() error {
+		s.writer.beforeCommit = nil
+		close(failed)
+		return coded(sqliteFull)
+	}
+	s.writer.connection.Unlock()
+	s.NoteAction(t.Context(), &blueprint.AuditEntry{ActorID: ann.UserID, Action: "a", TargetType: "x", Via: "api"})
+	<-failed
+	check(t, stop())
+	var n int
+	check(t, s.writer.session.row("SELECT count(*) FROM audit_log", nil, &n))
+	if n != 1 || s.audits.waiting.Load() != 0 {
+		t.Errorf("%d lines, %d waiting; want 1 and none", n, s.audits.waiting.Load())
+	}
+}
+
+// TestLateLinesLimit keeps the oldest lines up to a limit.
+func TestLateLinesLimit(t *testing.T) {
+	t.Parallel()
+	lines := make([]lateLine, mostLate/mostDetail+2)
+	for i := range lines {
+		lines[i].detail = strings.Repeat("x", mostDetail-lateOverhead)
+	}
+	a := audits{late: make([]lateLine, 1)}
+	if excess := a.keep(lines); len(excess) != 2 || len(a.late) != len(lines)-1 {
+		t.Errorf("%d exceed the limit and %d are kept, want 2 and %d", len(excess), len(a.late), len(lines)-1)
+	}
 }
 
 // Wrong passwords leave one line a minute, which counts the others.

@@ -292,6 +292,7 @@ func (s *Store) Run(ctx context.Context) (err error) {
 	}
 	group.Go(func() { pruner.run(upkeep, hold) })
 	group.Go(func() { s.every(upkeep, keyUseInterval, s.storeUses) })
+	group.Go(func() { s.every(upkeep, lateInterval, s.retryLines) })
 	if s.remote != nil {
 		group.Go(func() { s.every(upkeep, staleCommandsInterval, s.removeStaleCommands) })
 		group.Go(func() { s.every(upkeep, outageInterval, s.watchOutage) })
@@ -303,6 +304,12 @@ func (s *Store) Run(ctx context.Context) (err error) {
 	err = s.serve(ctx)
 	stop()
 	group.Wait()
+	if s.audits.waiting.Load() > 0 { // a last attempt, which logs a failure
+		last := s.flushLines()
+		last.done = make(chan struct{})
+		s.writer.connection.Lock()
+		s.process([]*job{last})
+	}
 	if write, changes := s.unstoredUses(); err == nil && len(changes) > 0 {
 		last := &job{run: write, done: make(chan struct{})}
 		s.writer.connection.Lock()
