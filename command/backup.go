@@ -23,7 +23,7 @@ func commandBackup() *cli.Command {
 		Description: "The copy contains everything that was acknowledged before it began. Every row and page is checked before FILE\n" +
 			"appears. FILE ends with a checksum and a signature made with the master key, which blueprintd restore verifies.\n" +
 			"Secrets stay encrypted. The master key is not included: keep a copy of it elsewhere.",
-		UsageText: "blueprintd backup my.backup --db blueprintd.db",
+		UsageText: "blueprintd backup my.backup --db blueprintd.db\nblueprintd backup my.backup --database postgres://user@host/blueprintd --master-key-file blueprintd.key",
 		Flags: append([]cli.Flag{
 			&cli.BoolFlag{Name: "force", Usage: "replace FILE if it is a backup"},
 			&cli.BoolFlag{Name: "allow-damaged", Usage: "back up a database with damaged runs"},
@@ -34,9 +34,6 @@ func commandBackup() *cli.Command {
 }
 
 func backup(c *cli.Context) error {
-	if err := onFileOnly(c, "back up the database with pg_dump or pg_basebackup, and keep a copy of the master key"); err != nil {
-		return err
-	}
 	if err := checkDatabaseExists(c); err != nil {
 		return err
 	}
@@ -79,13 +76,13 @@ func backup(c *cli.Context) error {
 		return terminal.JSON(c.App.Writer, report)
 	}
 	_, err = fmt.Fprintf(c.App.Writer, "%s  %d bytes, %s; checked and signed\n  sha256 %s\n  The master key is not included: keep a copy of %s elsewhere.\n",
-		report.Path, report.Size, contents(report), report.Digest, fileio.Absolute(key.Path))
+		report.Path, report.Size, contents(report.Rows, report.Unfinished), report.Digest, fileio.Absolute(key.Path))
 	return err
 }
 
-func contents(r store.BackupReport) string {
-	of := func(table, what string) string { return blueprint.Counted(int(r.Rows[table]), what) }
-	return fmt.Sprintf("%s, %s, %s (%d unfinished)", of("blueprints", "blueprint"), of("triggers", "trigger"), of("executions", "run"), r.Unfinished)
+func contents(rows map[string]int64, unfinished int64) string {
+	of := func(table, what string) string { return blueprint.Counted(int(rows[table]), what) }
+	return fmt.Sprintf("%s, %s, %s (%d unfinished)", of("blueprints", "blueprint"), of("triggers", "trigger"), of("executions", "run"), unfinished)
 }
 
 // sameFolder reports whether a file and an existing key are in one folder.
@@ -117,11 +114,11 @@ func commandRestore() *cli.Command {
 		Description: "Checks everything before it changes anything: checksum, signature, version, every page and row, master key.\n" +
 			"The signature must be made with a key in the key file: the current one, or an old one kept there by a rotation.\n" +
 			"Sessions end and links to set a password become void. Keys and passwords are those of the time of the backup:\n" +
-			"keys revoked since then are valid again. An existing database is replaced only with --force, and kept under\n" +
-			"another name.",
+			"keys revoked since then are valid again. An existing file is replaced only with --force, and kept under another name.\n" +
+			"A PostgreSQL database must be empty; --force replaces everything in it, in one transaction.",
 		UsageText: "blueprintd restore my.backup --db blueprintd.db\nblueprintd restore my.backup --db copy.db --master-key-file blueprintd.db.key --pause-triggers",
 		Flags: append([]cli.Flag{
-			&cli.BoolFlag{Name: "force", Usage: "replace the existing database, which is kept as NAME.before-restore-TIME"},
+			&cli.BoolFlag{Name: "force", Usage: "replace the existing database; a file is kept as NAME.before-restore-TIME"},
 			&cli.BoolFlag{Name: "pause-triggers", Usage: "switch all triggers off, so that the copy starts no runs"},
 			&cli.BoolFlag{Name: "unverified", Usage: "restore a backup whose signature does not verify. The author of such a file controls its accounts, keys and blueprints"},
 			jsonFlag(),
@@ -131,9 +128,6 @@ func commandRestore() *cli.Command {
 }
 
 func restore(c *cli.Context) error {
-	if err := onFileOnly(c, "restore the database with pg_restore, and put the master key back"); err != nil {
-		return err
-	}
 	if err := checkDatabase(c); err != nil {
 		return err
 	}
@@ -170,7 +164,7 @@ func restore(c *cli.Context) error {
 // printRestored prints what was restored, and what the next start does.
 func printRestored(c *cli.Context, r store.RestoreReport) error {
 	var text strings.Builder
-	fmt.Fprintf(&text, "%s  restored as of %s: %s\n", r.Database, r.At, contents(r.BackupReport))
+	fmt.Fprintf(&text, "%s  restored as of %s: %s\n", r.Database, r.At, contents(r.Rows, r.Unfinished))
 	if r.Resealed > 0 {
 		fmt.Fprintf(&text, "  %s encrypted with the current master key; the backup was made with an old one\n", blueprint.Counted(int(r.Resealed), "value"))
 	}

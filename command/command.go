@@ -72,7 +72,7 @@ func application(p Program, stdin io.Reader, stdout, stderr io.Writer) *cli.App 
 		OnUsageError:   flagError,
 		Commands: []*cli.Command{
 			commandServe(), commandUser(), commandKey(), commandRun(), commandTest(), commandReplay(), commandValidate(), commandExport(), commandExportRun(), commandOpen(), commandImport(), commandSync(), commandDev(), commandConvert(), commandDoctor(), commandWhy(), commandAudit(),
-			commandBackup(), commandRestore(), commandMasterKey(),
+			commandBackup(), commandRestore(), commandMove(), commandMasterKey(),
 			commandSchema(), commandDocs(), commandCompletion(), commandHealth(), commandVersion(),
 		},
 		Action: func(c *cli.Context) error {

@@ -27,11 +27,16 @@ func checkDatabase(c *cli.Context) error {
 	if path == "" {
 		return usage("--db blueprintd.db", "%s: name a file", given(c, "db"))
 	}
+	return checkFile("db", path)
+}
+
+// checkFile refuses a path, given by a flag, that cannot name a database.
+func checkFile(flag, path string) error {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
-		return blueprint.Hinted("name a file in it: --db "+filepath.Join(path, "blueprintd.db"), "the database %s is a folder", path)
+		return blueprint.Hinted("name a file in it: --"+flag+" "+filepath.Join(path, "blueprintd.db"), "the database %s is a folder", path)
 	}
 	if _, err := os.Stat(filepath.Dir(path)); errors.Is(err, fs.ErrNotExist) {
-		return blueprint.Hinted("create the folder, or name another one with --db", "the folder %s of the database does not exist", filepath.Dir(path))
+		return blueprint.Hinted("create the folder, or name another one with --"+flag, "the folder %s of the database does not exist", filepath.Dir(path))
 	}
 	return nil
 }
@@ -64,14 +69,6 @@ func checkRemote(c *cli.Context) error {
 	}
 	if c.String("master-key-file") == "" {
 		return usage("run blueprintd master-key create FILE once and add --master-key-file FILE to every command", "%s needs --master-key-file: all processes use the same master key", given(c, "database"))
-	}
-	return nil
-}
-
-// onFileOnly refuses --database for a command that works on the file of a database.
-func onFileOnly(c *cli.Context, instead string) error {
-	if isRemote(c) {
-		return usage(instead, "%s works on a database file, not with %s", short(c), given(c, "database"))
 	}
 	return nil
 }

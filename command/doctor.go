@@ -27,7 +27,7 @@ func commandDoctor() *cli.Command {
 		Description: "Changes nothing. Each line is ok, a warning or a problem, with its fix. Exits with 1 when there is a problem.",
 		UsageText:   "blueprintd doctor\nblueprintd doctor --full --json",
 		Flags: append([]cli.Flag{
-			&cli.BoolFlag{Name: "full", Usage: "check every page, index, reference and checksum; reads the whole file"},
+			&cli.BoolFlag{Name: "full", Usage: "check every page, index, reference and checksum; reads the whole database"},
 			&cli.BoolFlag{Name: "json", Usage: "print an array of {check, status, message, fix}; status is ok, warning or problem"},
 		}, append(databaseFlags(), minFreeFlag())...),
 		Action: doctor,
@@ -35,11 +35,12 @@ func commandDoctor() *cli.Command {
 }
 
 func doctor(c *cli.Context) error {
-	if err := onFileOnly(c, "look at the log of PostgreSQL; pg_amcheck checks its tables"); err != nil {
-		return err
-	}
 	path := c.String("db")
-	if path == "" {
+	if isRemote(c) {
+		if err := checkRemote(c); err != nil {
+			return err
+		}
+	} else if path == "" {
 		return usage("--db blueprintd.db", "%s: name a file", given(c, "db"))
 	}
 	var limits server.Options
@@ -59,7 +60,7 @@ func doctor(c *cli.Context) error {
 			Fix: "run blueprintd master-key rotate to finish it"})
 	}
 	findings = slices.Concat(findings, keyFindings, examineBuild(programOf(c).Version, options.Clock.Now()), []store.Finding{examineZones()})
-	if _, err := os.Stat(path); err == nil {
+	if _, err := os.Stat(path); err == nil || isRemote(c) {
 		findings = append(findings, store.Finding{Check: "backup", Health: store.Fine,
 			Message: "blueprintd backup creates one, also while the server runs; keep it, and the master key, on another disk"})
 	}

@@ -50,9 +50,6 @@ func masterKeyCreate(c *cli.Context) error {
 }
 
 func masterKeyRotate(c *cli.Context) error {
-	if err := onFileOnly(c, "leave the key of a PostgreSQL database as it is"); err != nil {
-		return err
-	}
 	if err := checkDatabaseExists(c); err != nil {
 		return err
 	}
@@ -100,6 +97,9 @@ func printRotated(c *cli.Context, r masterkey.Report) error {
 	}
 	if r.OldKeys > 0 {
 		text += fmt.Sprintf("  %s kept in the file for older backups; rotate with --forget once you no longer need them\n", blueprint.Counted(r.OldKeys, "old key"))
+	}
+	if isRemote(c) {
+		text += "  copy the file to every machine that runs a process of the server\n"
 	}
 	for _, name := range r.Removed {
 		text += "  removed " + name + ", left by an interrupted rotation\n"

@@ -330,11 +330,6 @@ func (s *Store) snapshot(ctx context.Context, use func(*session) error) (err err
 	if err := source.begin("BEGIN"); err != nil {
 		return err
 	}
-	if source.remote != nil { // it waits while the copy is checked
-		if _, err := source.exec("SET LOCAL idle_in_transaction_session_timeout = 0"); err != nil {
-			return err
-		}
-	}
 	if err := use(source); err != nil {
 		return err
 	}
@@ -383,17 +378,19 @@ func createFile(ctx context.Context, path string, o *Options) error {
 }
 
 // intoRemote copies everything into a PostgreSQL database that has no tables or, if replace
-// is set, replaces everything in one of this program, in one transaction.
-func (c *copying) intoRemote(ctx context.Context, o *Options, replace bool) (rows map[string]int64, err error) {
+// is set, replaces everything in one of this program, in one transaction. name is the
+// database for messages.
+func (c *copying) intoRemote(ctx context.Context, o *Options, replace bool) (rows map[string]int64, name string, err error) {
 	config, err := postgres.Parse(o.Database)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
+	name = config.Name()
 	r := newRemote(config, config.Open(), o.Logger)
 	defer func() { err = errors.Join(err, r.close(), r.pool.Close()) }()
 	c.to, err = r.connect(ctx, startPatience)
 	if err != nil {
-		return nil, err
+		return nil, name, err
 	}
 	committed := false
 	defer func() {
@@ -404,43 +401,41 @@ func (c *copying) intoRemote(ctx context.Context, o *Options, replace bool) (row
 		}
 	}()
 	if err := postgres.CheckServer(ctx, c.to.conn); err != nil {
-		return nil, err
+		return nil, name, err
 	}
-	// The lock waits for commands that read or write, the other waits for the source.
-	const begin = "BEGIN; SET LOCAL lock_timeout = '30s'; SET LOCAL idle_in_transaction_session_timeout = 0"
-	for _, statement := range strings.Split(begin, "; ") {
+	for _, statement := range []string{"BEGIN", "SET LOCAL lock_timeout = '30s'"} { // for commands that read or write
 		if _, err := c.to.conn.ExecContext(ctx, statement); err != nil {
-			return nil, err
+			return nil, name, err
 		}
 	}
 	blank, err := recogniseTables(ctx, c.to.conn, o)
 	if err != nil {
-		return nil, err
+		return nil, name, err
 	}
 	epoch := int64(0)
 	switch {
 	case blank:
 		err = createTables(ctx, c.to.conn, o)
 	case !replace:
-		err = dbfile.Refusal("name an empty database, such as a new one that createdb makes", "the database %s is in use by blueprintd", config.Name())
+		err = dbfile.Refusal("name an empty database, such as a new one that createdb makes; blueprintd restore --force replaces everything in this one", "the database %s has the tables of blueprintd already", name)
 	default:
 		epoch, err = c.empty(ctx, o)
 	}
 	if err != nil {
-		return nil, err
+		return nil, name, err
 	}
 	if rows, err = c.run(ctx); err != nil {
-		return nil, err
+		return nil, name, err
 	}
 	if err := c.complete(ctx, o, epoch); err != nil {
-		return nil, err
+		return nil, name, err
 	}
 	unknown, err := postgres.Commit(ctx, c.to.conn)
 	if unknown {
 		err = unavailable(err, "run blueprintd doctor with --database to see which", "the connection to the database broke at the end: it holds either everything or what it held before")
 	}
 	committed = err == nil
-	return rows, err
+	return rows, name, err
 }
 
 // empty removes all rows, and returns the epoch of the database. Other objects, such as
@@ -454,9 +449,14 @@ func (c *copying) empty(ctx context.Context, o *Options) (epoch int64, err error
 }
 
 // complete sets what is not copied: the form of the tables, an epoch that no server had
-// before, and the next number of each table.
+// before, the concurrency group of unfinished runs, and the next number of each table.
 func (c *copying) complete(ctx context.Context, o *Options, epoch int64) error {
 	if _, err := c.to.exec("UPDATE meta SET form = ?1, epoch = CASE WHEN epoch > ?2 THEN epoch ELSE ?2 + 1 END WHERE id = 1", o.version(), epoch); err != nil {
+		return err
+	}
+	// The group of a run is its trigger; see placeRun.
+	const group = "UPDATE executions SET concurrency_key = (SELECT t.id FROM triggers t WHERE t.seq = trigger_seq) WHERE end_time IS NULL AND trigger_seq IS NOT NULL"
+	if _, err := c.to.exec(group); err != nil {
 		return err
 	}
 	var names []string

@@ -43,9 +43,9 @@ type diagnosis struct {
 	list    []Finding
 }
 
-// Diagnose checks the database at options.Path and its environment, and returns the results
+// Diagnose checks the database at options.Path or options.Database and its environment, and returns the results
 // in the order in which problems should be fixed. It changes nothing and creates no file; a
-// server may be running on the database. It uses Path, Schema, Sealer (nil without a key),
+// server may be running on the database. It uses Path, Database, Schema, Sealer (nil without a key),
 // Clock, AllowNetworkFS and MinFree of options. With full it checks every page, index and
 // reference, which reads the whole file.
 func Diagnose(ctx context.Context, options Options, full bool) []Finding {
@@ -53,6 +53,10 @@ func Diagnose(ctx context.Context, options Options, full bool) []Finding {
 		options.fileSystem = dbfile.Stat
 	}
 	d := &diagnosis{ctx: ctx, options: options, full: full}
+	if options.Database != "" {
+		d.remote()
+		return d.list
+	}
 	path, err := dbfile.RealPath(options.Path)
 	if err != nil {
 		d.add("file", Broken, hintOf(err, "name the database with --db"), "%s", messageOf(err))

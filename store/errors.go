@@ -91,7 +91,7 @@ var remoteRefusals = map[postgres.Class]reason{
 	postgres.Canceled:      {"PostgreSQL canceled the statement", "see the log of PostgreSQL: an operator did, or a timeout; no restart is needed"},
 	postgres.ReadOnly:      {"the database is read-only", "connect to the primary of PostgreSQL: add target_session_attrs=read-write to the URL"},
 	postgres.Unprivileged:  {"the role lacks a privilege in the database", "make the role of the URL the owner of the database"},
-	postgres.Authorization: {"PostgreSQL refuses the user, the password or the name of the database", "correct the URL in --database"},
+	postgres.Authorization: {"PostgreSQL refuses the user, the password or the name of the database", "correct the URL of the database"},
 }
 
 // refusalOf returns the description of a temporary error that has one.

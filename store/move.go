@@ -84,12 +84,7 @@ func Move(ctx context.Context, from, to Options, progress func(stage string, don
 		}
 		c := copying{tables: tables, from: q, progress: progress}
 		if to.Database != "" {
-			config, err := postgres.Parse(to.Database)
-			if err != nil {
-				return err
-			}
-			r.To = config.Name()
-			r.Rows, err = c.intoRemote(ctx, &to, false)
+			r.Rows, r.To, err = c.intoRemote(ctx, &to, false)
 			return err
 		}
 		r.To, r.Rows, err = c.intoNewFile(ctx, &to)

@@ -182,6 +182,7 @@ func (s *Store) Beat(ctx context.Context) (pulse Pulse, err error) {
 		}
 	}()
 	m := &s.nodes
+	s.remote.outage.begin()
 	if err := s.usable(); err != nil {
 		return pulse, err
 	}

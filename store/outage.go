@@ -23,6 +23,7 @@ const (
 type outage struct {
 	mu      sync.Mutex
 	reached metrics.Stopwatch // since the last answer
+	beaten  bool              // beats ask it several times a second
 	failed  bool              // the last attempt to reach it failed
 	away    bool
 	severed metrics.Stopwatch // since its connections were last closed
@@ -40,6 +41,13 @@ func (o *outage) answered() {
 	o.reached, o.failed, o.away = metrics.Begin(), false, false
 }
 
+// begin records that beats have begun.
+func (o *outage) begin() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.beaten = true
+}
+
 // missed records a failed attempt to reach the database.
 func (o *outage) missed() {
 	o.mu.Lock()
@@ -52,6 +60,9 @@ func (o *outage) missed() {
 func (o *outage) check() (sever bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	if !o.beaten {
+		return false // nothing has to be heard from it
+	}
 	silence := o.reached.Elapsed()
 	if o.away = o.away || silence > silentAfter || o.failed && silence > refusedAfter; !o.away {
 		return false

@@ -25,7 +25,7 @@ var refused = []refusal{
 	{`\bINSERT OR\b|\bREPLACE INTO\b`, "INSERT ... ON CONFLICT"},
 	{`ON CONFLICT DO UPDATE`, "ON CONFLICT (the columns of the key) DO UPDATE"},
 	{`CROSS JOIN \w+( \w+)? ON\b`, "the condition in WHERE"},
-	{`\b(iif|ifnull|total|group_concat|printf|typeof|hex|zeroblob|strftime|unixepoch|julianday|datetime|random|randomblob)\(`, "CASE, coalesce, or an argument"},
+	{`\b(iif|ifnull|total|group_concat|printf|typeof|zeroblob|strftime|unixepoch|julianday|datetime|random|randomblob)\(`, "CASE, coalesce, or an argument"},
 	{`\bsubstr\([^()]*, ?-`, "substr(x, length(x) - n)"},
 	{`\bIS (NOT )?\?`, "= and IS NULL"},
 	{`\?\d* IS (NOT )?NULL (OR|AND)`, "the comparison that shows the type of the parameter before IS NULL"},

@@ -232,6 +232,7 @@ func TestOutageAfterSlowStart(t *testing.T) {
 	options := testOptions(t)
 	options.Database = remoteDatabase(t)
 	s := open(t, options)
+	beat(t, s)
 	s.remote.outage.reached = metrics.Stopwatch{}
 	run(t, s)
 	eventually(t, "Run has begun", s.Reachable)

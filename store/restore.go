@@ -18,8 +18,8 @@ import (
 // RestoreReport describes a completed restore.
 type RestoreReport struct {
 	BackupReport
-	// Database is the path of the restored database. Before is the new name of the replaced
-	// database, "" if there was none.
+	// Database is the restored database, as Store.Name returns it. Before is the new name of
+	// the replaced file, "" if there was none.
 	Database string `json:"database"`
 	Before   string `json:"before,omitempty"`
 	// Paused is the number of triggers that were turned off, Sessions the number of
@@ -66,14 +66,16 @@ func (o RestoreOptions) verify(name string, seal dbfile.Trailer, options Options
 	case o.Unverified:
 		return false, nil
 	case len(keys) == 0:
-		return false, dbfile.Refusal("put the key file that belongs to the backup beside the database, as "+options.Path+".key, or name it with --master-key-file; "+meaning,
+		return false, dbfile.Refusal(keyHint(options)+"; "+meaning,
 			"there is no master key to verify %s with", name)
 	}
 	return false, dbfile.Refusal("name the key file that belongs to the backup with --master-key-file, or take another backup; nothing was changed. "+meaning,
 		"%s does not verify with the master key: it was made with another one, or was changed without the key", name)
 }
 
-// Restore makes a backup the database at options.Path. It uses Path, Schema, Clock, IDs and
+// Restore makes a backup the database at options.Path or options.Database. A PostgreSQL
+// database must have no tables, or Force replaces everything in one of this program in one
+// transaction. It uses Path, Database, Schema, Clock, IDs and
 // Sealer of options. The backup must have been signed, and its secrets sealed, with that
 // sealer or with one of RestoreOptions.OldKeys.
 //
@@ -99,8 +101,10 @@ func Restore(ctx context.Context, from string, options Options, o RestoreOptions
 		return r, err
 	}
 	defer file.Close()
-	if err := unheld(options.Path); err != nil {
-		return r, err // before the backup is read, which may take a while
+	if options.Database == "" {
+		if err := unheld(options.Path); err != nil {
+			return r, err // before the backup is read, which may take a while
+		}
 	}
 	o.Progress("checking the backup", 0, 0)
 	var seal dbfile.Trailer
@@ -112,6 +116,10 @@ func Restore(ctx context.Context, from string, options Options, o RestoreOptions
 	}
 	r.Digest = seal.Digest
 	r.Path, r.Size = from, r.PageSize*r.Pages+dbfile.TrailerSize
+	if options.Database != "" {
+		err := restoreRemote(ctx, file, options, o, &r)
+		return r, err
+	}
 	path, err := dbfile.RealPath(options.Path)
 	if err != nil {
 		return r, err
@@ -159,6 +167,36 @@ func Restore(ctx context.Context, from string, options Options, o RestoreOptions
 	}
 	r.Before, err = exchange(ctx, temporary, path, options, o.Force)
 	return r, err
+}
+
+// restoreRemote copies a backup into a PostgreSQL database, in one transaction. A file for
+// temporary use is made from the backup as in a restore to a file.
+func restoreRemote(ctx context.Context, file *os.File, options Options, o RestoreOptions, r *RestoreReport) (err error) {
+	release, err := options.keepUnserved(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, release()) }()
+	folder, err := os.MkdirTemp("", "blueprintd-restore-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(noSpace(err, filepath.Join(folder, "x")), os.RemoveAll(folder)) }()
+	local := options
+	local.Database, local.Path = "", filepath.Join(folder, "restored.db")
+	r.Database = local.Path
+	if err := fill(ctx, file, local.Path, local, o, r); err != nil {
+		return err
+	}
+	tables, err := tablesOf(ctx, options.Schema)
+	if err != nil {
+		return err
+	}
+	return withDatabase(ctx, local.Path, []string{"_query_only=1"}, func(q *session) error {
+		c := copying{tables: tables, from: q, progress: o.Progress}
+		_, r.Database, err = c.intoRemote(ctx, &options, o.Force)
+		return err
+	})
 }
 
 // mayRestoreOver refuses to replace a database, or what is left of one, without force.
@@ -291,8 +329,15 @@ func opens(options Options, keys []*secret.Sealer, found examined) (old *secret.
 	if options.Sealer == nil {
 		message = "there is no master key, and the backup has secrets that are encrypted with one"
 	}
-	return nil, dbfile.Refusal("put the key file that belongs to the backup beside the database, as "+options.Path+".key, or name it with --master-key-file",
-		"%s", message)
+	return nil, dbfile.Refusal(keyHint(options), "%s", message)
+}
+
+// keyHint is the hint to provide the key of a backup.
+func keyHint(options Options) string {
+	if options.Database != "" {
+		return "name the key file that belongs to the backup with --master-key-file"
+	}
+	return "put the key file that belongs to the backup beside the database, as " + options.Path + ".key, or name it with --master-key-file"
 }
 
 // resealFile re-encrypts a database that no process has open with the current key.

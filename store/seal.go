@@ -3,10 +3,10 @@ package store
 import (
 	"context"
 	"encoding/binary"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"strings"
 
 	"blueprintd/blueprint"
 	"blueprintd/foundation/secret"
@@ -109,8 +109,8 @@ var sealedColumns = []sealedColumn{
 	sealedBy("files", "rowid", "sealed_head", "x.id, '', ''", byID(filePlace)),
 	sealedBy("connections", "seq", "sealed_config", "x.id, x.type, "+connectionOwner, func(p [3]string) string { return connectionPlace(p[0], p[1], p[2]) }),
 	sealedBy("connection_tokens", "rowid", "sealed_token", "x.connection_id, x.user_id, ''", func(p [3]string) string { return tokenPlace(p[0], p[1]) }),
-	sealedBy("sign_ins", "rowid", "sealed_secret", "x.state_hash, x.connection_id || '/' || x.user_id, "+signInPromise,
-		func(p [3]string) string { return signInPlace(hex.EncodeToString([]byte(p[0])), p[1], p[2]) }),
+	sealedBy("sign_ins", "rowid", "sealed_secret", "hex(x.state_hash), x.connection_id || '/' || x.user_id, "+signInPromise,
+		func(p [3]string) string { return signInPlace(strings.ToLower(p[0]), p[1], p[2]) }),
 	sealedBy("events", "seq", "sealed_data", "x.key, '', ''", byID(eventPlace)),
 	{
 		table: "executions", column: "record", parts: "x.id, '', ''", place: byID(secret.RecordPlace), rowKey: numberedBy("seq"),
@@ -232,6 +232,19 @@ type ChangeKeyReport struct {
 // OpenToChangeKey opens an existing database for ChangeKey. CodeConflict if a server
 // holds it. Options are those of a server.
 func OpenToChangeKey(ctx context.Context, options Options) (*Store, error) {
+	if options.Database != "" {
+		options.Server, options.ReadOnly = false, true
+		release, err := options.keepUnserved(ctx)
+		if err != nil {
+			return nil, err
+		}
+		s, err := Open(ctx, options)
+		if err != nil {
+			return nil, errors.Join(err, release())
+		}
+		s.unserved = release
+		return s, nil
+	}
 	if err := unheld(options.Path); err != nil {
 		return nil, err
 	}
@@ -248,7 +261,7 @@ func OpenToChangeKey(ctx context.Context, options Options) (*Store, error) {
 // both must be kept.
 func (s *Store) ChangeKey(ctx context.Context, next *secret.Sealer, o ChangeKeyOptions) (r ChangeKeyReport, err error) {
 	defer wrap(&err, "change the master key of %s", s.options.name())
-	if s.options.Sealer == nil || s.epoch == 0 {
+	if s.options.Sealer == nil || s.epoch == 0 && s.unserved == nil {
 		return r, errors.New("the store was not opened by OpenToChangeKey")
 	}
 	if o.Progress == nil {

@@ -72,7 +72,7 @@ func sealedWorld(t *testing.T) (options Options, look func(s *Store) map[string]
 	must(s.CreateTrigger(ctx, ann, b.ID, blueprint.TriggerWebhook, map[string]any{}))(t)
 	c := connection(t, s, ann, "")
 	check(t, s.SaveToken(ctx, c.ID, ann.UserID, []byte("canary of a token"), nil))
-	check(t, s.BeginSignIn(ctx, signIn(c.ID, ann, 7)))
+	check(t, s.BeginSignIn(ctx, signIn(c.ID, ann, 1)))
 	ended := finished(s, b, ann, nil)
 	ended.Record = options.Sealer.Seal([]byte("canary of a record"), secret.RecordPlace(ended.Row.ID))
 	ended.State = options.Sealer.Seal([]byte("canary of a state"), secret.StatePlace(ended.Row.ID))
@@ -99,7 +99,7 @@ func sealedWorld(t *testing.T) (options Options, look func(s *Store) map[string]
 		got["trigger"] = must(s.GetTrigger(ctx, ann, hook.ID))(t).Config["secret"].(string)
 		got["connection"] = must(s.ConnectionForUse(ctx, blueprint.Authority{PrincipalID: ann.UserID}, c.ID))(t).Config["botToken"].(string)
 		got["token"] = string(must(s.Token(ctx, c.ID, ann.UserID))(t))
-		got["sign-in"] = string(must(s.FindSignIn(ctx, signIn(c.ID, ann, 7).StateHash))(t).Secret)
+		got["sign-in"] = string(must(s.FindSignIn(ctx, signIn(c.ID, ann, 1).StateHash))(t).Secret)
 		got["record"] = unsealed(must(s.Load(ctx, ended.Row.ID))(t).Record, secret.RecordPlace(ended.Row.ID))
 		got["event"] = must(s.Events(ctx, 0, 9))(t)[0].Data.(string)
 		got["state"] = unsealed(must(s.Load(ctx, ended.Row.ID))(t).State, secret.StatePlace(ended.Row.ID))
@@ -122,7 +122,7 @@ func sealedWorld(t *testing.T) (options Options, look func(s *Store) map[string]
 // sealedContent is what look finds.
 var sealedContent = map[string]string{
 	"variable": "canary of a variable", "trigger": "canary of a trigger", "connection": "canary-of-slack",
-	"token": "canary of a token", "sign-in": "\x07", "state": "canary of a state",
+	"token": "canary of a token", "sign-in": "\x01", "state": "canary of a state",
 	"delivery": "canary of a delivery", "record": "canary of a record", "event": "canary of an event",
 	"reason": "canary of a reason", "file": "canary of a file",
 }

@@ -36,7 +36,7 @@ type Options struct {
 	// Node is the name of a process among those of a server, Release its version.
 	Node, Release string
 	// ReadOnly opens a database on a read-only mount, where only Backup works. It has no
-	// effect on a writable disk. It refuses an empty PostgreSQL database.
+	// effect on a writable disk. An empty PostgreSQL database is refused.
 	ReadOnly bool
 	// Schema is the text of schema.sql.
 	Schema string
@@ -100,13 +100,15 @@ type Store struct {
 	claimed bool    // the master key was compared
 	sandbox bool    // fakes answer the requests of its runs
 	remote  *remote // nil unless the database is PostgreSQL
-	nodes   membership
-	pool    *sql.DB // of the writer and the checkpoints
-	writer  *writer
-	readers *readers // nil when ephemeral
-	watch   *session // the gate's own; nil when ephemeral
-	gate    gate
-	newest  atomic.Int64 // generation that is known to be in the database
+	// unserved ends the exclusion of servers from a PostgreSQL database; nil if there is none.
+	unserved func() error
+	nodes    membership
+	pool     *sql.DB // of the writer and the checkpoints
+	writer   *writer
+	readers  *readers // nil when ephemeral
+	watch    *session // the gate's own; nil when ephemeral
+	gate     gate
+	newest   atomic.Int64 // generation that is known to be in the database
 
 	watched watchedFiles
 
@@ -246,6 +248,9 @@ func (s *Store) release() error {
 	}
 	if s.pool != nil {
 		errs = append(errs, s.pool.Close())
+	}
+	if s.unserved != nil {
+		errs = append(errs, s.unserved())
 	}
 	if s.lock != nil {
 		errs = append(errs, s.lock.Release())

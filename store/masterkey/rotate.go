@@ -63,6 +63,9 @@ func (r *Rotation) Run(ctx context.Context) (report Report, err error) {
 	defer func() { err = errors.Join(err, s.Close()) }()
 	path := RealPath(r.Key.Path)
 	report.Database, report.Key = fileio.Absolute(r.Store.Path), fileio.Absolute(path)
+	if r.Store.Database != "" {
+		report.Database = s.Name()
+	}
 	if report.Removed, err = removeStale(path); err != nil {
 		return report, blueprint.Hinted("make the folder writable, or remove it yourself; nothing was changed", "the leftovers of an earlier rotation beside %s cannot be removed: %s", path, fileio.Cause(err))
 	}

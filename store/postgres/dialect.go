@@ -96,6 +96,8 @@ FOR EACH ROW WHEN (OLD.end_time IS NOT NULL) EXECUTE FUNCTION executions_termina
 const additions = `
 CREATE FUNCTION instr(string text, part text) RETURNS bigint LANGUAGE sql IMMUTABLE PARALLEL SAFE STRICT
   RETURN strpos(string, part);
+CREATE FUNCTION hex(data bytea) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE STRICT
+  RETURN upper(encode(data, 'hex'));
 CREATE FUNCTION json_each(list text, OUT value text) RETURNS SETOF text LANGUAGE sql IMMUTABLE PARALLEL SAFE STRICT
   BEGIN ATOMIC SELECT json_array_elements_text(list::json); END;
 

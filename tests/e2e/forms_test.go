@@ -75,7 +75,7 @@ func TestForms(t *testing.T) {
 				t.Parallel()
 				f, to := unpackForm(t, folder)
 				database := filepath.Join(to, "server.db")
-				useForm(t, f, database)
+				useForm(t, f, "--db", database)
 				if got := schemaVersion(t, database); got != current {
 					t.Errorf("schema version %d, want %d", got, current)
 				}
@@ -107,7 +107,7 @@ func TestForms(t *testing.T) {
 				restored := filepath.Join(to, "restored.db")
 				process.Command(t, "restore", filepath.Join(to, "server.backup"), "--db", restored, "--master-key-file", filepath.Join(to, "server.db.key"))
 				f.Events = 0 // it was made before the last of them
-				useForm(t, f, restored, "--master-key-file", filepath.Join(to, "server.db.key"))
+				useForm(t, f, "--db", restored, "--master-key-file", filepath.Join(to, "server.db.key"))
 			})
 		})
 	}
@@ -166,11 +166,10 @@ func unpackForm(t *testing.T, folder string) (f form, to string) {
 	return f, to
 }
 
-// useForm opens a database of a form and continues everything in it.
-func useForm(t *testing.T, f form, database string, flags ...string) {
+// useForm opens a database of a form, which flags name, and continues everything in it.
+func useForm(t *testing.T, f form, flags ...string) {
 	t.Helper()
-	args := append([]string{"--db", database, "--clock", "virtual=" + f.Now}, flags...)
-	s := process.Serve(t, args...)
+	s := process.Serve(t, append([]string{"--clock", "virtual=" + f.Now}, flags...)...)
 
 	for name, id := range f.Runs {
 		s.Until(id, f.Statuses[name])
@@ -208,8 +207,8 @@ func useForm(t *testing.T, f form, database string, flags ...string) {
 		t.Errorf("a signed delivery: %d %v, want 202", status, answer)
 	}
 	s.Stop()
-	process.Command(t, append([]string{"master-key", "rotate", "--db", database}, flags...)...)
-	process.Command(t, append([]string{"doctor", "--db", database}, flags...)...)
+	process.Command(t, append([]string{"master-key", "rotate"}, flags...)...)
+	process.Command(t, append([]string{"doctor"}, flags...)...)
 }
 
 // decisions counts the latest firings of a trigger by their decisions.
