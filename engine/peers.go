@@ -58,7 +58,7 @@ func answerOf(err error) answer {
 	case errors.Is(err, errElsewhere):
 		return answer{Moved: true}
 	case errors.As(err, &known):
-		return answer{Error: &answerError{known.Code, known.Error(), known.Hint, known.Issues, known.RetryAfter}}
+		return answer{Error: &answerError{known.Code, known.Message, known.Hint, known.Issues, known.RetryAfter}}
 	}
 	return answer{Error: &answerError{Code: blueprint.CodeOf(err), Message: err.Error()}}
 }
@@ -131,7 +131,7 @@ func (e *Engine) Perform(ctx context.Context, c blueprint.RunCommand) {
 	}
 	data, err := blueprint.Encode(reply)
 	if err == nil {
-		err = e.Peers.Answer(ctx, c.Seq, e.Sealer.Seal(data, commandPlace(c.ExecutionID)))
+		err = e.Peers.Answer(context.WithoutCancel(ctx), c.Seq, e.Sealer.Seal(data, commandPlace(c.ExecutionID)))
 	}
 	if err != nil && ctx.Err() == nil {
 		e.Logger.Warn("command of another process not answered", "execution", c.ExecutionID, "error", err)
@@ -158,6 +158,9 @@ func (e *Engine) perform(ctx context.Context, c blueprint.RunCommand) error {
 // response, or for its end.
 func (e *Engine) beginHanded(ctx context.Context, executionID string) (reply answer) {
 	stored, err := e.Journal.Load(ctx, executionID)
+	for blueprint.CodeOf(err) == blueprint.CodeUnavailable && clock.Sleep(ctx, followInterval) {
+		stored, err = e.Journal.Load(ctx, executionID)
+	}
 	if err != nil {
 		return answerOf(err)
 	}

@@ -125,16 +125,16 @@ func TestRestoreRemote(t *testing.T) {
 	check(t, other.Close())
 
 	file := inFile(t, options)
-	for name, to := range map[string]Options{"a file": file, "an empty database": empty, "a used database": used} {
-		report := must(Restore(ctx, backup.Path, to, RestoreOptions{Force: to.Database == used.Database, PauseTriggers: true}))(t)
+	for name, step := range map[string]Options{"a file": file, "an empty database": empty, "a used database": used} {
+		report := must(Restore(ctx, backup.Path, step, RestoreOptions{Force: step.Database == used.Database, PauseTriggers: true}))(t)
 		if !report.Verified || report.Sessions != 1 || report.Paused == 0 {
 			t.Errorf("%s: report %+v, want verified, a session ended and triggers paused", name, report)
 		}
 	}
 	want := everything(t, file.Path)
-	for name, from := range map[string]Options{"an empty database": empty, "a used database": used} {
+	for name, step := range map[string]Options{"an empty database": empty, "a used database": used} {
 		back := inFile(t, options)
-		must(Move(ctx, from, back, nil))(t)
+		must(Move(ctx, step, back, nil))(t)
 		got := everything(t, back.Path)
 		if name == "a used database" {
 			delete(want, "meta") // its epoch follows the older ones

@@ -61,7 +61,7 @@ func (o *outage) check() (sever bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if !o.beaten {
-		return false // nothing has to be heard from it
+		return false // nothing asks it, so its silence says nothing
 	}
 	silence := o.reached.Elapsed()
 	if o.away = o.away || silence > silentAfter || o.failed && silence > refusedAfter; !o.away {

@@ -99,6 +99,7 @@ func Parse(url string) (*Config, error) {
 // frees the rows of a server that is frozen. A tool may be busy for longer with what it read.
 func (c *Config) EndFrozen() {
 	c.connection.RuntimeParams["idle_in_transaction_session_timeout"] = "5000"
+	c.connection.RuntimeParams["lock_timeout"] = "5000" // so that a frozen tool cannot block writes without end
 }
 
 // Name returns the database for messages, without the password: postgres://user@host/name.
