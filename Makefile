@@ -136,7 +136,6 @@ postgres: ## the tests of the store, of the API and of several processes on Post
 
 e2e: web-test web-dist ## test the executable with real clients, servers and a browser
 	testdata/e2e/run.sh
-	.ci/postgres
 
 e2e-browser: ## test the dashboard in Debian's Chromium; SCREENSHOTS=folder stores a picture of every page
 	cd testdata/e2e && ./run.sh browser/*.test.mjs
