@@ -441,8 +441,8 @@ func (p *pruner) pruneFirings(ctx context.Context) error {
 	case keep.all():
 		return nil
 	case keep.Rows > 0:
-		err := p.readRow(ctx, "SELECT coalesce(max(seq), 0) - ? FROM firings", []any{keep.Rows}, &bounds.upTo)
-		if err != nil {
+		var err error
+		if bounds.upTo, err = p.beyond(ctx, "firings", keep.Rows); err != nil {
 			return err
 		}
 	default:
@@ -455,6 +455,18 @@ func (p *pruner) pruneFirings(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// beyond returns the seq of the newest row of a table that is not among its newest rows, or
+// less if there is none. In a file the numbers have no gaps. In PostgreSQL each insert that is
+// undone leaves one.
+func (p *pruner) beyond(ctx context.Context, table string, rows int64) (seq int64, err error) {
+	query := "SELECT coalesce(max(seq), 0) - ? FROM " + table
+	if p.remote != nil {
+		query = "SELECT coalesce(min(seq), 0) - 1 FROM (SELECT seq FROM " + table + " ORDER BY seq DESC LIMIT ?) newest"
+	}
+	err = p.readRow(ctx, query, []any{rows}, &seq)
+	return seq, err
 }
 
 // errFull ends the search for rows when a step has enough.
@@ -536,8 +548,8 @@ func (p *pruner) pruneAudit(ctx context.Context) error {
 		return nil
 	case keep.Rows > 0:
 		query = "SELECT seq FROM audit_log WHERE seq <= ?1 ORDER BY seq LIMIT ?2 + 0"
-		err := p.readRow(ctx, "SELECT coalesce(max(seq), 0) - ? FROM audit_log", []any{keep.Rows}, &bound)
-		if err != nil {
+		var err error
+		if bound, err = p.beyond(ctx, "audit_log", keep.Rows); err != nil {
 			return err
 		}
 	default:
