@@ -96,6 +96,15 @@ type ConcurrencyGroup struct {
 	OnLimit OnLimit `json:"onLimit"`
 }
 
+// MaxBlocked is the maximum number of runs that wait in one concurrency group.
+const MaxBlocked = 1000
+
+// GroupQueueFull returns the error for a run beyond MaxBlocked, CodeTooManyRequests.
+func GroupQueueFull(limit int) *Error {
+	full := &Error{Code: CodeTooManyRequests, Message: fmt.Sprintf("the queue of this trigger is full (%d wait, config.concurrency.limit %d)", MaxBlocked, limit), RetryAfter: 2 * time.Second}
+	return full.WithReason(ReasonQueueFull)
+}
+
 // ConcurrencyLimitError is returned when no run was started because the concurrency
 // group is full and its rule is LimitSkip.
 type ConcurrencyLimitError struct {

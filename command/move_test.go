@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestDatabaseFlags gives the commands that copy a database flags that name none, or two. No
-// answer repeats a password.
+// TestDatabaseFlags runs the commands that copy a database with flags that name no database or
+// two. No answer repeats a password.
 func TestDatabaseFlags(t *testing.T) {
 	folder := t.TempDir()
 	key, missing := filepath.Join(folder, "a.key"), filepath.Join(folder, "missing.db")

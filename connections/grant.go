@@ -76,7 +76,7 @@ func (s *Service) shareRequest(ctx context.Context, key string, request func(con
 func (s *Service) renew(ctx context.Context, c *oauthClient, userID, refused string) (token, error) {
 	release, err := s.Store.Claim(ctx, "token "+c.connection.ID+" "+userID)
 	if err != nil && ctx.Err() != nil {
-		return token{}, &blueprint.Failure{Code: codeTimeout, Message: "another process did not finish to refresh the token in time", NotSent: true}
+		return token{}, &blueprint.Failure{Code: codeTimeout, Message: "another process did not finish refreshing the token in time", NotSent: true}
 	}
 	if err != nil {
 		return token{}, err

@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"blueprintd/blueprint"
@@ -385,9 +384,6 @@ func tooMany(message string) *blueprint.Error {
 	return &blueprint.Error{Code: blueprint.CodeTooManyRequests, Message: message, RetryAfter: 2 * time.Second}
 }
 
-// maxBlocked is the maximum number of blocked runs in one concurrency group.
-const maxBlocked = 1000
-
 // undecidedError defers the admission of a run until its channel closes.
 type undecidedError struct{ until <-chan struct{} }
 
@@ -430,8 +426,8 @@ func (e *Engine) checkConcurrency(r *run) (atOnce bool, err error) {
 		return false, &blueprint.ConcurrencyLimitError{Limit: g.limit, Running: g.members.length, Oldest: g.members.first.value.id}
 	case g.onLimit == blueprint.LimitSkip && g.members.length >= g.limit:
 		return false, e.awaitCommits(g)
-	case g.blocked.length+g.cancelledBlocked >= maxBlocked:
-		return false, tooMany(fmt.Sprintf("the queue of this trigger is full (%d wait, config.concurrency.limit %d)", maxBlocked, g.limit)).WithReason(blueprint.ReasonQueueFull)
+	case g.blocked.length+g.cancelledBlocked >= blueprint.MaxBlocked:
+		return false, blueprint.GroupQueueFull(g.limit)
 	}
 	return false, nil
 }

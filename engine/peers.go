@@ -50,7 +50,8 @@ type answerError struct {
 	RetryAfter time.Duration     `json:"retryAfter,omitempty"`
 }
 
-func answerOf(err error) answer {
+// answerOf returns the answer with an error. Only the log has what an unexpected one says.
+func (e *Engine) answerOf(err error) answer {
 	var known *blueprint.Error
 	switch {
 	case err == nil:
@@ -60,7 +61,8 @@ func answerOf(err error) answer {
 	case errors.As(err, &known):
 		return answer{Error: &answerError{known.Code, known.Message, known.Hint, known.Issues, known.RetryAfter}}
 	}
-	return answer{Error: &answerError{Code: blueprint.CodeOf(err), Message: err.Error()}}
+	e.Logger.Error("command of another process failed", "error", err)
+	return answer{Error: &answerError{Code: blueprint.CodeInternal, Message: "the process of the server that has the run failed; its log has the details"}}
 }
 
 func (a *answer) err() error {
@@ -127,7 +129,7 @@ func (e *Engine) Perform(ctx context.Context, c blueprint.RunCommand) {
 	if c.Data == nil {
 		reply = e.beginHanded(ctx, c.ExecutionID)
 	} else {
-		reply = answerOf(e.perform(ctx, c))
+		reply = e.answerOf(e.perform(ctx, c))
 	}
 	data, err := blueprint.Encode(reply)
 	if err == nil {
@@ -162,7 +164,7 @@ func (e *Engine) beginHanded(ctx context.Context, executionID string) (reply ans
 		stored, err = e.Journal.Load(ctx, executionID)
 	}
 	if err != nil {
-		return answerOf(err)
+		return e.answerOf(err)
 	}
 	handle := &Handle{ID: executionID, accepted: make(chan struct{}), settled: make(chan struct{}), responded: make(chan struct{})}
 	e.recoverRun(ctx, stored.Row, handle)
@@ -243,7 +245,7 @@ func (e *Engine) TakeOver(ctx context.Context, take func(context.Context) ([]blu
 	rows, err := take(ctx)
 	for _, row := range rows {
 		if ctx.Err() != nil {
-			break
+			return nil // the next process of the server continues
 		}
 		e.recoverRun(ctx, row, nil)
 	}

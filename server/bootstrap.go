@@ -33,8 +33,8 @@ type bootstrapped struct {
 
 // firstStart creates the server's owner, a key and the sample blueprint if there is no user
 // yet, stores a key from the command line, and creates the link for the owner's password as
-// long as no user has one, unless another process of the server runs. It is one transaction, so that an interrupted first start is
-// repeated. It writes no audit entries.
+// long as no user has one, unless another process of the server is running. It is one
+// transaction, so that an interrupted first start is repeated. It writes no audit entries.
 func (s *Server) firstStart(ctx context.Context) (w bootstrapped, err error) {
 	err = s.Store.Transact(ctx, func() (err error) {
 		w, err = s.bootstrap(ctx)

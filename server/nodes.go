@@ -12,16 +12,16 @@ import (
 	"blueprintd/foundation/metrics"
 )
 
-// pulseInterval is the interval at which a process of a server on PostgreSQL looks at the
-// database: for dead processes, commands of others, and changes.
+// pulseInterval is how often a process of a server on PostgreSQL checks the database for dead
+// processes, commands and changes; leavePatience is how long it tries to hand over its duties.
 const (
 	pulseInterval = 200 * time.Millisecond
 	leavePatience = time.Second
 )
 
-// beatAlong beats until ctx ends. Once the engine has recovered, and until stopping, it acts
-// on what the database says. Of a server on a file it does nothing.
-func (s *Server) beatAlong(ctx context.Context, recovered <-chan struct{}, stopping context.Context) {
+// heartbeat sends beats until ctx ends. Once the engine has recovered, and until the server
+// stops, it also acts on what it finds. It does nothing for a server on a file.
+func (s *Server) heartbeat(ctx context.Context, recovered <-chan struct{}, stopping context.Context) {
 	if s.Options.URL == "" {
 		return
 	}
@@ -67,7 +67,7 @@ func (s *Server) beatAlong(ctx context.Context, recovered <-chan struct{}, stopp
 	}
 }
 
-// leave lets another process take the duties as soon as this one has stopped them.
+// leave lets another process take the duties once this one no longer performs them.
 func (s *Server) leave(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leavePatience)
 	defer cancel()
@@ -159,8 +159,8 @@ func (s *Server) writeNodes(ctx context.Context, p *metrics.Page) {
 	}
 }
 
-// upSince is since when the server has been up, seen from a process that takes the duties:
-// before that another process had them.
+// upSince returns since when schedules have been fired without interruption: when this process
+// takes the duties, another one has had them since it joined.
 func (s *Server) upSince() time.Time {
 	now := s.Options.Clock.Now()
 	if joined := s.Store.Joined(); joined != 0 && joined < blueprint.TimeOf(now) {

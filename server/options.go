@@ -52,7 +52,7 @@ type Network struct {
 // Database configures the database.
 type Database struct {
 	DB             string // path of the file
-	URL            string // of a PostgreSQL database, in place of the file
+	URL            string // of a PostgreSQL database, instead of the file
 	NodeName       string // of this process on URL; "" = host name and port
 	Schema         string // SQL
 	MasterKeyFile  string

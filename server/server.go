@@ -130,7 +130,7 @@ func New(ctx context.Context, o Options) (_ *Server, err error) {
 	})
 	runner := Runner{s.Engine, s.Store, o.SyncTimeout}
 	s.Triggers = triggers.New(triggers.Options{
-		Store: s.Store, Runner: starter{s.Engine, s.Store}, Clock: o.Clock, IDs: s.IDs.Stream("triggers"), Logger: o.Logger, MaxBody: o.MaxBody, SyncTimeout: o.SyncTimeout,
+		Store: s.Store, Runner: starter{s.Engine}, Clock: o.Clock, IDs: s.IDs.Stream("triggers"), Logger: o.Logger, MaxBody: o.MaxBody, SyncTimeout: o.SyncTimeout,
 		Relimit: s.Engine.Relimit, Nodes: s.Store.LiveNodes, Channels: s.connections, Mail: s.mailOptions(), UpSince: s.upSince, WhileAvailable: s.Store.WhileAvailable,
 	})
 	started := o.Clock.Now()
@@ -214,7 +214,7 @@ func (s *Server) Run(ctx context.Context) error {
 	beaten := make(chan struct{})
 	go func() {
 		defer close(beaten)
-		s.beatAlong(beating, recovered, working)
+		s.heartbeat(beating, recovered, working)
 	}()
 	group.Go(func() error {
 		defer close(atRest)
@@ -400,15 +400,9 @@ func (r Runner) Retry(ctx context.Context, stored *blueprint.StoredExecution, fr
 }
 
 // starter implements the runner of triggers by the engine.
-type starter struct {
-	engine *engine.Engine
-	store  *store.Store
-}
+type starter struct{ engine *engine.Engine }
 
 func (s starter) Start(ctx context.Context, request *blueprint.StartRequest, patience time.Duration) (triggers.Run, error) {
-	if err := s.store.Available(); err != nil {
-		return nil, err
-	}
 	handle, err := s.engine.StartOrWait(ctx, request, engine.Urgency(patience))
 	if err != nil {
 		return nil, err

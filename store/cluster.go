@@ -15,9 +15,9 @@ import (
 // This file holds what several processes on one PostgreSQL database share besides the data
 // of users. On a file there is one process, which keeps all of this in its memory.
 
-// claimTerm is how long a claim outlives a process that died, at most: it ends earlier once
-// the process is known to be dead. claimPoll is the interval at
-// which a claim held by another process is tried again.
+// claimTerm is the longest time that a claim outlives its process: it ends earlier once the
+// process is known to be dead. claimPoll is how often a claim that another process holds is
+// tried again.
 const (
 	claimTerm = time.Minute
 	claimPoll = 50 * time.Millisecond

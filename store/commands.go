@@ -27,6 +27,9 @@ func (s *Store) placeRun(t *transaction, c *blueprint.JournalCommit, seq int64) 
 	if g.Limit > 0 && running >= g.Limit && g.OnLimit == blueprint.LimitSkip {
 		return &blueprint.ConcurrencyLimitError{Limit: g.Limit, Running: running, Oldest: oldest}
 	}
+	if g.Limit > 0 && running >= g.Limit+blueprint.MaxBlocked && g.OnLimit == blueprint.LimitQueue {
+		return blueprint.GroupQueueFull(g.Limit)
+	}
 	if _, err := t.exec("UPDATE executions SET concurrency_key = ?, owner = ? WHERE seq = ?", g.Key, owner, seq); err != nil {
 		return err
 	}
@@ -76,8 +79,8 @@ func (s *Store) Ask(ctx context.Context, executionID string, command []byte) (an
 	if err != nil || seq == 0 {
 		return nil, err
 	}
-	if answer, err = s.awaitAnswer(ctx, seq, s.nodes.patience); err != nil || answer != nil {
-		return answer, err
+	if answer, err = s.awaitAnswer(ctx, seq, s.nodes.patience); err == nil && answer != nil {
+		return answer, nil
 	}
 	ctx = context.WithoutCancel(ctx)
 	var withdrawn int64
@@ -86,15 +89,15 @@ func (s *Store) Ask(ctx context.Context, executionID string, command []byte) (an
 		return err
 	})
 	if err == nil && withdrawn > 0 {
-		err = errNotTaken
+		return nil, errNotTaken
 	}
-	if err != nil {
-		return nil, err
+	if err == nil {
+		answer, err = s.awaitAnswer(ctx, seq, answerPatience)
 	}
-	if answer, err = s.awaitAnswer(ctx, seq, answerPatience); err != nil || answer != nil {
-		return answer, err
+	if err != nil || answer == nil {
+		return nil, errNotAnswered
 	}
-	return nil, errNotAnswered
+	return answer, nil
 }
 
 // awaitAnswer waits for the answer to a command; nil if there is none in time.
@@ -154,7 +157,7 @@ func (s *Store) removeStaleCommands(ctx context.Context) {
 		return
 	}
 	err := s.write(ctx, func(t *transaction) error {
-		_, err := t.exec("DELETE FROM signals WHERE at < ?", int64(blueprint.TimeOf(clock.Real{}.Now().Add(-keepCommands))))
+		_, err := t.exec("DELETE FROM signals WHERE taken = 1 AND at < ?", int64(blueprint.TimeOf(clock.Real{}.Now().Add(-keepCommands))))
 		return err
 	})
 	if err != nil {

@@ -54,12 +54,10 @@ func (d *diagnosis) remoteServer(q *session, config *postgres.Config) error {
 	switch err := postgres.CheckServer(d.ctx, q.conn); {
 	case err != nil:
 		d.add("settings", Broken, hintOf(err, ""), "%s", messageOf(err))
-	case standbys == "":
-		d.add("durability", Fine, "", "an acknowledged run survives a crash of PostgreSQL, but not the loss of its machine: synchronous_standby_names is empty")
-	case commit == "local":
+	case commit == "local" && standbys != "":
 		d.add("durability", Dubious, "set synchronous_commit = on for the database", "an acknowledged run is lost with the machine of PostgreSQL: synchronous_commit is local, which does not wait for standbys")
 	default:
-		d.add("durability", Fine, "", "an acknowledged run survives the loss of the machine of PostgreSQL: synchronous_standby_names is %s", standbys)
+		d.add("durability", Fine, "", "an acknowledged run survives %s", durability(standbys))
 	}
 	if vacuum != "on" || counts != "on" {
 		d.add("autovacuum", Dubious, "set autovacuum and track_counts to on in postgresql.conf", "autovacuum is off in PostgreSQL: tables grow, and queries become slow")

@@ -34,6 +34,11 @@ func (s *Store) Commit(ctx context.Context, c *blueprint.JournalCommit) (err err
 	if c.New && c.Row.ParentExecutionID == "" && s.full.Load() {
 		return errDiskLimit
 	}
+	if c.New && c.Row.ParentExecutionID == "" {
+		if err := s.Available(); err != nil {
+			return err
+		}
+	}
 	for _, firing := range []*blueprint.Firing{c.Firing, c.Coalesced} {
 		if firing == nil {
 			continue

@@ -167,9 +167,9 @@ func (o *Options) keepUnserved(ctx context.Context) (release func() error, err e
 	if err != nil {
 		return nil, errors.Join(unopened(err), release())
 	}
-	r.locked, r.alone = q.conn, true
+	r.locked, r.alone = q, true
 	for watch := metrics.Begin(); ; wait(retryInterval) {
-		taken, err := r.tryLock(ctx)
+		taken, err := r.tryLock()
 		if err == nil && !taken && watch.Elapsed() > retryInterval {
 			err = dbfile.Refusal("stop that server first; nothing was changed", "a server is running on the database %s", config.Name())
 		}

@@ -43,7 +43,7 @@ type Node struct {
 	ID     int64
 	Name   string
 	State  string
-	Duties bool // it fires schedules, tells events and prunes
+	Duties bool // it fires schedules, delivers events and prunes history
 	Self   bool
 	// Lease is how long the process may act outside without another beat. It is exact for
 	// the process itself, and for others how long they may according to their last beat.
@@ -186,7 +186,7 @@ func (s *Store) Beat(ctx context.Context) (pulse Pulse, err error) {
 	if err := s.usable(); err != nil {
 		return pulse, err
 	}
-	if err := errors.Join(s.remote.revive(m.session), s.remote.keepLock(ctx)); err != nil {
+	if err := s.remote.keepLock(); err != nil {
 		return pulse, passing(err)
 	}
 	if !m.began || m.lastBeat.Elapsed() >= beatInterval {
@@ -223,12 +223,12 @@ func (s *Store) Beat(ctx context.Context) (pulse Pulse, err error) {
 	return pulse, nil
 }
 
-// sendBeat raises this node's count. A node without a row was declared dead.
+// sendBeat raises this node's count, which is gone once it was declared dead.
 func (s *Store) sendBeat() error {
 	m := &s.nodes
 	m.lastBeat, m.began = metrics.Begin(), true
 	sent := newLease()
-	changed, err := m.session.exec("UPDATE beats SET beats = beats + 1 WHERE node = ? AND EXISTS (SELECT 1 FROM nodes WHERE id = node AND state <> 'dead')", m.id)
+	changed, err := m.session.exec("UPDATE beats SET beats = beats + 1 WHERE node = ?", m.id)
 	if err != nil {
 		return passing(err)
 	}
@@ -297,12 +297,15 @@ type silence struct {
 	beats int64
 }
 
-// declareDead ends a node, unless it has sent a beat meanwhile.
+// declareDead ends a node, unless it has sent a beat meanwhile. Which of the two comes first
+// is decided by the row of its count.
 func (s *Store) declareDead(ctx context.Context, silent silence) error {
 	var changed int64
 	err := s.write(ctx, func(t *transaction) (err error) {
-		const end = `UPDATE nodes SET state = 'dead', duties = 0, ended_at = clock_timestamp() WHERE id = ?1 AND state <> 'dead' AND EXISTS (SELECT 1 FROM beats WHERE node = ?1 AND beats = ?2)`
-		if changed, err = t.exec(end, silent.node, silent.beats); err != nil || changed == 0 {
+		if changed, err = t.exec("DELETE FROM beats WHERE node = ? AND beats = ?", silent.node, silent.beats); err != nil || changed == 0 {
+			return err
+		}
+		if _, err := t.exec("UPDATE nodes SET state = 'dead', duties = 0, ended_at = clock_timestamp() WHERE id = ?", silent.node); err != nil {
 			return err
 		}
 		return t.changeNodes()
@@ -452,13 +455,17 @@ func (s *Store) LiveNodes() (count int) {
 
 // Durability says what an acknowledged run survives on PostgreSQL; "" on a file.
 func (s *Store) Durability() string {
-	switch {
-	case s.remote == nil:
+	if s.remote == nil {
 		return ""
-	case s.remote.standbys == "":
-		return "a crash of PostgreSQL, but not the loss of its machine: synchronous_standby_names is empty"
 	}
-	return "a crash of PostgreSQL, and the loss of its machine: commits wait for " + s.remote.standbys
+	return durability(s.remote.standbys)
+}
+
+func durability(standbys string) string {
+	if standbys == "" {
+		return "a crash of PostgreSQL, but not the loss of its machine: no synchronous standby confirms commits"
+	}
+	return "a crash of PostgreSQL, and the loss of its machine: commits wait for " + standbys
 }
 
 // Joined is since when this process is one of a server; zero on a file.

@@ -223,7 +223,7 @@ func TestCommands(t *testing.T) {
 	check(t, <-answered)
 
 	b.nodes.patience = 2 * commandInterval
-	_, err := b.Ask(ctx, r.ID, []byte("nobody listens"))
+	_, err := b.Ask(ctx, r.ID, []byte("not taken"))
 	if wantCode(t, err, blueprint.CodeUnavailable); !errors.Is(err, errNotTaken) {
 		t.Errorf("%v, want %v", err, errNotTaken)
 	}

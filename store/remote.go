@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"database/sql"
-	"database/sql/driver"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -23,8 +22,8 @@ type remote struct {
 	pool   *sql.DB
 	shared *sql.DB      // of what the processes share, outside of the writer's transactions
 	shares atomic.Int64 // calls of ShareRate
-	// locked is the connection that holds the lock of servers; nil for a tool.
-	locked *sql.Conn
+	// locked holds the lock of servers, and carries the beats; nil for a tool.
+	locked *session
 	alone  bool
 	// standbys are those that confirm each commit, as PostgreSQL names them; "" = none.
 	standbys string
@@ -97,9 +96,7 @@ func (s *Store) openRemote(ctx context.Context) error {
 	}
 	s.gate.read = s.readRemoteGeneration
 	if s.options.Server {
-		if s.nodes.session, err = s.remote.connect(ctx, 0); err != nil {
-			return err
-		}
+		s.nodes.session = s.remote.locked
 		s.nodes.changes, s.nodes.patience = make(chan struct{}), commandPatience
 	}
 	return s.claim(ctx)
@@ -167,15 +164,13 @@ func (s *Store) readRemoteGeneration() (generation int64, err error) {
 }
 
 // lock takes the lock of the servers of a database: the processes of one server share it, and
-// one that has to be alone has it for itself.
-func (r *remote) lock(ctx context.Context) error {
-	conn, err := r.pool.Conn(ctx)
-	if err != nil {
+// one that has to be alone has it for itself. It opens the session that holds the lock.
+func (r *remote) lock(ctx context.Context) (err error) {
+	if r.locked, err = r.connect(ctx, 0); err != nil {
 		return err
 	}
-	r.locked = conn
 	for watch := metrics.Begin(); ; r.pause(retryInterval) {
-		taken, err := r.tryLock(ctx)
+		taken, err := r.tryLock()
 		if err != nil || taken {
 			return err
 		}
@@ -189,29 +184,26 @@ func (r *remote) lock(ctx context.Context) error {
 	}
 }
 
-func (r *remote) tryLock(ctx context.Context) (taken bool, err error) {
-	query := "SELECT pg_try_advisory_lock_shared($1)"
+func (r *remote) tryLock() (taken bool, err error) {
+	query := "SELECT pg_try_advisory_lock_shared(?)"
 	if r.alone {
-		query = "SELECT pg_try_advisory_lock($1)"
+		query = "SELECT pg_try_advisory_lock(?)"
 	}
-	err = r.locked.QueryRowContext(ctx, query, int64(serversLock)).Scan(&taken)
-	return taken, err
+	return taken, r.locked.row(query, []any{int64(serversLock)}, &taken)
 }
 
-// keepLock takes the lock again after its connection broke.
-func (r *remote) keepLock(ctx context.Context) error {
-	if !postgres.IsBroken(r.locked) {
+// keepLock takes the lock again on a new connection after the old one broke, which the beats
+// that it carries have noticed.
+func (r *remote) keepLock() error {
+	if !postgres.IsBroken(r.locked.conn) {
 		return nil
 	}
-	_ = r.locked.Close()
-	conn, err := r.pool.Conn(ctx)
-	if err != nil {
+	if err := r.replace(r.locked); err != nil {
 		return err
 	}
-	r.locked = conn
-	taken, err := r.tryLock(ctx)
+	taken, err := r.tryLock()
 	if err == nil && !taken {
-		_ = conn.Raw(func(any) error { return driver.ErrBadConn }) // tried again at the next beat
+		r.locked.destroy() // tried again at the next beat
 	}
 	return err
 }
@@ -238,13 +230,15 @@ func (r *remote) commit(s *session) error {
 	}
 	for unknown {
 		var status sql.NullString
-		if r.revive(s) == nil && s.row("SELECT pg_xact_status(?::xid8)", []any{r.transaction}, &status) == nil {
-			switch status.String {
-			case "committed":
-				return nil
-			case "aborted":
-				return err
-			}
+		asked := r.revive(s)
+		if asked == nil {
+			asked = s.row("SELECT pg_xact_status(?::xid8)", []any{r.transaction}, &status)
+		}
+		switch {
+		case asked == nil && status.String == "committed":
+			return nil
+		case asked == nil && status.String == "aborted", asked != nil && postgres.ClassOf(asked) == postgres.Other:
+			return err // a standby that was promoted refuses the id of a transaction that it never received
 		}
 		select {
 		case <-r.closing:
@@ -259,7 +253,7 @@ func (r *remote) commit(s *session) error {
 func (r *remote) close() error {
 	err := r.shared.Close()
 	if r.locked != nil {
-		err = errors.Join(err, r.locked.Close())
+		err = errors.Join(err, r.locked.close())
 	}
 	return err
 }

@@ -197,7 +197,13 @@ func TestOutage(t *testing.T) {
 	s.writer.connection.Lock() // as a commit that gets no answer
 	held := make(chan error)
 	s.writer.running = true
-	go func() { held <- s.write(ctx, func(*transaction) error { return nil }) }()
+	ran := false
+	go func() {
+		held <- s.write(ctx, func(*transaction) error {
+			ran = true
+			return nil
+		})
+	}()
 	eventually(t, "the write waits", func() bool {
 		o.mu.Lock()
 		defer o.mu.Unlock()
@@ -209,7 +215,9 @@ func TestOutage(t *testing.T) {
 	s.watchOutage(ctx)
 	wantCode(t, s.Available(), blueprint.CodeUnavailable)
 	wantCode(t, context.Cause(waiting), blueprint.CodeUnavailable)
-	wantCode(t, <-held, blueprint.CodeUnavailable)
+	if err := <-held; !errors.Is(err, errAway) {
+		t.Errorf("a write that had not begun: %v, want %v", err, errAway)
+	}
 	if s.Reachable() || !s.Stats().Unreachable {
 		t.Error("the database counts as reachable long after its last answer")
 	}
@@ -225,6 +233,33 @@ func TestOutage(t *testing.T) {
 		t.Error("the database counts as unreachable after an answer")
 	}
 	check(t, s.write(ctx, func(*transaction) error { return nil }))
+	if ran {
+		t.Error("a write was made after its caller had been refused")
+	}
+}
+
+// TestPruneCountsRows keeps a number of rows, although PostgreSQL numbers them with gaps.
+func TestPruneCountsRows(t *testing.T) {
+	ctx := context.Background()
+	options := testOptions(t)
+	options.Database = remoteDatabase(t)
+	s := open(t, options)
+	ann := user(t, s, "ann")
+	hook := must(s.CreateTrigger(ctx, ann, create(t, s, ann, "T").ID, blueprint.TriggerWebhook, nil))(t)
+	var seqs []int64
+	for range 5 {
+		f := firing(s, hook, "")
+		check(t, s.RecordFirings(ctx, hook.ID, []blueprint.Firing{f}, 0))
+		wantCode(t, s.RecordFirings(ctx, hook.ID, []blueprint.Firing{f}, 0), blueprint.CodeConflict) // uses a number
+		var seq int64
+		check(t, s.readRow(ctx, "SELECT max(seq) FROM firings", nil, &seq))
+		seqs = append(seqs, seq)
+	}
+	got, err := s.newPruner(ctx).beyond(ctx, "firings", 3)
+	check(t, err)
+	if got < seqs[1] || got >= seqs[2] {
+		t.Errorf("rows up to %d are beyond the newest 3 of %v, want up to %d", got, seqs, seqs[1])
+	}
 }
 
 // TestOutageAfterSlowStart counts the silence of the database from Run on.

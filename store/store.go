@@ -27,7 +27,7 @@ type Options struct {
 	Path string
 	// Ephemeral keeps everything in memory.
 	Ephemeral bool
-	// Database is the URL of a PostgreSQL database, in place of a file; "" = none.
+	// Database is the URL of a PostgreSQL database, instead of a file; "" = none.
 	Database string
 	// Server claims the database for a server. A file can have one at a time; the processes
 	// that claim a PostgreSQL database are one server. Without it the store belongs to a
@@ -239,9 +239,6 @@ func (s *Store) release() error {
 		s.writer.connection.Lock()
 		errs = append(errs, s.writer.session.close())
 		s.writer.connection.Unlock()
-	}
-	if s.nodes.session != nil {
-		errs = append(errs, s.nodes.session.close())
 	}
 	if s.remote != nil {
 		errs = append(errs, s.remote.close())

@@ -111,8 +111,8 @@ func newWriter(session *session) *writer {
 // all of it is on the disk or none of it will be. It waits for a slot in the queue until
 // ctx ends; once it has one, it waits for the outcome.
 //
-// A caller gets CodeUnavailable when PostgreSQL does not answer. The job is still made then,
-// if it can be.
+// A caller gets CodeUnavailable when PostgreSQL does not answer. If the job has begun, it may
+// still be committed.
 func (s *Store) write(ctx context.Context, f func(*transaction) error) error {
 	waiting, done := s.WhileAvailable(context.WithoutCancel(ctx))
 	defer done()
@@ -124,8 +124,24 @@ func (s *Store) write(ctx context.Context, f func(*transaction) error) error {
 	case <-j.done:
 		return j.err
 	case <-waiting.Done():
+		if s.writer.withdraw(j) {
+			return errAway
+		}
 		return context.Cause(waiting)
 	}
+}
+
+// withdraw removes a job from the queue, and reports whether it had not begun.
+func (w *writer) withdraw(j *job) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	i := slices.Index(w.queue, j)
+	if i < 0 {
+		return false
+	}
+	w.queue = slices.Delete(w.queue, i, i+1)
+	<-w.slots
+	return true
 }
 
 // submit queues a job and waits for its outcome.
