@@ -220,7 +220,7 @@ func TestDiagnoseRemote(t *testing.T) {
 		"an orphan":         {[]string{"SET session_replication_role = replica", "DELETE FROM users WHERE seq = 1"}, "integrity: the database is damaged: 1 of organizations refer to missing users"},
 		"a used number":     {[]string{"SELECT setval(pg_get_serial_sequence('firings', 'seq'), 1, false)"}, "numbers: the next rows of firings"},
 		"a missing table":   {[]string{"DROP TABLE journal"}, "form: the tables of the database are not those of this program: it lacks journal"},
-		"another form":      {[]string{"UPDATE meta SET form = 1"}, "database: the tables of the database have the form 1"},
+		"another form":      {[]string{"UPDATE meta SET form = 1"}, "database: the database has the schema version 1"},
 		"another key":       {[]string{"UPDATE meta SET key_check = 'x'"}, "master key: the secrets of the database are encrypted with another master key"},
 		"a setting":         {[]string{"DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET synchronous_commit = off', current_database()); END $$"}, "settings: synchronous_commit is off"},
 		"another program's": {[]string{"ALTER TABLE meta RENAME TO other"}, "database: the database was not created by blueprintd"},
