@@ -248,7 +248,7 @@ func TestPruneCountsRows(t *testing.T) {
 	hook := must(s.CreateTrigger(ctx, ann, create(t, s, ann, "T").ID, blueprint.TriggerWebhook, nil))(t)
 	var seqs []int64
 	for range 5 {
-		f := firing(s, hook, "")
+		f := firing(s, hook, "key")
 		check(t, s.RecordFirings(ctx, hook.ID, []blueprint.Firing{f}, 0))
 		wantCode(t, s.RecordFirings(ctx, hook.ID, []blueprint.Firing{f}, 0), blueprint.CodeConflict) // uses a number
 		var seq int64
