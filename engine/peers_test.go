@@ -1,0 +1,213 @@
+package engine_test
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"blueprintd/blueprint"
+	"blueprintd/engine"
+)
+
+// peers connects two engines: commands go to the owner, which has all runs.
+type peers struct {
+	owner *engine.Engine
+	taken atomic.Bool // the other process has taken over all runs
+
+	mu      sync.Mutex
+	answers map[int64][]byte
+	asked   int64
+	lease   chan struct{} // closes when the processes may act; nil = they may
+}
+
+func (p *peers) Lease(ctx context.Context) error {
+	if p.lease == nil {
+		return nil
+	}
+	select {
+	case <-p.lease:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (p *peers) Ask(ctx context.Context, executionID string, command []byte) ([]byte, error) {
+	p.mu.Lock()
+	p.asked++
+	seq := p.asked
+	p.mu.Unlock()
+	p.owner.Perform(ctx, blueprint.RunCommand{Seq: seq, ExecutionID: executionID, Data: command})
+	return p.answered(seq), nil
+}
+
+func (p *peers) Answer(_ context.Context, seq int64, answer []byte) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.answers[seq] = answer
+	return nil
+}
+
+// handed is the seq of the announcement of a run.
+const handed = -1
+
+func (p *peers) Answered(context.Context, string) ([]byte, error) { return p.answered(handed), nil }
+
+func (p *peers) answered(seq int64) []byte {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.answers[seq]
+}
+
+// sharedJournal is the journal as the process sees it that has no runs. New runs of
+// concurrency groups are handed to the owner.
+type sharedJournal struct {
+	*journal
+	peers *peers
+}
+
+func (j *sharedJournal) Load(ctx context.Context, id string) (*blueprint.StoredExecution, error) {
+	stored, err := j.journal.Load(ctx, id)
+	if err == nil {
+		stored.Elsewhere = !stored.Row.Status.Terminal() && !j.peers.taken.Load()
+	}
+	return stored, err
+}
+
+func (j *sharedJournal) Unfinished(context.Context) ([]blueprint.ExecutionRow, error) {
+	return nil, nil
+}
+
+func (j *sharedJournal) Commit(ctx context.Context, c *blueprint.JournalCommit) error {
+	err := j.journal.Commit(ctx, c)
+	if err == nil && c.New && c.Group != nil {
+		c.Handed = true
+		go j.peers.owner.Perform(ctx, blueprint.RunCommand{Seq: handed, ExecutionID: c.Row.ID})
+	}
+	return err
+}
+
+// testPeers runs a test with the owner of all runs and another process.
+func testPeers(t *testing.T, f func(t *testing.T, p *peers, owner, other *fixture)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		p := &peers{answers: map[int64][]byte{}}
+		first := newFixture(t, newJournal(), newLab(), masterKey, func(o *engine.Options) { o.Peers = p })
+		defer first.stop()
+		p.owner = first.Engine
+		second := newFixture(t, first.journal, first.lab, masterKey, func(o *engine.Options) {
+			o.Peers, o.Journal = p, &sharedJournal{first.journal, p}
+		})
+		defer second.stop()
+		f(t, p, first, second)
+	})
+}
+
+// TestCommandsOfPeers answers and cancels runs of another process, whose errors reach the
+// caller unchanged.
+func TestCommandsOfPeers(t *testing.T) {
+	testPeers(t, func(t *testing.T, p *peers, owner, other *fixture) {
+		d := owner.define(`
+			a ask
+			b pass`)
+		h := owner.start(d)
+		synctest.Wait()
+		own, foreign := owner.answer(h.ID, "nowhere", 1), other.answer(h.ID, "nowhere", 1)
+		other.code(foreign, blueprint.CodeBadRequest)
+		if own == nil || foreign == nil || own.Error() != foreign.Error() {
+			t.Errorf("the other process refuses with %v, the owner with %v", foreign, own)
+		}
+		other.answerOK(h.ID, "a", 1)
+		owner.expect(owner.settle(h.ID), `completed: a=completed b=completed -> {"answer":1,"input":{"n":1},"prompt":null}`)
+		other.code(other.answer(h.ID, "a", 1), blueprint.CodeConflict)
+
+		h = owner.start(d)
+		synctest.Wait()
+		if err := other.Cancel(t.Context(), h.ID, "no longer needed"); err != nil {
+			t.Fatal(err)
+		}
+		owner.expect(owner.settle(h.ID), "failed: a=skipped b=pending !:cancelled: no longer needed")
+
+		h = owner.start(d)
+		synctest.Wait()
+		p.owner = other.Engine // which has no runs either
+		other.code(other.answer(h.ID, "a", 1), blueprint.CodeUnavailable)
+	})
+}
+
+// TestHandedRun begins a run in the process that has its concurrency group. The process that
+// accepted it gets its response and its outcome.
+func TestHandedRun(t *testing.T) {
+	testPeers(t, func(t *testing.T, _ *peers, owner, other *fixture) {
+		r := request(owner.define(`
+			a act
+			b respond {"body": "hello"}
+			c wait {"ms": 1000}`))
+		r.Concurrency = &blueprint.ConcurrencyGroup{Key: "trigger", Limit: 1, OnLimit: blueprint.LimitQueue}
+		h := other.startWith(r, engine.AtEnd)
+		if err := h.Accepted(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		<-h.Responded()
+		if response := h.Response(); response == nil || response.Body != "hello" {
+			t.Errorf("response %+v, want hello", response)
+		}
+		owner.advance(time.Second)
+		x := other.wait(h)
+		if x.Status != blueprint.StatusCompleted || len(owner.actions()) != 1 {
+			t.Errorf("%s with %d actions, want completed with 1", sum(x), len(owner.actions()))
+		}
+	})
+}
+
+// TestNoLease does not act outside while the process has no lease, and does once it has one.
+func TestNoLease(t *testing.T) {
+	testPeers(t, func(t *testing.T, p *peers, owner, _ *fixture) {
+		p.lease = make(chan struct{})
+		h := owner.start(owner.define(`a act`))
+		synctest.Wait()
+		if n := len(owner.actions()); n != 0 {
+			t.Errorf("%d actions without a lease, want none", n)
+		}
+		close(p.lease)
+		owner.wait(h)
+		if n := len(owner.actions()); n != 1 {
+			t.Errorf("%d actions with a lease, want 1", n)
+		}
+	})
+}
+
+// TestTakeOver continues the runs of a process that has ended.
+func TestTakeOver(t *testing.T) {
+	testPeers(t, func(t *testing.T, p *peers, owner, other *fixture) {
+		h := owner.start(owner.define(`
+			a ask
+			b pass
+			c wait {"ms": 1000}`))
+		waiting := owner.start(owner.define(`w wait {"ms": 1000}`))
+		synctest.Wait()
+		rows, err := owner.journal.Unfinished(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		owner.stop()
+		p.owner = other.Engine
+		other.code(other.answer(h.ID, "a", 1), blueprint.CodeUnavailable)
+		err = other.TakeOver(t.Context(), func(context.Context) ([]blueprint.ExecutionRow, error) {
+			p.taken.Store(true)
+			return rows, nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		other.answerOK(h.ID, "a", 1)
+		other.advance(time.Second)
+		other.expect(other.settle(h.ID), `completed: a=completed b=completed c=completed -> {"answer":1,"input":{"n":1},"prompt":null}`)
+		if got := other.view(waiting.ID).Status; got != blueprint.StatusCompleted {
+			t.Errorf("the run that waited is %s, want completed", got)
+		}
+	})
+}
