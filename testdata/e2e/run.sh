@@ -75,4 +75,4 @@ browser/ is left out: it needs Debian's chromium, or CHROMIUM=/path/to/another (
   fi
 fi
 [ -z "$left_out" ] || echo "$left_out" >&2
-node --test --test-timeout=300000 --test-reporter=spec "$@"
+node --test --test-timeout=600000 --test-reporter=spec "$@"

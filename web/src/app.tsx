@@ -1,60 +1,55 @@
-import { Suspense } from 'react'
 import { Redirect, Route, Router, Switch } from 'wouter'
 import { openRoutes, routes, signInRoute } from './routes'
 import { ErrorBoundary } from './shell/error-boundary'
 import { Gate } from './shell/gate'
 import { navigationAmong, PreloadContext } from './shell/navigation'
 import { NotFound } from './shell/not-found'
-import { PageSkeleton } from './shell/page-skeleton'
 import { Shell } from './shell/shell'
 
 const { preload, aroundNav } = navigationAmong(routes)
+void preload(location.pathname)?.catch(() => undefined) // beside the call for the session
 
 /** The whole dashboard: the public pages, and inside the gate those of the signed-in user. */
 export function App() {
   return (
     <Router aroundNav={aroundNav}>
-      <Suspense fallback={null}>
-        <Switch>
-          {openRoutes.map(({ path, page }) => (
-            <Route key={path} path={path} component={page} />
-          ))}
-          <Route>
-            <Gate signIn={signInRoute.page}>
-              <PreloadContext value={preload}>
-                <Shell>
-                  <Pages />
-                </Shell>
-              </PreloadContext>
-            </Gate>
-          </Route>
-        </Switch>
-      </Suspense>
+      <Switch>
+        {openRoutes.map(({ path, page }) => (
+          <Route key={path} path={path} component={page} />
+        ))}
+        <Route>
+          <Gate signIn={signInRoute.page}>
+            <PreloadContext value={preload}>
+              <Shell>
+                <Pages />
+              </Shell>
+            </PreloadContext>
+          </Gate>
+        </Route>
+      </Switch>
     </Router>
   )
 }
 
 function Pages() {
   return (
-    <Suspense fallback={<PageSkeleton />}>
-      <Switch>
-        <Route path="/">
-          <Redirect to="/blueprints" replace />
+    <Switch>
+      <Route path="/">
+        <Redirect to="/blueprints" replace />
+      </Route>
+      <Route path="/settings">
+        <Redirect to="/settings/profile" replace />
+      </Route>
+      {routes.map(({ path, page: Page }) => (
+        <Route key={path} path={path}>
+          <ErrorBoundary key={path} within>
+            <Page />
+          </ErrorBoundary>
         </Route>
-        <Route path="/settings">
-          <Redirect to="/settings/profile" replace />
-        </Route>
-        {routes.map(({ path, page: Page }) => (
-          <Route key={path} path={path}>
-            <ErrorBoundary key={path} within>
-              <Page />
-            </ErrorBoundary>
-          </Route>
-        ))}
-        <Route>
-          <NotFound />
-        </Route>
-      </Switch>
-    </Suspense>
+      ))}
+      <Route>
+        <NotFound />
+      </Route>
+    </Switch>
   )
 }

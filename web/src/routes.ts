@@ -1,19 +1,23 @@
-import { type ComponentType, lazy, type LazyExoticComponent } from 'react'
+import type { ComponentType } from 'react'
+import { later } from './parts/later'
+import { PageSkeleton } from './shell/page-skeleton'
 
-type Page = { default: ComponentType }
-type Loader = () => Promise<Page>
+type Loader = () => Promise<{ default: ComponentType }>
 
 /** A page: its path (a wouter pattern), and how its code is loaded. */
-export type Route = { path: string; load: Loader; page: LazyExoticComponent<ComponentType> }
+export type Route = { path: string; load: () => Promise<void>; page: ComponentType }
 
-function route(path: string, load: Loader): Route {
-  return { path, load, page: lazy(load) }
+function route(path: string, load: Loader, whileLoading: ComponentType = PageSkeleton): Route {
+  const { Component, load: loadCode } = later(load, whileLoading)
+  return { path, load: loadCode, page: Component }
 }
+
+const nothing = () => null
 
 /** The pages without a sign-in. */
 export const openRoutes: Route[] = [
-  route('/signin', () => import('./pages/sign-in/sign-in-page')),
-  route('/setup', () => import('./pages/sign-in/setup-page')),
+  route('/signin', () => import('./pages/sign-in/sign-in-page'), nothing),
+  route('/setup', () => import('./pages/sign-in/setup-page'), nothing),
 ]
 
 /** The page that a signed-out user sees instead of any other. */

@@ -1,5 +1,5 @@
 import { Center, Loader, Stack } from '@mantine/core'
-import { Activity, type ComponentType, type ReactNode, Suspense, useState } from 'react'
+import { Activity, type ComponentType, type ReactNode, useState } from 'react'
 import { SignedIn, useSession } from '../api/session'
 import { ErrorNote } from '../parts/error-note'
 import { commonText } from '../text/common'
@@ -40,11 +40,7 @@ export function Gate({
           <SignedIn value={last}>{children}</SignedIn>
         </Activity>
       )}
-      {!session.data && (
-        <Suspense fallback={null}>
-          <SignIn />
-        </Suspense>
-      )}
+      {!session.data && <SignIn />}
     </>
   )
 }

@@ -1,12 +1,13 @@
 import { Alert, Button, Group, Stack, Text } from '@mantine/core'
 import { IconShieldQuestion } from '@tabler/icons-react'
-import { lazy, type ReactNode, Suspense } from 'react'
+import { type ReactNode } from 'react'
 import { ErrorNote, notifyDone } from '../../parts'
+import { later } from '../../parts/later'
 import { type Author, useGrant } from './use-authority'
 import { grantNoteText } from '../../text/authority'
 
 // The comparison of versions imports the graph.
-const Changes = lazy(async () => ({ default: (await import('./changes')).Changes }))
+const Changes = later(async () => ({ default: (await import('./changes')).Changes })).Component
 
 type Props = {
   blueprintId: string
@@ -45,9 +46,7 @@ export function GrantNote({ blueprintId, version, author, basis, children, actio
     >
       <Stack gap="xs">
         <Text size="sm">{children}</Text>
-        <Suspense fallback={null}>
-          <Changes blueprintId={blueprintId} version={version} basis={basis} />
-        </Suspense>
+        <Changes blueprintId={blueprintId} version={version} basis={basis} />
         <Text size="sm" c="dimmed">
           {grantNoteText.aGrantLetsThisVersionUse}
         </Text>

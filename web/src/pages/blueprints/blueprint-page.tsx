@@ -1,15 +1,19 @@
 import { Skeleton } from '@mantine/core'
-import { lazy, Suspense } from 'react'
 import { Redirect, useParams } from 'wouter'
 import { BlueprintLayout } from './blueprint-layout'
+import { later } from '../../parts/later'
 import { NotFound } from '../../shell/not-found'
 import { blueprintPageText } from '../../text/blueprints'
 import { commonText } from '../../text/common'
 
-const RunsView = lazy(async () => ({ default: (await import('../runs/runs-view')).RunsView }))
-const TriggersView = lazy(async () => ({ default: (await import('../triggers/triggers-view')).TriggersView }))
-const VersionsTab = lazy(() => import('./versions-tab'))
-const ShareTab = lazy(() => import('./share-tab'))
+const loading = () => <Skeleton h={320} />
+const RunsView = later(async () => ({ default: (await import('../runs/runs-view')).RunsView }), loading).Component
+const TriggersView = later(
+  async () => ({ default: (await import('../triggers/triggers-view')).TriggersView }),
+  loading,
+).Component
+const VersionsTab = later(() => import('./versions-tab'), loading).Component
+const ShareTab = later(() => import('./share-tab'), loading).Component
 
 const words: Record<string, string> = {
   runs: commonText.runs,
@@ -26,12 +30,12 @@ export default function BlueprintPage() {
   return (
     <BlueprintLayout key={id} id={id} tab={words[tab]}>
       {(blueprint) => (
-        <Suspense fallback={<Skeleton h={320} />}>
+        <>
           {tab === 'runs' && <RunsView blueprintId={id} />}
           {tab === 'triggers' && <TriggersView blueprintId={id} canManage={blueprint.can_manage} />}
           {tab === 'versions' && <VersionsTab blueprint={blueprint} />}
           {tab === 'share' && <ShareTab blueprint={blueprint} />}
-        </Suspense>
+        </>
       )}
     </BlueprintLayout>
   )

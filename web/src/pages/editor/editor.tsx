@@ -1,9 +1,10 @@
 import { Drawer, VisuallyHidden } from '@mantine/core'
 import { ReactFlowProvider } from '@xyflow/react'
-import { lazy, Suspense, useEffect, useEffectEvent, useMemo, useState } from 'react'
+import { useEffect, useEffectEvent, useMemo, useState } from 'react'
 import { useSignedIn } from '../../api/session'
 import { UnappliedTexts, useUnappliedTexts } from '../../forms/unapplied'
 import type { NodeType } from '../../graph/node-types'
+import { later } from '../../parts/later'
 import { useRun } from '../runs/use-run'
 import { Catalogue } from './catalogue'
 import { draftKey } from './draft'
@@ -35,7 +36,7 @@ import { useValidation } from './use-validation'
 import { editorText } from '../../text/editor'
 import { commonText } from '../../text/common'
 
-const RunDialog = lazy(() => import('../runs/run-dialog').then((module) => ({ default: module.RunDialog })))
+const RunDialog = later(async () => ({ default: (await import('../runs/run-dialog')).RunDialog })).Component
 
 type Props = { blueprint: Blueprint; types: NodeType[] }
 
@@ -213,17 +214,15 @@ function Inside({ blueprint, types }: Props) {
       </Drawer>
       <EditorDialogs editor={editor} commands={commands} saver={saver} expressions={expressions} />
       {asking && (
-        <Suspense fallback={null}>
-          <RunDialog
-            blueprintId={blueprint.id}
-            opened
-            onClose={() => setAsking(false)}
-            onStarted={(id) => {
-              setAsking(false)
-              setExecutionId(id)
-            }}
-          />
-        </Suspense>
+        <RunDialog
+          blueprintId={blueprint.id}
+          opened
+          onClose={() => setAsking(false)}
+          onStarted={(id) => {
+            setAsking(false)
+            setExecutionId(id)
+          }}
+        />
       )}
       <VisuallyHidden role="status" aria-live="polite">
         {editor.said}

@@ -1,9 +1,10 @@
 import { Alert, Skeleton, Text, Title } from '@mantine/core'
 import { IconHandStop, IconLock } from '@tabler/icons-react'
-import { lazy, Suspense, useEffect, useRef, useState } from 'react'
+import { useEffect, useRef, useState } from 'react'
 import { describeError } from '../../api/errors'
 import { useSignedIn } from '../../api/session'
 import { ErrorNote, Time } from '../../parts'
+import { later } from '../../parts/later'
 import { showDuration } from '../../parts/time-words'
 import { ApprovalForm } from './answer-approval'
 import { BudgetForm } from './answer-budget'
@@ -19,7 +20,10 @@ import { useServerClock } from './use-server-clock'
 import { answersText } from '../../text/runs'
 
 // Schema forms are a lot of code, and most runs ask nothing.
-const HumanForm = lazy(() => import('./answer-human'))
+const HumanForm = later(
+  () => import('./answer-human'),
+  ({ asked }) => <Skeleton h={heightOf(asked)} />,
+).Component
 
 type Props = { run: Run; facts: RunFacts; onRecord: (run: Run) => void; onStale: () => void }
 
@@ -114,9 +118,7 @@ function Answer({ run, asked, facts, onRecord, onStale }: Props & { asked: Await
             <IconLock size={15} aria-hidden style={{ verticalAlign: '-2px' }} /> {reason}
           </Text>
         ) : (
-          <Suspense fallback={<Skeleton h={heightOf(asked)} />}>
-            <Form asked={asked} run={run} facts={facts} answering={answer} />
-          </Suspense>
+          <Form asked={asked} run={run} facts={facts} answering={answer} />
         )}
         <div ref={note}>
           {failed && code !== 'CONFLICT' && !(asked.kind === 'human' && issues.length > 0) && (

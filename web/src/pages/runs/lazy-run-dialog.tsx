@@ -1,8 +1,9 @@
-import { lazy, Suspense, useEffect, useState } from 'react'
+import { useEffect, useState } from 'react'
+import { later } from '../../parts/later'
 import { giveBack, openerOf } from '../../parts/opener'
 import type { Start } from './run-dialog'
 
-const RunDialog = lazy(async () => ({ default: (await import('./run-dialog')).RunDialog }))
+const RunDialog = later(async () => ({ default: (await import('./run-dialog')).RunDialog })).Component
 
 /** The dialog that starts a run; open while a blueprint is given. Its code is loaded when it is first opened. */
 export function LazyRunDialog({
@@ -23,9 +24,5 @@ export function LazyRunDialog({
     return () => giveBack(opener)
   }, [blueprintId])
   if (last === undefined) return null
-  return (
-    <Suspense fallback={null}>
-      <RunDialog blueprintId={last} opened={blueprintId !== undefined} onClose={onClose} start={start} />
-    </Suspense>
-  )
+  return <RunDialog blueprintId={last} opened={blueprintId !== undefined} onClose={onClose} start={start} />
 }

@@ -1,14 +1,21 @@
 import { Button, Modal, Skeleton } from '@mantine/core'
 import { IconPlayerStop, IconRefresh } from '@tabler/icons-react'
-import { lazy, Suspense, useState } from 'react'
+import { useState } from 'react'
+import { later } from '../../parts/later'
 import { RunMenu } from './run-menu'
 import { isOver, type Run } from './types'
 import type { RunFacts } from './use-run-facts'
 import { runActionsText } from '../../text/runs'
 import { commonText } from '../../text/common'
 
-const Cancel = lazy(async () => ({ default: (await import('./run-more')).Cancel }))
-const Retry = lazy(async () => ({ default: (await import('./run-more')).Retry }))
+const Cancel = later(
+  async () => ({ default: (await import('./run-more')).Cancel }),
+  () => <Skeleton h={210} />,
+).Component
+const Retry = later(
+  async () => ({ default: (await import('./run-more')).Retry }),
+  () => <Skeleton h={190} />,
+).Component
 
 type Props = { run: Run; facts: RunFacts; onRecord: (run: Run) => void }
 
@@ -37,14 +44,10 @@ export function RunActions({ run, facts, onRecord }: Props) {
         </Button>
       )}
       <Modal opened={asked === 'cancel'} onClose={close} title={runActionsText.cancelThisRun} returnFocus>
-        <Suspense fallback={<Skeleton h={210} />}>
-          <Cancel run={run} onRecord={onRecord} onClose={close} />
-        </Suspense>
+        <Cancel run={run} onRecord={onRecord} onClose={close} />
       </Modal>
       <Modal opened={asked === 'retry'} onClose={close} title={runActionsText.retryThisRun} returnFocus>
-        <Suspense fallback={<Skeleton h={190} />}>
-          <Retry run={run} onClose={close} />
-        </Suspense>
+        <Retry run={run} onClose={close} />
       </Modal>
     </>
   )

@@ -2,18 +2,22 @@ import { ActionIcon, Menu, Modal, Skeleton, Text } from '@mantine/core'
 import { useMediaQuery } from '@mantine/hooks'
 import { IconDots, IconDownload, IconTestPipe } from '@tabler/icons-react'
 import { useMutation } from '@tanstack/react-query'
-import { lazy, Suspense, useRef, useState } from 'react'
+import { useRef, useState } from 'react'
 import { api } from '../../api/client'
 import { show } from '../../api/json'
 import { notifyDone, notifyError } from '../../parts'
 import { download } from '../../parts/download'
 import { fileStem } from '../../parts/file-stem'
+import { later } from '../../parts/later'
 import { giveBack } from '../../parts/opener'
 import { isOver, type Run } from './types'
 import type { RunFacts } from './use-run-facts'
 import { runMenuText } from '../../text/runs'
 
-const SaveTest = lazy(async () => ({ default: (await import('./run-more')).SaveTest }))
+const SaveTest = later(
+  async () => ({ default: (await import('./run-more')).SaveTest }),
+  () => <Skeleton h={270} />,
+).Component
 
 /** Exports of a run: as a test, or whole as a file. */
 export function RunMenu({ run, facts }: { run: Run; facts: RunFacts }) {
@@ -87,9 +91,7 @@ export function RunMenu({ run, facts }: { run: Run; facts: RunFacts }) {
         fullScreen={narrow}
         returnFocus={false}
       >
-        <Suspense fallback={<Skeleton h={270} />}>
-          <SaveTest id={run.id} onClose={close} />
-        </Suspense>
+        <SaveTest id={run.id} onClose={close} />
       </Modal>
     </>
   )

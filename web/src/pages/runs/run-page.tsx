@@ -1,9 +1,9 @@
 import { Alert, Button, Progress, Skeleton, Stack, Text, VisuallyHidden } from '@mantine/core'
 import { IconSearchOff } from '@tabler/icons-react'
-import { lazy, Suspense } from 'react'
 import { Link, useParams } from 'wouter'
 import { useSignedIn } from '../../api/session'
 import { EmptyState, ErrorNote, PageHeader } from '../../parts'
+import { later } from '../../parts/later'
 import { Answers } from './answers'
 import { Reached } from './reached'
 import { RunActions } from './run-actions'
@@ -19,7 +19,9 @@ import { isOver } from './types'
 import { runPageText } from '../../text/runs'
 import { commonText } from '../../text/common'
 
-const FailedGrants = lazy(async () => ({ default: (await import('../authority/failed-grants')).FailedGrants }))
+const FailedGrants = later(async () => ({
+  default: (await import('../authority/failed-grants')).FailedGrants,
+})).Component
 
 /** One run: its progress, its questions, and its steps. */
 export default function RunPage() {
@@ -99,9 +101,7 @@ function RunView({ id }: { id: string }) {
         </Alert>
       )}
       {run.status === 'failed' && run.steps.some((step) => step.error?.grant) && (
-        <Suspense>
-          <FailedGrants run={run} mine={facts.listed?.userId === user.id} />
-        </Suspense>
+        <FailedGrants run={run} mine={facts.listed?.userId === user.id} />
       )}
       <Answers run={run} facts={facts} onRecord={live.put} onStale={live.again} />
       <RunFactsList run={run} facts={facts} id={id} live={phase} />

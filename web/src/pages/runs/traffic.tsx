@@ -1,12 +1,13 @@
 import { Title } from '@mantine/core'
-import { lazy, Suspense, useEffect, useRef, useState } from 'react'
+import { useEffect, useRef, useState } from 'react'
 import { useUrlState } from '../../parts'
+import { later } from '../../parts/later'
 import classes from './run-page.module.css'
 import type { Run } from './types'
 import type { RunFacts } from './use-run-facts'
 import { trafficText } from '../../text/runs'
 
-const TrafficList = lazy(async () => ({ default: (await import('./run-more')).TrafficList }))
+const TrafficList = later(async () => ({ default: (await import('./run-more')).TrafficList })).Component
 
 /** The traffic between the run and other services. It may be large, so it is fetched when scrolled near. */
 export function Traffic({ run, facts }: { run: Run; facts: RunFacts }) {
@@ -35,13 +36,7 @@ export function Traffic({ run, facts }: { run: Run; facts: RunFacts }) {
           {trafficText.traffic}
         </Title>
       </div>
-      <div className={classes.traffic}>
-        {(near || step) && (
-          <Suspense fallback={null}>
-            <TrafficList run={run} facts={facts} />
-          </Suspense>
-        )}
-      </div>
+      <div className={classes.traffic}>{(near || step) && <TrafficList run={run} facts={facts} />}</div>
     </section>
   )
 }
