@@ -93,6 +93,7 @@ var layers = []struct {
 	{8, "tests/e2e", ""},
 	{8, "tests/contributing", ""},
 	{8, "tests/bench", "tests/process clients/go/program"},
+	{8, "tests/cluster", "tests/process clients/go/program foundation/mutant"},
 	{8, "tests/crash", "tests/process clients/go/program foundation/mutant"},
 	{8, "tests/describe", "blueprint engine/nodes rpc rpc/trpc project server/sandbox triggers"},
 	{8, "tests/faultfs", ""},
