@@ -69,6 +69,7 @@ var layers = []struct {
 	{4, "project", "blueprint blueprint/* foundation/* engine/nodes triggers"},
 	{4, "project/local", "blueprint blueprint/* foundation/* project engine engine/nodes engine/nodes/mcp engine/script connections"},
 	{4, "project/testsuite", "blueprint blueprint/* foundation/* project project/local engine/script"},
+	{4, "project/sdk", "blueprint foundation/fileio clients"},
 	{4, "project/deploy", "blueprint blueprint/* foundation/* project triggers clients/go"},
 
 	{5, "server/accounts", "blueprint blueprint/* foundation/*"},

@@ -1,5 +1,5 @@
-// Package clients contains the OpenAPI description from which clients in any language are
-// generated.
+// Package clients contains the Go client and the npm package, which the executable writes
+// into other projects, and the OpenAPI description for clients in other languages.
 package clients
 
 import (

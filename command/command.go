@@ -73,7 +73,7 @@ func application(p Program, stdin io.Reader, stdout, stderr io.Writer) *cli.App 
 		Commands: []*cli.Command{
 			commandServe(), commandUser(), commandKey(), commandRun(), commandTest(), commandReplay(), commandValidate(), commandExport(), commandExportRun(), commandOpen(), commandImport(), commandSync(), commandDev(), commandConvert(), commandDoctor(), commandWhy(), commandAudit(),
 			commandBackup(), commandRestore(), commandMove(), commandMasterKey(),
-			commandSchema(), commandDocs(), commandCompletion(), commandHealth(), commandVersion(),
+			commandSDK(), commandSchema(), commandDocs(), commandCompletion(), commandHealth(), commandVersion(),
 		},
 		Action: func(c *cli.Context) error {
 			if name := c.Args().First(); name != "" {

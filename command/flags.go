@@ -26,7 +26,7 @@ var noVariable = []string{}
 
 // lineOnly are the flags without an environment variable: they describe one call of a
 // command, and the same name means different things to different commands.
-var lineOnly = []string{"adopt", "apply", "bail", "blueprint", "exit-code", "force", "name", "no-run", "open", "prune", "replay", "run", "test", "update", "watch"}
+var lineOnly = []string{"adopt", "apply", "bail", "blueprint", "exit-code", "force", "import-path", "name", "no-run", "open", "package", "prune", "replay", "run", "tarball", "test", "update", "watch"}
 
 // settings returns the fields of a flag that the library exports by type alone: its
 // environment variables and the category of its help.

@@ -4,9 +4,9 @@
 //	var made struct{ ID string }
 //	err := client.Mutate(ctx, "blueprint.create", map[string]any{"title": "Greeting", "blueprint_map": greeting}, &made)
 //
-// Procedures, their inputs and their answers are listed in clients/openapi.json,
-// which a server also serves at /openapi.json: those under GET are called with
-// Query, those under POST with Mutate.
+// A server lists its procedures, their inputs and their answers at /openapi.json: those
+// under GET are called with Query, those under POST with Mutate. Runs have methods of their
+// own: Execute, Execution, Wait, Resume and Runs.
 //
 // A call that the server refuses returns an *[Error]. Package blueprintdtest starts servers
 // for tests. Both packages need only the standard library.

@@ -89,6 +89,40 @@ func (c *Client) Execution(ctx context.Context, executionID string) (*Execution,
 	return &e, nil
 }
 
+// Resume answers a paused run and returns its new state, in which it may still be running.
+// The input of a human node is an object with the fields of its form; that of an approval is
+// {"approved": true} or {"approved": false}, with an optional "comment".
+func (c *Client) Resume(ctx context.Context, executionID string, input any) (*Execution, error) {
+	var e Execution
+	if err := c.Mutate(ctx, "execution.resume", map[string]any{"executionId": executionID, "input": input}, &e); err != nil {
+		return nil, err
+	}
+	return &e, nil
+}
+
+// RunSummary is an entry of a list of runs.
+type RunSummary struct {
+	ExecutionID    string    `json:"executionId"`
+	BlueprintID    string    `json:"blueprintId"`
+	BlueprintTitle string    `json:"blueprintTitle"`
+	TriggerID      string    `json:"triggerId"`   // "" for a run that no trigger started
+	TriggerType    string    `json:"triggerType"` // manual, scheduled, webhook, ...; "" for a run that no trigger started
+	Status         string    `json:"status"`      // running, paused, completed or failed
+	CreatedAt      time.Time `json:"createdAt"`
+	DurationMs     int       `json:"durationMs"`
+	Error          string    `json:"error"`    // "" unless it failed
+	Awaiting       string    `json:"awaiting"` // the Kind of Awaiting; "" unless it is paused
+}
+
+// Runs returns the runs of a blueprint, newest first, at most 100.
+func (c *Client) Runs(ctx context.Context, blueprintID string) ([]RunSummary, error) {
+	var answer struct {
+		Runs []RunSummary `json:"runs"`
+	}
+	err := c.Query(ctx, "execution.listRuns", map[string]any{"blueprintId": blueprintID, "limit": 100}, &answer)
+	return answer.Runs, err
+}
+
 const maxPoll = 100 * time.Millisecond
 
 // Wait waits until a run is completed, failed or paused, and returns its state.

@@ -18,8 +18,8 @@ var update = flag.Bool("update", false, "write golden files")
 func TestRouterType(t *testing.T) {
 	t.Parallel()
 	for name, procedures := range map[string][]trpc.Procedure{
-		"../../web/src/api/router.gen.ts":            append(rpc.Procedures(), rpc.SessionProcedures()...),
-		"../../clients/typescript/src/router.gen.ts": rpc.Procedures(),
+		"../../web/src/api/router.gen.ts":              append(rpc.Procedures(), rpc.SessionProcedures()...),
+		"../../clients/typescript/src/router.gen.d.ts": rpc.Procedures(),
 	} {
 		t.Run(name, func(t *testing.T) {
 			want := describe.TypeScript(procedures)

@@ -16,14 +16,7 @@
 // because it runs only while a pipe from that process is open.
 //
 // The program is searched for in this order: option Binary, the environment variable
-// BLUEPRINTD_BINARY, blueprintd on the PATH. If there is none, it is built, once per
-// process, from the module blueprintd that go.mod of the test names.
-//
-// The module cannot be downloaded with go get: name its folder in go.mod, and run go mod
-// tidy.
-//
-//	require blueprintd v0.0.0
-//	replace blueprintd => ../blueprintd
+// BLUEPRINTD_BINARY, blueprintd on the PATH.
 //
 // Methods of Server that return no error end the test on failure, like t.Fatal, and must be
 // called from the test's goroutine. Query and Mutate may be called from any goroutine. The

@@ -13,11 +13,12 @@ import (
 
 // The types of runs are described in package blueprintd.
 type (
-	Run       = blueprintd.Run
-	RunError  = blueprintd.RunError
-	Awaiting  = blueprintd.Awaiting
-	Execution = blueprintd.Execution
-	Step      = blueprintd.Step
+	Run        = blueprintd.Run
+	RunError   = blueprintd.RunError
+	Awaiting   = blueprintd.Awaiting
+	Execution  = blueprintd.Execution
+	Step       = blueprintd.Step
+	RunSummary = blueprintd.RunSummary
 )
 
 // Execute runs a blueprint and waits until the run ends, pauses, or outlasts the
@@ -39,6 +40,26 @@ func (s *Server) Execution(executionID string) *Execution {
 		s.t.Fatalf("blueprintdtest: %v", err)
 	}
 	return e
+}
+
+// Resume answers a paused run and waits until it is completed, failed or paused again. The
+// input is described at the method of the client.
+func (s *Server) Resume(executionID string, input any) *Execution {
+	s.t.Helper()
+	if _, err := s.Client.Resume(s.t.Context(), executionID, input); err != nil {
+		s.t.Fatalf("blueprintdtest: %v", err)
+	}
+	return s.Wait(executionID)
+}
+
+// Runs returns the runs of a blueprint, newest first, at most 100.
+func (s *Server) Runs(blueprintID string) []RunSummary {
+	s.t.Helper()
+	runs, err := s.Client.Runs(s.t.Context(), blueprintID)
+	if err != nil {
+		s.t.Fatalf("blueprintdtest: %v", err)
+	}
+	return runs
 }
 
 // waitPatience limits Wait, in real time.

@@ -81,6 +81,32 @@ func TestClock(t *testing.T) {
 	}
 }
 
+func TestResume(t *testing.T) {
+	t.Parallel()
+	server := Start(t)
+	id := server.Create(map[string]any{"title": "Order", "blueprint_map": map[string]any{"nodes": []any{
+		map[string]any{"id": "approve", "type": "approval-gate", "title": "Approve", "config": map[string]any{"prompt": "Buy?"}},
+	}}})
+	run := server.Execute(id, nil)
+	if run.Status != "paused" || run.AwaitingInput == nil || run.AwaitingInput.Prompt != "Buy?" {
+		t.Fatalf("the run is %+v, want one that waits for an answer to Buy?", run)
+	}
+	if runs := server.Runs(id); len(runs) != 1 || runs[0].ExecutionID != run.ID || runs[0].Status != "paused" || runs[0].Awaiting != "approval" {
+		t.Errorf("the runs are %+v, want the one that waits for an approval", runs)
+	}
+	if e := server.Resume(run.ID, map[string]any{"approved": true}); e.Status != "completed" || string(e.Step("approve").Output) != `{"approved":true}` {
+		t.Errorf("the run is %+v, want it completed and approved", e)
+	}
+	runs := server.Runs(id)
+	if len(runs) != 1 || runs[0].Status != "completed" || runs[0].BlueprintTitle != "Order" || !runs[0].CreatedAt.Equal(server.Now()) {
+		t.Errorf("the runs are %+v, want one of Order that completed at %s", runs, server.Now())
+	}
+	var refused *Error
+	if _, err := server.Client.Resume(t.Context(), run.ID, nil); !errors.As(err, &refused) || refused.Code != "CONFLICT" {
+		t.Errorf("an answer to a run that has ended: %v, want CONFLICT", err)
+	}
+}
+
 func TestErrors(t *testing.T) {
 	t.Parallel()
 	server := Start(t, WithArgs("--rate-limit", "1", "--rate-burst", "3"))

@@ -1,6 +1,5 @@
-// Package program finds or builds the program blueprintd and runs it as a process: it
-// starts it, waits until it is ready, and stops or kills it. Package blueprintdtest and the
-// tests of blueprintd use it.
+// Package program finds the program blueprintd and runs it as a process: it starts it,
+// waits until it is ready, and stops or kills it. Package blueprintdtest uses it.
 package program
 
 import (

@@ -1,5 +1,7 @@
 // Writes dist/: modules for import in esm/, the same for require in cjs/. Vitest
-// itself cannot be required, so what belongs to it is a module alone.
+// itself cannot be required, so what belongs to it is a module alone. The executable embeds
+// dist/ and src/router.gen.d.ts, so dist/ is committed, with one copy of the types: when the
+// executable writes the package, it adds those of cjs/, which are the same as those of esm/.
 import { execFileSync } from 'node:child_process'
 import { rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -12,3 +14,7 @@ for (const project of ['tsconfig.json', 'tsconfig.cjs.json']) {
   execFileSync(process.execPath, [tsc, '-p', project], { stdio: 'inherit' })
 }
 writeFileSync('dist/cjs/package.json', '{"type":"commonjs"}\n')
+writeFileSync('dist/cjs/here.js', `"use strict";
+Object.defineProperty(exports, "__esModule", { value: true });
+exports.packageFolder = require("node:path").join(__dirname, "../..");
+`)

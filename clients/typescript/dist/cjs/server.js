@@ -1,0 +1,112 @@
+"use strict";
+Object.defineProperty(exports, "__esModule", { value: true });
+exports.startBlueprintd = startBlueprintd;
+exports.connectBlueprintd = connectBlueprintd;
+const node_child_process_1 = require("node:child_process");
+const node_util_1 = require("node:util");
+const client_js_1 = require("./client.js");
+const binary_js_1 = require("./binary.js");
+const process_js_1 = require("./process.js");
+const disposal = Symbol.asyncDispose ?? Symbol.for('Symbol.asyncDispose'); // not every realm has it
+/** Starts a server and waits until it is ready, which takes milliseconds. It ends with stop, and with this process at the latest. */
+async function startBlueprintd(options = {}) {
+    const given = options.apiKey ?? 'blueprintd-test-key';
+    const running = await (0, process_js_1.launch)(options.binary, ['--ephemeral', '--addr', '127.0.0.1:0', '--api-key', given, ...flags(options)]);
+    const { dashboardUrl, pid, seed } = running.ready;
+    return {
+        ...connect(running.ready, running.binary),
+        dashboardUrl, pid, seed,
+        logs: running.logs,
+        stop: running.stop,
+        [disposal]: running.stop,
+    };
+}
+/** Uses a server that runs already, such as a service container; `createFile` needs the program on this machine, too. */
+function connectBlueprintd({ url, apiKey, binary }) {
+    const apiHost = url.replace(/\/+$/, '').replace(/\/api\/trpc$/, '');
+    return connect({ apiHost, baseUrl: `${apiHost}/api/trpc`, apiKey }, binary);
+}
+function connect({ baseUrl, apiHost, apiKey }, binary) {
+    const client = (0, client_js_1.createClient)({ url: baseUrl, apiKey });
+    async function call(method, path, body) {
+        const answer = await fetch(apiHost + path, {
+            method,
+            headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
+            ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        });
+        const text = await answer.text();
+        if (!answer.ok)
+            throw new Error(`${method} ${path}: ${answer.status} ${text}`);
+        return (text ? JSON.parse(text) : undefined);
+    }
+    return {
+        baseUrl, apiHost, apiKey, client,
+        now: () => call('GET', '/clock'),
+        advance: (by) => call('POST', '/clock/advance', { by: typeof by === 'number' ? `${by}ms` : by }),
+        advanceTo: (at) => call('POST', '/clock/advance', { to: typeof at === 'string' ? at : at.toISOString() }),
+        createFile: (path) => createFile(client, (0, binary_js_1.findBinary)(binary), path),
+        wait: (executionId, waiting = {}) => wait(client, executionId, waiting.timeoutMs ?? 30_000),
+        webhook: (triggerId, body, headers) => webhook(`${apiHost}/webhooks/blueprint/${triggerId}`, body, headers),
+        calls: async (filter = {}) => (await call('GET', `/sandbox/calls?${new URLSearchParams(filter)}`)).calls,
+        rules: (rules) => call('PUT', '/sandbox/rules', { rules }),
+        expect: (expectations) => call('PUT', '/sandbox/expectations', { expect: expectations }),
+        verify: () => call('POST', '/sandbox/verify'),
+        send: (sending) => call('POST', '/sandbox/send', sending),
+        reset: () => call('DELETE', '/sandbox'),
+    };
+}
+function flags({ clock, sandbox, seedIds, seedFile, args }) {
+    const at = clock instanceof Date ? clock.toISOString() : clock;
+    const list = at === 'real' ? [] : ['--clock', at === undefined ? 'virtual' : `virtual=${at}`];
+    if (sandbox)
+        list.push('--sandbox');
+    if (seedIds !== undefined)
+        list.push('--seed-ids', String(seedIds));
+    if (seedFile !== undefined)
+        list.push('--seed', seedFile);
+    return [...list, ...(args ?? [])];
+}
+/** What a new blueprint takes from a file besides its title. */
+const stored = ['description', 'status', 'tags', 'blueprint_map', 'environment_variables', 'budget'];
+async function createFile(client, binary, path) {
+    const { stdout } = await (0, node_util_1.promisify)(node_child_process_1.execFile)(binary, ['convert', path], { maxBuffer: 1 << 28, windowsHide: true });
+    const { title, visibility, triggers = [], ...rest } = JSON.parse(stdout);
+    const fields = Object.entries(rest).filter(([name, value]) => stored.includes(name) && value !== undefined);
+    const { id } = await client.blueprint.create.mutate({ title, ...Object.fromEntries(fields) });
+    if (visibility)
+        await client.blueprint.update.mutate({ id, visibility });
+    const triggerIds = [];
+    for (const { triggerType, config = {}, isActive = true } of triggers) {
+        const trigger = await client.blueprintTriggers.create.mutate({ blueprintId: id, triggerType, config });
+        if (!isActive)
+            await client.blueprintTriggers.update.mutate({ triggerId: trigger.id, isActive });
+        triggerIds.push(trigger.id);
+    }
+    return { id, triggerIds };
+}
+async function wait(client, executionId, timeoutMs) {
+    const end = performance.now() + timeoutMs;
+    for (let pause = 1;; pause = Math.min(2 * pause, 100)) {
+        const execution = await client.execution.getExecutionStatus.query({ executionId });
+        if (execution.status === 'not_found')
+            throw new Error(`there is no run ${executionId}`);
+        if (execution.status !== 'running')
+            return execution;
+        if (performance.now() > end)
+            throw new Error(`the run ${executionId} is still running after ${timeoutMs} ms, at ${execution.currentStep}; does it wait for advance?`);
+        await new Promise((resolve) => setTimeout(resolve, pause));
+    }
+}
+async function webhook(url, body, headers) {
+    const raw = typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body);
+    const answer = await fetch(url, { method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body: raw });
+    const text = await answer.text();
+    let parsed = text;
+    try {
+        parsed = JSON.parse(text);
+    }
+    catch {
+        // it is no JSON, and stays text
+    }
+    return { status: answer.status, headers: answer.headers, body: parsed };
+}

@@ -1,0 +1,10 @@
+/**
+ * What carries values: the server takes and gives plain JSON in superjson's envelope, so superjson itself is not needed.
+ * A Date goes as its ISO string, a field that is undefined is left out.
+ */
+export declare const envelope: {
+    serialize: (value: unknown) => unknown;
+    deserialize: (value: {
+        json?: unknown;
+    } | undefined) => unknown;
+};

@@ -1,0 +1,2 @@
+export * from './client.js';
+export { connectBlueprintd, startBlueprintd } from './server.js';

@@ -1,0 +1,92 @@
+/** One message of a node to another service, and what the sandbox answered. */
+export interface Call {
+    at: string;
+    executionId: string;
+    nodeId: string;
+    nodeType: string;
+    /** A mail has the method MAIL. */
+    request: {
+        method: string;
+        url: string;
+        headers?: Record<string, string>;
+        body?: unknown;
+    };
+    /** Absent if there was none; `error` is the reason. */
+    response?: {
+        status: number;
+        headers?: Record<string, string>;
+        body?: unknown;
+    };
+    error?: string;
+}
+/** Selects messages: all given members must fit; * matches anything. `procedure` and `route` are of the server itself: "blueprint.execute", "webhooks". */
+export interface Match {
+    procedure?: string;
+    route?: string;
+    host?: string;
+    nodeType?: string;
+    method?: string;
+    path?: string;
+    nodeId?: string;
+    executionId?: string;
+}
+/** A request that has to be made. */
+export interface Expectation {
+    match: Match;
+    /** How often. Default: at least once. */
+    times?: number | {
+        min?: number;
+        max?: number;
+    };
+    /** Members that the request must have. */
+    request?: {
+        method?: string;
+        url?: string;
+        headers?: Record<string, string>;
+        body?: unknown;
+    };
+}
+/** Whether all expectations are met. */
+export interface Verdict {
+    met: boolean;
+    unmet: {
+        expect: unknown;
+        came: number;
+        problem: string;
+        index: number;
+    }[];
+}
+/** Which messages to list. */
+export interface CallFilter {
+    executionId?: string;
+    nodeType?: string;
+    host?: string;
+    limit?: number;
+}
+/** A webhook to send to a trigger of the server. */
+export interface Sending {
+    /** The trigger's id. */
+    webhook: string;
+    body: unknown;
+    preset?: 'github' | 'stripe' | 'slack' | 'standard';
+    headers?: Record<string, string>;
+}
+/** An answer of the sandbox that replaces a fake, or the call of a procedure. */
+export interface Rule {
+    /** The messages that it answers. */
+    match: Match;
+    /** How often. Default: always. */
+    times?: number;
+    answer: {
+        status?: number;
+        headers?: Record<string, string>;
+        body?: unknown;
+        delayMs?: number;
+        /** Close the connection. */
+        close?: boolean;
+        /** For a procedure: refuse the whole batch before any call is made, as the rate limit does. */
+        whole?: boolean;
+        /** Fail to connect, with this reason. */
+        error?: string;
+    };
+}
