@@ -115,9 +115,8 @@ mutation: ## mutation testing of security-relevant packages: the tests kill at l
 fuzz: ## each fuzz target for FUZZTIME, one worker each
 	@FUZZTIME=$(FUZZTIME) .ci/fuzz
 
-clients: ## pack the npm package of clients/typescript into dist/
-	mkdir -p dist
-	cd clients/typescript && npm ci --loglevel=error && npm pack --loglevel=error --pack-destination ../../dist
+clients: ## build clients/typescript/dist, which the executable embeds (needs Node and npm)
+	cd clients/typescript && npm ci --loglevel=error && npm run --silent build
 
 release: ## archives, checksums and an SBOM of VERSION for every platform in dist/
 	go run ./packaging/release -version "$(VERSION)"

@@ -198,7 +198,7 @@ func TestTree(t *testing.T) {
 	for _, entry := range entries {
 		name := entry.Name()
 		switch {
-		case strings.HasPrefix(name, "."), name == "dist": // git ignores dist, which make clients and make release fill
+		case strings.HasPrefix(name, "."), name == "dist": // git ignores dist, which make release fills
 		case entry.IsDir() && !slices.Contains(folders, name):
 			t.Errorf("unexpected folder %s; the program has %d, each described in docs/architecture.md", name, len(folders))
 		case strings.HasSuffix(name, ".go") && !slices.Contains([]string{"main.go", "script_test.go", "layering_test.go"}, name):

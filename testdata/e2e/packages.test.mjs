@@ -1,9 +1,8 @@
-// The packages for Go and npm in separate projects: installed from what npm packs and from a
-// replace line in go.mod, with test programs that start their own servers. No server is left
-// running.
+// The packages for Go and npm in separate projects, made from nothing but the executable by
+// `blueprintd sdk`, with test programs that start their own servers. No server is left running.
 import assert from 'node:assert/strict';
 import { execFile, spawn } from 'node:child_process';
-import { cp, mkdir, mkdtemp, readFile, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { cp, mkdtemp, readFile, readdir, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
@@ -53,6 +52,15 @@ async function alive(pid) {
   }
 }
 
+/** The files of a folder, by their paths. */
+async function contents(folder) {
+  const files = {};
+  for (const name of (await readdir(folder, { recursive: true })).sort()) {
+    if (!(await stat(join(folder, name))).isDirectory()) files[name] = await readFile(join(folder, name), 'utf8');
+  }
+  return files;
+}
+
 /** Reports whether node_modules is as new as the lock file. */
 async function installed(project) {
   const [lock, done] = await Promise.all(['package-lock.json', 'node_modules/.package-lock.json'].map((name) => stat(join(project, name)).catch(() => undefined)));
@@ -72,17 +80,22 @@ async function gone(least) {
 describe('npm', () => {
   let project;
   before(async () => {
-    if (!(await installed(library))) await tool(library, 'npm', ['ci', ...npm]);
     const packed = join(folder, 'packed');
     project = join(folder, 'node');
-    await mkdir(packed);
     await cp(join(here, 'packages/node'), project, { recursive: true, filter: (name) => !name.includes('node_modules') });
-    await Promise.all([
-      tool(library, 'npm', ['pack', '--pack-destination', packed, '--loglevel=error']),
-      tool(project, 'npm', ['ci', ...npm]),
-    ]);
+    await tool(folder, process.env.BLUEPRINTD, ['sdk', 'typescript', packed, '--tarball']);
+    await tool(project, 'npm', ['ci', ...npm]);
     const [tarball] = await readdir(packed);
     await tool(project, 'npm', ['install', '--no-save', ...npm, join(packed, tarball)]);
+  });
+
+  test('the embedded modules are built from the sources', async () => {
+    if (!(await installed(library))) await tool(library, 'npm', ['ci', ...npm]);
+    const copy = join(folder, 'library');
+    await cp(library, copy, { recursive: true, filter: (name) => !/node_modules|[/]dist/.test(name) });
+    await symlink(join(library, 'node_modules'), join(copy, 'node_modules'));
+    await tool(copy, process.execPath, ['scripts/build.mjs']);
+    assert.deepEqual(await contents(join(library, 'dist')), await contents(join(copy, 'dist')), 'run make clients');
   });
 
   test('the package is small', async () => {
@@ -90,7 +103,7 @@ describe('npm', () => {
     const [{ files, size }] = JSON.parse(stdout);
     assert.ok(size < 100_000, `${size} bytes`);
     const others = files.map(({ path }) => path).filter((path) => !/^dist\/(esm|cjs)\/[a-z.]+\.(js|d\.ts|json)$/.test(path));
-    assert.deepEqual(others.sort(), ['LICENSE', 'README.md', 'package.json']);
+    assert.deepEqual(others.sort(), ['README.md', 'package.json']);
   });
 
   test('a project tests with Vitest', async () => {
@@ -136,35 +149,61 @@ describe('npm', () => {
   });
 });
 
+// A program and its test without a test framework: the package as a folder, with the executable in it.
+const program = `
+import { createClient } from 'blueprintd'
+
+export async function order({ url, apiKey, id, product }) {
+  const { result } = await createClient({ url, apiKey }).blueprint.execute.mutate({ id, variables: { product } })
+  return result
+}
+`;
+const programTest = `
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { startBlueprintd, isRefusal } from 'blueprintd'
+import { order } from './order.mjs'
+
+test('an order waits for approval', async (t) => {
+  const blueprintd = await startBlueprintd()
+  t.after(() => blueprintd.stop())
+  const { id } = await blueprintd.createFile('order.blueprint.yaml')
+  const run = await order({ url: blueprintd.baseUrl, apiKey: blueprintd.apiKey, id, product: 'gold' })
+  assert.equal(run.status, 'paused')
+  assert.equal(run.awaitingInput.prompt, 'Buy gold?')
+  assert.equal((await blueprintd.advance('48h')).fired, 2)
+  const { runs } = await blueprintd.client.execution.listRuns.query({ blueprintId: id })
+  assert.equal(runs.length, 3)
+  await assert.rejects(order({ url: blueprintd.baseUrl, apiKey: 'wrong', id }), (error) => isRefusal(error) && error.data.code === 'UNAUTHORIZED')
+})
+`;
+const blueprint = `title: Order
+blueprint_map:
+  nodes:
+    - {id: approve, type: approval-gate, title: Approve, config: {prompt: 'Buy {{product ?? "nothing"}}?'}}
+triggers:
+  - {triggerType: scheduled, config: {cron: 0 7 * * *}}
+`;
+
+test('a project tests with node --test and the package as a folder', async () => {
+  const project = join(folder, 'plain');
+  await tool(folder, process.env.BLUEPRINTD, ['sdk', 'typescript', join(project, 'blueprintd-sdk')]);
+  await symlink(process.env.BLUEPRINTD, join(project, 'blueprintd-sdk/blueprintd'));
+  await writeFile(join(project, 'package.json'), '{ "private": true, "type": "module" }\n');
+  await tool(project, 'npm', ['install', ...npm, './blueprintd-sdk', '@trpc/client@11.25.2', '@trpc/server@11.25.2']);
+  await Promise.all(Object.entries({ 'order.mjs': program, 'order.test.mjs': programTest, 'order.blueprint.yaml': blueprint }).map(([name, text]) => writeFile(join(project, name), text)));
+  const { stdout } = await tool(project, process.execPath, ['--test', '--test-reporter=tap'], { BLUEPRINTD_BINARY: '', PATH: '' });
+  assert.match(stdout, /^# pass 1$/m);
+});
+
 describe('Go', () => {
   test('a project tests with the package', async () => {
     const project = join(folder, 'go');
     await cp(join(here, 'packages/go'), project, { recursive: true });
-    const { stdout } = await tool(root, 'go', ['list', '-m', '-f', '{{.GoVersion}}']);
-    await writeFile(join(project, 'go.mod'), `module example.org/flows\n\ngo ${stdout.trim()}\n\nrequire blueprintd v0.0.0\n\nreplace blueprintd => ${root}\n`);
-    const { stdout: said } = await tool(project, 'go', ['test', '-count=1', '-v', '-parallel', '20', './...'], { GOFLAGS: '', GOWORK: 'off' });
+    await writeFile(join(project, 'go.mod'), 'module example.org/flows\n\ngo 1.24\n');
+    await tool(project, process.env.BLUEPRINTD, ['sdk', 'go', 'internal/blueprintd']);
+    const { stdout: said } = await tool(project, 'go', ['test', '-count=1', '-v', '-parallel', '20', '.'], { GOFLAGS: '', GOWORK: 'off', GOPROXY: 'off' });
     assert.match(said, /^ok\s+example\.org\/flows/m);
     await gone(42);
   });
-
-  test('the test in the documentation passes', async () => {
-    const project = join(folder, 'go', 'greet');
-    await mkdir(project);
-    await writeFile(join(project, 'greet_test.go'), await documented('fake-backend.md', 'greet/greet_test.go'));
-    const { stdout: said } = await tool(project, 'go', ['test', '-count=1', '.'], { GOFLAGS: '', GOWORK: 'off' });
-    assert.match(said, /^ok\s+example\.org\/flows\/greet/m);
-  });
-
-  test('builds the executable when there is none', async () => {
-    const project = join(folder, 'go');
-    const more = { BLUEPRINTD_BINARY: '', PATH: await pathOf('go'), GOFLAGS: '', GOWORK: 'off' };
-    const { stdout: said } = await tool(project, 'go', ['test', '-count=1', '-run', 'TestSchedule', './...'], more);
-    assert.match(said, /^ok\s+example\.org\/flows/m);
-    await gone(1);
-  });
 });
-
-/** A PATH with only the folder of a program, so that no other one is found. */
-async function pathOf(program) {
-  return dirname((await run('sh', ['-c', `command -v ${program}`])).stdout.trim());
-}

@@ -103,7 +103,12 @@ func tryPage(t *testing.T, page string, all []block) {
 	if err := os.Symlink(process.File(t, "testdata"), filepath.Join(s.folder, "testdata")); err != nil {
 		t.Fatal(err)
 	}
-	s.env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "HOME="+s.folder, "BLUEPRINTD_ADDR=127.0.0.1:"+s.port)
+	cache, err := exec.Command("go", "env", "GOCACHE").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "HOME="+s.folder, "BLUEPRINTD_ADDR=127.0.0.1:"+s.port,
+		"GOCACHE="+strings.TrimSpace(string(cache)), "GOPROXY=off")
 	t.Cleanup(s.stop)
 	for i, b := range all {
 		behindCommands := i > 0 && all[i-1].lang == "sh" && all[i-1].kind != "shown" && all[i-1].kind != "server"

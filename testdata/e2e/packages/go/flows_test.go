@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"blueprintd/clients/go/blueprintdtest"
+	"example.org/flows/internal/blueprintd/blueprintdtest"
 )
 
 func greeting(text string) map[string]any {
