@@ -298,10 +298,9 @@ func referenceIssues(tests *testsuite.File, name string) (issues []blueprint.Iss
 	}
 	handles := map[string][]string{}
 	testsuite.HandlesOf(b.Map, "", handles)
-	names := testsuite.ReferredConnections(tests, name)
+	issues = append(issues, testsuite.UnknownConnections(tests, testsuite.ReferredConnections(tests, name))...)
 	for _, test := range tests.Tests {
 		issues = append(issues, test.Check(testsuite.NodesOf(b.Map))...)
-		issues = append(issues, testsuite.UnknownConnections(test, names)...)
 		issues = append(issues, testsuite.UnknownHandles(test, handles)...)
 		if test.Cassette == "" {
 			continue

@@ -393,21 +393,25 @@ func suiteSchema() map[string]any {
 			}),
 		}},
 	}, "status")
+	connections := func(text string) map[string]any {
+		return byName(text, object("a connection", map[string]any{"name": oneType("string", "the name"), "type": enum(Words(blueprint.ConnectionTypes)), "config": oneType("object", "the config, without secrets")}, "type"))
+	}
 	test := object("a test", map[string]any{
 		"name":        oneType("string", "the name of the test"),
 		"variables":   oneType("object", "the variables of the run"),
 		"inputData":   map[string]any{"description": "the input of the run"},
 		"clock":       map[string]any{"type": "string", "format": "date-time", "description": "the start of the virtual clock; default: 2000-01-01T00:00:00Z"},
 		"cassette":    oneType("string", "the path of a recording, relative to this file"),
-		"connections": byName("connections by the name in references or by id, instead of placeholders", object("a connection", map[string]any{"name": oneType("string", "the name"), "type": enum(Words(blueprint.ConnectionTypes)), "config": oneType("object", "the config, without secrets")}, "type")),
+		"connections": connections("connections by the name in references or by id, instead of those of the file"),
 		"stubs":       byName("stubs by the address of a node, or by host", stub),
 		"expect":      expect,
 	}, "name", "expect")
 	out := object("tests of a blueprint", map[string]any{
-		"$schema":    oneType("string", "the URL of this schema, for editors"),
-		"blueprint":  oneType("string", "the path of the blueprint, relative to this file"),
-		"blueprints": byName("the paths of blueprints that nodes run, by the id that the nodes use", map[string]any{"type": "string"}),
-		"tests":      map[string]any{"type": "array", "minItems": 1, "items": test},
+		"$schema":     oneType("string", "the URL of this schema, for editors"),
+		"blueprint":   oneType("string", "the path of the blueprint, relative to this file"),
+		"blueprints":  byName("the paths of blueprints that nodes run, by the id that the nodes use", map[string]any{"type": "string"}),
+		"connections": connections("the connections of all tests, by the name in references or by id, instead of placeholders"),
+		"tests":       map[string]any{"type": "array", "minItems": 1, "items": test},
 	}, "blueprint", "tests")
 	out["title"] = "Tests of a blueprintd blueprint"
 	return out

@@ -98,6 +98,7 @@ func (c *testCase) run(ctx context.Context, player *recording.Player) (*blueprin
 	if c.cassette != nil {
 		maps.Copy(connections, c.cassette.Connections)
 	}
+	maps.Copy(connections, c.test.File.Connections)
 	maps.Copy(connections, c.test.Connections)
 	nameConnected(connections, c.names)
 	open := local.Stubs(connections, append(slices.Collect(maps.Values(c.others)), c.definition)...)
@@ -205,16 +206,23 @@ func nameConnected(connections map[string]recording.Connection, names map[string
 	}
 }
 
-// UnknownConnections returns an issue for each connection that no blueprint refers to.
-func UnknownConnections(t *Test, names map[string]bool) (issues []blueprint.Issue) {
-	for _, name := range slices.Sorted(maps.Keys(t.Connections)) {
-		if !names[name] && !blueprint.IsUUID(name) {
-			issues = append(issues, blueprint.Issue{
-				Path:    t.path("connections", name),
-				Message: "is not an id, and no blueprint refers to a connection with this name" + blueprint.DidYouMean(name, slices.Sorted(maps.Keys(names))),
-				Spot:    blueprint.Spot{OnKey: true},
-			})
+// UnknownConnections returns an issue for each connection of a test file that no blueprint
+// refers to.
+func UnknownConnections(f *File, names map[string]bool) (issues []blueprint.Issue) {
+	check := func(connections map[string]recording.Connection, at []any) {
+		for _, name := range slices.Sorted(maps.Keys(connections)) {
+			if !names[name] && !blueprint.IsUUID(name) {
+				issues = append(issues, blueprint.Issue{
+					Path:    below(at, name),
+					Message: "is not an id, and no blueprint refers to a connection with this name" + blueprint.DidYouMean(name, slices.Sorted(maps.Keys(names))),
+					Spot:    blueprint.Spot{OnKey: true},
+				})
+			}
 		}
+	}
+	check(f.Connections, []any{"connections"})
+	for _, test := range f.Tests {
+		check(test.Connections, test.path("connections"))
 	}
 	return issues
 }

@@ -34,7 +34,9 @@ type File struct {
 	Document   *document.Document
 	Blueprint  string            // path, relative to the file
 	Blueprints map[string]string // paths of other blueprints by id
-	Tests      []*Test
+	// Connections are those of all tests, by name or id. One of a test takes precedence.
+	Connections map[string]recording.Connection
+	Tests       []*Test
 }
 
 // Test is a test of a file.
@@ -198,8 +200,11 @@ func (t *Suite) loadFile(name string) (cases []*testCase, wrong string) {
 	}
 	definition := project.Definition(testedID, main)
 	nodes := NodesOf(main.Map)
+	if issues := UnknownConnections(f, names); len(issues) > 0 {
+		wrong += project.Pointed(f.Document, issues)
+	}
 	for _, test := range f.Tests {
-		if issues := append(test.Check(nodes), UnknownConnections(test, names)...); len(issues) > 0 {
+		if issues := test.Check(nodes); len(issues) > 0 {
 			wrong += project.Pointed(f.Document, issues)
 			continue
 		}

@@ -116,7 +116,7 @@ func (r *reader) whole(object map[string]any, name string, path []any, least, mo
 }
 
 func (r *reader) read(value any) {
-	object := r.object(value, nil, "$schema", "blueprint", "blueprints", "tests")
+	object := r.object(value, nil, "$schema", "blueprint", "blueprints", "connections", "tests")
 	if object == nil {
 		return
 	}
@@ -131,6 +131,9 @@ func (r *reader) read(value any) {
 			}
 			r.file.Blueprints[id] = r.path(list, id, []any{"blueprints"}, true)
 		}
+	}
+	if given, there := object["connections"]; there {
+		r.file.Connections = r.connections(given, []any{"connections"})
 	}
 	list, ok := object["tests"].([]any)
 	switch {
@@ -178,7 +181,7 @@ func (r *reader) test(t *Test, value any) {
 		}
 	}
 	if given, there := object["connections"]; there {
-		r.connections(t, given)
+		t.Connections = r.connections(given, t.path("connections"))
 	}
 	if given, there := object["stubs"]; there {
 		list := r.object(given, t.path("stubs"))
@@ -194,11 +197,11 @@ func (r *reader) test(t *Test, value any) {
 	}
 }
 
-func (r *reader) connections(t *Test, value any) {
-	t.Connections = map[string]recording.Connection{}
-	list := r.object(value, t.path("connections"))
+func (r *reader) connections(value any, path []any) map[string]recording.Connection {
+	connections := map[string]recording.Connection{}
+	list := r.object(value, path)
 	for _, id := range slices.Sorted(maps.Keys(list)) {
-		at := t.path("connections", id)
+		at := below(path, id)
 		object := r.object(list[id], at, "name", "type", "config")
 		if object == nil {
 			continue
@@ -210,8 +213,9 @@ func (r *reader) connections(t *Test, value any) {
 		if config, there := object["config"]; there {
 			c.Config = r.object(config, below(at, "config"))
 		}
-		t.Connections[id] = c
+		connections[id] = c
 	}
+	return connections
 }
 
 // types are the arguments of $type.

@@ -12,7 +12,7 @@ import (
 	"blueprintd/project"
 )
 
-const whole = `{"$schema": "test.schema.json", "blueprint": "a.yaml", "blueprints": {"00000000-0000-4000-8000-000000000000": "b.yaml"}, "tests": [{"name": "a", "variables": {"x": 1}, "inputData": [1],
+const whole = `{"$schema": "test.schema.json", "blueprint": "a.yaml", "blueprints": {"00000000-0000-4000-8000-000000000000": "b.yaml"}, "connections": {"x": {"type": "http", "name": "y"}}, "tests": [{"name": "a", "variables": {"x": 1}, "inputData": [1],
  "clock": "2030-01-01T00:00:00Z", "cassette": "c.json", "connections": {"x": {"type": "smtp", "config": {}}},
  "stubs": {"n": [{"output": 1, "times": 2}, {"error": "no", "delayMs": 5}], "api.example.com": {"status": 200, "headers": {"X-A": "b"}, "body": {}}},
  "expect": {"status": "completed", "output": {"$any": true}, "error": "x", "steps": {"n": {"status": "completed", "output": 1}}, "branches": {"n": "main"}, "calls": [{"method": "GET"}]}}]}`
@@ -25,7 +25,7 @@ func TestReadTellsWhatIsWrong(t *testing.T) {
 		{whole, ""},
 		{`[]`, "must be an object"},
 		{`{"tests": []}`, "blueprint: required; tests: must hold at least one test"},
-		{`{"blueprint": "a", "tests": 1, "x": 1}`, "tests: must be an array of tests; x: unknown field; the fields are $schema, blueprint, blueprints, tests"},
+		{`{"blueprint": "a", "tests": 1, "x": 1}`, "tests: must be an array of tests; x: unknown field; the fields are $schema, blueprint, blueprints, connections, tests"},
 		{one(`"stubs": {"n": {}}`), "tests[0].stubs.n: must have either output (or handle), or status, or error"},
 		{one(`"stubs": {"n": {"output": 1, "status": 200}}`), "tests[0].stubs.n: must have either output (or handle), or status, or error"},
 		{one(`"stubs": {"n": {"output": 1, "body": 1}}`), "tests[0].stubs.n: body and headers require status"},
@@ -34,6 +34,8 @@ func TestReadTellsWhatIsWrong(t *testing.T) {
 		{one(`"stubs": {"n": {"status": 200, "headers": {"a b": "c"}}}`), "tests[0].stubs.n.headers.a b: is not a valid header"},
 		{one(`"clock": "soon"`), "tests[0].clock: must be an instant such as 2030-01-31T09:00:00Z"},
 		{one(`"connections": {"x": {"type": "ftp"}}`), `tests[0].connections.x.type: there is no connection type "ftp"`},
+		{`{"blueprint": "a", "connections": {"x": {"type": "ftp", "config": []}, "y": 1}, "tests": [{"name": "a", "expect": {"status": "completed"}}]}`,
+			`connections.x.type: there is no connection type "ftp"; connections.x.config: must be an object; connections.y: must be an object`},
 		{`{"blueprint": "a", "tests": [{"name": "a", "expect": {"status": "done", "output": {"$what": 1}}}]}`,
 			"tests[0].expect.status: must be one of completed, failed, paused, running; tests[0].expect.output.$what: unknown matcher $what; the matchers are $any, $exact, $match, $partial, $type; write a literal value as {\"$exact\": {\"$what\": ...}}"},
 		{`{"blueprint": "a", "tests": [{"name": "a", "expect": {"status": "completed", "output": {"$match": "("}}}]}`, "tests[0].expect.output.$match: must be a regular expression in the syntax of RE2"},

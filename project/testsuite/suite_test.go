@@ -122,3 +122,42 @@ func TestTestsAreTheSameEachTime(t *testing.T) {
 		}
 	}
 }
+
+// TestSharedConnections checks that a connection of the file serves all tests without one of
+// the same name, and that an unknown name is reported where it is written.
+func TestSharedConnections(t *testing.T) {
+	const post = `title: Post
+blueprint_map:
+  nodes:
+    - {id: post, type: send-slack, title: Post, config: {connectionId: {$connection: slack}, channel: '#orders', text: hi}}
+`
+	const tests = `blueprint: post.blueprint.yaml
+connections:
+  NAME: {type: slack, config: {baseUrl: 'https://file.example.com/api/'}}
+tests:
+  - name: of the file
+    stubs: {'*.example.com': {status: 200, body: {ok: true, channel: C01, ts: '1.0'}}}
+    expect: {status: completed, calls: [{host: file.example.com}]}
+  - name: of the test
+    connections: {slack: {type: slack, config: {baseUrl: 'https://test.example.com/api/'}}}
+    stubs: {'*.example.com': {status: 200, body: {ok: true, channel: C01, ts: '1.0'}}}
+    expect: {status: completed, calls: [{host: test.example.com}]}
+`
+	for name, want := range map[string]string{
+		"slack": "2 passed;",
+		"slak":  `post.test.yaml:3:3: connections.slak: is not an id, and no blueprint refers to a connection with this name; did you mean "slack"?`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			folder, out := t.TempDir(), &heardBuffer{}
+			for file, text := range map[string]string{"post.blueprint.yaml": post, "post.test.yaml": strings.Replace(tests, "NAME", name, 1)} {
+				if err := os.WriteFile(filepath.Join(folder, file), []byte(text), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			err := testsIn(folder, out).Once(t.Context())
+			if text := out.take(); !strings.Contains(text, want) || (err == nil) != (name == "slack") {
+				t.Errorf("%v, said %q; want %q in it", err, text, want)
+			}
+		})
+	}
+}
