@@ -201,6 +201,8 @@ func broken(err error) error {
 	switch code := resultCode(err) & 0xff; {
 	case errors.Is(err, errDeclaredDead):
 		message, hint = "this process was declared dead and is stopping: it was silent for ten seconds, or another one has its name", "start it again; give each process a --node-name of its own"
+	case errors.Is(err, errWentBack):
+		message, hint = "the database lost what it had confirmed, and this process is stopping: a standby that was behind was promoted, or a backup was restored", "start it again; it continues from what the database has"
 	case errors.Is(err, errFenced):
 		message, hint = "another server has claimed the database, and this one is stopping", "run only one server on a database; stop this one permanently, or start it with another --db"
 	case code == sqliteIOError:
@@ -217,6 +219,9 @@ var errFenced = errors.New("another server has taken over the database")
 
 // errDeclaredDead ends a process whose runs another process of the server has taken over.
 var errDeclaredDead = fmt.Errorf("%w: this process was declared dead", errFenced)
+
+// errWentBack ends a process that has more in memory than the database has.
+var errWentBack = fmt.Errorf("%w: the database lost what it had confirmed", errFenced)
 
 // wrap names the operation that an error came from. It is deferred by every
 // exported method; the codes and types inside stay visible to errors.As.

@@ -2,7 +2,10 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"errors"
+	"math"
+	"math/rand/v2"
 	"sync"
 	"time"
 
@@ -12,7 +15,7 @@ import (
 )
 
 // Several processes with one PostgreSQL database are one server. Each is a node: a row with
-// a number that is never used twice. A write transaction of a node begins with finding it
+// a random number, which no other gets even if a failover loses rows. A write transaction of a node begins with finding it
 // alive, under the lock that makes writes serial, so a node that was declared dead writes
 // nothing more, and no clock decides that. An unfinished run belongs to one node.
 //
@@ -61,6 +64,7 @@ type membership struct {
 	mu       sync.Mutex
 	beaten   lease
 	lastBeat metrics.Stopwatch // of the last attempt
+	beats    int64             // the count as last confirmed
 	began    bool
 	seen     map[int64]sighting
 	looked   metrics.Stopwatch // the last look that worked
@@ -99,8 +103,8 @@ func (s *Store) register(t *transaction) error {
 		return err
 	}
 	now := blueprint.TimeOf(clock.Real{}.Now())
-	err := t.row("INSERT INTO nodes (name, version, started_at) VALUES (?, ?, ?) RETURNING id", []any{s.options.Node, s.options.Release, int64(now)}, &m.id)
-	if err != nil {
+	m.id = rand.Int64N(math.MaxInt64) + 1
+	if _, err := t.exec("INSERT INTO nodes (id, name, version, started_at) VALUES (?, ?, ?, ?)", m.id, s.options.Node, s.options.Release, int64(now)); err != nil {
 		return err
 	}
 	m.joined = blueprint.TimeOf(s.options.Clock.Now())
@@ -223,19 +227,25 @@ func (s *Store) Beat(ctx context.Context) (pulse Pulse, err error) {
 	return pulse, nil
 }
 
-// sendBeat raises this node's count, which is gone once it was declared dead.
+// sendBeat raises this node's count, which is gone once it was declared dead, and is lower
+// than before if the database has lost commits.
 func (s *Store) sendBeat() error {
 	m := &s.nodes
 	m.lastBeat, m.began = metrics.Begin(), true
 	sent := newLease()
-	changed, err := m.session.exec("UPDATE beats SET beats = beats + 1 WHERE node = ?", m.id)
-	if err != nil {
-		return passing(err)
-	}
-	if changed == 0 {
+	var beats int64
+	err := m.session.row("UPDATE beats SET beats = beats + 1 WHERE node = ? RETURNING beats", []any{m.id}, &beats)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
 		s.endIfLost(errDeclaredDead)
 		return s.usable()
+	case err != nil:
+		return passing(err)
+	case beats <= m.beats:
+		s.endIfLost(errWentBack)
+		return s.usable()
 	}
+	m.beats = beats
 	m.mu.Lock()
 	m.beaten = sent
 	m.mu.Unlock()
@@ -252,7 +262,7 @@ type look struct {
 func (m *membership) look() (l look, err error) {
 	const query = `SELECT n.id, n.name, n.state, n.duties, coalesce(b.beats, 0),
 		(SELECT generation FROM meta WHERE id = 1), (SELECT coalesce(max(seq), 0) FROM events), EXISTS (SELECT 1 FROM signals WHERE target = ?1 AND taken = 0)
-		FROM nodes n LEFT JOIN beats b ON b.node = n.id ORDER BY n.id`
+		FROM nodes n LEFT JOIN beats b ON b.node = n.id ORDER BY n.started_at, n.id`
 	err = m.session.each(query, []any{m.id}, func(scan scanner) error {
 		var n Node
 		var beats int64

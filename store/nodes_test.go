@@ -119,6 +119,23 @@ func TestSameName(t *testing.T) {
 	wantCode(t, err, blueprint.CodeUnavailable)
 }
 
+// TestDatabaseWentBack takes confirmed beats away, as a failover to a standby that was behind
+// does: what this process has in memory may be lost as well, so it ends.
+func TestDatabaseWentBack(t *testing.T) {
+	a, b := twoNodes(t)
+	check(t, b.write(context.Background(), func(t *transaction) error {
+		_, err := t.exec("UPDATE beats SET beats = beats - 1 WHERE node = ?", a.nodes.id)
+		return err
+	}))
+	a.nodes.began = false
+	_, err := a.Beat(context.Background())
+	wantCode(t, err, blueprint.CodeUnavailable)
+	if !errors.Is(err, errWentBack) {
+		t.Errorf("the beat failed with %v, want %v", err, errWentBack)
+	}
+	beat(t, b)
+}
+
 // TestLeave hands the duties over before a process ends, and its runs when it has ended.
 func TestLeave(t *testing.T) {
 	ctx := context.Background()
