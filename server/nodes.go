@@ -13,7 +13,7 @@ import (
 )
 
 // pulseInterval is how often a process of a server on PostgreSQL checks the database for dead
-// processes, commands and changes; leavePatience is how long it tries to hand over its duties.
+// processes, commands and changes; leavePatience is how long it tries to hand over its duties, and then its runs.
 const (
 	pulseInterval = 200 * time.Millisecond
 	leavePatience = time.Second
@@ -69,11 +69,23 @@ func (s *Server) heartbeat(ctx context.Context, recovered <-chan struct{}, stopp
 
 // leave lets another process take the duties once this one no longer performs them.
 func (s *Server) leave(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leavePatience)
-	defer cancel()
-	if err := s.Store.Leave(ctx); err != nil && !isClosed(s.lost) {
+	if err := s.handOver(ctx, s.Store.Leave); err != nil && !isClosed(s.lost) {
 		s.Options.Logger.Warn("duties not handed over; another process takes them when this one has ended", "error", err)
 	}
+}
+
+// rest lets another process take over the runs once they are at rest here, so that they need
+// not wait for slow clients of this one.
+func (s *Server) rest(ctx context.Context) {
+	if err := s.handOver(ctx, s.Store.Rest); err != nil && !isClosed(s.lost) {
+		s.Options.Logger.Warn("runs not handed over; another process takes them over when this one has ended", "error", err)
+	}
+}
+
+func (s *Server) handOver(ctx context.Context, what func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leavePatience)
+	defer cancel()
+	return what(ctx)
 }
 
 // nodeName is the default name of a process: host name and port.
@@ -101,7 +113,7 @@ func (s *Server) performCommands(ctx context.Context, work *sync.WaitGroup) {
 // NodeState is one process of the server in the answer of /readyz.
 type NodeState struct {
 	Name         string   `json:"name"`
-	State        string   `json:"state"` // live, leaving or dead
+	State        string   `json:"state"` // live, leaving, rested or dead
 	LeaseSeconds float64  `json:"lease_seconds"`
 	Duties       []string `json:"duties"`
 }

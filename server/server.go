@@ -209,7 +209,7 @@ func (s *Server) Run(ctx context.Context) error {
 
 	stopScripts := s.Scripts.Background() // they end after the runs that use them
 	group, working := errgroup.WithContext(ctx)
-	recovered, atRest := make(chan struct{}), make(chan struct{})
+	recovered, atRest, left := make(chan struct{}), make(chan struct{}), make(chan struct{})
 	beating, stopBeating := context.WithCancel(context.WithoutCancel(ctx))
 	beaten := make(chan struct{})
 	go func() {
@@ -224,6 +224,7 @@ func (s *Server) Run(ctx context.Context) error {
 		})
 	})
 	group.Go(func() error {
+		defer close(left)
 		select {
 		case <-recovered:
 		case <-working.Done():
@@ -235,6 +236,12 @@ func (s *Server) Run(ctx context.Context) error {
 		}
 		s.leave(ctx)
 		return err
+	})
+	group.Go(func() error {
+		<-atRest
+		<-left
+		s.rest(ctx)
+		return nil
 	})
 	group.Go(func() error { return s.ServeHTTP(working, recovered, atRest) })
 	group.Go(func() error {

@@ -136,7 +136,8 @@ func TestDatabaseWentBack(t *testing.T) {
 	beat(t, b)
 }
 
-// TestLeave hands the duties over before a process ends, and its runs when it has ended.
+// TestLeave hands over the duties of a process that stops, then its runs, while it still
+// answers requests.
 func TestLeave(t *testing.T) {
 	ctx := context.Background()
 	a, b := twoNodes(t)
@@ -148,9 +149,9 @@ func TestLeave(t *testing.T) {
 	if pulse := beat(t, a); pulse.Duties {
 		t.Error("a process that leaves took the duties again")
 	}
-	check(t, a.depart())
+	check(t, a.Rest(ctx))
 	if pulse := beat(t, b); !pulse.Orphans {
-		t.Errorf("beside a process that has ended: %+v, want orphans", pulse)
+		t.Errorf("beside a process that has rested: %+v, want orphans", pulse)
 	}
 	if unowned, _, err := b.Unowned(ctx); unowned != 1 || err != nil {
 		t.Errorf("%d runs belong to nobody (%v), want 1", unowned, err)
@@ -161,6 +162,23 @@ func TestLeave(t *testing.T) {
 	if unowned, _, err := b.Unowned(ctx); unowned != 0 || err != nil {
 		t.Errorf("%d runs belong to nobody (%v), want 0", unowned, err)
 	}
+	if pulse := beat(t, b); pulse.Orphans {
+		t.Errorf("after the take-over: %+v, want no orphans", pulse)
+	}
+	user(t, a, "bob") // it may still write
+	check(t, a.depart())
+	beat(t, b)
+	must(b.TakeOver(ctx))(t)
+	if diff := cmp.Diff([]Node{{Name: "b", State: nodeLive, Duties: true, Self: true}}, nodesOf(t, b), cmpopts.IgnoreFields(Node{}, "ID", "Lease")); diff != "" {
+		t.Errorf("nodes afterwards (-want +got):\n%s", diff)
+	}
+}
+
+// nodesOf returns what a process sees at its next beat.
+func nodesOf(t *testing.T, s *Store) []Node {
+	t.Helper()
+	beat(t, s)
+	return s.Nodes()
 }
 
 // TestLease waits for a beat before the process may act.

@@ -254,20 +254,40 @@ func TestNodesTakeOver(t *testing.T) {
 	d.Until(mine, "completed")
 }
 
-// TestNodesHandOver stops the process with the duties: another one goes on with its runs and
-// takes its duties.
+// TestNodesHandOver stops the process with the duties while a client has sent half a request:
+// another one takes its duties and goes on with its runs without waiting for the client.
 func TestNodesHandOver(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t, process.PostgreSQL(t), 2)
 	a, b := c.nodes[0], c.nodes[1]
 	wait := []any{node("wait", "wait", object{"durationMs": 3000}), node("after", "template", object{"text": "done"})}
 	run := a.Launch(a.Create("wait", wait...), wait...)
-	a.Stop()
-	awaitNodes(t, b, "n2")
-	b.Until(run, "completed")
-	if _, state := stateOf(t, b); len(state.Nodes) != 1 || len(state.Nodes[0].Duties) == 0 {
-		t.Errorf("after the other process has stopped: %+v, want the duties", state.Nodes)
+	slow, err := net.Dial("tcp", strings.TrimPrefix(a.Host, "http://"))
+	if err != nil {
+		t.Fatal(err)
 	}
+	defer func() { _ = slow.Close() }()
+	if _, err := fmt.Fprintf(slow, "POST /api/trpc/blueprint.create HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{", slow.RemoteAddr(), process.Key); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	b.Until(run, "completed")
+	select {
+	case <-a.Ended():
+		t.Error("the process that stops ended before its client did")
+	default:
+	}
+	if _, state := stateOf(t, b); len(state.Nodes) != 2 || len(state.Nodes[1].Duties) == 0 {
+		t.Errorf("beside the other process, which has handed over: %+v, want the duties", state.Nodes)
+	}
+	_ = slow.Close()
+	<-a.Ended()
+	if a.Err != nil {
+		t.Errorf("the process that stopped ended with %v", a.Err)
+	}
+	awaitNodes(t, b, "n2")
 }
 
 // TestNodesFrozen freezes a process until another has taken over its runs. When it wakes, it
