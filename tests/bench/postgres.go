@@ -6,8 +6,9 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/jackc/pgx/v5"
 	"golang.org/x/sync/errgroup"
+
+	"blueprintd/tests/process"
 )
 
 // maxProcesses is how many processes of a server on PostgreSQL -database measures.
@@ -53,7 +54,7 @@ func (o *options) arrangements(ctx context.Context) (list []*arrangement, drop f
 			}
 		}
 		for _, name := range names {
-			if failed := administer(context.WithoutCancel(ctx), o.database, "DROP DATABASE "+name+" WITH (FORCE)"); failed != nil {
+			if failed := process.Administer(context.WithoutCancel(ctx), o.database, "DROP DATABASE "+name+" WITH (FORCE)"); failed != nil {
 				o.say("the database %s stays: %v", name, failed)
 			}
 		}
@@ -81,7 +82,7 @@ func (o *options) arrangements(ctx context.Context) (list []*arrangement, drop f
 	}
 	for processes := 1; processes <= maxProcesses; processes++ {
 		name := fmt.Sprintf("bench_%d_%d", now().UnixNano(), processes)
-		if err := administer(ctx, o.database, "CREATE DATABASE "+name); err != nil {
+		if err := process.Administer(ctx, o.database, "CREATE DATABASE "+name); err != nil {
 			return list, drop, err
 		}
 		names = append(names, name)
@@ -94,17 +95,6 @@ func (o *options) arrangements(ctx context.Context) (list []*arrangement, drop f
 		}
 	}
 	return list, drop, nil
-}
-
-// administer runs a statement in the database postgres of a server.
-func administer(ctx context.Context, url, statement string) error {
-	admin, err := pgx.Connect(ctx, strings.TrimSuffix(url, "/")+"/postgres")
-	if err != nil {
-		return err
-	}
-	defer admin.Close(ctx)
-	_, err = admin.Exec(ctx, statement)
-	return err
 }
 
 // measure divides the connections among the processes.

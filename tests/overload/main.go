@@ -24,6 +24,7 @@ type options struct {
 	scenes      []string
 	keep        bool
 	json        bool
+	database    string
 	binary      string
 }
 
@@ -57,6 +58,7 @@ func main() {
 	flag.StringVar(&names, "scenes", "", "the scenes to play, with commas between; without it all of them")
 	flag.BoolVar(&o.keep, "keep", false, "keep the databases and the logs also when all is well")
 	flag.BoolVar(&o.json, "json", false, "print the report as JSON")
+	flag.StringVar(&o.database, "database", "", "use databases on this PostgreSQL server, a URL without a database, in place of files")
 	flag.StringVar(&o.binary, "binary", "", "the server; without it, one is built from the sources here")
 	flag.Parse()
 	o.seconds = time.Duration(seconds * float64(time.Second))
@@ -112,7 +114,7 @@ func overloadIn(ctx context.Context, o options, folder string) (_ *report, err e
 	if o.binary, err = process.Program(ctx, o.binary, folder); err != nil {
 		return nil, err
 	}
-	s := &stage{options: o, folder: folder}
+	s := &stage{options: o, folder: folder, created: map[string]string{}}
 	defer s.close()
 	r := &report{Connections: o.connections, Seconds: o.seconds.Seconds(), Seed: o.seed, Began: now().UTC().Format(time.RFC3339)}
 	for _, one := range scenes {

@@ -110,7 +110,7 @@ func (s *stage) stranger(ctx context.Context, p *server) (*server, error) {
 	const email = "stranger@example.org"
 	var key string
 	for _, command := range [][]string{{"user", "add", "--email", email, "--name", "Stranger"}, {"key", "create", "--user", email, "--name", "k"}} {
-		out, err := exec.CommandContext(ctx, s.options.binary, append(command, "--db", p.database)...).Output()
+		out, err := exec.CommandContext(ctx, s.options.binary, append(command, p.flags...)...).Output()
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", strings.Join(command, " "), err)
 		}

@@ -6,16 +6,22 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"time"
 
 	"blueprintd/tests/process"
 
-	_ "modernc.org/sqlite" // the driver of the database
+	_ "github.com/jackc/pgx/v5/stdlib" // the drivers of the databases
+	_ "modernc.org/sqlite"
 )
 
 // runs returns the state of every run in a database, read-only and without the server.
 func runs(database string) (map[string]string, error) {
-	db, err := sql.Open("sqlite", "file:"+database+"?mode=ro")
+	driver, source := "sqlite", "file:"+database+"?mode=ro"
+	if strings.Contains(database, "://") {
+		driver, source = "pgx", database
+	}
+	db, err := sql.Open(driver, source)
 	if err != nil {
 		return nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -20,17 +21,21 @@ type server struct {
 	*program.Process
 	client   *process.Client // leaves no connection open
 	address  string          // host:port
-	database string
+	database string          // a file or a URL
+	flags    []string        // for commands on the database
 }
 
 // launch starts the server on a database of this name and waits until it is
 // ready.
 func (s *stage) launch(ctx context.Context, name string, flags ...string) (_ *server, err error) {
 	log := filepath.Join(s.folder, name+".log")
-	p := &server{database: filepath.Join(s.folder, name+".db")}
+	p := &server{}
+	if p.database, p.flags, err = s.storage(ctx, name); err != nil {
+		return nil, err
+	}
 	p.Process, err = program.Start(program.Command{
 		Path: s.options.binary, Folder: s.folder, Log: log, Ready: program.ServerReady,
-		Args: slices.Concat([]string{"serve", "--addr", "127.0.0.1:0", "--db", p.database, "--api-key", apiKey, "--allow-net", "127.0.0.1/32", "--memory-limit", fmt.Sprint(mostMemory)}, flags),
+		Args: slices.Concat([]string{"serve", "--addr", "127.0.0.1:0", "--api-key", apiKey, "--allow-net", "127.0.0.1/32", "--memory-limit", fmt.Sprint(mostMemory)}, p.flags, flags),
 	})
 	if err != nil {
 		return nil, err
@@ -43,6 +48,26 @@ func (s *stage) launch(ctx context.Context, name string, flags ...string) (_ *se
 	p.address = strings.TrimPrefix(address, "http://")
 	p.client = process.NewClient(address, apiKey, &http.Client{Transport: &http.Transport{DisableKeepAlives: true}})
 	return p, nil
+}
+
+// storage returns the database of a server and the flags that name it.
+func (s *stage) storage(ctx context.Context, name string) (database string, flags []string, err error) {
+	if s.options.database == "" {
+		database = filepath.Join(s.folder, name+".db")
+		return database, []string{"--db", database}, nil
+	}
+	key := filepath.Join(s.folder, name+".key")
+	if s.created[name] == "" {
+		own := fmt.Sprintf("overload_%s_%d", name, now().UnixNano())
+		if err := process.Administer(ctx, s.options.database, "CREATE DATABASE "+own); err != nil {
+			return "", nil, err
+		}
+		s.created[name] = strings.TrimSuffix(s.options.database, "/") + "/" + own
+		if out, err := exec.CommandContext(ctx, s.options.binary, "master-key", "create", key).CombinedOutput(); err != nil {
+			return "", nil, fmt.Errorf("master-key create: %w: %s", err, out)
+		}
+	}
+	return s.created[name], []string{"--database", s.created[name], "--master-key-file", key}, nil
 }
 
 // kill ends the server at once; nil counts as killed.

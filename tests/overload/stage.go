@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -16,6 +17,7 @@ import (
 type stage struct {
 	options options
 	folder  string
+	created map[string]string // URLs of databases by the name of their server
 	main    *server
 	calm    string          // the webhook of the well-behaved client
 	accept  string          // a webhook that responds as soon as a run is stored
@@ -29,6 +31,12 @@ const mostMemory = 512 << 20
 func (s *stage) close() {
 	if s.main != nil {
 		s.main.stop()
+	}
+	for _, url := range s.created {
+		_, name, _ := strings.Cut(strings.TrimPrefix(url, s.options.database), "/")
+		if err := process.Administer(context.Background(), s.options.database, "DROP DATABASE "+name+" WITH (FORCE)"); err != nil {
+			fmt.Fprintf(os.Stderr, "overload: database %s not dropped: %v\n", name, err)
+		}
 	}
 }
 

@@ -8,8 +8,6 @@ import (
 	"os"
 	"sync/atomic"
 	"testing"
-
-	"github.com/jackc/pgx/v5"
 )
 
 var databases atomic.Int64
@@ -22,12 +20,7 @@ func PostgreSQL(t testing.TB) string {
 	name := fmt.Sprintf("test_%d_%d", os.Getpid(), databases.Add(1))
 	administer := func(statement string) {
 		t.Helper()
-		admin, err := pgx.Connect(context.Background(), server+"/postgres")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer admin.Close(context.Background())
-		if _, err := admin.Exec(context.Background(), statement); err != nil {
+		if err := Administer(context.Background(), server, statement); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { until } from './poll.mjs';
+import { createDatabase, onPostgreSQL } from './postgres.mjs';
 
 const run = promisify(execFile);
 
@@ -22,15 +23,23 @@ function binary() {
 /**
  * Starts `blueprintd serve` on a free port and waits until it is ready.
  * Options: flags (more of them), onDisk (a database file instead of
- * --ephemeral), seed (an object for --seed). Returns baseUrl, apiHost, key,
- * command(...args) for other commands on the same database, and stop().
+ * --ephemeral), seed (an object for --seed). With BLUEPRINTD_TEST_POSTGRES the database is one
+ * of that server. Returns baseUrl, apiHost, key, command(...args) for other commands on the
+ * same database, and stop().
  */
 export async function startServer({ flags = [], onDisk = false, seed } = {}) {
   const folder = await mkdtemp(join(tmpdir(), 'blueprintd-e2e-'));
   const readyFile = join(folder, 'ready.json');
-  const database = join(folder, 'e2e.db');
+  const remote = onPostgreSQL ? await createDatabase() : undefined;
+  const masterKey = join(folder, 'key');
+  if (remote) await run(binary(), ['master-key', 'create', masterKey]);
+  const database = remote ? ['--database', remote.url, '--master-key-file', masterKey] : ['--db', join(folder, 'e2e.db')];
+  const clean = async () => {
+    await remote?.drop();
+    await rm(folder, { recursive: true, force: true });
+  };
   const given = ['serve', '--addr', '127.0.0.1:0', '--api-key', KEY, '--ready-file', readyFile];
-  given.push(...(onDisk ? ['--db', database] : ['--ephemeral']));
+  given.push(...(onDisk || remote ? database : ['--ephemeral']));
   if (seed) {
     await writeFile(join(folder, 'seed.json'), JSON.stringify(seed));
     given.push('--seed', join(folder, 'seed.json'));
@@ -56,7 +65,7 @@ export async function startServer({ flags = [], onDisk = false, seed } = {}) {
       clearTimeout(patience);
       assert.deepEqual(outcome, { code: 0, signal: null }, `SIGTERM must end the server with status 0; it said:\n${said}`);
     } finally {
-      await rm(folder, { recursive: true, force: true });
+      await clean();
     }
   }
 
@@ -70,11 +79,11 @@ export async function startServer({ flags = [], onDisk = false, seed } = {}) {
     assert.equal(ready.pid, child.pid, 'the ready file names the process');
     assert.equal(ready.apiKey, KEY, 'the ready file repeats the key that was given');
     assert.equal(ready.baseUrl, `${ready.apiHost}/api/trpc`);
-    const command = async (...words) => (await run(binary(), [...words, '--db', database])).stdout.trim();
+    const command = async (...words) => (await run(binary(), [...words, ...database])).stdout.trim();
     return { ...ready, key: KEY, command, stop, said: () => said };
   } catch (error) {
     if (!outcome) child.kill('SIGKILL');
-    await rm(folder, { recursive: true, force: true });
+    await clean();
     throw error;
   }
 }
