@@ -2,6 +2,7 @@ package command
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -35,6 +36,7 @@ func commandRun() *cli.Command {
 	return &cli.Command{
 		Name: "run", Usage: "run a blueprint file without a server", ArgsUsage: "FILE",
 		Description: "Prints the status record of the run and its output as JSON on standard output. Progress goes to standard error.\n" +
+			"If standard input is a terminal, the command asks there for approvals and human input.\n" +
 			"Exits with 0 when the run completed, 1 when it failed, 2 when the file is invalid, 3 when it is paused.\n" +
 			"A FILE of - is standard input.",
 		UsageText: "blueprintd run my.blueprint.yaml --var name=World\nblueprintd run my.blueprint.yaml --input @data.json --connections crm.seed.yaml",
@@ -101,6 +103,15 @@ func runFile(c *cli.Context) error {
 	if progress != nil {
 		local.Show = progress.show
 	}
+	if asksAtTerminal(c) {
+		q := &questions{in: c.App.Reader, out: c.App.ErrWriter}
+		local.Ask = func(ctx context.Context, asked *blueprint.AwaitingInput, problem string) (any, bool) {
+			if progress != nil {
+				progress.screen.Status("")
+			}
+			return q.ask(ctx, asked, problem)
+		}
+	}
 	interrupted, release := untilInterrupted(c.Context)
 	defer release()
 	recording, err := local.Do(interrupted)
@@ -121,6 +132,12 @@ func runFile(c *cli.Context) error {
 		}
 	}
 	return outcome
+}
+
+// asksAtTerminal reports whether a user can answer questions: standard input is a terminal
+// and not the blueprint or its input data.
+func asksAtTerminal(c *cli.Context) bool {
+	return terminal.IsInput(c.App.Reader) && c.Args().First() != "-" && c.String("input") != "-"
 }
 
 // printOutcome writes the status record and output. Its error has the run's exit code.
@@ -145,7 +162,11 @@ func printOutcome(out io.Writer, x *blueprint.Execution, name string) error {
 		if x.AwaitingInput != nil {
 			what = fmt.Sprintf("%s at node %q: %s", x.AwaitingInput.Kind, x.AwaitingInput.NodeID, x.AwaitingInput.Prompt)
 		}
-		return &exit{code: exitPaused, message: "the run is paused and waits for " + what, hint: "import the file into a server to answer: blueprintd import " + blueprint.ShellWord(name)}
+		hint := "import the file into a server to answer: blueprintd import " + blueprint.ShellWord(name)
+		if a := x.AwaitingInput; a != nil && (a.Kind == blueprint.AwaitHuman || a.Kind == blueprint.AwaitApproval) {
+			hint = "run it in a terminal to answer there, or " + hint
+		}
+		return &exit{code: exitPaused, message: "the run is paused and waits for " + what, hint: hint}
 	default:
 		if x.Failure != nil && x.Failure.Code == "unknown_name" {
 			return blueprint.Hinted(blueprint.SeeDocs("pass variables with --var NAME=VALUE", "blueprints"), "the run failed: %s", x.FailureText())

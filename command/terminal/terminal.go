@@ -58,6 +58,13 @@ func IsTerminal(out io.Writer) bool {
 	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
+// IsInput reports whether in is a terminal at which a user can type. Unlike IsTerminal, it
+// tells terminals from other devices, such as /dev/null.
+func IsInput(in io.Reader) bool {
+	f, ok := in.(*os.File)
+	return ok && isTerminalDevice(f)
+}
+
 // Erases reports whether the screen has a status line.
 func (s *Screen) Erases() bool { return s.terminal }
 

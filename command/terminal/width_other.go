@@ -6,3 +6,5 @@ import "os"
 
 // terminalWidth returns 0 for an unknown width.
 func terminalWidth(*os.File) int { return 0 }
+
+func isTerminalDevice(f *os.File) bool { return IsTerminal(f) }

@@ -16,3 +16,8 @@ func terminalWidth(f *os.File) int {
 	}
 	return int(size.Col)
 }
+
+func isTerminalDevice(f *os.File) bool {
+	_, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ)
+	return err == nil
+}

@@ -47,6 +47,10 @@ type Run struct {
 	Record      bool
 	Halts       bool                       // stop a virtual clock once the run is paused
 	Show        func(*blueprint.Execution) // called with the progress; may be nil
+	// Ask returns the answer to a question of a paused run. problem is the reason for which
+	// the previous answer was refused, "" for none. The run stays paused if there is no
+	// answer, and if Ask is nil.
+	Ask func(ctx context.Context, asked *blueprint.AwaitingInput, problem string) (answer any, answered bool)
 }
 
 // Do runs the blueprint until it ends or pauses. The end of ctx cancels the run, which
@@ -68,7 +72,7 @@ func (l *Run) Do(ctx context.Context) (*blueprint.Recording, error) {
 	if l.Connect != nil {
 		opener = l.Connect(client)
 	}
-	journal := &memoryJournal{definition: l.Definition, others: l.Others, runs: map[string]*blueprint.StoredExecution{}}
+	journal := &memoryJournal{definition: l.Definition, others: l.Others, runs: map[string]*blueprint.StoredExecution{}, changed: make(chan struct{}, 1)}
 	options := engine.Options{
 		Catalogue: catalogue, Journal: journal, Clock: l.Clock, IDs: l.IDs, Sealer: sealer, Connections: opener, Emit: l.Emit,
 		Logger: slog.New(slog.NewTextHandler(l.Errors, &slog.HandlerOptions{Level: slog.LevelError})), Drain: time.Second,
@@ -105,15 +109,21 @@ func (l *Run) follow(ctx context.Context, runner *engine.Engine, journal *memory
 	}
 	changes, stop := runner.Watch(handle.ID)
 	defer stop()
+	asks := l.Ask != nil
 	rested := make(chan error, 1)
-	go func() {
-		if virtual != nil {
-			rested <- l.advance(whole, virtual, journal, handle.ID)
-			return
+	await := func(rest func() error) { go func() { rested <- rest() }() }
+	next := func() error {
+		switch {
+		case virtual != nil:
+			return advance(whole, virtual, journal, handle.ID, l.Halts, asks)
+		case l.Ask != nil:
+			journal.rest(handle.ID, asks)
+			return nil
 		}
 		_, err := handle.Wait(whole)
-		rested <- err
-	}()
+		return err
+	}
+	await(next)
 	for interrupted := ctx.Done(); ; {
 		select {
 		case <-changes:
@@ -122,16 +132,79 @@ func (l *Run) follow(ctx context.Context, runner *engine.Engine, journal *memory
 			}
 		case <-interrupted:
 			interrupted = nil
-			if err := runner.Cancel(whole, handle.ID, "interrupted"); err != nil && blueprint.CodeOf(err) != blueprint.CodeConflict {
+			if err := cancel(whole, runner, handle.ID); err != nil {
 				return nil, err
 			}
 		case err := <-rested:
 			if err != nil {
 				return nil, err
 			}
-			return l.recording(whole, runner, journal, handle.ID)
+			if !asks {
+				return l.recording(whole, runner, journal, handle.ID)
+			}
+			if asks, err = l.answer(ctx, runner, journal, handle.ID); err != nil {
+				return nil, err
+			}
+			if ctx.Err() != nil { // interrupted while it asked
+				interrupted = nil
+				if err := cancel(whole, runner, handle.ID); err != nil {
+					return nil, err
+				}
+			}
+			await(next)
 		}
 	}
+}
+
+// cancel cancels the run unless it has ended.
+func cancel(ctx context.Context, runner *engine.Engine, id string) error {
+	if err := runner.Cancel(ctx, id, "interrupted"); err != nil && blueprint.CodeOf(err) != blueprint.CodeConflict {
+		return err
+	}
+	return nil
+}
+
+// answer asks for what the run, or one that it started, waits for. It reports whether there
+// was an answer.
+func (l *Run) answer(ctx context.Context, runner *engine.Engine, journal *memoryJournal, main string) (bool, error) {
+	whole := context.WithoutCancel(ctx)
+	id, asked := question(whole, runner, journal)
+	if asked == nil {
+		return false, nil
+	}
+	if l.Show != nil {
+		l.Show(progress(whole, runner, journal, main))
+	}
+	for problem := ""; ; {
+		input, answered := l.Ask(ctx, asked, problem)
+		if !answered {
+			return false, nil
+		}
+		err := runner.Resume(whole, blueprint.ResumeAnswer{ExecutionID: id, NodeID: asked.NodeID, Input: input, CanManage: true})
+		switch {
+		case err == nil || blueprint.CodeOf(err) == blueprint.CodeConflict: // it has expired in the meantime
+			return true, nil
+		case blueprint.CodeOf(err) != blueprint.CodeBadRequest:
+			return false, err
+		}
+		problem = project.MessageOf(err)
+	}
+}
+
+// question returns the first question for a user of a paused run, nil if there is none.
+func question(ctx context.Context, runner *engine.Engine, journal *memoryJournal) (id string, asked *blueprint.AwaitingInput) {
+	for _, id := range journal.paused() {
+		x := progress(ctx, runner, journal, id)
+		if x == nil {
+			continue
+		}
+		for _, asked := range x.AwaitingInputs {
+			if asked.Kind == blueprint.AwaitHuman || asked.Kind == blueprint.AwaitApproval {
+				return id, asked
+			}
+		}
+	}
+	return "", nil
 }
 
 // progress returns the current state of a run, nil if it is unknown.
@@ -148,14 +221,15 @@ func progress(ctx context.Context, runner *engine.Engine, journal *memoryJournal
 }
 
 // advance moves a virtual clock to the next timer whenever the run is idle, until the run
-// ends or no timer is left.
-func (l *Run) advance(ctx context.Context, v *clock.Virtual, journal *memoryJournal, id string) error {
+// ends, no timer is left or, with halts, the run is paused; with asks, also until one that
+// it started is paused.
+func advance(ctx context.Context, v *clock.Virtual, journal *memoryJournal, id string, halts, asks bool) error {
 	for {
 		if err := v.Advance(ctx, v.Now()); err != nil {
 			return err
 		}
 		stored, err := journal.Load(ctx, id)
-		if err == nil && (stored.Row.Status.Terminal() || l.Halts && stored.Row.Status == blueprint.StatusPaused) {
+		if err == nil && (stored.Row.Status.Terminal() || halts && stored.Row.Status == blueprint.StatusPaused || asks && len(journal.paused()) > 0) {
 			return nil
 		}
 		next, more := v.Next()
@@ -203,7 +277,8 @@ type memoryJournal struct {
 	others     map[string]*blueprint.Definition // by id
 	mu         sync.Mutex
 	runs       map[string]*blueprint.StoredExecution
-	order      []string // the ids of the runs in the order of their first commit
+	order      []string      // the ids of the runs in the order of their first commit
+	changed    chan struct{} // signals commits; several may be one signal
 }
 
 // ids returns the ids of the runs in the order of their first commit.
@@ -211,6 +286,33 @@ func (j *memoryJournal) ids() []string {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return slices.Clone(j.order)
+}
+
+// paused returns the ids of the paused runs, in the order of ids.
+func (j *memoryJournal) paused() (list []string) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for _, id := range j.order {
+		if j.runs[id].Row.Status == blueprint.StatusPaused {
+			list = append(list, id)
+		}
+	}
+	return list
+}
+
+// rest waits until a run has ended or is paused; with asks, also until one that it started
+// is paused. Only one caller may wait at a time.
+func (j *memoryJournal) rest(id string, asks bool) {
+	for {
+		j.mu.Lock()
+		stored := j.runs[id]
+		rests := stored != nil && stored.Row.Status != blueprint.StatusRunning
+		j.mu.Unlock()
+		if rests || asks && len(j.paused()) > 0 {
+			return
+		}
+		<-j.changed
+	}
 }
 
 func (j *memoryJournal) Runnable(_ context.Context, _, id string) (*blueprint.Definition, bool, error) {
@@ -233,6 +335,10 @@ func (j *memoryJournal) Commit(_ context.Context, c *blueprint.JournalCommit) er
 	stored.Entries = append(stored.Entries, c.Entries...)
 	if c.Row.Status.Terminal() {
 		stored.Record, stored.State, stored.Entries = c.Record, c.State, nil
+	}
+	select {
+	case j.changed <- struct{}{}:
+	default: // a signal is pending
 	}
 	return nil
 }
