@@ -97,6 +97,7 @@ type Engine struct {
 	ctx       context.Context // of all work
 	cancelAll context.CancelCauseFunc
 
+	stopOnce     sync.Once
 	stopping     atomic.Bool // set under mu
 	budgetRaises atomic.Int64
 	drained      chan struct{} // closed when the last run is parked after stopping
@@ -146,16 +147,16 @@ func New(options Options) *Engine {
 // journal has failed (the cause of ctx is CodeUnavailable, or Options.Lost closes), since
 // their results could not be stored. Run returns when all runs are parked.
 func (e *Engine) Run(ctx context.Context, ready func()) error {
-	if err := e.recoverAll(ctx); err != nil {
+	recovered := make(chan struct{})
+	go e.boundRecovery(ctx, recovered)
+	err := e.recoverAll(ctx)
+	close(recovered)
+	if err != nil {
 		return err
 	}
 	ready()
 	<-ctx.Done()
-	drain := e.Drain
-	if blueprint.CodeOf(context.Cause(ctx)) == blueprint.CodeUnavailable {
-		drain = 0
-	}
-	deadline := time.NewTimer(drain)
+	deadline := e.drainTimer(ctx)
 	defer deadline.Stop()
 	e.stop()
 	select {
@@ -167,6 +168,37 @@ func (e *Engine) Run(ctx context.Context, ready func()) error {
 	<-e.drained
 	e.dropParked() // runs parked while the engine was stopping
 	return nil
+}
+
+// drainTimer returns a timer that fires when an engine whose context has ended has to cancel
+// its work.
+func (e *Engine) drainTimer(ctx context.Context) *time.Timer {
+	if blueprint.CodeOf(context.Cause(ctx)) == blueprint.CodeUnavailable {
+		return time.NewTimer(0)
+	}
+	return time.NewTimer(e.Drain)
+}
+
+// boundRecovery cancels the work of a recovery that does not end although the engine should:
+// it writes what has become of interrupted nodes, and repeats that while the journal is
+// unavailable.
+func (e *Engine) boundRecovery(ctx context.Context, recovered <-chan struct{}) {
+	select {
+	case <-ctx.Done():
+	case <-e.Lost:
+	case <-recovered:
+		return
+	}
+	e.stop()
+	deadline := e.drainTimer(ctx)
+	defer deadline.Stop()
+	select {
+	case <-recovered:
+		return
+	case <-deadline.C:
+	case <-e.Lost:
+	}
+	e.cancelAll(errStopping)
 }
 
 func (e *Engine) now() blueprint.Time { return blueprint.TimeOf(e.Clock.Now()) }
@@ -182,8 +214,11 @@ func (e *Engine) goHeld(f func()) {
 	}()
 }
 
-// stop prevents new work. Queued runs are parked and continue at the next start.
-func (e *Engine) stop() {
+// stop prevents new work. Queued runs are parked and continue at the next start. Only the
+// first call has an effect.
+func (e *Engine) stop() { e.stopOnce.Do(e.stopWork) }
+
+func (e *Engine) stopWork() {
 	e.mu.Lock()
 	e.stopping.Store(true)
 	if e.concurrency.recovering {
