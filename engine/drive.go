@@ -43,7 +43,7 @@ func (e *Engine) driveInline(r *run) {
 			return
 		}
 		e.changed(r.id)
-		goesOn, promise := e.performAttempt(r, attempts[0])
+		goesOn, promise := e.performAttempt(r, attempts[0], attempts[0].perform)
 		if promise != nil {
 			go func() {
 				if promise() {
@@ -142,15 +142,28 @@ func (r *run) startNodes() []*attempt {
 
 // runAttempt performs an attempt of a node. False means that the run cannot continue here.
 func (e *Engine) runAttempt(r *run, a *attempt) bool {
-
-	if r.mustStoreBefore(a) && (r.flush() != nil || !e.mayAct(r.ctx)) {
-		return false
+	perform := a.perform
+	if r.mustStoreBefore(a) {
+		if r.flush() != nil {
+			return false
+		}
+		if !e.mayAct(r.ctx) {
+			if !errors.Is(context.Cause(r.ctx), errCancelled) {
+				return false
+			}
+			perform = cancelledAttempt // which has to end for the run to end
+		}
 	}
-	goesOn, promise := e.performAttempt(r, a)
+	goesOn, promise := e.performAttempt(r, a, perform)
 	if promise != nil {
 		return promise()
 	}
 	return goesOn
+}
+
+// cancelledAttempt is the result of an attempt whose run was cancelled before it began.
+func cancelledAttempt() (blueprint.Result, error) {
+	return blueprint.Result{}, &blueprint.Failure{Code: "cancelled", Message: "cancelled", Permanent: true}
 }
 
 // mayAct waits until this process may act outside. It returns false if it must not: another
@@ -167,8 +180,8 @@ func (r *run) mustStoreBefore(a *attempt) bool {
 
 // performAttempt performs one attempt and records its result. It reports whether the
 // run can continue in this process; a non-nil promise must be called and decides that.
-func (e *Engine) performAttempt(r *run, a *attempt) (goesOn bool, promise func() bool) {
-	result, err := r.recoverPanics(a.at, a.perform)
+func (e *Engine) performAttempt(r *run, a *attempt, perform func() (blueprint.Result, error)) (goesOn bool, promise func() bool) {
+	result, err := r.recoverPanics(a.at, perform)
 	if err != nil && (errors.Is(err, errStopping) || errors.Is(context.Cause(r.ctx), errStopping)) {
 		return false, nil // interrupted, not failed: see resolveInterrupted
 	}

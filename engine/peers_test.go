@@ -180,6 +180,25 @@ func TestNoLease(t *testing.T) {
 	})
 }
 
+// TestCancelWithoutLease ends a run that is cancelled while its node waits for the lease. The
+// node never acts.
+func TestCancelWithoutLease(t *testing.T) {
+	testPeers(t, func(t *testing.T, p *peers, owner, _ *fixture) {
+		p.lease = make(chan struct{})
+		h := owner.start(owner.define(`a once {} | {"retry": {"maxAttempts": 2}}`))
+		synctest.Wait()
+		if err := owner.Cancel(t.Context(), h.ID, "no longer needed"); err != nil {
+			t.Fatal(err)
+		}
+		owner.expect(owner.view(h.ID), `failed: a=failed(cancelled) !:cancelled: no longer needed`)
+		close(p.lease)
+		synctest.Wait()
+		if n := len(owner.actions()); n != 0 {
+			t.Errorf("%d actions of a cancelled run, want none", n)
+		}
+	})
+}
+
 // TestTakeOver continues the runs of a process that has ended.
 func TestTakeOver(t *testing.T) {
 	testPeers(t, func(t *testing.T, p *peers, owner, other *fixture) {

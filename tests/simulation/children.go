@@ -100,7 +100,7 @@ func (w *world) checkConcurrency(h *history, v *visit) {
 		items := []int{}
 		for _, other := range append(slices.Clone(w.visits), v) {
 			rest, within := strings.CutPrefix(other.task.Address, loop)
-			if other.task.ExecutionID != h.id || other.process != w.process || other.life != h.processes {
+			if other.task.ExecutionID != h.id || other.process != v.process || other.life != h.processes {
 				continue
 			}
 			if !within || !strings.HasPrefix(rest, "[") {
@@ -124,11 +124,11 @@ const maxOrphanTime = 30 * time.Second
 // allowed the same time.
 func (w *world) checkParent(h *history) {
 	p := h.parent
-	if p == nil || !p.terminal || h.suspended || w.process == nil {
+	if p == nil || !p.terminal || h.suspended || len(w.processes) == 0 {
 		return
 	}
 	since := p.endedAt
-	for _, later := range []time.Time{w.process.begun, w.readableSince} {
+	for _, later := range []time.Time{w.begunOf(h), w.readableSince} {
 		if later.After(since) {
 			since = later
 		}

@@ -24,10 +24,10 @@ type clientCall struct {
 // all goroutines are idle, unless the process has crashed.
 func (w *world) request(name string, do func(p *process) (after func())) {
 	w.requests++
-	c := &clientCall{number: w.requests, name: name, process: w.process}
-	w.openRequests++
-	w.tracef("client %d: %s", c.number, name)
-	p := w.process
+	c := &clientCall{number: w.requests, name: name, process: w.pickReady()}
+	c.process.openRequests++
+	w.tracef("client %d%s: %s", c.number, c.process, name)
+	p := c.process
 	go func() {
 		c.check = do(p)
 		w.inbox.add(func(in *inbox) { in.calls = append(in.calls, c) })

@@ -32,6 +32,16 @@ const (
 	FlawForgetsItem      // the result of an item is not read back
 	FlawForgetsCall      // the run for which a node waits is not read back
 	FlawWrongChild       // a wrong output of a child run is read
+	// Those of several processes.
+	FlawNoFence         // a process that was declared dead still writes
+	FlawKeepsHanded     // a run is handed to another process without removing it from the first
+	FlawLeaseFromAnswer // a lease counts from the answer to a beat instead of its sending
+	FlawUnknownFailed   // a commit whose answer was lost is taken for failed
+	FlawUnknownDone     // a commit whose answer was lost is taken for done
+	FlawTwoDuties       // several processes have the duties
+	FlawDeadByClock     // silence counts before a process could look at the others
+	FlawSignalTwice     // commands that a dead process has taken are taken again
+	FlawNoTakeOver      // dead processes are not noticed
 	flaws
 )
 
@@ -51,19 +61,20 @@ type disk struct {
 	changed     map[string]int64 // generation of the last change of a trigger
 	generation  int64
 	signed      map[string]bool // nodes with a sign-in
+	nodes                       // of several processes
 }
 
 func newDisk(flaw Flaw) *disk {
 	return &disk{
 		flaw: flaw, definitions: map[string]*blueprint.Definition{}, runs: map[string]*blueprint.StoredExecution{}, started: map[string]blueprint.Firing{},
-		bindings: map[string]*blueprint.Binding{}, cursors: map[string]blueprint.Time{}, changed: map[string]int64{}, signed: map[string]bool{},
+		bindings: map[string]*blueprint.Binding{}, cursors: map[string]blueprint.Time{}, changed: map[string]int64{}, signed: map[string]bool{}, nodes: newNodes(),
 	}
 }
 
 var errUnreadable = &blueprint.Error{Code: blueprint.CodeUnavailable, Message: "the disk cannot be read"}
 
 // commit applies a commit of the engine.
-func (d *disk) commit(c *blueprint.JournalCommit) error {
+func (d *disk) commit(c *blueprint.JournalCommit, by int) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	stored := d.runs[c.Row.ID]
@@ -90,6 +101,7 @@ func (d *disk) commit(c *blueprint.JournalCommit) error {
 		stored = &blueprint.StoredExecution{}
 		d.runs[c.Row.ID] = stored
 		d.order = append(d.order, c.Row.ID)
+		d.place(c, by)
 	}
 	entries := c.Entries
 	if d.flaw == FlawLosesLast && len(entries) > 1 {
@@ -129,7 +141,7 @@ func (d *disk) record(trigger string, cursor blueprint.Time) {
 	d.moveCursor(trigger, cursor)
 }
 
-func (d *disk) load(id string) (*blueprint.StoredExecution, error) {
+func (d *disk) load(id string, by int) (*blueprint.StoredExecution, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.unreadable {
@@ -141,6 +153,7 @@ func (d *disk) load(id string) (*blueprint.StoredExecution, error) {
 	}
 	out := *stored
 	out.Entries = slices.Clone(stored.Entries)
+	out.Elsewhere = d.owners[id] != by && !stored.Row.Status.Terminal()
 	if d.flaw == FlawStaleRead && len(out.Entries) > 1 {
 		out.Entries = out.Entries[:len(out.Entries)-1]
 	}
@@ -198,7 +211,7 @@ func (d *disk) isSigned(node string) bool {
 	return d.signed[node]
 }
 
-func (d *disk) unfinished() ([]blueprint.ExecutionRow, error) {
+func (d *disk) unfinished(by int) ([]blueprint.ExecutionRow, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.unreadable {
@@ -209,7 +222,7 @@ func (d *disk) unfinished() ([]blueprint.ExecutionRow, error) {
 		return nil, nil
 	}
 	for _, id := range d.order {
-		if row := d.runs[id].Row; !row.Status.Terminal() {
+		if row := d.runs[id].Row; !row.Status.Terminal() && d.owners[id] == by {
 			rows = append(rows, row)
 		}
 	}

@@ -17,37 +17,39 @@ type event struct {
 
 // next makes one event happen.
 func (w *world) next() {
-	if at := slices.IndexFunc(w.writes, func(one *write) bool { return one.shared }); at >= 0 {
+	if at := w.sharedWrite(); at >= 0 {
 		w.resolveWrite(at)
 		return
 	}
 	var events []event
 	add := func(weight int, happen func()) { events = append(events, event{weight, happen}) }
-	if len(w.writes) > 0 {
-		add(50, func() { w.resolveWrite(w.IntN(len(w.writes))) })
+	if pending := w.pending(); len(pending) > 0 {
+		add(50, func() { w.resolveWrite(pending[w.IntN(len(pending))]) })
 	}
 	if free := w.free(); len(free) > 0 {
 		add(40, func() { w.release(free[w.IntN(len(free))]) })
 	}
 	add(8, func() { w.wait(time.Duration(w.between(0, []int{8, 1_200, 40_000}[w.IntN(3)])) * time.Millisecond) })
-	p := w.process
-	if p == nil {
-		add(40, func() { w.tracef("boot"); w.boot() })
+	if len(w.processes) == 0 {
+		add(40, func() { w.tracef("boot"); w.boot(w.freeName()) })
 		add(10, func() { w.wait(time.Duration(w.between(1, []int{60, 600, 20_000}[w.IntN(3)])) * time.Second) })
 		w.pick(events)
 		return
 	}
 	add(8, w.advanceToNextTimer)
-	add(1, w.crash)
-	if !p.stopping {
-		add(1, w.stop)
+	for _, p := range w.processes {
+		add(1, func() { w.crash(p) })
+		if !p.stopping && p.isAwake() {
+			add(1, func() { w.stop(p) })
+		}
 	}
+	w.clusterEvents(add)
 	if w.disk.isUnreadable() {
 		add(15, func() { w.tracef("the disk is readable again"); w.readableSince = w.now(); w.disk.setUnreadable(false) })
 	} else {
 		add(1, func() { w.tracef("the disk becomes unreadable"); w.disk.setUnreadable(true) })
 	}
-	if p.isReady() {
+	if len(w.readyProcesses()) > 0 {
 		w.clientEvents(add)
 	}
 	w.pick(events)
@@ -65,7 +67,7 @@ func (w *world) clientEvents(add func(int, func())) {
 		add(10, w.start)
 	}
 	add(4, w.deliver)
-	if len(w.schedules) > 0 && !w.process.stopping {
+	if len(w.schedules) > 0 && w.canEdit() {
 		add(1, func() { w.edit(w.schedules[w.IntN(len(w.schedules))]) })
 	}
 	add(2, w.fire)
@@ -113,7 +115,7 @@ func (w *world) pick(events []event) {
 func (w *world) free() []int {
 	var free []int
 	for i, v := range w.visits {
-		if v.out.ending != hangs || v.ctx.Err() != nil {
+		if (v.out.ending != hangs || v.ctx.Err() != nil) && v.process.isAwake() {
 			free = append(free, i)
 		}
 	}
@@ -154,7 +156,11 @@ func (w *world) wait(d time.Duration) {
 		return
 	}
 	w.tracef("%s pass", d.Round(time.Millisecond))
-	for begun := len(w.visits); w.process != nil && w.timed && d > shortStep; d -= shortStep {
+	if w.cluster != nil {
+		w.pass(d)
+		return
+	}
+	for begun := len(w.visits); len(w.processes) > 0 && w.timed && d > shortStep; d -= shortStep {
 		w.sleep(shortStep)
 		if w.settleGoroutines(); w.failed() || len(w.visits) != begun {
 			return
@@ -168,7 +174,7 @@ func (w *world) wait(d time.Duration) {
 const shortStep = 8 * time.Second
 
 func (w *world) advanceToNextTimer() {
-	if next := w.clock.next(w.now()); !next.IsZero() {
+	if next := w.nextTimer(); !next.IsZero() {
 		w.wait(min(next.Sub(w.now()), 10*time.Minute))
 	}
 }
@@ -183,14 +189,19 @@ func (w *world) take(at int) *write {
 // resolveWrite decides about a write: it reaches the disk or fails.
 func (w *world) resolveWrite(at int) {
 	one := w.take(at)
+	if w.cluster != nil && w.cutWrite(one) {
+		return
+	}
 	roll := w.IntN(1000)
 	switch {
+	case one.act != nil && roll >= 930 && roll < 990 && !w.calm:
+		w.answer(one, errBusy)
 	case w.calm || roll < 930 || one.shared && roll < 985:
 		w.answer(one, w.apply(one))
 	case roll < 985:
 		w.count("temporarily refused commits")
 		w.tracef("temporarily refused: %s", w.title(one))
-		w.answer(one, &blueprint.Error{Code: blueprint.CodeUnavailable, Message: "the disk is busy"})
+		w.answer(one, errBusy)
 	case roll < 990:
 		w.count("permanently refused commits")
 		w.tracef("permanently refused: %s", w.title(one))
@@ -200,7 +211,7 @@ func (w *world) resolveWrite(at int) {
 			if h := w.histories[one.commit.Row.ID]; h != nil {
 				h.suspended = true
 				h.processes++ // its memory is lost, as in a crash
-				w.process.restoreRounds(h)
+				one.process.restoreRounds(h)
 			}
 			if parent := w.histories[one.commit.Row.ParentExecutionID]; parent != nil {
 				parent.model = nil
@@ -211,7 +222,7 @@ func (w *world) resolveWrite(at int) {
 		err := w.apply(one)
 		w.count("crashes after a commit")
 		w.tracef("crash after it (%v)", err)
-		w.kill()
+		w.kill(one.process)
 	default:
 		w.count("crashes before a commit")
 		w.tracef("crash before %s", w.title(one))
@@ -219,18 +230,35 @@ func (w *world) resolveWrite(at int) {
 			half := *one.commit
 			half.Entries = half.Entries[:(len(half.Entries)+1)/2]
 			half.Firing = nil
-			_ = w.disk.commit(&half)
+			_ = w.disk.commit(&half, one.process.id)
 		}
-		w.kill()
+		w.kill(one.process)
 	}
 }
 
+var errBusy = &blueprint.Error{Code: blueprint.CodeUnavailable, Message: "the disk is busy"}
+
 var errDamaged = errors.New("the disk is damaged")
 
-func (w *world) answer(one *write, err error) { one.answer <- err }
+// answer answers a write, later if its process does not notice it now.
+func (w *world) answer(one *write, err error) {
+	if p := one.process; !p.isAwake() && !p.isLost() {
+		w.tracef("the outcome waits for%s", p)
+		p.owed = append(p.owed, owed{one, err})
+		return
+	}
+	one.answer <- err
+}
 
 // apply applies a write to the disk and informs the oracle.
 func (w *world) apply(one *write) error {
+	if err := w.fence(one); err != nil {
+		return err
+	}
+	if one.act != nil {
+		w.tracef("on the disk: %s", w.title(one))
+		return one.act()
+	}
 	if w.Flaw == FlawEarlyAnswer && one.commit != nil && one.commit.New && !w.calm && w.chance(50) {
 		w.tracef("answered early: %s", w.title(one))
 		return nil
@@ -245,13 +273,14 @@ func (w *world) apply(one *write) error {
 	if w.Flaw == FlawLosesFiring && c.New {
 		c.Firing, c.Coalesced, c.Cursor = nil, nil, 0
 	}
-	if err := w.disk.commit(&c); err != nil {
+	err := w.disk.commit(&c, one.process.id)
+	if one.commit.Handed = c.Handed; err != nil {
 		w.tracef("the disk says %v: %s", blueprint.CodeOf(err), w.title(one))
 		w.checkRefusal(one.commit, err)
 		return err
 	}
 	w.tracef("on the disk: %s", w.title(one))
-	w.committed(one.commit)
+	w.committed(one.commit, one.process)
 	if one.commit.Firing != nil {
 		rows := []blueprint.Firing{*one.commit.Firing}
 		if one.commit.Coalesced != nil {
@@ -262,32 +291,50 @@ func (w *world) apply(one *write) error {
 	return nil
 }
 
-// crash ends the process at once; what is not on the disk is lost.
-func (w *world) crash() {
+// crash ends a process at once; what is not on the disk is lost.
+func (w *world) crash(p *process) {
 	w.count("crashes between commits")
-	w.tracef("crash")
-	w.kill()
+	w.tracef("crash%s", p)
+	w.kill(p)
 }
 
-// kill disconnects the process from the world and waits until all its goroutines have
-// ended. Nothing that it still does has an effect.
-func (w *world) kill() {
+// kill disconnects a process from the world and, if it is the only one, waits until all its
+// goroutines have ended. Nothing that it still does has an effect.
+func (w *world) kill(p *process) {
+	if !slices.Contains(w.processes, p) {
+		return // it was declared dead meanwhile, and has ended
+	}
 	w.report.Crashes++
-	w.disconnect()
-	w.inbox.add(func(in *inbox) { in.visits, in.writes, in.calls = nil, nil, nil })
+	w.disconnect(p)
+	w.inbox.add(func(in *inbox) {
+		in.visits = slices.DeleteFunc(in.visits, func(v *visit) bool { return v.process == p })
+		in.writes = slices.DeleteFunc(in.writes, func(one *write) bool { return one.process == p })
+		in.calls = slices.DeleteFunc(in.calls, func(c *clientCall) bool { return c.process == p })
+	})
 	w.disk.setUnreadable(false)
-	w.processEnded()
+	w.processEnded(p)
 }
 
 // maxDisconnect bounds the time that goroutines of a dead process may wait for the disk.
 const maxDisconnect = time.Minute
 
-func (w *world) disconnect() {
-	p := w.process
-	w.process = nil
+func (w *world) disconnect(p *process) {
 	close(p.dead)
-	p.halt()
-	if w.Quiet(); !p.hasEnded() {
+	p.halt(errDead)
+	if w.cluster != nil {
+		w.hold(p)
+	}
+	w.Quiet()
+	if w.cluster != nil && !w.calm && !p.hasEnded() {
+		w.cluster.ghosts = append(w.cluster.ghosts, p) // the others go on
+		return
+	}
+	w.awaitEnd(p)
+}
+
+// awaitEnd waits for the goroutines of a process that was killed.
+func (w *world) awaitEnd(p *process) {
+	if !p.hasEnded() {
 		w.sleep(maxDisconnect)
 		w.Quiet()
 	}
@@ -296,10 +343,10 @@ func (w *world) disconnect() {
 	}
 }
 
-// stop stops the process.
-func (w *world) stop() {
+// stop stops a process.
+func (w *world) stop(p *process) {
 	w.count("stops")
-	w.tracef("stop")
-	w.process.stopping = true
-	w.process.halt()
+	w.tracef("stop%s", p)
+	p.stopping = true
+	p.halt(nil)
 }

@@ -35,7 +35,14 @@ type history struct {
 	settled    map[string]bool      // by address: nodes with an end that no other attempt of a for-each node repeats
 	retries    string               // the run that this one retries
 	processes  int                  // processes in which it was unfinished
-	shown      int                  // the progress last seen by a client
+	holder     int                  // the process that has it, among several
+	heldSince  time.Time
+	group      string         // its concurrency group, "" for none
+	sent       map[string]int // by address: answers that clients have sent, were acknowledged, and settled a question
+	acked      map[string]int
+	resolved   map[string]int
+	cancelled  bool // its cancellation is on the disk
+	shown      int  // the progress last seen by a client
 
 	parent   *history // the run that waits for it
 	depth    int
@@ -102,7 +109,7 @@ func (w *world) addHistory(id, blueprintID string, input any) *history {
 	h := &history{
 		id: id, name: w.nameOf(id), script: w.script(blueprintID, id), input: input, asked: map[at]bool{}, visits: map[at]int{}, starts: map[at]int{}, modelCalls: map[at]int64{}, wasted: map[at]int64{},
 		grants: map[at]int{}, ended: map[string]bool{}, attempt: map[string]int{}, questions: map[string]blueprint.AwaitKind{}, answered: map[string]time.Time{},
-		calls: map[at]string{}, once: map[string]at{}, settled: map[string]bool{}, processes: 1,
+		sent: map[string]int{}, acked: map[string]int{}, resolved: map[string]int{}, calls: map[at]string{}, once: map[string]at{}, settled: map[string]bool{}, processes: 1,
 	}
 	w.histories[id] = h
 	w.order = append(w.order, h)
@@ -128,6 +135,9 @@ func (h *history) place(address string) string {
 // nodeStarted checks that a node may start.
 func (w *world) nodeStarted(v *visit) {
 	h := w.addHistory(v.task.ExecutionID, v.task.BlueprintID, v.task.InputData)
+	if w.isStray(h, v) {
+		return
+	}
 	place, node, n := v.at.place, v.task.Address, h.script.node(v.at.place)
 	v.life = h.processes
 	if h.visits[v.at]++; h.visits[v.at] > 1+h.grants[v.at] {
@@ -177,7 +187,7 @@ func (w *world) nodeStarted(v *visit) {
 func same(want, got any) bool { return want == unknown || blueprint.Equal(want, got) }
 
 // committed records a commit that is on the disk.
-func (w *world) committed(c *blueprint.JournalCommit) {
+func (w *world) committed(c *blueprint.JournalCommit, p *process) {
 	var first entry
 	if c.New && len(c.Entries) > 0 {
 		var err error
@@ -198,6 +208,7 @@ func (w *world) committed(c *blueprint.JournalCommit) {
 		h = w.addHistory(c.Row.ID, c.Row.BlueprintID, nil)
 		h.input = unknown
 	}
+	w.checkHolder(h, c, p)
 	if c.New && c.Row.ParentExecutionID != "" {
 		w.childStarted(h, c.Row.ParentExecutionID)
 	}

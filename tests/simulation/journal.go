@@ -24,6 +24,12 @@ func (j journal) send(w *write) error {
 	if j.isDead() {
 		return errDead
 	}
+	if j.isLost() {
+		return errLost
+	}
+	if w.process = j.process; j.cluster() != nil {
+		w.key += j.String()
+	}
 	w.answer = make(chan error, 1)
 	j.world.inbox.add(func(in *inbox) { in.writes = append(in.writes, w) })
 	select {
@@ -31,12 +37,35 @@ func (j journal) send(w *write) error {
 		return err
 	case <-j.dead:
 		return errDead
+	case <-j.lost:
+		return errLost
 	}
 }
 
+// readable returns the reason why this process cannot read the disk.
+func (j journal) readable() error {
+	if j.isDead() {
+		return errDead
+	}
+	if j.isLost() {
+		return errLost
+	}
+	unlinked := false
+	if j.set(func() { unlinked = j.unlinked }); unlinked {
+		return errUnreadable
+	}
+	return nil
+}
+
 func (j journal) Commit(_ context.Context, c *blueprint.JournalCommit) error {
+	unlinked := false
+	if j.set(func() { unlinked = j.unlinked }); unlinked && c.New && c.Row.ParentExecutionID == "" {
+		return errUnreadable // as the store refuses new runs while it cannot reach the database
+	}
 	kept := *c // the engine may modify its own
-	return j.send(&write{key: "run " + c.Row.ID, commit: &kept})
+	err := j.send(&write{key: "run " + c.Row.ID, commit: &kept})
+	c.Handed = kept.Handed
+	return err
 }
 
 func (j journal) RecordFirings(_ context.Context, trigger string, rows []blueprint.Firing, cursor blueprint.Time, _ ...blueprint.Event) error {
@@ -47,29 +76,29 @@ func (j journal) RecordFirings(_ context.Context, trigger string, rows []bluepri
 }
 
 func (j journal) Load(_ context.Context, id string) (*blueprint.StoredExecution, error) {
-	if j.isDead() {
-		return nil, errDead
+	if err := j.readable(); err != nil {
+		return nil, err
 	}
-	return j.world.disk.load(id)
+	return j.world.disk.load(id, j.id)
 }
 
 func (j journal) Unfinished(context.Context) ([]blueprint.ExecutionRow, error) {
-	if j.isDead() {
-		return nil, errDead
+	if err := j.readable(); err != nil {
+		return nil, err
 	}
-	return j.world.disk.unfinished()
+	return j.world.disk.unfinished(j.id)
 }
 
 func (j journal) DefinitionVersion(_ context.Context, id, _ string) (*blueprint.Definition, error) {
-	if j.isDead() {
-		return nil, errDead
+	if err := j.readable(); err != nil {
+		return nil, err
 	}
 	return j.world.disk.version(id)
 }
 
 func (j journal) Binding(_ context.Context, id string) (*blueprint.Binding, error) {
-	if j.isDead() {
-		return nil, errDead
+	if err := j.readable(); err != nil {
+		return nil, err
 	}
 	return j.world.disk.binding(id)
 }
@@ -89,16 +118,16 @@ func (j journal) GetTrigger(ctx context.Context, _ blueprint.Principal, id strin
 }
 
 func (j journal) Schedules(_ context.Context, since int64) (list []blueprint.Schedule, generation int64, err error) {
-	if j.isDead() {
-		return nil, 0, errDead
+	if err := j.readable(); err != nil {
+		return nil, 0, err
 	}
 	return j.world.disk.schedules(since)
 }
 
 // SchedulesAfter returns them all on one page.
 func (j journal) SchedulesAfter(_ context.Context, last int64, _ int) (page []blueprint.Schedule, next int64, err error) {
-	if j.isDead() {
-		return nil, 0, errDead
+	if err := j.readable(); err != nil {
+		return nil, 0, err
 	}
 	if last == 0 {
 		page, _, err = j.world.disk.schedules(0)
@@ -128,8 +157,8 @@ func (j journal) TryClaim(context.Context, string) (release func(), held bool, e
 func (j journal) Reactivate(context.Context, string) (bool, error) { return false, nil }
 
 func (j journal) StartedFiring(_ context.Context, trigger, key string) (*blueprint.Firing, error) {
-	if j.isDead() {
-		return nil, errDead
+	if err := j.readable(); err != nil {
+		return nil, err
 	}
 	return j.world.disk.firing(trigger, key)
 }

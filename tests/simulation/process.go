@@ -30,17 +30,21 @@ var errDead = errors.New("the process has crashed")
 
 // process is one life of the server: engine and scheduler over the disk.
 type process struct {
-	world    *world
-	engine   *engine.Engine
-	triggers *triggers.Service
-	dead     chan struct{}
-	halt     context.CancelFunc
-	begun    time.Time
-	stopping bool
+	world *world
+	member
+	engine       *engine.Engine
+	triggers     *triggers.Service
+	dead         chan struct{}
+	halt         context.CancelCauseFunc
+	clock        *timers
+	begun        time.Time
+	stopping     bool
+	openRequests int // that wait for it
 
 	mu     sync.Mutex
 	ready  bool
-	ended  int // of the two loops
+	ended  int  // of the two loops
+	idle   bool // its schedules have stopped
 	held   []*engine.Handle
 	fault  error
 	rounds map[string]int // the attempt of each for-each node, by run and address
@@ -56,11 +60,17 @@ type visit struct {
 	until   time.Time // when it times out; zero for never
 	process *process
 	life    int // of the run
+	begun   time.Time
 }
 
 // write is a pending write to the disk.
 type write struct {
-	key     string // the order of writes; no two pending ones have the same
+	process *process
+	key     string       // the order of writes; no two pending ones have the same
+	what    string       // the title of act
+	act     func() error // a write of the cluster, when it reaches the disk
+	run     string       // that act is about
+	waits   bool         // its caller waits for the outcome, however long that takes
 	commit  *blueprint.JournalCommit
 	trigger string
 	rows    []blueprint.Firing
@@ -80,6 +90,7 @@ type inbox struct {
 // timers is the clock of the machine in the bubble, and records the planned instants.
 type timers struct {
 	clock.Real
+	process  *process
 	mu       sync.Mutex
 	instants []time.Time
 }
@@ -88,7 +99,10 @@ func (d *timers) At(t time.Time, f func()) *clock.Timer {
 	d.mu.Lock()
 	d.instants = append(d.instants, t)
 	d.mu.Unlock()
-	return d.Real.At(t, f)
+	if d.process.cluster() == nil {
+		return d.Real.At(t, f)
+	}
+	return d.Real.At(t, func() { d.process.awaitWake(); f() })
 }
 
 func (d *timers) Upkeep(t time.Time, f func()) *clock.Timer { return d.At(t, f) }
@@ -104,37 +118,42 @@ func (d *timers) next(now time.Time) (first time.Time) {
 	return slices.MinFunc(d.instants, time.Time.Compare)
 }
 
-// boot starts a process on the disk.
-func (w *world) boot() {
+// boot starts a process on the disk. Its name matters only among several.
+func (w *world) boot(name string) {
 	w.boots++
-	ctx, halt := context.WithCancel(context.Background())
-	p := &process{world: w, dead: make(chan struct{}), halt: halt, begun: w.now(), rounds: map[string]int{}}
+	ctx, halt := context.WithCancelCause(context.Background())
+	p := &process{world: w, dead: make(chan struct{}), halt: halt, begun: w.now(), rounds: map[string]int{}, member: newMember(name, w.now())}
 	for _, h := range w.order {
 		p.restoreRounds(h)
 	}
-	w.process, w.clock = p, &timers{}
+	p.clock = &timers{process: p}
+	w.processes = append(w.processes, p)
+	p.ctx = ctx
+	w.join(p)
 	source := ids.New(newRandom(w.Seed, 1000+uint64(w.boots)))
 	logger := slog.New(slog.DiscardHandler)
 	p.engine = engine.New(engine.Options{
-		Catalogue: catalogue(p), Journal: journal{p}, Clock: w.clock, IDs: source, Sealer: sealer, Logger: logger, Blueprints: blueprintSource{p}, Connections: connections{p},
-		MaxRunning: w.maxRunning, MaxQueued: w.maxQueued,
+		Catalogue: catalogue(p), Journal: journal{p}, Clock: p.clock, IDs: source, Sealer: sealer, Logger: logger, Blueprints: blueprintSource{p}, Connections: connections{p},
+		MaxRunning: w.maxRunning, MaxQueued: w.maxQueued, Peers: p.peers(), Lost: p.lost,
 	})
-	p.triggers = triggers.New(triggers.Options{Store: journal{p}, Runner: starter{p}, Clock: w.clock, IDs: source, Logger: logger})
+	p.triggers = triggers.New(triggers.Options{Store: journal{p}, Runner: starter{p}, Clock: p.clock, IDs: source, Logger: logger, UpSince: p.upSince()})
 	recovered := make(chan struct{})
 	go func() {
 		err := p.engine.Run(ctx, func() { p.set(func() { p.ready = true }); close(recovered) })
-		halt() // a failed start ends everything
+		halt(err) // a failed start ends everything
 		p.set(func() { p.ended++; p.fault = cmp.Or(p.fault, err) })
 	}()
 	go func() {
 		var err error
 		select {
 		case <-recovered:
-			err = p.triggers.Run(ctx)
+			if p.awaitDuties(ctx) {
+				err = p.triggers.Run(ctx)
+			}
 		case <-ctx.Done():
 		}
-		halt()
-		p.set(func() { p.ended++; p.fault = cmp.Or(p.fault, err) })
+		halt(err)
+		p.set(func() { p.ended++; p.idle = true; p.fault = cmp.Or(p.fault, err) })
 	}()
 }
 
@@ -153,7 +172,7 @@ func (p *process) isReady() (ready bool) {
 }
 
 func (p *process) hasEnded() (ended bool) {
-	p.set(func() { ended = p.ended == 2 })
+	p.set(func() { ended = p.ended == 2 && p.work == 0 })
 	return ended
 }
 
@@ -184,7 +203,7 @@ func (p *process) run(ctx context.Context, task *blueprint.Task) (blueprint.Resu
 	default:
 	}
 	s, place := p.scriptOf(task)
-	v := &visit{task: task, ctx: ctx, let: make(chan struct{}), at: at{place, task.Attempt}, out: s.outcome(place, task.Attempt), process: p}
+	v := &visit{task: task, ctx: ctx, let: make(chan struct{}), at: at{place, task.Attempt}, out: s.outcome(place, task.Attempt), process: p, begun: p.world.now()}
 	v.until, _ = ctx.Deadline()
 	p.world.inbox.add(func(in *inbox) { in.visits = append(in.visits, v) })
 	select {
@@ -341,8 +360,8 @@ func mix(key uint64, texts ...string) uint64 {
 // FiringWithDelivery returns a firing that started a run; the disk keeps no other part of
 // the ledger.
 func (j journal) FiringWithDelivery(_ context.Context, _ blueprint.Principal, id string) (blueprint.Firing, error) {
-	if j.isDead() {
-		return blueprint.Firing{}, errDead
+	if err := j.readable(); err != nil {
+		return blueprint.Firing{}, err
 	}
 	return j.world.disk.firingByID(id)
 }

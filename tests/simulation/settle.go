@@ -21,13 +21,15 @@ func (w *world) settle() {
 	w.tracef("no more faults")
 	w.calm = true
 	w.disk.setUnreadable(false)
-	if w.process != nil && w.process.stopping {
-		w.drain(func() bool { return w.process == nil }, "I2: the process does not stop")
+	w.endFaults()
+	isStopping := func(p *process) bool { return p.stopping }
+	if slices.ContainsFunc(w.processes, isStopping) {
+		w.drain(func() bool { return !slices.ContainsFunc(w.processes, isStopping) }, "I2: the process does not stop")
 	}
 	// Schedules come first: every due tick is decided.
 	if begun := w.now(); w.maxRunning > 3 { // otherwise ticks may come faster than their runs end
 		w.drain(func() bool {
-			return w.process != nil && len(w.writes) == 0 && w.now().Sub(begun) > 25*time.Second && w.allTicksDecided()
+			return len(w.processes) > 0 && len(w.writes) == 0 && w.now().Sub(begun) > 25*time.Second && w.allTicksDecided()
 		}, "I7: a schedule does not settle")
 		w.checkAllDecided()
 	}
@@ -38,8 +40,8 @@ func (w *world) settle() {
 		t.active, t.changedAt = false, blueprint.TimeOf(w.now())
 		w.disk.editTrigger(t.trigger, nil, false, t.changedAt)
 	}
-	if w.process != nil {
-		w.process.triggers.Changed()
+	for _, p := range w.processes {
+		p.triggers.Changed()
 	}
 	w.drain(w.isIdle, "")
 	if !w.failed() && len(w.unfinished(false)) > 0 {
@@ -48,8 +50,8 @@ func (w *world) settle() {
 			w.fail("I2: %s neither ends nor waits for a user (it asks %v)", h.name, h.questions)
 		}
 		// Runs suspended by a damaged disk are resumed at the next start.
-		w.stop()
-		w.drain(func() bool { return w.process == nil }, "I2: the process does not stop")
+		w.stopAll()
+		w.drain(func() bool { return len(w.processes) == 0 }, "I2: the process does not stop")
 		w.drain(w.isIdle, "")
 		for _, h := range w.unfinished(false) {
 			w.fail("I2: %s neither ends nor waits for a user, even after a restart", h.name)
@@ -76,6 +78,15 @@ func (w *world) traceState(h *history) {
 	}
 }
 
+// traceProcesses writes the processes into the trace.
+func (w *world) traceProcesses() {
+	for _, p := range w.processes {
+		p.set(func() {
+			w.tracef("process%s: stopping %v, %d loops ended, %d clients wait, %d commands", p, p.stopping, p.ended, p.openRequests, p.work)
+		})
+	}
+}
+
 func (w *world) allTicksDecided() bool {
 	now := blueprint.TimeOf(w.now())
 	for _, t := range w.schedules {
@@ -88,7 +99,7 @@ func (w *world) allTicksDecided() bool {
 
 // isIdle reports whether nothing is pending.
 func (w *world) isIdle() bool {
-	return w.process != nil && len(w.writes) == 0 && len(w.visits) == 0 && w.openRequests == 0 && len(w.unfinished(false)) == 0
+	return len(w.processes) > 0 && len(w.writes) == 0 && len(w.visits) == 0 && w.waitingClients() == 0 && len(w.unfinished(false)) == 0
 }
 
 // unfinished returns the runs that have not ended, with sound only those that the disk did
@@ -113,16 +124,17 @@ func (w *world) drain(done func() bool, complaint string) {
 		}
 		w.report.Events++
 		switch free := w.free(); {
-		case w.process == nil:
-			w.boot()
-		case len(w.writes) > 0:
-			w.resolveWrite(max(0, slices.IndexFunc(w.writes, func(one *write) bool { return one.shared })))
+		case len(w.processes) == 0:
+			w.boot(w.freeName())
+		case len(w.pending()) > 0:
+			w.resolveWrite(max(w.pending()[0], w.sharedWrite()))
 		case len(free) > 0:
 			w.release(free[w.IntN(len(free))])
-		case !w.process.stopping && w.process.isReady() && w.answerOne():
+		case w.canEdit() && w.answerOne():
 		default:
 			if idle++; idle > maxIdle {
 				if complaint != "" {
+					w.traceProcesses()
 					w.fail("%s", complaint)
 				}
 				return
@@ -157,15 +169,19 @@ func (w *world) answerOne() bool {
 
 // end stops the last process, so that no goroutine is left in the bubble.
 func (w *world) end() {
-	if w.process == nil {
-		return
+	w.calm = true
+	if len(w.processes) > 0 && !w.failed() {
+		w.stopAll()
+		w.drain(func() bool { return len(w.processes) == 0 }, "I2: the process does not stop")
 	}
-	if !w.failed() {
-		w.stop()
-		w.drain(func() bool { return w.process == nil }, "I2: the process does not stop")
+	w.releaseAll()
+	for _, p := range w.processes {
+		close(p.dead)
+		p.halt(errDead)
 	}
-	if w.process != nil {
-		w.disconnect()
+	w.Quiet()
+	for _, p := range w.left() {
+		w.awaitEnd(p)
 	}
 }
 

@@ -66,8 +66,8 @@ func (w *world) edit(t *schedule) {
 	w.tracef("%s is changed: %s every %s, active %v", t.name, t.catchUp, t.period, t.active)
 	w.count("changed schedules")
 	w.disk.editTrigger(t.trigger, config, t.active, t.changedAt)
-	if w.process != nil && w.process.isReady() {
-		w.process.triggers.Changed()
+	for _, p := range w.readyProcesses() {
+		p.triggers.Changed()
 	}
 }
 

@@ -56,15 +56,14 @@ type world struct {
 	budget     int
 	timed      bool // some node has a time-out
 
-	process *process // nil while none runs
-	boots   int
-	clock   *timers
-	viewer  *engine.Reader
+	processes []*process // that run, in order of their starts
+	boots     int
+	viewer    *engine.Reader
+	cluster   *cluster // of worlds with several processes; nil for one process
 
-	visits       []*visit // running
-	writes       []*write // pending
-	requests     int      // clients so far
-	openRequests int      // of which waiting
+	visits   []*visit // running
+	writes   []*write // pending
+	requests int      // clients so far
 
 	histories    map[string]*history
 	order        []*history
@@ -89,7 +88,8 @@ func runWorld(options Options) Report {
 	w.report.Seed, w.report.Saw = options.Seed, map[string]int{}
 	w.viewer = engine.NewReader(catalogue(&process{world: w}), journal{&process{world: w, dead: make(chan struct{})}}, sealer)
 	w.create()
-	w.boot()
+	w.createCluster()
+	w.bootAll()
 	for range w.budget {
 		if w.settleGoroutines(); w.failed() {
 			break
@@ -219,18 +219,23 @@ func (w *world) settleGoroutines() {
 	}
 	w.writes = append(w.writes, writes...)
 	for _, c := range calls {
-		if c.process == w.process {
-			w.openRequests--
+		if slices.Contains(w.processes, c.process) {
+			c.process.openRequests--
 			w.tracef("client %d is answered", c.number)
 			c.check()
 		}
 	}
-	if p := w.process; p != nil && p.hasEnded() && w.openRequests == 0 {
-		w.tracef("the process has ended (%v)", p.fault)
+	w.leave()
+	for _, p := range slices.Clone(w.processes) {
+		if !p.hasEnded() || p.openRequests > 0 || !p.isAwake() {
+			continue
+		}
+		w.tracef("the process%s has ended (%v)", p, p.fault)
 		if p.fault != nil && blueprint.CodeOf(p.fault) != blueprint.CodeUnavailable {
 			w.fail("the process ended with %v", p.fault)
 		}
-		w.processEnded()
+		w.depart(p)
+		w.processEnded(p)
 	}
 }
 
@@ -252,6 +257,11 @@ func (w *world) isShared(one *write) bool {
 
 func (w *world) title(one *write) string {
 	switch {
+	case one.act != nil:
+		if one.run != "" {
+			return one.what + " for " + w.nameOf(one.run)
+		}
+		return one.what
 	case one.commit == nil:
 		return fmt.Sprintf("%d rows, the last %s", len(one.rows), one.rows[len(one.rows)-1].Decision)
 	case one.commit.New:
@@ -262,10 +272,14 @@ func (w *world) title(one *write) string {
 }
 
 // processEnded records that a process has ended.
-func (w *world) processEnded() {
-	w.process = nil
-	w.visits, w.writes, w.openRequests = nil, nil, 0
+func (w *world) processEnded(p *process) {
+	w.processes = slices.DeleteFunc(w.processes, func(other *process) bool { return other == p })
+	w.visits = slices.DeleteFunc(w.visits, func(v *visit) bool { return v.process == p })
+	w.writes = slices.DeleteFunc(w.writes, func(one *write) bool { return one.process == p })
 	for _, h := range w.order {
+		if w.cluster != nil {
+			break // its runs move to another process
+		}
 		if !h.terminal {
 			h.processes++
 		}
