@@ -163,7 +163,7 @@ func (e *Engine) runAttempt(r *run, a *attempt) bool {
 
 // cancelledAttempt is the result of an attempt whose run was cancelled before it began.
 func cancelledAttempt() (blueprint.Result, error) {
-	return blueprint.Result{}, &blueprint.Failure{Code: "cancelled", Message: "cancelled", Permanent: true}
+	return blueprint.Result{}, context.Canceled
 }
 
 // mayAct waits until this process may act outside. It returns false if it must not: another

@@ -230,3 +230,31 @@ func TestTakeOver(t *testing.T) {
 		}
 	})
 }
+
+// TestOutcomeFromPeer gives the caller of a run its outcome from the process that has taken
+// the run over, also when it has ended there.
+func TestOutcomeFromPeer(t *testing.T) {
+	for name, step := range map[string]struct{ ended bool }{"still working": {false}, "ended": {true}} {
+		t.Run(name, func(t *testing.T) {
+			testPeers(t, func(t *testing.T, p *peers, owner, other *fixture) {
+				h := other.start(other.define(`
+					a wait {"ms": 1000}
+					b wait {"ms": 1000}`))
+				synctest.Wait()
+				rows, err := owner.journal.Unfinished(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := owner.TakeOver(t.Context(), func(context.Context) ([]blueprint.ExecutionRow, error) { return rows, nil }); err != nil {
+					t.Fatal(err)
+				}
+				if step.ended {
+					owner.advance(2 * time.Second)
+				}
+				other.advance(time.Second) // it notices
+				owner.advance(2 * time.Second)
+				other.expect(other.wait(h), `completed: a=completed b=completed -> {"n":1}`)
+			})
+		})
+	}
+}

@@ -31,9 +31,7 @@ func (e *Engine) find(ctx context.Context, id string, whileStopping bool) (*run,
 			err := e.load(ctx, r)
 			close(r.loading)
 			if err != nil {
-				if code := blueprint.CodeOf(err); code == blueprint.CodeConflict || code == blueprint.CodeNotFound {
-					r.refuse(err)
-				}
+				r.dropHandle(err)
 				r.evict()
 				r.mu.Unlock()
 				return nil, err
@@ -56,6 +54,20 @@ func (e *Engine) find(ctx context.Context, id string, whileStopping bool) (*run,
 		r.refs++
 		r.endHibernation()
 		return r, nil
+	}
+}
+
+// dropHandle gives up the handle of a run that cannot be loaded. The caller holds r.mu.
+func (r *run) dropHandle(err error) {
+	code := blueprint.CodeOf(err)
+	switch {
+	case r.handle == nil:
+	case r.engine.Peers != nil && (errors.Is(err, errElsewhere) || errors.Is(err, errEnded)): // another process has taken it over
+		handle := r.handle
+		r.handle = nil
+		go r.engine.follow(r.id, handle)
+	case code == blueprint.CodeConflict || code == blueprint.CodeNotFound:
+		r.refuse(err)
 	}
 }
 
