@@ -399,6 +399,46 @@ func (e *Engine) resumeAdmission(ctx context.Context) {
 	}
 }
 
+// keepsPlace reports whether a new run may still begin, once it is stored. Other processes
+// may have had runs of its group when it was admitted, which this one has taken over since.
+func (e *Engine) keepsPlace(r *run) bool {
+	if r.group == nil || !r.awaitsPlace() {
+		return true
+	}
+	for {
+		e.mu.Lock()
+		undecided := e.concurrency.recovered
+		if !e.concurrency.recovering || e.stopping.Load() {
+			break
+		}
+		e.mu.Unlock()
+		select {
+		case <-undecided:
+		case <-e.ctx.Done():
+			return true // nothing begins any more
+		}
+	}
+	defer e.mu.Unlock()
+	s := e.concurrency.members[r.id]
+	if s == nil || s.cancelling {
+		return true
+	}
+	if g := s.group; s.admitted && g.onLimit == blueprint.LimitQueue && g.limit > 0 && g.working() > g.limit {
+		s.admitted = false
+		g.blocked.insertAfter(&s.blockedElement, lastBefore(&g.blocked, s))
+		e.concurrency.blocked++
+	}
+	return s.admitted
+}
+
+// awaitsPlace reports whether the place of a new run was not confirmed yet.
+func (r *run) awaitsPlace() (awaits bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	awaits, r.placed = !r.placed, true
+	return awaits
+}
+
 // rejoinGroup adds a recovered run to its group. One that had begun, or was accepted
 // without a limit, continues even beyond it; any other is blocked. r.mu is held.
 func (e *Engine) rejoinGroup(r *run) {

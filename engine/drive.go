@@ -19,7 +19,7 @@ const maxParallel = 64
 // drive works on a run until nothing can continue, and takes over a reference. Only a fork
 // starts more goroutines.
 func (e *Engine) drive(r *run) {
-	if r.mustStoreFirst() && r.flush() != nil {
+	if r.mustStoreFirst() && r.flush() != nil || !e.keepsPlace(r) {
 		e.unref(r)
 		return
 	}

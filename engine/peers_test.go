@@ -14,8 +14,9 @@ import (
 
 // peers connects two engines: commands go to the owner, which has all runs.
 type peers struct {
-	owner *engine.Engine
-	taken atomic.Bool // the other process has taken over all runs
+	owner  *engine.Engine
+	taken  atomic.Bool   // the other process has taken over all runs
+	stored chan struct{} // see testPeersWith
 
 	mu      sync.Mutex
 	answers map[int64][]byte
@@ -67,6 +68,7 @@ func (p *peers) answered(seq int64) []byte {
 type sharedJournal struct {
 	*journal
 	peers *peers
+	hold  chan struct{} // closes when new runs of groups may be stored; nil = they may
 }
 
 func (j *sharedJournal) Load(ctx context.Context, id string) (*blueprint.StoredExecution, error) {
@@ -82,8 +84,11 @@ func (j *sharedJournal) Unfinished(context.Context) ([]blueprint.ExecutionRow, e
 }
 
 func (j *sharedJournal) Commit(ctx context.Context, c *blueprint.JournalCommit) error {
+	if c.New && c.Group != nil && j.hold != nil {
+		<-j.hold
+	}
 	err := j.journal.Commit(ctx, c)
-	if err == nil && c.New && c.Group != nil {
+	if err == nil && c.New && c.Group != nil && !j.peers.taken.Load() {
 		c.Handed = true
 		go j.peers.owner.Perform(ctx, blueprint.RunCommand{Seq: handed, ExecutionID: c.Row.ID})
 	}
@@ -93,13 +98,24 @@ func (j *sharedJournal) Commit(ctx context.Context, c *blueprint.JournalCommit) 
 // testPeers runs a test with the owner of all runs and another process.
 func testPeers(t *testing.T, f func(t *testing.T, p *peers, owner, other *fixture)) {
 	t.Helper()
+	testPeersWith(t, false, f)
+}
+
+// testPeersWith is testPeers with an other process that stores no new run of a group before it
+// has taken over the runs of the owner, with holds.
+func testPeersWith(t *testing.T, holds bool, f func(t *testing.T, p *peers, owner, other *fixture)) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		p := &peers{answers: map[int64][]byte{}}
+		p := &peers{answers: map[int64][]byte{}, stored: make(chan struct{})}
 		first := newFixture(t, newJournal(), newLab(), masterKey, func(o *engine.Options) { o.Peers = p })
 		defer first.stop()
 		p.owner = first.Engine
 		second := newFixture(t, first.journal, first.lab, masterKey, func(o *engine.Options) {
-			o.Peers, o.Journal = p, &sharedJournal{first.journal, p}
+			shared := &sharedJournal{journal: first.journal, peers: p}
+			if holds {
+				shared.hold = p.stored
+			}
+			o.Peers, o.Journal = p, shared
 		})
 		defer second.stop()
 		f(t, p, first, second)
@@ -257,4 +273,38 @@ func TestOutcomeFromPeer(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestTakeOverFillsGroup begins no new run of a concurrency group beyond its limit when the
+// process that accepted it takes over the runs of the group before the new one is stored.
+func TestTakeOverFillsGroup(t *testing.T) {
+	testPeersWith(t, true, func(t *testing.T, p *peers, owner, other *fixture) {
+		group := &blueprint.ConcurrencyGroup{Key: "trigger", Limit: 1, OnLimit: blueprint.LimitQueue}
+		first, second := request(owner.define(`a ask`)), request(owner.define(`b act`))
+		first.Concurrency, second.Concurrency = group, group
+		h := owner.startWith(first, engine.AtOnce)
+		synctest.Wait()
+		rows, err := owner.journal.Unfinished(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		handle := other.startWith(second, engine.AtOnce)
+		owner.stop()
+		err = other.TakeOver(t.Context(), func(context.Context) ([]blueprint.ExecutionRow, error) {
+			p.taken.Store(true)
+			close(p.stored)
+			return rows, handle.Accepted(t.Context())
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if n := len(other.actions()); n != 0 {
+			t.Errorf("%d actions beyond the limit of the group, want none", n)
+		}
+		other.answerOK(h.ID, "a", 1)
+		if x := other.wait(handle); x.Status != blueprint.StatusCompleted || len(other.actions()) != 1 {
+			t.Errorf("%s with %d actions, want completed with 1", sum(x), len(other.actions()))
+		}
+	})
 }

@@ -127,6 +127,7 @@ type disk struct {
 	row        blueprint.ExecutionRow
 	ledger     ledger
 	group      *blueprint.ConcurrencyGroup // of a new run, if peers may have it
+	placed     bool                        // its place in the group was confirmed
 	pending    []*entry                    // applied, not durable
 	durable    bool                        // the row is stored
 	begun      bool                        // more than its begin entry was stored when it was loaded
