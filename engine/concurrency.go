@@ -52,6 +52,7 @@ type member struct {
 	cancelling       bool  // it must not begin any more
 	cancelledBlocked bool  // being cancelled while it was blocked
 	flushed          bool  // awaitCommits has flushed it
+	reserved         bool  // it keeps the place of a run that could not be loaded
 	element          element[*member]
 	blockedElement   element[*member]
 }
@@ -468,12 +469,20 @@ func (e *Engine) rejoinGroup(r *run) {
 	e.admitBlocked(s.group)
 }
 
+// hasRejoined reports whether a run has its place in its group already.
+func (e *Engine) hasRejoined(id string) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	s := e.concurrency.members[id]
+	return s != nil && !s.reserved
+}
+
 // reserveSlot adds a member for a run that cannot be loaded now.
 func (e *Engine) reserveSlot(row *blueprint.ExecutionRow) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if row.TriggerID != "" && e.concurrency.members[row.ID] == nil {
-		s := &member{id: row.ID, created: row.CreatedAt}
+		s := &member{id: row.ID, created: row.CreatedAt, reserved: true}
 		e.addMember(row.TriggerID, s, true)
 		s.markDurable()
 	}

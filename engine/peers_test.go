@@ -308,3 +308,55 @@ func TestTakeOverFillsGroup(t *testing.T) {
 		}
 	})
 }
+
+// TestAnnouncedAfterTakeOver begins a run once that a process both takes over and finds
+// announced, because the process that should have begun it has died.
+func TestAnnouncedAfterTakeOver(t *testing.T) {
+	testPeers(t, func(t *testing.T, p *peers, owner, other *fixture) {
+		d := owner.define(`a act`)
+		var ids []string
+		for _, accepts := range []*fixture{owner, other} {
+			r := request(d)
+			r.Concurrency = &blueprint.ConcurrencyGroup{Key: "trigger", Limit: 1, OnLimit: blueprint.LimitQueue}
+			owner.journal.setFault(func(n int, c *blueprint.JournalCommit) error {
+				if c.New {
+					return nil
+				}
+				return blueprint.Errorf(blueprint.CodeUnavailable, "the process is cut off")
+			})
+			h := accepts.startWith(r, engine.AtOnce)
+			if err := h.Accepted(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+			ids = append(ids, h.ID)
+		}
+		rows, err := owner.journal.Unfinished(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		owner.fail(blueprint.Errorf(blueprint.CodeUnavailable, "declared dead"))
+		owner.stop()
+		owner.journal.setFault(nil)
+		gate := other.hold("a")
+		err = other.TakeOver(t.Context(), func(context.Context) ([]blueprint.ExecutionRow, error) {
+			p.taken.Store(true)
+			return rows, nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		<-gate.came
+		for i, id := range ids {
+			go other.Perform(t.Context(), blueprint.RunCommand{Seq: int64(i), ExecutionID: id})
+		}
+		synctest.Wait()
+		if got := other.begunNodes(); got != "a" {
+			t.Errorf("began %s, want a", got)
+		}
+		close(gate.open)
+		for _, id := range ids {
+			other.expect(other.settle(id), `completed: a=completed -> {"done":"a"}`)
+		}
+	})
+}

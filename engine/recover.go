@@ -161,6 +161,10 @@ func (e *Engine) recoverRun(ctx context.Context, row blueprint.ExecutionRow, han
 		if handle != nil {
 			r.handle = handle
 		}
+		if e.hasRejoined(row.ID) { // it was taken over, and announced as well
+			e.release(r)
+			return
+		}
 	case isGone(err):
 		handle.end(nil, err)
 		return
