@@ -71,7 +71,7 @@ func (j *journal) Commit(_ context.Context, c *blueprint.JournalCommit) error {
 	stored := j.runs[c.Row.ID]
 	switch {
 	case c.New && stored != nil:
-		return blueprint.Errorf(blueprint.CodeInternal, "%s exists already", c.Row.ID)
+		return blueprint.Errorf(blueprint.CodeConflict, "%s exists already", c.Row.ID)
 	case !c.New && stored == nil:
 		return blueprint.Errorf(blueprint.CodeInternal, "%s does not exist", c.Row.ID)
 	case !c.New && stored.Row.Status.Terminal():

@@ -280,7 +280,9 @@ func (e *Engine) startMissingChild(c *call) {
 	// that does not exist yet.
 	if r.waitsFor(c) != nil {
 		r.mu.Unlock()
-		e.startChild(c)
+		if r.flush() == nil { // the call may be a new one
+			e.startChild(c)
+		}
 		r.mu.Lock()
 	}
 	e.release(r)

@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"blueprintd/blueprint"
 	"blueprintd/engine"
+	"blueprintd/foundation/clock"
 )
 
 // library makes every blueprint of the journal available to all users except "stranger".
@@ -206,6 +208,48 @@ func TestFamilyLimit(t *testing.T) {
 		w.run(d)
 		if got := len(w.children()); got > 100 || got < 50 {
 			t.Errorf("%d runs, want at most 100 and at least 50", got)
+		}
+	})
+}
+
+// TestChildAfterLateRecovery starts a child run only once its call is stored, also when the
+// recovery of its parent, which could not be read at first, finds the call meanwhile.
+func TestChildAfterLateRecovery(t *testing.T) {
+	var l library
+	testWith(t, func(o *engine.Options) { o.Blueprints, o.Clock = &l, clock.Real{} }, func(w *fixture) {
+		l.w = w
+		child := w.define(`x pass`)
+		h := w.start(w.define(`
+			a ask
+			b call {"blueprintId": "` + child.BlueprintID + `"}`))
+		synctest.Wait()
+		w.stop()
+		w.journal.loadFault = func(string) error { return blueprint.Errorf(blueprint.CodeUnavailable, "cannot be read") }
+		w.boot(w.clock.Now())
+		w.journal.mu.Lock()
+		w.journal.loadFault = nil
+		w.journal.mu.Unlock()
+		// All goes well until the call of b, whose commit fails for a while.
+		stored := len(w.journal.stored(h.ID).Entries)
+		fails := true
+		w.journal.setFault(func(_ int, c *blueprint.JournalCommit) error {
+			if fails && c.Row.ID == h.ID && len(w.journal.stored(h.ID).Entries) > stored {
+				return blueprint.Errorf(blueprint.CodeUnavailable, "cannot be written")
+			}
+			return nil
+		})
+		w.answerOK(h.ID, "a", "yes")
+		w.pass(time.Minute)
+		if got := len(w.children()); got != 0 {
+			t.Errorf("%d child runs before the call is stored, want none", got)
+		}
+		w.journal.mu.Lock()
+		fails = false
+		w.journal.mu.Unlock()
+		w.pass(time.Minute)
+		w.expect(w.settle(h.ID), `completed: a=completed b=completed -> {"answer":"yes","input":{"n":1},"prompt":null}`)
+		if got := len(w.children()); got != 1 {
+			t.Errorf("%d child runs, want 1", got)
 		}
 	})
 }

@@ -24,6 +24,9 @@ func (w *world) checkRecord(h *history) {
 	}
 	w.tracef("%s %s", h.name, x.Status)
 	w.checkView(h, x, h.shown)
+	if h.atOnce && len(h.visits) == 0 {
+		return // a retry without a node to run, whose input and steps are only in its record
+	}
 	w.childEnded(h, x)
 	w.checkCounts(h, x)
 	w.compare(h, x)

@@ -148,6 +148,9 @@ func (w *world) isBlocked(h *history) bool {
 		if child.terminal || !child.suspended {
 			return false
 		}
+		if h.group != "" && child.group == h.group {
+			return true
+		}
 		for up := child; up != nil; up = up.parent {
 			if up == h {
 				return true

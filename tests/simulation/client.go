@@ -83,7 +83,7 @@ func (w *world) start() {
 		}
 		return func() {
 			w.accepted(handle.ID)
-			if h := w.histories[handle.ID]; h != nil {
+			if h := w.histories[handle.ID]; h != nil && !(w.cluster != nil && h.holder != p.id && !x.Status.Terminal()) { // one that was declared dead may not know that
 				w.checkView(h, x, 0)
 				if x.Status.Terminal() && !h.terminal {
 					w.fail("I1: the end of %s was reported, but is not on the disk", h.name)
@@ -198,14 +198,20 @@ func (w *world) resume(h *history, node string) {
 		w.signIn(h, node)
 		return
 	}
+	kind, ctx := h.questions[node], w.commandContext()
+	if !wrong {
+		h.sent[node]++
+	}
 	w.request(fmt.Sprintf("answer %s of %s: %s", node, h.name, text(input)), func(p *process) func() {
-		err := p.engine.Resume(context.Background(), blueprint.ResumeAnswer{ExecutionID: h.id, NodeID: node, Input: input, UserID: owner.UserID, CanManage: true})
+		err := p.engine.Resume(ctx, blueprint.ResumeAnswer{ExecutionID: h.id, NodeID: node, Input: input, UserID: owner.UserID, CanManage: true})
 		return func() {
 			switch {
 			case wrong && err == nil:
 				w.fail("%s accepts a wrong answer to %s", h.name, node)
 			case err != nil:
 				w.refused(err, blueprint.CodeConflict, blueprint.CodeBadRequest)
+			case kind == blueprint.AwaitHuman || kind == blueprint.AwaitUnknownOutcome:
+				w.answered(h, node)
 			}
 		}
 	})
@@ -213,9 +219,10 @@ func (w *world) resume(h *history, node string) {
 
 // signIn signs in for a connection of a node.
 func (w *world) signIn(h *history, node string) {
+	ctx := w.commandContext()
 	w.request(fmt.Sprintf("sign in for %s of %s", node, h.name), func(p *process) func() {
 		p.world.disk.sign(h.id + "/" + node)
-		err := p.engine.SignedIn(context.Background(), h.id, node)
+		err := p.engine.SignedIn(ctx, h.id, node)
 		return func() {
 			if err != nil {
 				w.refused(err)
@@ -227,11 +234,15 @@ func (w *world) signIn(h *history, node string) {
 // cancel cancels a run.
 func (w *world) cancel(h *history) {
 	h.cancels = true
+	ctx := w.commandContext()
 	w.request("cancel "+h.name, func(p *process) func() {
-		err := p.engine.Cancel(context.Background(), h.id, "simulated")
+		err := p.engine.Cancel(ctx, h.id, "simulated")
 		return func() {
-			if err != nil {
+			switch {
+			case err != nil:
 				w.refused(err, blueprint.CodeConflict)
+			case !h.terminal && !h.cancelled:
+				w.fail("I23: the cancellation of %s was acknowledged, but is not on the disk", h.name)
 			}
 		}
 	})

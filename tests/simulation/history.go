@@ -41,6 +41,8 @@ type history struct {
 	sent       map[string]int // by address: answers that clients have sent, were acknowledged, and settled a question
 	acked      map[string]int
 	resolved   map[string]int
+	began      bool // one of its nodes has begun, as far as its process knows
+	atOnce     bool // it began and ended in one commit
 	cancelled  bool // its cancellation is on the disk
 	shown      int  // the progress last seen by a client
 
@@ -177,7 +179,9 @@ func (w *world) nodeStarted(v *visit) {
 	case known && !same(f.input, v.task.Input):
 		w.fail("I3: %s passes %s the input %s, not %s", h.name, node, text(v.task.Input), text(f.input))
 	}
+	h.began = true
 	w.checkConcurrency(h, v)
+	w.checkGroup(h)
 	if v.ctx.Err() == nil { // otherwise it started earlier, and waited for the disk
 		w.checkParent(h)
 	}
@@ -206,7 +210,7 @@ func (w *world) committed(c *blueprint.JournalCommit, p *process) {
 	h := w.histories[c.Row.ID]
 	if h == nil { // it began and ended in one commit
 		h = w.addHistory(c.Row.ID, c.Row.BlueprintID, nil)
-		h.input = unknown
+		h.input, h.atOnce = unknown, true
 	}
 	w.checkHolder(h, c, p)
 	if c.New && c.Row.ParentExecutionID != "" {
@@ -241,9 +245,11 @@ func (w *world) read(h *history, e *entry) {
 	if e.Kind == "ask" && e.Child == h.id {
 		h.modelCalls[at{h.place(e.Asker), h.attempt[e.Asker]}]++
 	}
+	h.cancelled = h.cancelled || e.Kind == "cancel"
 	if e.Node == "" {
 		return
 	}
+	w.checkAnswers(h, e)
 	address := e.Node
 	here := at{h.place(address), h.attempt[address]}
 	switch e.Kind {

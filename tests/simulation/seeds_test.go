@@ -24,6 +24,7 @@ var (
 	first   = flag.Uint64("seed", 1, "the first seed")
 	step    = flag.Uint64("step", 0, "the distance from one seed to the next; set for a worker, which reports in JSON")
 	replays = flag.Uint64("replays", 25, "how many seeds to simulate twice")
+	flawed  = flag.Int("flaw", 0, "the flaw of a single seed, by its number")
 	verbose = flag.Bool("verbose", false, "print the whole history of a single seed")
 )
 
@@ -89,8 +90,8 @@ func TestSeeds(t *testing.T) {
 		return
 	case *seeds == 1:
 		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-		report := simulate(t, Options{Seed: *first})
-		if *verbose && report.Failure == "" {
+		report := simulate(t, Options{Seed: *first, Flaw: Flaw(*flawed)})
+		if *verbose && (report.Failure == "" || *flawed > 0) {
 			fmt.Println(strings.Join(report.Trace, "\n"))
 		}
 		if report.Failure != "" {
