@@ -68,12 +68,21 @@ func (r *run) write(commit *blueprint.JournalCommit, err error) {
 // handOver ends a new run in this process, because it was stored for the one that has its
 // concurrency group. The caller holds r.mu.
 func (r *run) handOver() {
+	e, handle := r.engine, r.handle
 	r.commitErr = errElsewhere
 	r.cancel(errElsewhere)
-	handle := r.handle
 	r.handle = nil
 	handle.accept(nil)
-	r.engine.goHeld(func() { r.engine.follow(r.id, handle) })
+	e.mu.Lock()
+	waits := r.slotState == queued
+	if waits {
+		e.leaveQueue(r)
+	}
+	e.mu.Unlock()
+	if waits {
+		go e.unref(r) // so that the run may come back
+	}
+	e.goHeld(func() { e.follow(r.id, handle) })
 }
 
 // logEnd logs a failed run; a cancelled one is logged at info. r.mu is held.

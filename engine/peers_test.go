@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -16,7 +17,7 @@ import (
 type peers struct {
 	owner  *engine.Engine
 	taken  atomic.Bool   // the other process has taken over all runs
-	stored chan struct{} // see testPeersWith
+	stored chan struct{} // new runs of groups may be stored; see sharedJournal.hold
 
 	mu      sync.Mutex
 	answers map[int64][]byte
@@ -98,24 +99,21 @@ func (j *sharedJournal) Commit(ctx context.Context, c *blueprint.JournalCommit) 
 // testPeers runs a test with the owner of all runs and another process.
 func testPeers(t *testing.T, f func(t *testing.T, p *peers, owner, other *fixture)) {
 	t.Helper()
-	testPeersWith(t, false, f)
+	testPeersWith(t, func(*peers, *engine.Options, *sharedJournal) {}, f)
 }
 
-// testPeersWith is testPeers with an other process that stores no new run of a group before it
-// has taken over the runs of the owner, with holds.
-func testPeersWith(t *testing.T, holds bool, f func(t *testing.T, p *peers, owner, other *fixture)) {
+// testPeersWith is testPeers with options for the other process.
+func testPeersWith(t *testing.T, set func(p *peers, o *engine.Options, j *sharedJournal), f func(t *testing.T, p *peers, owner, other *fixture)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		p := &peers{answers: map[int64][]byte{}, stored: make(chan struct{})}
+		p := &peers{answers: map[int64][]byte{}}
 		first := newFixture(t, newJournal(), newLab(), masterKey, func(o *engine.Options) { o.Peers = p })
 		defer first.stop()
 		p.owner = first.Engine
 		second := newFixture(t, first.journal, first.lab, masterKey, func(o *engine.Options) {
 			shared := &sharedJournal{journal: first.journal, peers: p}
-			if holds {
-				shared.hold = p.stored
-			}
 			o.Peers, o.Journal = p, shared
+			set(p, o, shared)
 		})
 		defer second.stop()
 		f(t, p, first, second)
@@ -278,7 +276,11 @@ func TestOutcomeFromPeer(t *testing.T) {
 // TestTakeOverFillsGroup begins no new run of a concurrency group beyond its limit when the
 // process that accepted it takes over the runs of the group before the new one is stored.
 func TestTakeOverFillsGroup(t *testing.T) {
-	testPeersWith(t, true, func(t *testing.T, p *peers, owner, other *fixture) {
+	hold := func(p *peers, _ *engine.Options, j *sharedJournal) {
+		p.stored = make(chan struct{})
+		j.hold = p.stored
+	}
+	testPeersWith(t, hold, func(t *testing.T, p *peers, owner, other *fixture) {
 		group := &blueprint.ConcurrencyGroup{Key: "trigger", Limit: 1, OnLimit: blueprint.LimitQueue}
 		first, second := request(owner.define(`a ask`)), request(owner.define(`b act`))
 		first.Concurrency, second.Concurrency = group, group
@@ -358,5 +360,40 @@ func TestAnnouncedAfterTakeOver(t *testing.T) {
 		for _, id := range ids {
 			other.expect(other.settle(id), `completed: a=completed -> {"done":"a"}`)
 		}
+	})
+}
+
+// TestTakeOverWhatWasHandedOver begins a run in the process that handed it over while the run
+// waited for a slot there, and takes it over later.
+func TestTakeOverWhatWasHandedOver(t *testing.T) {
+	set := func(_ *peers, o *engine.Options, _ *sharedJournal) { o.MaxRunning = 1 }
+	testPeersWith(t, set, func(t *testing.T, p *peers, owner, other *fixture) {
+		busy := other.hold("busy")
+		other.start(other.define(`busy pass`))
+		<-busy.came
+		r := request(owner.define(`a act`))
+		r.Concurrency = &blueprint.ConcurrencyGroup{Key: "trigger", Limit: 1, OnLimit: blueprint.LimitQueue}
+		gate := owner.hold("a")
+		h := other.startWith(r, engine.AtOnce)
+		if err := h.Accepted(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		<-gate.came
+		owner.fail(blueprint.Errorf(blueprint.CodeUnavailable, "declared dead"))
+		owner.stop()
+		rows, err := owner.journal.Unfinished(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = other.TakeOver(t.Context(), func(context.Context) ([]blueprint.ExecutionRow, error) {
+			p.taken.Store(true)
+			return slices.DeleteFunc(rows, func(row blueprint.ExecutionRow) bool { return row.ID != h.ID }), nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		close(busy.open)
+		close(gate.open)
+		other.expect(other.wait(h), `completed: a=completed -> {"done":"a"}`)
 	})
 }

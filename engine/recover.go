@@ -50,6 +50,11 @@ func (e *Engine) find(ctx context.Context, id string, whileStopping bool) (*run,
 		case r.ended:
 			r.mu.Unlock()
 			return nil, errEnded
+		case errors.Is(r.commitErr, errElsewhere): // it was handed over, and is not evicted yet
+			if err := r.waitEvicted(ctx); err != nil {
+				return nil, err
+			}
+			continue
 		}
 		r.refs++
 		r.endHibernation()
@@ -68,6 +73,21 @@ func (r *run) dropHandle(err error) {
 		go r.engine.follow(r.id, handle)
 	case code == blueprint.CodeConflict || code == blueprint.CodeNotFound:
 		r.refuse(err)
+	}
+}
+
+// waitEvicted unlocks a run that is about to be evicted, and waits for that.
+func (r *run) waitEvicted(ctx context.Context) error {
+	if r.evictedCh == nil {
+		r.evictedCh = make(chan struct{})
+	}
+	evicted := r.evictedCh
+	r.mu.Unlock()
+	select {
+	case <-evicted:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
 	}
 }
 
