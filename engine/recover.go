@@ -62,7 +62,7 @@ func (e *Engine) find(ctx context.Context, id string, whileStopping bool) (*run,
 	}
 }
 
-// dropHandle gives up the handle of a run that cannot be loaded. The caller holds r.mu.
+// dropHandle drops the handle of a run that cannot be loaded. The caller holds r.mu.
 func (r *run) dropHandle(err error) {
 	code := blueprint.CodeOf(err)
 	switch {

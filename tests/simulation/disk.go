@@ -41,6 +41,8 @@ const (
 	FlawTwoDuties       // several processes have the duties
 	FlawDeadByClock     // silence counts before a process could look at the others
 	FlawSignalTwice     // commands that a dead process has taken are taken again
+	FlawSignalUnread    // a command is answered when it is taken
+	FlawEarlyRelease    // a process that stops releases its runs before it has put them down
 	FlawNoTakeOver      // dead processes are not noticed
 	flaws
 )

@@ -32,6 +32,25 @@
 // called by an entry on the disk, and none begins anything long after its parent has
 // ended.
 //
+// Worlds with an even seed have two or three processes over one disk, as on PostgreSQL.
+// The engines and their commands to each other are real. The disk keeps the processes,
+// the owners of runs and the commands as the store does. The world itself works out the
+// beats: which one has reached the disk, which one was answered, and who has looked at
+// whom for how long. A process may freeze, lose its link to the disk, wait for the answer
+// to a beat, or be cut off in the middle of a commit, whose outcome it finds out later. It
+// may be killed, stopped, started again under its name or another one, and declared dead.
+// The rules about that:
+//
+//   - I20: between two take-overs, one process commits to a run.
+//   - I21: no node with an effect begins in a process without a lease.
+//   - I22: the runs of a dead process are taken over within seconds while another process
+//     can.
+//   - I23: each command is taken once, and an acknowledged answer or cancellation is on
+//     the disk, each answer once.
+//   - I24: no process is declared dead that was silent for less than ten seconds while
+//     the disk could be reached.
+//   - I25: no more runs of a concurrency group are at work than its limit.
+//
 // The world needs a bubble of testing/synctest, in which time stands still while any
 // goroutine works, and Options.Quiet reports when none does.
 package simulation

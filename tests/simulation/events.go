@@ -348,5 +348,8 @@ func (w *world) stop(p *process) {
 	w.count("stops")
 	w.tracef("stop%s", p)
 	p.stopping = true
+	if w.Flaw == FlawEarlyRelease {
+		w.disk.release(p.id)
+	}
 	p.halt(nil)
 }

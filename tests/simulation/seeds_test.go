@@ -78,6 +78,9 @@ var expected = []string{
 	"steps of items kept by a retry", "nodes continued after a sign-in or with more budget", "journal entries of kind loop", "journal entries of kind call",
 	"ticks started", "ticks coalesced", "ticks skipped", "changed schedules", "deliveries answered 202", "deliveries answered 200",
 	"temporarily refused commits", "permanently refused commits", "crashes after a commit", "crashes before a commit", "crashes between commits", "stops",
+	"take-overs", "runs taken over", "runs handed to the process of their group", "duties taken", "freezes", "broken links", "late beats", "outages",
+	"commits with an unknown outcome, applied", "commits with an unknown outcome, not applied", "processes declared dead", "writes of dead processes",
+	"processes that find themselves declared dead", "restarts under the name of a frozen process", "nodes that run in a process without the run",
 }
 
 // TestSeeds simulates seeds on all processors, in processes with one processor each, so
