@@ -214,7 +214,8 @@ func (w *world) fence(one *write) error {
 // write reaches the disk, or does not; the process finds out later which.
 func (w *world) cutWrite(one *write) bool {
 	p := one.process
-	if w.calm || one.shared || !p.isAwake() || p.isLost() || !w.chance(3) {
+	acts := p.isAwake() && !p.isLost()
+	if w.calm || one.shared || !acts || !w.chance(3) {
 		return false
 	}
 	w.tracef("the link breaks during: %s", w.title(one))

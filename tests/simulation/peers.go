@@ -102,7 +102,7 @@ func (p peers) Answer(_ context.Context, seq int64, answer []byte) error {
 }
 
 func (p peers) Answered(_ context.Context, executionID string) ([]byte, error) {
-	if err := (journal{p.process}).readable(); err != nil {
+	if err := journal(p).readable(); err != nil {
 		return nil, err
 	}
 	return p.world.disk.answerAbout(executionID), nil
@@ -111,7 +111,7 @@ func (p peers) Answered(_ context.Context, executionID string) ([]byte, error) {
 // perform makes a write of the cluster.
 func (p peers) perform(w *write, act func()) error {
 	w.act = func() error { act(); return nil }
-	return journal{p.process}.send(w)
+	return journal(p).send(w)
 }
 
 // takeOver takes over the runs of dead processes, as the server does.
