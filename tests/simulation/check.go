@@ -78,7 +78,7 @@ func (w *world) checkCounts(h *history, x *blueprint.Execution) {
 func (w *world) compare(h *history, x *blueprint.Execution) {
 	m := w.expected(h)
 	cancelled := x.Failure != nil && x.Failure.Code == "cancelled" && x.Failure.NodeID == ""
-	if cancelled && !h.cancels && !h.mayCancel() {
+	if cancelled && !h.cancels && !h.mayCancel() && !w.displaces(h) {
 		w.fail("%s was cancelled without a request", h.name)
 	}
 	items := map[string]bool{}
@@ -102,6 +102,8 @@ func (w *world) compare(h *history, x *blueprint.Execution) {
 		w.count("runs like the reference despite crashes")
 	case exact:
 		w.count("runs like the reference")
+	case cancelled && !h.cancels && w.displaces(h):
+		w.count("runs displaced by a newer one of their group")
 	case cancelled && !h.cancels:
 		w.count("runs cancelled with the one that started them")
 	case cancelled:

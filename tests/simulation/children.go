@@ -148,11 +148,8 @@ func (w *world) isBlocked(h *history) bool {
 		if child.terminal || !child.suspended {
 			return false
 		}
-		if h.group != "" && child.group == h.group {
-			return true
-		}
 		for up := child; up != nil; up = up.parent {
-			if up == h {
+			if up == h || h.group != "" && up.group == h.group {
 				return true
 			}
 		}

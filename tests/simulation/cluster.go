@@ -32,6 +32,7 @@ type cluster struct {
 	reachable   time.Time // since when, without short outages
 	takingOver  time.Time // when a take-over last waited for the disk
 	limit       int       // of the concurrency group of some runs; 0 without one
+	displaces   bool      // a run of it cancels the oldest one beyond the limit, instead of waiting
 }
 
 // member is what a process knows as one of several.
@@ -117,7 +118,11 @@ func (w *world) createCluster() {
 		w.cluster = &cluster{most: w.between(2, 3), byID: map[int]*process{}, reachable: w.now()}
 		if w.chance(50) {
 			w.cluster.limit = w.between(1, 2)
-			w.disk.limit(w.api, w.cluster.limit)
+			onLimit := blueprint.LimitQueue
+			if w.cluster.displaces = w.chance(30); w.cluster.displaces {
+				onLimit = blueprint.LimitCancel
+			}
+			w.disk.limit(w.api, w.cluster.limit, onLimit)
 		}
 		w.budget += w.budget / 2
 	}

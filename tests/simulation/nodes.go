@@ -268,10 +268,10 @@ func (d *disk) answerAbout(run string) []byte {
 }
 
 // limit limits the runs of a trigger.
-func (d *disk) limit(trigger string, most int) {
+func (d *disk) limit(trigger string, most int, onLimit blueprint.OnLimit) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	b := *d.bindings[trigger]
-	b.Trigger.Config = map[string]any{"concurrency": map[string]any{"limit": json.Number(fmt.Sprint(most)), "onLimit": string(blueprint.LimitQueue)}}
+	b.Trigger.Config = map[string]any{"concurrency": map[string]any{"limit": json.Number(fmt.Sprint(most)), "onLimit": string(onLimit)}}
 	d.bindings[trigger] = &b
 }

@@ -80,7 +80,7 @@ var expected = []string{
 	"temporarily refused commits", "permanently refused commits", "crashes after a commit", "crashes before a commit", "crashes between commits", "stops",
 	"take-overs", "runs taken over", "runs handed to the process of their group", "duties taken", "freezes", "broken links", "late beats", "outages",
 	"commits with an unknown outcome, applied", "commits with an unknown outcome, not applied", "processes declared dead", "writes of dead processes",
-	"processes that find themselves declared dead", "restarts under the name of a frozen process", "nodes that run in a process without the run",
+	"processes that find themselves declared dead", "restarts under the name of a frozen process", "nodes that run in a process without the run", "runs displaced by a newer one of their group",
 }
 
 // TestSeeds simulates seeds on all processors, in processes with one processor each, so

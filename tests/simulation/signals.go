@@ -33,10 +33,18 @@ func (w *world) checkAnswers(h *history, e *entry) {
 	}
 }
 
+// displaces reports whether a newer run of its group may have cancelled a run.
+func (w *world) displaces(h *history) bool {
+	return w.cluster != nil && w.cluster.displaces && h.group != ""
+}
+
 // checkGroup checks that no more runs of a concurrency group are at work than its limit.
 func (w *world) checkGroup(h *history) {
 	if w.cluster == nil || h.group == "" || w.permanentRefusals > 0 { // a damaged run begins again beside the next one
 		return
+	}
+	if w.cluster.displaces {
+		return // until the oldest one has ended
 	}
 	count := 0
 	for _, other := range w.order {
