@@ -273,6 +273,7 @@ func (w *world) apply(one *write) error {
 	if w.Flaw == FlawLosesFiring && c.New {
 		c.Firing, c.Coalesced, c.Cursor = nil, nil, 0
 	}
+	w.checkHolder(&c, one.process)
 	err := w.disk.commit(&c, one.process.id)
 	if one.commit.Handed = c.Handed; err != nil {
 		w.tracef("the disk says %v: %s", blueprint.CodeOf(err), w.title(one))

@@ -497,19 +497,22 @@ func (w *world) releaseAll() {
 	}
 }
 
+// recordHolder records which process has a new run.
+func (w *world) recordHolder(h *history, c *blueprint.JournalCommit, p *process) {
+	if w.cluster == nil || !c.New {
+		return
+	}
+	if h.holder, h.heldSince = w.disk.owner(h.id), w.now(); h.holder != p.id {
+		w.count("runs handed to the process of their group")
+	}
+	if c.Group != nil {
+		h.group = c.Group.Key
+	}
+}
+
 // checkHolder checks that only the process that has a run commits to it.
-func (w *world) checkHolder(h *history, c *blueprint.JournalCommit, p *process) {
-	switch {
-	case w.cluster == nil:
-	case c.New:
-		h.holder, h.heldSince = w.disk.owner(h.id), w.now()
-		if h.holder != p.id {
-			w.count("runs handed to the process of their group")
-		}
-		if c.Group != nil {
-			h.group = c.Group.Key
-		}
-	case h.holder != p.id:
+func (w *world) checkHolder(c *blueprint.JournalCommit, p *process) {
+	if h := w.histories[c.Row.ID]; w.cluster != nil && !c.New && h != nil && h.holder != p.id {
 		w.fail("I20:%s commits to %s, which process %d has", p, h.name, h.holder)
 	}
 }

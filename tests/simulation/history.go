@@ -212,7 +212,7 @@ func (w *world) committed(c *blueprint.JournalCommit, p *process) {
 		h = w.addHistory(c.Row.ID, c.Row.BlueprintID, nil)
 		h.input, h.atOnce = unknown, true
 	}
-	w.checkHolder(h, c, p)
+	w.recordHolder(h, c, p)
 	if c.New && c.Row.ParentExecutionID != "" {
 		w.childStarted(h, c.Row.ParentExecutionID)
 	}
