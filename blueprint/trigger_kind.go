@@ -68,7 +68,7 @@ var triggerKinds = []TriggerKind{
 	{Type: TriggerScheduled, Source: SourceSchedule, Keys: []string{"cron", "timezone", "catchUp"}},
 	{
 		Type: TriggerWebhook, Source: SourceWebhook, Path: "/webhooks/blueprint/{triggerId}",
-		Keys:    []string{"secret", "previousSecret", "previousSecretUntil", "respond", "preset"},
+		Keys:    []string{"secret", "previousSecret", "previousSecretUntil", "respond", "preset", "form", "thanks"},
 		Secrets: TriggerSecrets{"secret", "previousSecret", "previousSecretUntil"},
 		Open:    func(config map[string]any) bool { return config["secret"] == nil },
 	},

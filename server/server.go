@@ -132,6 +132,7 @@ func New(ctx context.Context, o Options) (_ *Server, err error) {
 	s.Triggers = triggers.New(triggers.Options{
 		Store: s.Store, Runner: starter{s.Engine}, Clock: o.Clock, IDs: s.IDs.Stream("triggers"), Logger: o.Logger, MaxBody: o.MaxBody, SyncTimeout: o.SyncTimeout,
 		Relimit: s.Engine.Relimit, Nodes: s.Store.LiveNodes, Channels: s.connections, Mail: s.mailOptions(), UpSince: s.upSince, WhileAvailable: s.Store.WhileAvailable,
+		FormKey: s.pageKey(key.Sealer, "forms"), Network: o.Proxies().Network,
 	})
 	started := o.Clock.Now()
 	service := rpc.New(rpc.Options{
@@ -429,14 +430,18 @@ func (b Blueprints) Runnable(ctx context.Context, userID, blueprintID string) (*
 	return definition, access >= blueprint.AccessManage, err
 }
 
+// pageKey returns the key that signs pages of one kind; nil makes them reproducible.
+func (s *Server) pageKey(sealer *secret.Sealer, pages string) []byte {
+	if s.IDs.IsSeeded() {
+		return nil
+	}
+	return sealer.Derive(pages)
+}
+
 // newConnections returns the connections of nodes. s.Engine is set before any sign-in.
 func (s *Server) newConnections(client *outbound.Client, sealer *secret.Sealer) *connections.Service {
-	var key []byte
-	if !s.IDs.IsSeeded() { // else the pages are reproducible, too
-		key = sealer.Derive("sign-in pages")
-	}
 	return connections.New(connections.Options{
-		Store: s.Store, HTTP: client, Clock: s.Options.Clock, IDs: s.IDs.Stream("connections"), Key: key, APIHost: s.APIHost, Logger: s.Options.Logger,
+		Store: s.Store, HTTP: client, Clock: s.Options.Clock, IDs: s.IDs.Stream("connections"), Key: s.pageKey(sealer, "sign-in pages"), APIHost: s.APIHost, Logger: s.Options.Logger,
 		Resume: func(ctx context.Context, executionID, address string) error {
 			return s.Engine.SignedIn(ctx, executionID, address)
 		},

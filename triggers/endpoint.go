@@ -94,61 +94,80 @@ func noWebhook() *blueprint.Error {
 }
 
 func (t *Service) serveDelivery(w http.ResponseWriter, r *http.Request, kind *Kind, status int) {
+	c := &inbound{Request: r, kind: kind, id: strings.ToLower(r.PathValue("triggerId"))}
+	isID := blueprint.IsUUID(c.id)
+	if isID && t.serveForm(w, c) {
+		return
+	}
 	if r.Method != http.MethodPost {
 		w.Header().Set("Allow", http.MethodPost)
 		writeError(w, blueprint.Errorf(blueprint.CodeMethodNotSupported, "a webhook accepts only POST"))
 		return
 	}
-	id := strings.ToLower(r.PathValue("triggerId"))
-	if !blueprint.IsUUID(id) {
+	if !isID {
 		writeError(w, noWebhook())
 		return
 	}
-	c := &inbound{Request: r, kind: kind, id: id}
-	binding, generation, refused := t.recentBinding(c)
-	if refused != nil {
-		writeError(w, refused)
-		return
-	}
+	d := t.attempt(c)
 	var duplicate *blueprint.DuplicateFiringError
-	a, run, rejected, err := t.deliver(c, binding, generation)
-	if generation != 0 && (rejected != nil || err != nil) {
-		// The binding may be out of date; a refusal must be based on the current one.
-		current, refused := t.currentBinding(c)
-		switch {
-		case refused != nil:
-			writeError(w, refused)
-			return
-		case current != binding || isStale(err):
-			a, run, rejected, err = t.deliver(c, current, 0)
-		case errors.As(err, &duplicate):
-			t.recordDuplicate(context.WithoutCancel(r.Context()), a, duplicate)
-		}
-	}
-	switch {
-	case rejected != nil:
-		t.reject(w, r, a, rejected)
-	case errors.As(err, &duplicate):
+	switch a := d.activation; {
+	case d.unknown != nil:
+		writeError(w, d.unknown)
+	case d.rejected != nil:
+		t.reject(w, r, a, d.rejected)
+	case errors.As(d.err, &duplicate):
 		writeFired(w, http.StatusOK, duplicate.ExecutionID, duplicate.FiringID)
-	case isLimited(err):
-		t.reject(w, r, a, &refusal{why: shown(err).FiringReason()})
-	case err != nil:
-		answer := t.failure(id, err)
-		if answer.Code == blueprint.CodeNotFound { // deleted concurrently
-			answer = noWebhook()
-		}
-		t.reject(w, r, a, notStarted(&a.binding.Trigger, answer))
+	case isLimited(d.err):
+		t.reject(w, r, a, &refusal{why: shown(d.err).FiringReason()})
+	case d.err != nil:
+		t.reject(w, r, a, t.notStarted(a, d.err))
 	case a.waits():
-		answerRun(w, run, a.firing, !a.binding.Trigger.IsOpen())
+		answerRun(w, d.run, a.firing, !a.binding.Trigger.IsOpen())
 	default:
 		writeFired(w, status, *a.firing.ExecutionID, a.firing.ID)
 	}
 }
 
+// decided is what became of a delivery. One of unknown, rejected, err and run is set.
+type decided struct {
+	*activation
+	run      Run
+	unknown  *blueprint.Error // there is no such trigger
+	rejected *refusal
+	err      error
+}
+
+// attempt decides about a delivery, by a recent binding of the trigger if it starts a run.
+func (t *Service) attempt(c *inbound) (d decided) {
+	binding, generation, unknown := t.recentBinding(c)
+	if unknown != nil {
+		return decided{unknown: unknown}
+	}
+	d.activation, d.run, d.rejected, d.err = t.deliver(c, binding, generation)
+	if generation == 0 || d.rejected == nil && d.err == nil {
+		return d
+	}
+	// The binding may be out of date; a refusal must be based on the current one.
+	var duplicate *blueprint.DuplicateFiringError
+	current, unknown := t.currentBinding(c)
+	switch {
+	case unknown != nil:
+		return decided{unknown: unknown}
+	case current != binding || isStale(d.err):
+		d.activation, d.run, d.rejected, d.err = t.deliver(c, current, 0)
+	case errors.As(d.err, &duplicate):
+		t.recordDuplicate(context.WithoutCancel(c.Context()), d.activation, duplicate)
+	}
+	return d
+}
+
 // notStarted returns the refusal of a delivery whose run cannot start. Only authenticated
 // senders receive the reason, if it is the blueprint; the ledger always has it.
-func notStarted(trigger *blueprint.Trigger, answer *blueprint.Error) *refusal {
+func (t *Service) notStarted(a *activation, err error) *refusal {
+	trigger, answer := &a.binding.Trigger, t.failure(a.firing.TriggerID, err)
 	switch answer.Code {
+	case blueprint.CodeNotFound: // deleted concurrently
+		answer = noWebhook()
 	case blueprint.CodeBadRequest, blueprint.CodeForbidden, blueprint.CodeConflict:
 		if trigger.IsOpen() {
 			return &refusal{answer: blueprint.Errorf(answer.Code, "the run could not be started"), why: answer.FiringReason()}
@@ -202,6 +221,8 @@ type inbound struct {
 	bodyRead bool
 	body     []byte
 	refused  *blueprint.Error // the body
+
+	form bool // it was sent with the page of a form
 }
 
 func (t *Service) bodyOf(c *inbound) ([]byte, *blueprint.Error) {
@@ -240,7 +261,7 @@ func (t *Service) currentBinding(c *inbound) (*blueprint.Binding, *blueprint.Err
 // deliver judges a delivery and starts its run. It returns once the run is durable
 // or, in "wait" mode, once there is a response or the timeout has passed.
 func (t *Service) deliver(c *inbound, binding *blueprint.Binding, generation int64) (*activation, Run, *refusal, error) {
-	a := &activation{binding: binding, firing: t.newFiring(c.id, c.kind.Source), generation: generation}
+	a := &activation{binding: binding, firing: t.newFiring(c.id, c.kind.Source), generation: generation, form: c.form}
 	if refused := t.receive(a, c); refused != nil {
 		return a, nil, refused, nil
 	}

@@ -371,8 +371,9 @@ func (k *Kind) refusedKey(key string) string {
 	if k.guard != nil {
 		right = k.guard(key)
 	}
+	isWord := slices.Contains(guardWords, strings.ToLower(key)) // not a misspelling of another key
 	switch {
-	case meant != "" && (guards(key, guardWords...) || guards(meant, guardWords...)):
+	case meant != "" && (guards(key, guardWords...) && !isWord || guards(meant, guardWords...)):
 		return fmt.Sprintf("unknown; did you mean %q?", meant)
 	case !guards(key, guardWords...):
 		return ""

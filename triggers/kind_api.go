@@ -26,7 +26,7 @@ func apiKind() *Kind {
 		Endpoint:    apiEndpoint(),
 		judge:       func(t *Service, a *activation, _ time.Time) *refusal { return t.judgeCall(a) },
 		accepts: func(t *Service, binding *blueprint.Binding, input any) *blueprint.Error {
-			return t.schemas.check(binding, input)
+			return t.schemas.check(binding, "inputSchema", input)
 		},
 	})
 }
@@ -190,8 +190,8 @@ func (t *Service) answerAgain(w http.ResponseWriter, r *http.Request, a *activat
 	return nil
 }
 
-// inputSchemas caches the compiled input schema of each api trigger while its binding is
-// unchanged.
+// inputSchemas caches the compiled schema of the input of each trigger that has one while its
+// binding is unchanged.
 type inputSchemas struct {
 	mu       sync.Mutex
 	compiled map[string]compiledSchema // by trigger
@@ -205,9 +205,9 @@ type compiledSchema struct {
 	schema  *jsonschema.Schema
 }
 
-// check validates an input against the trigger's schema.
-func (s *inputSchemas) check(binding *blueprint.Binding, input any) *blueprint.Error {
-	source := binding.Trigger.Config["inputSchema"]
+// check validates an input against the schema in a key of the trigger's config.
+func (s *inputSchemas) check(binding *blueprint.Binding, key string, input any) *blueprint.Error {
+	source := binding.Trigger.Config[key]
 	if source == nil {
 		return nil
 	}
@@ -218,7 +218,7 @@ func (s *inputSchemas) check(binding *blueprint.Binding, input any) *blueprint.E
 	if known.binding != binding {
 		compiled, err := jsonschema.Compile(source)
 		if err != nil {
-			return blueprint.Errorf(blueprint.CodeBadRequest, "the trigger's inputSchema cannot be used: %s", err).WithReason(blueprint.ReasonSchemaUnusable)
+			return blueprint.Errorf(blueprint.CodeBadRequest, "the trigger's %s cannot be used: %s", key, err).WithReason(blueprint.ReasonSchemaUnusable)
 		}
 		known = compiledSchema{binding, compiled}
 		s.mu.Lock()

@@ -294,13 +294,18 @@ func (t *Service) mailInput(m *blueprint.Mail, files []blueprint.File, d *bluepr
 	}
 	attachments := make([]any, len(files))
 	for i, file := range files {
-		attachments[i] = map[string]any{
-			"id": file.ID, "filename": file.Name, "contentType": file.ContentType, "size": json.Number(strconv.FormatInt(file.Size, 10)), "url": t.Mail.FileURL(file.ID),
-		}
+		attachments[i] = t.fileValue(&file)
 	}
 	return map[string]any{
 		"messageId": m.MessageID, "from": addressValue(from), "to": to, "subject": m.Subject, "text": m.Text, "html": m.HTML,
 		"date": date.String(), "headers": t.mailHeaders(m, stored(d, senderResults)), "attachments": attachments,
+	}
+}
+
+// fileValue returns a file as a run sees it.
+func (t *Service) fileValue(file *blueprint.File) map[string]any {
+	return map[string]any{
+		"id": file.ID, "filename": file.Name, "contentType": file.ContentType, "size": json.Number(strconv.FormatInt(file.Size, 10)), "url": t.Mail.FileURL(file.ID),
 	}
 }
 

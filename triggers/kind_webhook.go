@@ -14,15 +14,20 @@ type webhookConfig struct {
 	Previous secretText    `key:"previousSecret" doc:"the previous secret"`
 	Until    secretEnd     `key:"previousSecretUntil" doc:"when the previous secret expires; set by the server"`
 	Respond  text          `key:"respond" enum:"accept|wait" doc:"accept (the default) responds immediately, wait responds with the result of the run"`
+	Form     formSchema    `key:"form" doc:"the JSON Schema of the form that browsers get at the address; its properties are the fields"`
+	Thanks   lines         `key:"thanks" doc:"what the page says after the form was sent"`
 	Preset   presetName    `key:"preset" doc:"the service whose signatures and delivery ids are expected"`
 }
 
 func webhookKind() *Kind {
 	return define[webhookConfig](blueprint.TriggerWebhook, Kind{
-		Description: "Fires on an HTTP POST to its address.",
+		Description: "Fires on an HTTP POST to its address, which can show a form.",
 		NeverFired:  "see that the sender posts to the address that blueprintTriggers.getWebhookUrl gives, and that this server can be reached from there",
 		Endpoint:    webhookEndpoint(),
 		judge:       (*Service).judgeWebhook,
+		accepts: func(t *Service, binding *blueprint.Binding, input any) *blueprint.Error {
+			return t.schemas.check(binding, "form", input)
+		},
 		guard: func(key string) string {
 			if guards(key, proofWords...) {
 				return `"secret"`
@@ -85,12 +90,24 @@ func (presetName) schema(*field) map[string]any { return choiceSchema(signature.
 // judgeWebhook checks content type, signature and body, in that order.
 func (t *Service) judgeWebhook(a *activation, at time.Time) *refusal {
 	d := a.firing.Delivery
-	refused := checkContent(d)
+	media, boundary := formMedia(d.Header["content-type"])
+	isForm := media != "" && a.binding.Trigger.Config["form"] != nil && (a.form || a.firing.Source == blueprint.SourceRedelivery)
+	var refused *blueprint.Error
+	if !isForm {
+		refused = checkContent(d)
+	}
 	if refused == nil {
 		refused = signature.Check(&a.binding.Trigger, a.firing, at, t.Clock.Now())
 	}
-	if refused == nil {
+	switch {
+	case refused != nil:
+	case isForm:
+		refused = t.readForm(a, media, boundary)
+	default:
 		a.input, refused = parseBody(d.Body)
+	}
+	if refused == nil {
+		refused = t.schemas.check(a.binding, "form", a.input)
 	}
 	preset, _ := signature.PresetOf(&a.binding.Trigger)
 	if refused == nil && preset != nil && preset.ID != "" {

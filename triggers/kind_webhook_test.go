@@ -682,7 +682,7 @@ func TestWhatIsKeptForTriggersIsBounded(t *testing.T) {
 
 	for i := range 2*maxSchemas + 10 {
 		trigger := blueprint.Trigger{ID: fmt.Sprint(i), Config: map[string]any{"inputSchema": map[string]any{"type": "object"}}}
-		if err := s.schemas.check(&blueprint.Binding{Trigger: trigger}, map[string]any{}); err != nil {
+		if err := s.schemas.check(&blueprint.Binding{Trigger: trigger}, "inputSchema", map[string]any{}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -128,6 +128,10 @@ type Options struct {
 	// Channels are used by Slack triggers with a channel name; nil = lookups fail.
 	Channels Channels
 	Mail     MailOptions
+	// FormKey signs the pages of forms; processes of one server share it.
+	FormKey []byte
+	// Network returns the network that a request comes from; nil = its address.
+	Network func(*http.Request) string
 }
 
 // Service starts executions. It is safe for concurrent use.
@@ -136,6 +140,7 @@ type Service struct {
 	schemas  inputSchemas
 	throttle throttle
 	mails    mailBudget
+	forms    formSenders
 	started  atomic.Int64
 	missing  atomic.Int64 // rows lost since the store became unavailable
 	counts   counts
@@ -152,6 +157,9 @@ type Service struct {
 func New(options Options) *Service {
 	options.MaxBody = cmp.Or(options.MaxBody, 5<<20)
 	options.SyncTimeout = cmp.Or(options.SyncTimeout, 30*time.Second)
+	if options.Network == nil {
+		options.Network = func(r *http.Request) string { return r.RemoteAddr }
+	}
 	if options.Nodes == nil {
 		options.Nodes = func() int { return 1 }
 	}
@@ -318,6 +326,7 @@ type activation struct {
 	root     string   // key of the first of them
 	record   bool     // whether to record the run's exchanges regardless of the config
 	resumed  bool     // whether it switched the trigger on again
+	form     bool     // whether it was sent with the page of a form
 	keyed    bool     // whether the firing has a key set by the sender, which may be repeated
 	bodyID   string   // delivery id from the body, set by Kind.judge
 	patience time.Duration

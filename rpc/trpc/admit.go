@@ -130,6 +130,16 @@ func (p Proxies) client(r *http.Request, peer netip.Addr) (address netip.Addr, s
 	return address, false
 }
 
+// Network returns the network of the client of a request, behind any trusted proxies.
+func (p Proxies) Network(r *http.Request) string {
+	peer, ok := parseAddress(r.RemoteAddr)
+	if !ok {
+		return r.RemoteAddr
+	}
+	address, _ := p.client(r, peer)
+	return originOf(address).address
+}
+
 // parseAddress parses an address with or without a port.
 func parseAddress(text string) (netip.Addr, bool) {
 	text = strings.TrimSpace(text)

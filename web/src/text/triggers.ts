@@ -290,6 +290,7 @@ export const firingDrawerText = {
 
 /** Texts of pages/triggers/kinds.tsx. */
 export const kindsText = {
+  aForm: 'Form',
   schedule: 'Schedule',
   runsAtSetTimesForExample:
     'Runs at set times, for example every morning, every ten minutes or on the first of the month.',
@@ -565,6 +566,7 @@ export const triggerActionsText = {
 
 /** Texts of pages/triggers/trigger-facts.tsx. */
 export const triggerFactsText = {
+  openTheForm: 'Open the form',
   mailAddress: 'Mail address',
   requestUrlForSlack: 'Request URL for Slack',
   url: 'URL',
@@ -706,6 +708,18 @@ export const webhookFieldsText = {
   standardWebhooks: 'Standard Webhooks',
   webhookIdWebhookTimestampAnd:
     'webhook-id, webhook-timestamp and webhook-signature, as sent by Svix, OpenAI and others. The secret starts with whsec_.',
+  peopleWithAForm: 'People, with a form',
+  browsersGetAForm: 'The address shows a form to anyone who has it. Each time it is sent, a run starts.',
+  form: 'Form',
+  aJsonSchemaWhoseProperties:
+    'A JSON Schema (draft 2020-12). Its properties are the fields: texts, numbers, choices, checkboxes and files.',
+  afterSending: 'After sending',
+  whatThePageSays: 'What the page says. A run that the response waits for can answer instead.',
+  yourAnswersWereReceived: 'Your answers were received. You can close this page.',
+  exampleTitle: 'Contact us',
+  exampleName: 'Your name',
+  exampleEmail: 'Email address',
+  exampleMessage: 'Your message',
   secret: 'Secret',
   aNewSecretAppliesImmediatelyTo:
     'A new secret applies immediately. To give senders time, use Rotate secret on the trigger page.',

@@ -31,6 +31,8 @@ const labels: Record<string, string> = {
   'config.timezone': zoneSelectText.timeZone,
   'config.catchUp': scheduleFieldsText.missedRuns,
   'config.preset': commonText.sender,
+  'config.form': webhookFieldsText.form,
+  'config.thanks': webhookFieldsText.afterSending,
   'config.secret': webhookFieldsText.secret,
   'config.respond': commonText.response,
   'config.label': apiFieldsText.label,

@@ -60,13 +60,16 @@ export const kinds: Record<TriggerType, Kind> = {
     text: kindsText.providesAUrlThatServicesSuch,
     gives: kindsText.inputdataIsTheJsonBodyIts,
     start: () => ({ secret: newSecret('') }),
-    keys: ['secret', 'preset', 'respond'],
+    keys: ['secret', 'preset', 'respond', 'form', 'thanks'],
     use: kindsText.sendADelivery,
     listensTo: (config) =>
-      kindsText.webhook(
-        presets[textOf(config, 'preset')] ?? ('secret' in config ? kindsText.signedWithASecret : kindsText.unsigned),
-      ),
-    sample: () => ({}),
+      config.form !== undefined && config.form !== null
+        ? kindsText.aForm
+        : kindsText.webhook(
+            presets[textOf(config, 'preset')] ??
+              ('secret' in config ? kindsText.signedWithASecret : kindsText.unsigned),
+          ),
+    sample: (config) => (config.form ? (exampleOf(config.form) as Record<string, unknown>) : {}),
   },
   api: {
     title: kindsText.apiCall,

@@ -28,6 +28,11 @@ export function TriggerFacts({ trigger }: { trigger: Trigger }) {
           value={address}
         />
       )}
+      {type === 'webhook' && address && config.form !== undefined && config.form !== null && (
+        <Anchor href={address} target="_blank" rel="noreferrer">
+          {triggerFactsText.openTheForm}
+        </Anchor>
+      )}
       {secret && <CopyField label={commonText.secret} value={secret} secret />}
       <KeyValue
         pairs={[

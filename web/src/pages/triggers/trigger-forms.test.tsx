@@ -192,6 +192,17 @@ describe('a new trigger', () => {
     expect(document.body.textContent).not.toContain(secret.value)
   })
 
+  test('of a webhook for people has a form instead of a secret', async () => {
+    const { make, user, created } = begin('webhook')
+    await user.selectOptions(screen.getByRole('combobox', { name: 'Sender' }), 'People, with a form')
+    expect(screen.queryByLabelText(/^Secret/)).toBeNull()
+    await user.type(screen.getByRole('textbox', { name: 'After sending' }), 'See you!')
+    await make()
+    const { config } = created()[0] as { config: Record<string, unknown> }
+    expect(config).toMatchObject({ form: { type: 'object', required: ['name', 'email'] }, thanks: 'See you!' })
+    expect(config.secret).toBeUndefined()
+  })
+
   test('of a webhook without a secret shows a warning', () => {
     begin('webhook')
     change('Secret', '')

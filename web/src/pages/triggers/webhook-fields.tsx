@@ -1,6 +1,7 @@
-import { Alert, NativeSelect, Radio, Stack, Text } from '@mantine/core'
+import { Alert, NativeSelect, Radio, Stack, Text, Textarea } from '@mantine/core'
 import { IconLockOpen } from '@tabler/icons-react'
 import { fault, type FieldsProps } from './fields'
+import { SchemaField } from './schema-field'
 import { SecretField } from './secret-field'
 import { textOf } from './types'
 import classes from './triggers.module.css'
@@ -33,12 +34,34 @@ const senders: { value: string; label: string; text: string }[] = [
     label: webhookFieldsText.standardWebhooks,
     text: webhookFieldsText.webhookIdWebhookTimestampAnd,
   },
+  {
+    value: 'form',
+    label: webhookFieldsText.peopleWithAForm,
+    text: webhookFieldsText.browsersGetAForm,
+  },
 ]
 
-/** secret, preset and respond. */
+const exampleForm = {
+  type: 'object',
+  title: webhookFieldsText.exampleTitle,
+  properties: {
+    name: { type: 'string', title: webhookFieldsText.exampleName },
+    email: { type: 'string', format: 'email', title: webhookFieldsText.exampleEmail },
+    message: { type: 'string', format: 'textarea', title: webhookFieldsText.exampleMessage },
+  },
+  required: ['name', 'email'],
+  order: ['name', 'email', 'message'],
+}
+
+/** secret, preset, form, thanks and respond. */
 export function WebhookFields({ config, set, error, stored }: FieldsProps) {
   const [secret, preset] = [textOf(config, 'secret'), textOf(config, 'preset')]
-  const sender = senders.find(({ value }) => value === preset) ?? senders[0]!
+  const asks = config.form !== undefined && config.form !== null
+  const sender = senders.find(({ value }) => value === (asks ? 'form' : preset)) ?? senders[0]!
+  const choose = (next: string) =>
+    next === 'form'
+      ? set({ form: exampleForm, secret: undefined, preset: undefined })
+      : set({ preset: next || undefined, form: undefined, thanks: undefined })
   return (
     <>
       <section className={classes.box} aria-label={commonText.sender}>
@@ -46,21 +69,47 @@ export function WebhookFields({ config, set, error, stored }: FieldsProps) {
           label={commonText.sender}
           description={sender.text}
           data={senders.map(({ value, label }) => ({ value, label }))}
-          value={preset}
-          onChange={(event) => set({ preset: event.currentTarget.value || undefined })}
+          value={sender.value}
+          onChange={(event) => choose(event.currentTarget.value)}
           error={fault(error, 'preset')}
         />
-        <SecretField
-          label={webhookFieldsText.secret}
-          value={secret}
-          onChange={(next) => set({ secret: next })}
-          error={fault(error, 'secret')}
-          generate={preset}
-          description={
-            stored ? webhookFieldsText.aNewSecretAppliesImmediatelyTo : webhookFieldsText.sharedBySenderAndTriggerProves
-          }
-        />
-        {!secret && !preset && (
+        {asks ? (
+          <>
+            <SchemaField
+              label={webhookFieldsText.form}
+              description={webhookFieldsText.aJsonSchemaWhoseProperties}
+              value={config.form}
+              example={exampleForm}
+              onChange={(form) => set({ form: form ?? '' })}
+              error={fault(error, 'form')}
+            />
+            <Textarea
+              label={webhookFieldsText.afterSending}
+              description={webhookFieldsText.whatThePageSays}
+              placeholder={webhookFieldsText.yourAnswersWereReceived}
+              value={textOf(config, 'thanks')}
+              onChange={(event) => set({ thanks: event.currentTarget.value || undefined })}
+              error={fault(error, 'thanks')}
+              autosize
+              minRows={2}
+              maxLength={2000}
+            />
+          </>
+        ) : (
+          <SecretField
+            label={webhookFieldsText.secret}
+            value={secret}
+            onChange={(next) => set({ secret: next })}
+            error={fault(error, 'secret')}
+            generate={preset}
+            description={
+              stored
+                ? webhookFieldsText.aNewSecretAppliesImmediatelyTo
+                : webhookFieldsText.sharedBySenderAndTriggerProves
+            }
+          />
+        )}
+        {!asks && !secret && !preset && (
           <Alert color="amber" icon={<IconLockOpen size={20} aria-hidden />}>
             <Text size="sm">{webhookFieldsText.withoutASecretAnyoneWhoKnows}</Text>
           </Alert>

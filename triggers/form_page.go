@@ -1,0 +1,160 @@
+package triggers
+
+import (
+	"crypto/sha256"
+	_ "embed"
+	"encoding/base64"
+	"fmt"
+	"html/template"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"blueprintd/blueprint"
+)
+
+//go:embed form.html
+var formHTML string
+
+//go:embed form.css
+var formStyle string
+
+var formTemplate = template.Must(template.New("form").Parse(formHTML))
+
+// formPolicy allows the one style sheet and nothing else: no scripts, no frames, no other server.
+var formPolicy = func() string {
+	sum := sha256.Sum256([]byte(formStyle))
+	return "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+}()
+
+// formPage is a page of a form: the form itself, or what is said after it was sent.
+type formPage struct {
+	form    map[string]any
+	thanks  string
+	message string            // what is wrong with what was sent
+	issues  []blueprint.Issue // of the fields
+}
+
+// shownField is a field with what was entered, as the template shows it.
+type shownField struct {
+	formField
+	ID     string
+	Value  string
+	Chosen map[string]bool
+	Issue  string
+}
+
+type shownPage struct {
+	Style       template.CSS
+	Title       string
+	Description []string
+	Message     string
+	Fields      []shownField
+	Files       bool
+	Ticket      string
+	TicketName  string
+	TrapName    string
+}
+
+// show writes the form with values, of which those of other fields are ignored.
+func (p *formPage) show(w http.ResponseWriter, status int, ticket string, values url.Values) {
+	page := p.page()
+	page.Message, page.Ticket, page.TicketName, page.TrapName = p.message, ticket, fieldTicket, fieldTrap
+	for i, field := range formFieldsOf(p.form) {
+		shown := shownField{formField: field, ID: "f" + strconv.Itoa(i), Chosen: map[string]bool{}, Issue: p.issueOf(field.Name)}
+		entered := field.Default
+		if values.Has(field.Name) || values.Has(fieldTicket) {
+			entered = values[field.Name]
+		}
+		for _, value := range entered {
+			shown.Chosen[value] = true
+			shown.Value = value
+		}
+		page.Files = page.Files || field.Control == "file" || field.Control == "files"
+		page.Fields = append(page.Fields, shown)
+	}
+	p.write(w, status, page)
+}
+
+// issueOf returns what is wrong with a field, "" for nothing.
+func (p *formPage) issueOf(name string) string {
+	for _, issue := range p.issues {
+		if slices.ContainsFunc(issue.Path, func(step any) bool { return step == name }) {
+			return issue.Message
+		}
+	}
+	return ""
+}
+
+// thank writes the page after the form was sent.
+func (p *formPage) thank(w http.ResponseWriter, answer string) {
+	page := p.page()
+	page.Title, page.Description = "Thank you", paragraphs(p.thanks)
+	if page.Description == nil {
+		page.Description = []string{"Your answers were received. You can close this page."}
+	}
+	if answer != "" {
+		page.Description = paragraphs(answer)
+	}
+	p.write(w, http.StatusOK, page)
+}
+
+// fail writes the page for answers that were not taken. Only messages about the request itself
+// are shown.
+func (p *formPage) fail(w http.ResponseWriter, err *blueprint.Error) {
+	page := p.page()
+	page.Title = "Not sent"
+	switch status := err.Code.HTTPStatus(); {
+	case err.Code == blueprint.CodePayloadTooLarge:
+		page.Description = []string{"The files are too large together. Go back and send smaller ones."}
+	case status == http.StatusNotFound:
+		page.Description = []string{"This form is closed."}
+	case status >= 500 || err.Code == blueprint.CodeTooManyRequests:
+		if err.RetryAfter > 0 {
+			w.Header().Set("Retry-After", strconv.FormatInt(max(1, int64((err.RetryAfter+time.Second-1)/time.Second)), 10))
+		}
+		page.Description = []string{"Something went wrong on our side. Go back and send it again in a while."}
+	default:
+		page.Description = []string{"The answers could not be read. Go back and send them again."}
+	}
+	p.write(w, err.Code.HTTPStatus(), page)
+}
+
+func (p *formPage) page() *shownPage {
+	page := &shownPage{Style: template.CSS(formStyle), Title: "Form"}
+	if title, _ := p.form["title"].(string); title != "" {
+		page.Title = title
+	}
+	description, _ := p.form["description"].(string)
+	page.Description = paragraphs(description)
+	return page
+}
+
+// paragraphs divides a text at empty lines.
+func paragraphs(text string) (list []string) {
+	for part := range strings.SplitSeq(strings.ReplaceAll(text, "\r\n", "\n"), "\n\n") {
+		if part = strings.TrimSpace(part); part != "" {
+			list = append(list, part)
+		}
+	}
+	return list
+}
+
+func (p *formPage) write(w http.ResponseWriter, status int, page *shownPage) {
+	var out strings.Builder
+	if err := formTemplate.Execute(&out, page); err != nil {
+		panic(fmt.Sprintf("triggers: the page of a form: %v", err))
+	}
+	h := w.Header()
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("Content-Security-Policy", formPolicy)
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("X-Frame-Options", "DENY")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	_, _ = w.Write([]byte(out.String()))
+}
