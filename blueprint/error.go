@@ -120,6 +120,9 @@ type Error struct {
 	Err        error
 	// Reason is the reason in the ledger; without a code, Message is.
 	Reason Reason
+	// Outage reports, for CodeUnavailable, that the database does not answer or takes no
+	// writes, so that the same call succeeds once it does.
+	Outage bool
 }
 
 // Error returns the message and the cause.
@@ -131,6 +134,12 @@ func (e *Error) Error() string {
 }
 
 func (e *Error) Unwrap() error { return e.Err }
+
+// IsOutage reports whether an error is an outage of the database.
+func IsOutage(err error) bool {
+	known, ok := errors.AsType[*Error](err)
+	return ok && known.Outage
+}
 
 // Errorf returns an Error with a formatted message.
 func Errorf(code Code, format string, args ...any) *Error {

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"blueprintd/blueprint"
+	"blueprintd/foundation/clock"
 	"blueprintd/foundation/secret"
 )
 
@@ -26,7 +27,8 @@ func (a *attempt) connect(ctx context.Context, id string) (*blueprint.OpenConnec
 	if r.engine.Connections == nil {
 		return nil, unconnected("connections are not available to a local run of a file: import the file and run it on a server")
 	}
-	open, err := r.engine.Connections.Open(ctx, blueprint.ConnectionUse{ConnectionID: id, UserID: r.begin.UserID, Versions: r.authority().Versions, ExecutionID: r.id, Address: a.address, OnSecret: a.hideSecret})
+	use := blueprint.ConnectionUse{ConnectionID: id, UserID: r.begin.UserID, Versions: r.authority().Versions, ExecutionID: r.id, Address: a.address, OnSecret: a.hideSecret}
+	open, err := throughOutages(ctx, r.engine, func() (*blueprint.OpenConnection, error) { return r.engine.Connections.Open(ctx, use) })
 	switch code := blueprint.CodeOf(err); {
 	case err == nil:
 	case code == blueprint.CodeNotFound, code == blueprint.CodeForbidden, code == blueprint.CodeBadRequest:
@@ -135,10 +137,11 @@ func (a *attempt) emitter() func(ctx context.Context, event string, data any) (i
 		hidden := r.allSecrets()
 		r.mu.Unlock()
 		definition := r.program.definition
-		started, err := r.engine.Emit(ctx, blueprint.Event{
+		published := blueprint.Event{
 			Name: event, OrganizationID: definition.OrganizationID, BlueprintID: definition.BlueprintID, ExecutionID: r.id,
 			Key: r.idempotencyKey(a.address), Data: data, Hidden: hidden, Depth: r.eventDepth(), Root: r.rootEvent(), At: r.engine.now(),
-		})
+		}
+		started, err := throughOutages(ctx, r.engine, func() (int, error) { return r.engine.Emit(ctx, published) })
 		if err != nil && r.engine.stopping.Load() && blueprint.CodeOf(err) == blueprint.CodeUnavailable {
 			return started, errStopping // the node runs again at the next start
 		}
@@ -167,7 +170,24 @@ func (e *Engine) authorize(ctx context.Context, authority blueprint.Authority, r
 	if e.Authority == nil {
 		return nil
 	}
-	return e.Authority.Authorize(ctx, authority, resource)
+	_, err := throughOutages(ctx, e, func() (struct{}, error) { return struct{}{}, e.Authority.Authorize(ctx, authority, resource) })
+	return err
+}
+
+// throughOutages makes a call of a node to the database, and repeats it during an outage,
+// which fails no run. The caller holds no lock.
+func throughOutages[T any](ctx context.Context, e *Engine, call func() (T, error)) (result T, err error) {
+	for delay := firstCommitDelay; ; delay = min(2*delay, lastCommitDelay) {
+		if result, err = call(); !blueprint.IsOutage(err) {
+			return result, err
+		}
+		if e.stopping.Load() {
+			return result, errStopping // the node runs again at the next start
+		}
+		if !clock.Sleep(ctx, delay) {
+			return result, context.Cause(ctx)
+		}
+	}
 }
 
 // mayUse checks that the run may use those of the named variables that are secret.

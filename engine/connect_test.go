@@ -79,6 +79,55 @@ func TestConnectionSecretsAreMasked(t *testing.T) {
 	})
 }
 
+// An outage of the database while a node opens a connection, checks a right or publishes an
+// event delays the node and does not fail its run.
+func TestNodesWaitThroughOutages(t *testing.T) {
+	c, left := known(), 0
+	away := func() error {
+		if left--; left >= 0 {
+			return &blueprint.Error{Code: blueprint.CodeUnavailable, Message: "the database cannot be reached", Outage: true}
+		}
+		return nil
+	}
+	testWith(t, func(o *engine.Options) {
+		o.Connections = &opensLate{c, away}
+		o.Authority = authorizesLate(away)
+		o.Emit = func(context.Context, blueprint.Event) (int, error) { return 1, away() }
+	}, func(w *fixture) {
+		for _, node := range []string{`a leak {"connectionId": "http"}`, `a emit`, `a eval {"expression": "token"}`} {
+			t.Run(node, func(t *testing.T) {
+				left = 5
+				if x := w.wait(w.start(w.defineWith(node, secretVariables))); x.Status != blueprint.StatusCompleted {
+					t.Errorf("the run is %s, want completed: %+v", x.Status, x.Steps)
+				}
+				if left >= 0 {
+					t.Errorf("%d failures of the database are left, want none", left)
+				}
+			})
+		}
+	})
+}
+
+// opensLate opens connections once away returns nil.
+type opensLate struct {
+	*connections
+	away func() error
+}
+
+func (o *opensLate) Open(ctx context.Context, use blueprint.ConnectionUse) (*blueprint.OpenConnection, error) {
+	if err := o.away(); err != nil {
+		return nil, err
+	}
+	return o.connections.Open(ctx, use)
+}
+
+// authorizesLate permits everything once it returns nil.
+type authorizesLate func() error
+
+func (a authorizesLate) Authorize(context.Context, blueprint.Authority, blueprint.Resource) error {
+	return a()
+}
+
 // A credential of at least sixteen characters that a service echoes is replaced in
 // values, not in keys, with a warning in the step and the log. Shorter ones may be words
 // of the data and are passed on, as is everything in nodes without a connection.

@@ -116,7 +116,7 @@ func conflict(cause error, hint, format string, args ...any) *blueprint.Error {
 
 // unavailable returns CodeUnavailable: the call may succeed later. cause may be nil.
 func unavailable(cause error, hint, message string) *blueprint.Error {
-	return &blueprint.Error{Code: blueprint.CodeUnavailable, Message: message, Hint: hint, RetryAfter: retryAfter, Err: cause}
+	return &blueprint.Error{Code: blueprint.CodeUnavailable, Message: message, Hint: hint, RetryAfter: retryAfter, Err: cause, Outage: true}
 }
 
 // explain converts the failure of a whole transaction into the error for its callers.
