@@ -127,6 +127,9 @@ func (c *cluster) addEvent(format string, args ...any) {
 	}
 }
 
+// postgresInterval is how long PostgreSQL works between two of its faults, at least.
+const postgresInterval = 4 * time.Second
+
 // disturb causes faults until there were enough, and waits until all are healed. One node
 // at least is always left alone.
 func (c *cluster) disturb(ctx context.Context, stop func() bool) {
@@ -144,7 +147,7 @@ func (c *cluster) disturb(ctx context.Context, stop func() bool) {
 			if target = c.target(r); target == nil {
 				continue
 			}
-		} else if !postgres.TryLock() {
+		} else if up := c.database.up(); now().Sub(up) < postgresInterval || !postgres.TryLock() {
 			continue
 		}
 		done++

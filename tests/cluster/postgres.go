@@ -172,6 +172,14 @@ func (d *database) stop(by syscall.Signal) {
 		for _, pid := range backends {
 			_ = syscall.Kill(pid, syscall.SIGKILL)
 		}
+		for _, pid := range backends { // a start refuses while one of them has the shared memory
+			for range 1000 {
+				if syscall.Kill(pid, 0) != nil {
+					break
+				}
+				time.Sleep(5 * time.Millisecond)
+			}
+		}
 	} else {
 		_ = server.Process.Signal(by)
 	}
