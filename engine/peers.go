@@ -7,6 +7,7 @@ import (
 
 	"blueprintd/blueprint"
 	"blueprintd/foundation/clock"
+	"blueprintd/foundation/mutant"
 )
 
 // Peers are the other processes of a server, which share its journal. An unfinished run
@@ -246,6 +247,9 @@ func (e *Engine) TakeOver(ctx context.Context, take func(context.Context) ([]blu
 	for _, row := range rows {
 		if ctx.Err() != nil {
 			return nil // the next process of the server continues
+		}
+		if mutant.Is(mutant.TakeOverUnstarted) {
+			continue
 		}
 		e.recoverRun(ctx, row, nil)
 	}

@@ -2,11 +2,13 @@ package store
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"blueprintd/blueprint"
 	"blueprintd/foundation/clock"
 	"blueprintd/foundation/metrics"
+	"blueprintd/foundation/mutant"
 )
 
 // placeRun puts a new run with a limit into its concurrency group, in the transaction that
@@ -33,9 +35,11 @@ func (s *Store) placeRun(t *transaction, c *blueprint.JournalCommit, seq int64) 
 	if _, err := t.exec("UPDATE executions SET concurrency_key = ?, owner = ? WHERE seq = ?", g.Key, owner, seq); err != nil {
 		return err
 	}
-	c.Handed = owner != s.nodes.id
-	if !c.Handed {
+	if c.Handed = owner != s.nodes.id; !c.Handed {
 		return nil
+	}
+	if mutant.Is(mutant.RunHandedTwice) {
+		c.Handed = false
 	}
 	return s.insertCommand(t, c.Row.ID, owner, nil, new(int64))
 }
@@ -121,7 +125,10 @@ func (s *Store) Commands(ctx context.Context) (list []blueprint.RunCommand, err 
 	// It waits for the outcome: commands that are taken without being returned would be lost.
 	err = s.submit(ctx, &job{size: 512, run: func(t *transaction) error {
 		list = nil
-		const take = `WITH taken AS (UPDATE signals SET taken = 1 WHERE target = ? AND taken = 0 RETURNING seq, execution_id, command) SELECT * FROM taken ORDER BY seq`
+		take := `WITH taken AS (UPDATE signals SET taken = 1 WHERE target = ? AND taken = 0 RETURNING seq, execution_id, command) SELECT * FROM taken ORDER BY seq`
+		if mutant.Is(mutant.CommandTwice) {
+			take = strings.Replace(take, "SET taken = 1", "SET taken = 0", 1)
+		}
 		return collect(t.session, &list, take, []any{s.nodes.id}, fields(func(c *blueprint.RunCommand) []any {
 			return []any{&c.Seq, &c.ExecutionID, &c.Data}
 		}))

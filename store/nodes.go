@@ -12,6 +12,7 @@ import (
 	"blueprintd/blueprint"
 	"blueprintd/foundation/clock"
 	"blueprintd/foundation/metrics"
+	"blueprintd/foundation/mutant"
 )
 
 // Several processes with one PostgreSQL database are one server. Each is a node: a row with
@@ -237,6 +238,7 @@ func (s *Store) sendBeat() error {
 	var beats int64
 	err := m.session.row("UPDATE beats SET beats = beats + 1 WHERE node = ? RETURNING beats", []any{m.id}, &beats)
 	switch {
+	case errors.Is(err, sql.ErrNoRows) && mutant.Is(mutant.FenceForgotten):
 	case errors.Is(err, sql.ErrNoRows):
 		s.endIfLost(errDeclaredDead)
 		return s.usable()
@@ -296,7 +298,11 @@ func (m *membership) observe(l look) (silent []silence) {
 		if n.Self {
 			n.Lease = max(0, m.beaten.left())
 		}
-		if n.State != nodeDead && !n.Self && sighted.since.Elapsed() >= deadAfter {
+		most := deadAfter
+		if mutant.Is(mutant.TakeOverEager) {
+			most = 1500 * time.Millisecond
+		}
+		if n.State != nodeDead && !n.Self && sighted.since.Elapsed() >= most {
 			silent = append(silent, silence{n.ID, n.Name, sighted.beats})
 		}
 	}
@@ -341,7 +347,7 @@ func (m *membership) wantsDuties() bool {
 	defer m.mu.Unlock()
 	alive := false
 	for _, n := range m.nodes {
-		if n.Duties && n.State == nodeLive {
+		if n.Duties && n.State == nodeLive && (n.Self || !mutant.Is(mutant.DutiesEverywhere)) {
 			return false
 		}
 		alive = alive || n.Self && n.State == nodeLive
@@ -353,6 +359,10 @@ func (s *Store) takeDuties(ctx context.Context) error {
 	var changed int64
 	err := s.write(ctx, func(t *transaction) (err error) {
 		const take = "UPDATE nodes SET duties = 1 WHERE id = ? AND state = 'live' AND NOT EXISTS (SELECT 1 FROM nodes WHERE duties = 1 AND state = 'live')"
+		if mutant.Is(mutant.DutiesEverywhere) {
+			changed, err = t.exec("UPDATE nodes SET duties = 1 WHERE id = ? AND state = 'live'", s.nodes.id)
+			return err
+		}
 		changed, err = t.exec(take, s.nodes.id)
 		return err
 	})
@@ -523,7 +533,7 @@ func (s *Store) hasDuties() bool {
 func (r *remote) checkAlive(s *session, node int64) error {
 	var alive bool
 	err := optional(s.row("SELECT state <> 'dead' FROM nodes WHERE id = ?", []any{node}, &alive))
-	if err == nil && !alive {
+	if err == nil && !alive && !mutant.Is(mutant.FenceForgotten) {
 		return errDeclaredDead
 	}
 	return err

@@ -17,7 +17,7 @@ var chosen = Bug(os.Getenv(Variable))
 // init prints a warning, so that such a build is not used by mistake, and exits on an
 // unknown bug, so that a misspelled one does not count as undetected.
 func init() {
-	known := slices.ContainsFunc(All(), func(d Description) bool { return d.Bug == chosen })
+	known := slices.ContainsFunc(append(All(), OfCluster()...), func(d Description) bool { return d.Bug == chosen })
 	switch {
 	case chosen == "":
 		fmt.Fprintf(os.Stderr, "!!! THIS BUILD CONTAINS DELIBERATE BUGS (-tags mutant). None is enabled. Never use it for real work.\n")
@@ -25,7 +25,7 @@ func init() {
 		fmt.Fprintf(os.Stderr, "!!! THIS PROCESS HAS A DELIBERATE BUG: %s. IT LOSES DATA ON PURPOSE. Never use it for real work.\n", chosen)
 	default:
 		fmt.Fprintf(os.Stderr, "%s=%s: there is no such bug\nhint: choose one of these:", Variable, chosen)
-		for _, d := range All() {
+		for _, d := range append(All(), OfCluster()...) {
 			fmt.Fprintf(os.Stderr, " %s", d.Bug)
 		}
 		fmt.Fprintln(os.Stderr)

@@ -18,7 +18,7 @@ func TestNormalBuildHasNoMutants(t *testing.T) {
 		t.Fatal(err)
 	}
 	traces := []string{"foundation/mutant.", mutant.Variable}
-	for _, bug := range mutant.All() {
+	for _, bug := range append(mutant.All(), mutant.OfCluster()...) {
 		traces = append(traces, string(bug.Bug))
 	}
 	for _, trace := range traces {
