@@ -143,16 +143,16 @@ func (r *run) startNodes() []*attempt {
 // runAttempt performs an attempt of a node. False means that the run cannot continue here.
 func (e *Engine) runAttempt(r *run, a *attempt) bool {
 	perform := a.perform
-	if r.mustStoreBefore(a) {
-		if r.flush() != nil {
+	if r.mustStoreBefore(a) && r.flush() != nil {
+		return false
+	}
+	// A node of a type that reaches others needs a lease even if its blueprint calls it pure.
+	reaches := a.node.effect != blueprint.EffectPure || a.node.kind != nil && a.node.kind.Effect != blueprint.EffectPure
+	if reaches && !e.mayAct(r.ctx) {
+		if !errors.Is(context.Cause(r.ctx), errCancelled) {
 			return false
 		}
-		if !e.mayAct(r.ctx) {
-			if !errors.Is(context.Cause(r.ctx), errCancelled) {
-				return false
-			}
-			perform = cancelledAttempt // which has to end for the run to end
-		}
+		perform = cancelledAttempt // which has to end for the run to end
 	}
 	goesOn, promise := e.performAttempt(r, a, perform)
 	if promise != nil {

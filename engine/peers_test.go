@@ -179,19 +179,23 @@ func TestHandedRun(t *testing.T) {
 
 // TestNoLease does not act outside while the process has no lease, and does once it has one.
 func TestNoLease(t *testing.T) {
-	testPeers(t, func(t *testing.T, p *peers, owner, _ *fixture) {
-		p.lease = make(chan struct{})
-		h := owner.start(owner.define(`a act`))
-		synctest.Wait()
-		if n := len(owner.actions()); n != 0 {
-			t.Errorf("%d actions without a lease, want none", n)
-		}
-		close(p.lease)
-		owner.wait(h)
-		if n := len(owner.actions()); n != 1 {
-			t.Errorf("%d actions with a lease, want 1", n)
-		}
-	})
+	for _, effect := range []string{"idempotent", "once", "pure"} {
+		t.Run(effect, func(t *testing.T) {
+			testPeers(t, func(t *testing.T, p *peers, owner, _ *fixture) {
+				p.lease = make(chan struct{})
+				h := owner.start(owner.define(`a act {} | {"effect": "` + effect + `"}`))
+				synctest.Wait()
+				if n := len(owner.actions()); n != 0 {
+					t.Errorf("%d actions without a lease, want none", n)
+				}
+				close(p.lease)
+				owner.wait(h)
+				if n := len(owner.actions()); n != 1 {
+					t.Errorf("%d actions with a lease, want 1", n)
+				}
+			})
+		})
+	}
 }
 
 // TestCancelWithoutLease ends a run that is cancelled while its node waits for the lease. The
