@@ -215,8 +215,8 @@ func TestOutage(t *testing.T) {
 	s.watchOutage(ctx)
 	wantCode(t, s.Available(), blueprint.CodeUnavailable)
 	wantCode(t, context.Cause(waiting), blueprint.CodeUnavailable)
-	if err := <-held; !errors.Is(err, errAway) {
-		t.Errorf("a write that had not begun: %v, want %v", err, errAway)
+	if err := <-held; !errors.Is(err, errAway) || !blueprint.IsOutage(err) {
+		t.Errorf("a write that had not begun: %v, want the outage %v", err, errAway)
 	}
 	if s.Reachable() || !s.Stats().Unreachable {
 		t.Error("the database counts as reachable long after its last answer")
