@@ -88,6 +88,9 @@ torture: ## kill the executable KILLS times under load and check every run
 torture-cluster: ## FAULTS faults of three processes, their links and PostgreSQL under load (Debian's PostgreSQL; a second or two each)
 	go run ./tests/cluster -faults $(FAULTS) -seed $(SEED)
 
+torture-cluster-selftest: ## check that the torture of three processes finds each of their known mutants (half an hour)
+	go run ./tests/cluster -selftest -faults 60 -seed $(SEED)
+
 sweep: ## fail the disk at every point of a scenario: kill, EIO, ENOSPC, short write (Linux, as root; half an hour)
 	go run ./tests/faults -seed $(SEED)
 
@@ -162,4 +165,4 @@ e2e-mail: ## swaks and Postfix, installed by apt, send mail to the binary (Debia
 	DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends swaks libnet-ssleay-perl postfix
 	testdata/e2e/run.sh mail/receive.test.mjs
 
-.PHONY: thorough goldens diskfull image oracle e2e-mail e2e-browser web-lint web-test web-dist web-check mutants sweep sweep-short powercut sim sim-check release release-check clients unit-score help build test check lint race bench bench-history bench-peers bench-once cross torture torture-cluster torture-selftest overload fuzz e2e
+.PHONY: thorough goldens diskfull image oracle e2e-mail e2e-browser web-lint web-test web-dist web-check mutants sweep sweep-short powercut sim sim-check release release-check clients unit-score help build test check lint race bench bench-history bench-peers bench-once cross torture torture-cluster torture-cluster-selftest torture-selftest overload fuzz e2e

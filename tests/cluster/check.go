@@ -38,6 +38,12 @@ func (c *cluster) checkRuns() {
 			}
 		}
 		c.checkOutputs(r)
+		if r.shape.name == callShape {
+			first, second := c.service.under(r.id+"/first"), c.service.under(r.id+"/second")
+			if len(first) > 0 && len(second) > 0 {
+				s.Pause.add(second[0].from.Sub(first[len(first)-1].to))
+			}
+		}
 		c.checkReplies(r)
 	}
 }
@@ -158,7 +164,10 @@ func (c *cluster) checkCalls() {
 			if call.caller == "" {
 				c.summary.UnknownCallers++
 			}
-			if i == 0 {
+			if since := c.cutOffSince(call); !since.IsZero() && call.from.Sub(since) > maxLease {
+				c.violated("lease", r.id, "node %s called %.1f s after its process was cut off from the database: %s", call.node, call.from.Sub(since).Seconds(), c.story(key))
+			}
+			if i == 0 || call.read {
 				continue
 			}
 			if !c.excused(calls[i-1], call) {
@@ -185,6 +194,28 @@ func (c *cluster) checkCalls() {
 			}
 		}
 	}
+}
+
+// maxLease is how long a process may call after it was cut off: its lease, and how late a
+// call may arrive from a busy machine.
+const maxLease = 7*time.Second + 1500*time.Millisecond
+
+// cutOffSince returns since when the caller of a call had no connection to the database;
+// zero if it had one.
+func (c *cluster) cutOffSince(of call) (since time.Time) {
+	for _, n := range c.nodes {
+		if n.name != of.caller {
+			continue
+		}
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		for _, d := range n.disturbances {
+			if (d.kind == faultCut || d.kind == faultHalfOpen) && d.from.Before(of.from) && (d.to.IsZero() || d.to.After(of.from)) {
+				since = d.from
+			}
+		}
+	}
+	return since
 }
 
 // excused reports whether the process of a call had a fault before the next call under its

@@ -42,6 +42,10 @@
 //	          its last beat, counted while PostgreSQL and one other process have no fault. 2 s
 //	          are added for a busy machine, and 6 s if another process had a fault meanwhile:
 //	          it may have held the lock of all writes
+//	lease     a process that is cut off from the database calls nothing after its lease of 7 s
+//	          (and 1.5 s, in which a call may arrive late)
+//	early     a process is declared dead only if its faults lasted 8 s
+//	duties    one process has the duties
 //	fenced    a process that was declared dead ends
 //	exit      it ends with exit code 1. No other process ends by itself, except one that
 //	          cannot start because its database is away

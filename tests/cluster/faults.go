@@ -79,7 +79,11 @@ var faults = []fault{
 		return disturbLink(n, faultHalfOpen, state, seconds(r, 0.2, 25), r.IntN(2) == 0, []string{"both ways, ", "answers only, ", "requests only, "}[way])
 	}},
 	{faultPostgres, 2, func(c *cluster, r *rand.Rand, _ *node) (string, func(context.Context)) {
-		return c.restartPostgres(syscall.SIGKILL, seconds(r, 0, 3))
+		down := seconds(r, 0, 3)
+		if r.IntN(10) == 0 {
+			down = seconds(r, 11, 14) // longer than a silence for which a process is declared dead
+		}
+		return c.restartPostgres(syscall.SIGKILL, down)
 	}},
 	{faultImmediate, 1, func(c *cluster, r *rand.Rand, _ *node) (string, func(context.Context)) {
 		return c.restartPostgres(syscall.SIGQUIT, seconds(r, 0, 1))

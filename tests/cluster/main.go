@@ -28,7 +28,7 @@ type options struct {
 	first    bool
 	binary   string
 	selftest bool
-	only     string
+	only     string // mutants
 }
 
 func main() {
@@ -40,14 +40,19 @@ func main() {
 	flag.BoolVar(&o.keep, "keep", false, "keep the logs even without a violation")
 	flag.BoolVar(&o.verbose, "v", false, "print each fault")
 	flag.BoolVar(&o.first, "first", false, "stop at the first violation")
+	flag.BoolVar(&o.selftest, "selftest", false, "check that each known mutant of the server is found")
+	flag.StringVar(&o.only, "mutants", "", "comma-separated mutants to which -selftest is limited")
 	flag.StringVar(&o.binary, "binary", "", "the server to test; without it, one is built from these sources")
 	flag.Parse()
-	if flag.NArg() > 0 || o.faults < 0 || min(o.count, o.clients) < 1 {
-		fmt.Fprintln(os.Stderr, "the cluster torture takes flags only, -nodes and -clients from 1 on; see -help")
+	if flag.NArg() > 0 || o.selftest && o.binary != "" || o.faults < 0 || min(o.count, o.clients) < 1 {
+		fmt.Fprintln(os.Stderr, "the cluster torture takes flags only, -nodes and -clients from 1 on, and -selftest builds its own server; see -help")
 		os.Exit(2)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	if o.selftest {
+		os.Exit(selftest(ctx, o))
+	}
 	os.Exit(torture(ctx, o))
 }
 
@@ -93,6 +98,7 @@ type cluster struct {
 	// onViolation is called with each violation, under the lock of the history.
 	onViolation func(violation)
 	healed      time.Time
+	duties      bool // the watcher has reported that several processes have them
 
 	mu       sync.Mutex
 	timeline []event

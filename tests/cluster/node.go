@@ -171,6 +171,31 @@ func (c *cluster) supervise(ctx context.Context, n *node) {
 	}
 }
 
+// minSilence is how long the faults of a process last, at least, until it is declared dead:
+// almost ten seconds without a beat.
+const minSilence = 8 * time.Second
+
+// longestFault returns how long the longest fault of the last minute has lasted. Faults
+// with less than two seconds between them count as one.
+func (n *node) longestFault() (longest time.Duration) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	var from, to time.Time
+	for _, d := range n.disturbances {
+		end := d.to
+		if end.IsZero() {
+			end = now()
+		}
+		if from.IsZero() || d.from.Sub(to) > 2*time.Second {
+			from = d.from
+		}
+		if to = end; now().Sub(to) < time.Minute {
+			longest = max(longest, to.Sub(from))
+		}
+	}
+	return longest
+}
+
 // checkExit checks a process that has ended by itself: it was declared dead and ends with
 // exit code 1, or it could not start while its database was away.
 func (c *cluster) checkExit(n *node, p *program.Process, started time.Time, everReady bool) {
@@ -178,6 +203,9 @@ func (c *cluster) checkExit(n *node, p *program.Process, started time.Time, ever
 	switch {
 	case p.Err != nil && p.Err.Error() == "exit status 1" && strings.Contains(said, "was declared dead"):
 		c.count(func(s *summary) { s.DeclaredDead++ })
+		if longest := n.longestFault(); longest < minSilence {
+			c.violated("early", "", "process %s was declared dead, although its faults of the last minute took %.1f s at most", n.name, longest.Seconds())
+		}
 	case !everReady && (n.between(started, now()) || !c.database.up().Before(started)) && p.Err != nil && p.Err.Error() == "exit status 1":
 		c.count(func(s *summary) { s.FailedStarts++ })
 	default:

@@ -33,6 +33,7 @@ type summary struct {
 	FailedStarts    int
 	Ready           measured
 	Takeover        measured
+	Pause           measured // of runs between two calls
 	Settled         time.Duration
 }
 
@@ -61,7 +62,7 @@ func (c *cluster) report(out io.Writer, folder string) {
 		fmt.Fprintf(out, "most runs at once of %s: %d\n", name, s.MostAtOnce[name])
 	}
 	fmt.Fprintf(out, "declared dead: %d processes; starts that failed without a database: %d\n", s.DeclaredDead, s.FailedStarts)
-	fmt.Fprintf(out, "ready after the faults: %s; runs taken over after the last beat: %s; settled in %.1f s\n", &s.Ready, &s.Takeover, s.Settled.Seconds())
+	fmt.Fprintf(out, "ready after the faults: %s; runs taken over after the last beat: %s; runs went on after: %s; settled in %.1f s\n", &s.Ready, &s.Takeover, &s.Pause, s.Settled.Seconds())
 	violations := c.history.violations
 	if len(violations) == 0 {
 		fmt.Fprintln(out, "no violations")

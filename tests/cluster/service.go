@@ -22,6 +22,7 @@ type call struct {
 	key       string // Idempotency-Key
 	caller    string // name of the node of the server; "" = unknown
 	prior     any    // what the body says about the output of the node before
+	read      bool   // it has no effect
 	number    int    // of the calls under this key, from 1 on
 	from, to  time.Time
 	answered  bool
@@ -72,6 +73,9 @@ func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_ = json.Unmarshal(data, &body)
 	caller, _ := r.Context().Value(callerKey{}).(string)
 	c := &call{key: r.Header.Get("Idempotency-Key"), caller: caller, prior: body.Prior, from: now()}
+	if key := r.URL.Query().Get("key"); key != "" {
+		c.key, c.read, body.From = key, true, key
+	}
 	c.run, c.node, _ = strings.Cut(c.key, "/")
 	s.mu.Lock()
 	if body.From != c.key {

@@ -104,20 +104,28 @@ func later(a, b time.Time) time.Time {
 
 // watchMembers checks that each process without a fault is a live member.
 func (c *cluster) watchMembers(ctx context.Context, up time.Time) {
-	live := map[string]bool{}
-	rows, err := c.database.sql.QueryContext(ctx, "SELECT name FROM nodes WHERE state <> 'dead'")
+	live, busy := map[string]bool{}, []string(nil)
+	rows, err := c.database.sql.QueryContext(ctx, "SELECT name, duties FROM nodes WHERE state <> 'dead'")
 	if err != nil {
 		return
 	}
 	defer rows.Close()
 	for rows.Next() {
 		var name string
-		if rows.Scan(&name) == nil {
+		var duties bool
+		if rows.Scan(&name, &duties) == nil {
 			live[name] = true
+			if duties {
+				busy = append(busy, name)
+			}
 		}
 	}
 	if rows.Err() != nil {
 		return
+	}
+	if len(busy) > 1 && !c.duties {
+		c.duties = true
+		c.violated("duties", "", "several processes have the duties: %v", busy)
 	}
 	for _, n := range c.nodes {
 		lasts, last := n.disturbed()
