@@ -132,6 +132,20 @@ func TestUnknownOutcome(t *testing.T) {
 	}
 }
 
+// TestStartThroughOutage breaks the connection while a server starts, which tries again.
+func TestStartThroughOutage(t *testing.T) {
+	t.Parallel()
+	options := testOptions(t)
+	proxy, through := cutting(t, remoteDatabase(t))
+	options.Database = through
+	proxy.armed.Store(true)
+	s := open(t, options)
+	check(t, s.Available())
+	if proxy.armed.Load() {
+		t.Error("no commit was cut")
+	}
+}
+
 // TestBrokenConnections ends all connections of an idle store, as a restart of PostgreSQL
 // does: the next calls use new ones.
 func TestBrokenConnections(t *testing.T) {

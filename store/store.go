@@ -19,6 +19,7 @@ import (
 	"blueprintd/foundation/secret"
 	"blueprintd/store/dbfile"
 	"blueprintd/store/migrations"
+	"blueprintd/store/postgres"
 )
 
 // Options are the options of Open.
@@ -139,8 +140,19 @@ type Store struct {
 // schema version. A database of another program or a newer version, one in use by another
 // server, and one that is sealed with another master key are refused with a
 // *blueprint.Error that has a hint, and left unchanged.
-func Open(ctx context.Context, options Options) (_ *Store, err error) {
+func Open(ctx context.Context, options Options) (s *Store, err error) {
 	defer wrap(&err, "open %s", options.name())
+	for watch := metrics.Begin(); ; wait(retryInterval) {
+		s, err = openOnce(ctx, options)
+		again := options.Server && options.Database != "" && postgres.ClassOf(err) == postgres.Unreachable
+		if !again || watch.Elapsed() > startPatience || ctx.Err() != nil {
+			return s, err
+		}
+	}
+}
+
+// openOnce is Open without further attempts after PostgreSQL went away meanwhile.
+func openOnce(ctx context.Context, options Options) (*Store, error) {
 	options.Logger = cmp.Or(options.Logger, slog.Default())
 	if options.fileSystem == nil {
 		options.fileSystem = dbfile.Stat
