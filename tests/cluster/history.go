@@ -123,6 +123,9 @@ func (h *history) add(id, as string, s *shape) *run {
 	if r.as == "" {
 		r.as = as
 	}
+	if r.shape == nil {
+		r.shape = s
+	}
 	return r
 }
 
@@ -202,7 +205,7 @@ func (c *cluster) violated(invariant, run, format string, args ...any) {
 	c.history.mu.Lock()
 	defer c.history.mu.Unlock()
 	if c.history.violations = append(c.history.violations, v); len(c.history.violations) <= shownViolations {
-		fmt.Fprintf(c.out, "%s VIOLATION %s %s: %s\n", c.since(v.At), invariant, run, v.Text)
+		fmt.Fprintf(c.out, "%s VIOLATION %s %s: %.600s\n", c.since(v.At), invariant, run, v.Text)
 	}
 	if c.onViolation != nil {
 		c.onViolation(v)

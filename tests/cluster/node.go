@@ -156,8 +156,8 @@ func (c *cluster) supervise(ctx context.Context, n *node) {
 			process.Pause(ctx, delay)
 			end()
 		} else {
-			if ending == faultStop && p.Err != nil {
-				c.violated("exit", "", "process %s ended with %v after SIGTERM; the end of its log: %s", n.name, p.Err, tail(n.logSince(), 800))
+			if ending == faultStop && p.Err != nil && everReady {
+				c.checkExit(n, p, started, everReady)
 			}
 			process.Pause(ctx, delay)
 		}

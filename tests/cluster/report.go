@@ -75,7 +75,7 @@ func (c *cluster) report(out io.Writer, folder string) {
 			fmt.Fprintf(out, "and %d more violations\n", len(violations)-i)
 			break
 		}
-		fmt.Fprintf(out, "VIOLATION of %q, seed %d, at %s, run %s: %s\n", v.Invariant, c.seed, strings.TrimSpace(c.since(v.At)), v.Run, v.Text)
+		fmt.Fprintf(out, "VIOLATION of %q, seed %d, at %s, run %s: %.2000s\n", v.Invariant, c.seed, strings.TrimSpace(c.since(v.At)), v.Run, v.Text)
 		if !c.healed.IsZero() && v.At.After(c.healed) {
 			continue
 		}

@@ -30,50 +30,50 @@ func (c *cluster) settle(ctx context.Context, created time.Time) {
 	}
 	client := clients[0]
 	began, changed, told, before := now(), now(), now(), ""
-	for pause := 100 * time.Millisecond; process.Pause(ctx, pause) && now().Sub(began) < maxSettle && now().Sub(changed) < maxQuiet; {
+	var unfinished map[string]string
+	for process.Pause(ctx, 200*time.Millisecond) && now().Sub(began) < maxSettle && now().Sub(changed) < maxQuiet {
 		for range c.history.unsettled {
 			client.sendUnsettled(ctx)
 		}
-		client.list(ctx, 100)
-		open := c.history.openRuns()
-		if len(open) == 0 && len(c.history.unsettled) == 0 && client.list(ctx, 0) == 0 && c.delivers() {
+		var err error
+		if unfinished, err = c.find(ctx, true); err != nil {
+			continue
+		}
+		if len(unfinished) == 0 && len(c.history.unsettled) == 0 {
 			break
 		}
-		standing := fmt.Sprint(len(c.history.unsettled), len(c.history.runs))
-		c.actOnAll(ctx, clients, open)
-		for _, r := range open {
-			r.mu.Lock()
-			standing += r.id + r.status
-			r.mu.Unlock()
-			standing += fmt.Sprint(len(c.service.under(r.id + "/second")))
+		var paused []*run
+		standing := fmt.Sprint(len(c.history.unsettled), len(c.service.all()))
+		for id, status := range unfinished {
+			if status == "paused" {
+				paused = append(paused, c.history.add(id, "", nil))
+			}
 		}
-		if standing != before {
+		c.actOnAll(ctx, clients, paused)
+		if standing += fmt.Sprint(len(unfinished), len(paused)); standing != before {
 			changed, before = now(), standing
 		}
 		if now().Sub(told) > 5*time.Second {
 			told = now()
-			c.addEvent("settling: %d runs have not ended, %d deliveries are not acknowledged", len(open), len(c.history.unsettled))
+			c.addEvent("settling: %d runs have not ended, %d deliveries are not acknowledged", len(unfinished), len(c.history.unsettled))
 		}
 	}
 	c.summary.Settled = now().Sub(began)
-	for _, r := range c.history.openRuns() {
-		c.violated("ends", r.id, "%.0f s after all faults, %.0f s after anything changed, it is still %s: %s", now().Sub(began).Seconds(), now().Sub(changed).Seconds(), r.status,
-			client.api().Query(ctx, "execution.getExecutionStatus", object{"executionId": r.id}).Body)
+	for id, status := range unfinished {
+		c.violated("ends", id, "%.0f s after all faults, %.0f s after anything changed, it is still %s: %.2000s", now().Sub(began).Seconds(), now().Sub(changed).Seconds(), status,
+			client.api().Query(ctx, "execution.getExecutionStatus", object{"executionId": id}).Body)
 	}
 	for _, d := range c.history.unsettled {
 		c.violated("key", "", "the delivery %s to %s, sent %d times, is still not acknowledged", d.key, d.shape.name, d.sent)
 	}
 	c.checkTicks(ctx, client, created)
-	if n := client.list(ctx, 0); n > 0 {
-		c.awaitRest(ctx, client)
+	c.awaitRest(ctx)
+	if _, err := c.find(ctx, false); err != nil {
+		c.fail(err)
+		return
 	}
-	for _, r := range c.history.all() {
-		r.mu.Lock()
-		if a := client.api().Query(ctx, "execution.getExecutionStatus", object{"executionId": r.id}); client.judge(a, "getExecutionStatus") == acknowledged {
-			c.observe(r, a)
-		}
-		r.mu.Unlock()
-	}
+	c.actOnAll(ctx, clients, c.history.all())
+	client.list(ctx)
 	for _, s := range c.shapes {
 		if s.cron == "" {
 			c.checkFirings(ctx, client, s)
@@ -99,86 +99,76 @@ func (c *cluster) actOnAll(ctx context.Context, clients []*client, runs []*run) 
 	working.Wait()
 }
 
-// delivers reports whether each finished event has its run.
-func (c *cluster) delivers() bool {
-	ends, received := 0, 0
-	for _, r := range c.history.all() {
-		switch {
-		case r.shape == nil || r.record == nil:
-		case r.shape.name == emitterShape && r.emitted():
-			ends++
-		case r.shape.name == listenerShape:
-			received++
-		}
-	}
-	return received >= ends
-}
-
 func (r *run) emitted() bool {
 	s := r.record.step("emit")
 	return s != nil && s.Status == "completed"
 }
 
 // awaitRest waits until runs that schedules have started meanwhile have ended.
-func (c *cluster) awaitRest(ctx context.Context, client *client) {
+func (c *cluster) awaitRest(ctx context.Context) {
+	var unfinished map[string]string
 	for began := now(); now().Sub(began) < maxQuiet && process.Pause(ctx, 200*time.Millisecond); {
-		client.list(ctx, 0)
-		open := c.history.openRuns()
-		if len(open) == 0 {
+		var err error
+		if unfinished, err = c.find(ctx, true); err == nil && len(unfinished) == 0 {
 			return
 		}
-		for _, r := range open {
-			client.act(ctx, r, true)
-		}
 	}
-	for _, r := range c.history.openRuns() {
-		c.violated("ends", r.id, "it is still %s %s after the last tick", r.status, maxQuiet)
+	for id, status := range unfinished {
+		c.violated("ends", id, "it is still %s %s after the last tick", status, maxQuiet)
 	}
 }
 
-// list reads the list of runs, adds those that were never acknowledged, and returns their
-// number. most limits how many it reads; 0 reads all, and then every known run must be
-// listed once.
-func (c *client) list(ctx context.Context, most int) (found int) {
+// find reads the runs from the database itself, all or those that have not ended, and
+// returns the status of each. It adds those that were never acknowledged.
+func (c *cluster) find(ctx context.Context, unfinished bool) (map[string]string, error) {
 	byBlueprint := map[string]*shape{}
 	for _, s := range c.shapes {
 		byBlueprint[s.id] = s
 	}
+	query := "SELECT e.id, b.id, e.status FROM executions e JOIN blueprints b ON b.seq = e.blueprint_seq"
+	if unfinished {
+		query += " WHERE e.end_time IS NULL"
+	}
+	rows, err := c.database.sql.QueryContext(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	found := map[string]string{}
+	for rows.Next() {
+		var id, blueprint, status string
+		if err := rows.Scan(&id, &blueprint, &status); err != nil {
+			return nil, err
+		}
+		found[id] = status
+		c.history.add(id, "", byBlueprint[blueprint])
+	}
+	return found, rows.Err()
+}
+
+// list reads the list of runs, which has every run once.
+func (c *client) list(ctx context.Context) {
 	listed := map[string]int{}
 	for offset := 0; ; offset += 100 {
 		a := c.api().Query(ctx, "execution.listRecentExecutions", object{"limit": 100, "offset": offset})
 		if c.judge(a, "listRecentExecutions") != acknowledged {
-			return max(found, 1)
+			c.violated("accepted", "", "the list of runs cannot be read: %s", a)
+			return
 		}
 		logs, _ := process.At(a.Value, "logs").([]any)
 		for _, log := range logs {
 			id, _ := process.At(log, "executionData", "executionId").(string)
-			blueprint, _ := process.At(log, "blueprintId").(string)
 			listed[id]++
-			c.history.mu.Lock()
-			known := c.history.runs[id] != nil
-			c.history.mu.Unlock()
-			if !known {
-				found++
-				c.history.add(id, "", byBlueprint[blueprint])
-			}
-		}
-		if most > 0 {
-			return found
 		}
 		if len(logs) < 100 {
 			break
 		}
 	}
-	if found > 0 {
-		return found // new runs shift the pages
-	}
 	for _, r := range c.history.all() {
-		if listed[r.id] == 0 {
-			c.violated("accepted", r.id, "it was acknowledged (%s) and is not listed", r.as)
+		if listed[r.id] != 1 {
+			c.violated("accepted", r.id, "it was acknowledged (%s) and is listed %d times", r.as, listed[r.id])
 		}
 	}
-	return found
 }
 
 // rows returns the rows of the ledger of a trigger.
