@@ -388,7 +388,7 @@ func (s *Store) RecentExecutions(ctx context.Context, principal blueprint.Princi
 	defer wrap(&err, "recent executions for user %s", principal.UserID)
 	err = s.read(ctx, func(q *session) error {
 		if organizationID == nil {
-			list, err = listExecutions(q, pageWithRecords(mine), []any{principal.UserID, limit, offset})
+			list, err = listExecutions(q, pageWithRecords(mine(q.remote != nil)), []any{principal.UserID, limit, offset})
 			return err
 		}
 		if err := memberOf(q, principal, *organizationID); err != nil {
@@ -405,22 +405,24 @@ func (s *Store) RecentExecutions(ctx context.Context, principal blueprint.Princi
 // mine selects the runs that user ?1 may see, limited to those a page may need: the newest
 // of the user's own, of each organization of the user, and of each blueprint elsewhere that
 // is shared with the user. Each part is read from the end of an index, no further than the
-// page, so the cost does not grow with the number of runs.
-const mine = `WHERE e.seq IN (
-	SELECT seq FROM (
-		SELECT x.seq FROM executions x WHERE x.user_seq = (SELECT seq FROM users WHERE id = ?1) ORDER BY x.created_at DESC, x.id DESC LIMIT CAST(?2 AS BIGINT) + ?3) own
-	UNION
-	SELECT x.seq FROM memberships m JOIN organizations o ON o.id = m.organization_id CROSS JOIN executions x WHERE m.user_id = ?1 AND x.seq IN (
-		SELECT y.seq FROM executions y WHERE y.organization_seq = o.seq
-			AND EXISTS (SELECT 1 FROM blueprints b WHERE b.seq = y.blueprint_seq AND b.deleted_at IS NULL)
-		ORDER BY y.created_at DESC, y.id DESC LIMIT CAST(?2 AS BIGINT) + ?3)
-	UNION
-	SELECT x.seq FROM blueprints b CROSS JOIN executions x WHERE b.id IN (SELECT blueprint_id FROM collaborators WHERE user_id = ?1)
-		AND b.deleted_at IS NULL
-		AND b.organization_id NOT IN (SELECT organization_id FROM memberships WHERE user_id = ?1)
-		AND x.seq IN (
-			SELECT y.seq FROM executions y WHERE y.blueprint_seq = b.seq
-			ORDER BY y.created_at DESC, y.id DESC LIMIT CAST(?2 AS BIGINT) + ?3))`
+// page, so the cost does not grow with the number of runs. SQLite has no LATERAL, and
+// PostgreSQL would evaluate a correlated list for each run.
+func mine(remote bool) string {
+	const page = " ORDER BY y.created_at DESC, y.id DESC LIMIT CAST(?2 AS BIGINT) + ?3"
+	newest := func(in, of, where string) string {
+		if remote {
+			return "SELECT x.seq FROM " + in + " CROSS JOIN LATERAL (SELECT y.seq FROM executions y WHERE " + of + page + ") x WHERE " + where
+		}
+		return "SELECT x.seq FROM " + in + " CROSS JOIN executions x WHERE " + where + " AND x.seq IN (SELECT y.seq FROM executions y WHERE " + of + page + ")"
+	}
+	own := "SELECT seq FROM (SELECT y.seq FROM executions y WHERE y.user_seq = (SELECT seq FROM users WHERE id = ?1)" + page + ") own"
+	inOrganizations := newest("memberships m JOIN organizations o ON o.id = m.organization_id",
+		"y.organization_seq = o.seq AND EXISTS (SELECT 1 FROM blueprints b WHERE b.seq = y.blueprint_seq AND b.deleted_at IS NULL)", "m.user_id = ?1")
+	shared := newest("blueprints b", "y.blueprint_seq = b.seq",
+		`b.id IN (SELECT blueprint_id FROM collaborators WHERE user_id = ?1) AND b.deleted_at IS NULL
+		AND b.organization_id NOT IN (SELECT organization_id FROM memberships WHERE user_id = ?1)`)
+	return "WHERE e.seq IN (" + own + " UNION " + inOrganizations + " UNION " + shared + ")"
+}
 
 func listExecutions(q *session, query string, args []any) ([]*blueprint.StoredExecution, error) {
 	list := []*blueprint.StoredExecution{}

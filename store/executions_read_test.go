@@ -202,7 +202,7 @@ func TestListingPlans(t *testing.T) {
 		query string
 		args  []any
 	}{
-		"recent":       {pageWithRecords(mine), []any{"x", 1, 0}},
+		"recent":       {pageWithRecords(mine(false)), []any{"x", 1, 0}},
 		"logs":         {onPage("WHERE e.blueprint_seq = (SELECT seq FROM blueprints WHERE id = ?1)"), []any{"x", 1, 0}},
 		"own":          {"SELECT b.id FROM blueprints b WHERE b.deleted_at IS NULL AND " + listed[blueprint.ScopeOwn] + " ORDER BY b.created_at DESC, b.id DESC", []any{"x"}},
 		"own runs":     {runsOfUser, []any{"x", 0, 9, 9, 5}},

@@ -11,6 +11,8 @@ import (
 	"net"
 	"net/url"
 	"os"
+	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -273,6 +275,40 @@ func TestPruneCountsRows(t *testing.T) {
 	check(t, err)
 	if got < seqs[1] || got >= seqs[2] {
 		t.Errorf("rows up to %d are beyond the newest 3 of %v, want up to %d", got, seqs, seqs[1])
+	}
+}
+
+// TestRecentExecutionsOnRemote counts how often PostgreSQL reads runs for a page: as often as
+// the page is long, however many runs there are.
+func TestRecentExecutionsOnRemote(t *testing.T) {
+	ctx := context.Background()
+	options := testOptions(t)
+	options.Database = remoteDatabase(t)
+	s := open(t, options)
+	ann := user(t, s, "ann")
+	b := create(t, s, ann, "T")
+	const insert = `INSERT INTO executions (id, blueprint_seq, blueprint_version, organization_seq, user_seq, status, created_at, updated_at, start_time)
+		SELECT 'run-' || n, b.seq, '1.0.0', o.seq, u.seq, 'running', n, n, n FROM generate_series(1, 2000) n, blueprints b, organizations o, users u
+		WHERE b.id = ? AND o.id = b.organization_id AND u.id = ?`
+	check(t, s.write(ctx, func(tx *transaction) error {
+		_, err := tx.exec(insert, b.ID, ann.UserID)
+		return err
+	}))
+	_, err := s.pool.ExecContext(ctx, "ANALYZE")
+	check(t, err)
+	var plan []string
+	check(t, s.read(ctx, func(q *session) error {
+		return q.each("EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) "+pageWithRecords(mine(true)), []any{ann.UserID, 20, 40}, func(scan scanner) error {
+			plan = append(plan, "")
+			return scan(&plan[len(plan)-1])
+		})
+	}))
+	loops := regexp.MustCompile(`on executions.* loops=(\d+)`)
+	for _, line := range plan {
+		if found := loops.FindStringSubmatch(line); found != nil && must(strconv.Atoi(found[1]))(t) > 60 {
+			t.Errorf("runs are read %s times, want 60 at most:\n%s", found[1], strings.Join(plan, "\n"))
+			break
+		}
 	}
 }
 
