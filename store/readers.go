@@ -206,7 +206,10 @@ func newSession(ctx context.Context, pool *sql.DB) (*session, error) {
 
 func (s *session) close() error {
 	s.forget()
-	return s.conn.Close()
+	if err := s.conn.Close(); !errors.Is(err, sql.ErrConnDone) { // it may have broken
+		return err
+	}
+	return nil
 }
 
 // destroy closes the underlying connection, so that no other session inherits its state.

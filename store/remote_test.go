@@ -5,6 +5,7 @@ package store
 import (
 	"bytes"
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"io"
@@ -146,6 +147,23 @@ func TestStartThroughOutage(t *testing.T) {
 	if proxy.armed.Load() {
 		t.Error("no commit was cut")
 	}
+}
+
+// TestStopAsOutageBegins stops a server just after PostgreSQL has gone: that is no error.
+func TestStopAsOutageBegins(t *testing.T) {
+	t.Parallel()
+	options := testOptions(t)
+	direct := remoteDatabase(t)
+	proxy, through := cutting(t, direct)
+	options.Database = through
+	s := open(t, options)
+	stop := run(t, s)
+	proxy.Close()
+	pool := must(sql.Open("pgx", direct))(t)
+	defer pool.Close()
+	_, err := pool.ExecContext(context.Background(), "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()")
+	check(t, err)
+	check(t, stop())
 }
 
 // TestBrokenConnections ends all connections of an idle store, as a restart of PostgreSQL

@@ -333,7 +333,8 @@ func (s *Store) Run(ctx context.Context) (err error) {
 	if err == nil && s.nodes.id != 0 {
 		err = s.depart()
 	}
-	if s.Available() != nil && s.usable() == errClosed { // the database is away: others find out that this process is gone
+	away := s.Available() != nil || s.nodes.id != 0 && blueprint.IsOutage(err)
+	if away && s.usable() == errClosed { // others find out that this process is gone
 		s.options.Logger.Warn("stopped without the database, the runs of this process are taken over when it is back", "error", err)
 		err = nil
 	}
