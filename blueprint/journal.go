@@ -101,6 +101,9 @@ type JournalCommit struct {
 	// the commit stores the run for that process and sets Handed.
 	Group  *ConcurrencyGroup
 	Handed bool
+	// Response is that of a run of a concurrency group, for the process that accepted it if
+	// that was another one. It is opaque.
+	Response []byte
 }
 
 // StoredExecution is a stored run.

@@ -124,7 +124,21 @@ func (r *run) commit() (*blueprint.JournalCommit, error) {
 		}
 		c.Entries[i] = r.engine.Sealer.Seal(data, secret.JournalPlace(r.id))
 	}
-	return c, nil
+	return c, r.passOn(c)
+}
+
+// passOn adds the response of a run to a commit if another process may have accepted it. It
+// becomes durable with the run's step, because this process may end before it could say it
+// in any other way.
+func (r *run) passOn(c *blueprint.JournalCommit) error {
+	if r.engine.Peers == nil || r.begin.Concurrency == nil || r.response == nil || c.New {
+		return nil
+	}
+	data, err := blueprint.Encode(answer{Response: r.response})
+	if err == nil {
+		c.Response = r.engine.Sealer.Seal(data, commandPlace(r.id))
+	}
+	return err
 }
 
 // blankCommit returns a commit of the run's row without entries.

@@ -124,15 +124,14 @@ func (e *Engine) unseal(sealed []byte, place string, into any) error {
 func commandPlace(executionID string) string { return "signals/" + executionID }
 
 // Perform performs a command of another process and answers it. Without data the command
-// announces a new run of a concurrency group of this process.
+// announces a new run of a concurrency group of this process, whose response is stored with
+// the run.
 func (e *Engine) Perform(ctx context.Context, c blueprint.RunCommand) {
-	var reply answer
 	if c.Data == nil {
-		reply = e.beginHanded(ctx, c.ExecutionID)
-	} else {
-		reply = e.answerOf(e.perform(ctx, c))
+		e.beginHanded(ctx, c.ExecutionID)
+		return
 	}
-	data, err := blueprint.Encode(reply)
+	data, err := blueprint.Encode(e.answerOf(e.perform(ctx, c)))
 	if err == nil {
 		err = e.Peers.Answer(context.WithoutCancel(ctx), c.Seq, e.Sealer.Seal(data, commandPlace(c.ExecutionID)))
 	}
@@ -157,26 +156,21 @@ func (e *Engine) perform(ctx context.Context, c blueprint.RunCommand) error {
 	return blueprint.Errorf(blueprint.CodeBadRequest, "the processes of the server have different versions: unknown command")
 }
 
-// beginHanded begins a run that another process stored for this one, and waits for its
-// response, or for its end.
-func (e *Engine) beginHanded(ctx context.Context, executionID string) (reply answer) {
+// beginHanded begins a run that another process stored for this one. Its handle makes its
+// response durable at once.
+func (e *Engine) beginHanded(ctx context.Context, executionID string) {
 	stored, err := e.Journal.Load(ctx, executionID)
 	for blueprint.CodeOf(err) == blueprint.CodeUnavailable && clock.Sleep(ctx, followInterval) {
 		stored, err = e.Journal.Load(ctx, executionID)
 	}
 	if err != nil {
-		return e.answerOf(err)
+		if ctx.Err() == nil {
+			e.Logger.Error("run load failed", "execution", executionID, "error", err)
+		}
+		return
 	}
 	handle := &Handle{ID: executionID, accepted: make(chan struct{}), settled: make(chan struct{}), responded: make(chan struct{})}
 	e.recoverRun(ctx, stored.Row, handle)
-	select {
-	case <-handle.Responded():
-		reply.Response = handle.Response()
-	case <-handle.Ended():
-		reply.Response = handle.Response()
-	case <-ctx.Done():
-	}
-	return reply
 }
 
 // followInterval is the interval at which a process looks after runs of another one.

@@ -96,6 +96,22 @@ func (j *sharedJournal) Commit(ctx context.Context, c *blueprint.JournalCommit) 
 	return err
 }
 
+// ownJournal is the journal as the owner of all runs sees it.
+type ownJournal struct {
+	*journal
+	peers *peers
+}
+
+func (j *ownJournal) Commit(ctx context.Context, c *blueprint.JournalCommit) error {
+	err := j.journal.Commit(ctx, c)
+	if err == nil && c.Response != nil {
+		j.peers.mu.Lock()
+		defer j.peers.mu.Unlock()
+		j.peers.answers[handed] = c.Response
+	}
+	return err
+}
+
 // testPeers runs a test with the owner of all runs and another process.
 func testPeers(t *testing.T, f func(t *testing.T, p *peers, owner, other *fixture)) {
 	t.Helper()
@@ -107,7 +123,8 @@ func testPeersWith(t *testing.T, set func(p *peers, o *engine.Options, j *shared
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		p := &peers{answers: map[int64][]byte{}}
-		first := newFixture(t, newJournal(), newLab(), masterKey, func(o *engine.Options) { o.Peers = p })
+		stored := newJournal()
+		first := newFixture(t, stored, newLab(), masterKey, func(o *engine.Options) { o.Peers, o.Journal = p, &ownJournal{stored, p} })
 		defer first.stop()
 		p.owner = first.Engine
 		second := newFixture(t, first.journal, first.lab, masterKey, func(o *engine.Options) {

@@ -228,5 +228,5 @@ func (r *run) finish() (*blueprint.JournalCommit, error) {
 		}
 		commit.State = r.engine.Sealer.Seal(truth, secret.StatePlace(r.id))
 	}
-	return commit, nil
+	return commit, r.passOn(commit)
 }

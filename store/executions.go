@@ -102,6 +102,12 @@ func (s *Store) concluded(c *blueprint.JournalCommit, step func(*transaction, *b
 		if c.Row.Status.Terminal() {
 			t.ended = &c.Row
 		}
+		if c.Response != nil && s.nodes.id != 0 {
+			const answer = "UPDATE signals SET answer = ? WHERE execution_id = ? AND command IS NULL AND answer IS NULL"
+			if _, err := t.exec(answer, c.Response, c.Row.ID); err != nil {
+				return err
+			}
+		}
 		if err := s.weighEnd(t, c); err != nil {
 			return err
 		}

@@ -134,7 +134,14 @@ func tortureIn(ctx context.Context, o options, folder string, out io.Writer) (*c
 	if c.database, err = newDatabase(ctx, folder); err != nil {
 		return c, err
 	}
-	defer c.database.remove()
+	defer func() {
+		if o.keep && len(c.history.violations) > 0 {
+			c.database.stop(syscall.SIGINT)
+			fmt.Fprintf(out, "the database is kept in %s\n", c.database.folder)
+			return
+		}
+		c.database.remove()
+	}()
 	if c.service, err = newService(c.nameOf); err != nil {
 		return c, err
 	}

@@ -156,7 +156,7 @@ func (c *cluster) supervise(ctx context.Context, n *node) {
 			process.Pause(ctx, delay)
 			end()
 		} else {
-			if ending == faultStop && p.Err != nil && everReady {
+			if ending == faultStop && p.Err != nil && everReady { // others may not have begun to handle signals
 				c.checkExit(n, p, started, everReady)
 			}
 			process.Pause(ctx, delay)

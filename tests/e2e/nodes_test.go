@@ -254,6 +254,47 @@ func TestNodesTakeOver(t *testing.T) {
 	d.Until(mine, "completed")
 }
 
+// TestNodesTakeOverResponse kills the process to which a waiting delivery was handed: the
+// caller still gets the response of the run.
+func TestNodesTakeOverResponse(t *testing.T) {
+	t.Parallel()
+	world := newOutside(t)
+	c := startCluster(t, process.PostgreSQL(t), 3)
+	a, b := c.nodes[0], c.nodes[1]
+	id := a.Create("limited", node("call", "http-request", object{"method": "POST", "url": world.URL}), node("answer", "respond", object{"status": 201, "body": object{"run": "{{execution.id}}"}}), node("after", "template", object{"text": "done"}))
+	hook := at(a.Mutate("blueprintTriggers.create", object{"blueprintId": id, "triggerType": "webhook", "config": object{"respond": "wait", "concurrency": object{"limit": 1, "onLimit": "queue"}}}), "id").(string)
+	go func() { // its connection breaks with the process
+		request, err := http.NewRequest(http.MethodPost, a.Host+"/webhooks/blueprint/"+hook, strings.NewReader("{}"))
+		if err == nil {
+			if response, err := http.DefaultClient.Do(request); err == nil {
+				response.Body.Close()
+			}
+		}
+	}()
+	<-world.arrived
+	type result struct {
+		status int
+		answer any
+	}
+	handed := make(chan result, 1)
+	go func() {
+		status, answer := b.Post("/webhooks/blueprint/"+hook, "", object{})
+		handed <- result{status, answer}
+	}()
+	for range 400 {
+		if logs, _ := at(b.Query("execution.listRecentExecutions", object{"limit": 10}), "logs").([]any); len(logs) == 2 {
+			break
+		}
+		process.Pause(t.Context(), 50*time.Millisecond)
+	}
+	process.Pause(t.Context(), time.Second) // a has taken the run into its queue
+	a.Kill()
+	close(world.release)
+	if got := <-handed; got.status != http.StatusCreated || at(got.answer, "run") == nil {
+		t.Errorf("status %d, %v; want the 201 of its node", got.status, got.answer)
+	}
+}
+
 // TestNodesHandOver stops the process with the duties while a client has sent half a request:
 // another one takes its duties and goes on with its runs without waiting for the client.
 func TestNodesHandOver(t *testing.T) {
