@@ -81,3 +81,33 @@ func TestEventAgain(t *testing.T) {
 		t.Errorf("rows %v, want 1 and 2", got)
 	}
 }
+
+// An event whose run waits for a database that does not answer counts as started once the
+// run is stored, although its publisher got an error: published again, it starts nothing.
+func TestEventDuringOutage(t *testing.T) {
+	t.Parallel()
+	s := serve(t, "", noon)
+	trigger := s.trigger(blueprint.TriggerEvent, map[string]any{"event": "custom.ping"}, "touch")
+	binding, err := s.store.Binding(t.Context(), trigger.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	event := blueprint.Event{Name: "custom.ping", OrganizationID: binding.Definition.OrganizationID, BlueprintID: "x", ExecutionID: "exec_1_x", Key: "exec_1_x/n", At: blueprint.TimeOf(noon)}
+	away := make(chan struct{})
+	s.away.Store(&away)
+	if _, err := s.triggers.Emit(t.Context(), event); blueprint.CodeOf(err) != blueprint.CodeUnavailable {
+		t.Fatalf("during the outage: %v, want %s", err, blueprint.CodeUnavailable)
+	}
+	s.away.Store(nil)
+	close(away)
+	for range 2 {
+		if delivered, err := s.triggers.Emit(t.Context(), event); delivered != 1 || err != nil {
+			t.Errorf("after the outage: %d delivered, %v; want 1", delivered, err)
+		}
+	}
+	rows := s.ledger(trigger)
+	s.stop()
+	if got := s.touched.Load(); got != 1 || count(rows)[blueprint.DecisionStarted] != 1 {
+		t.Errorf("%d runs of one event, rows %v; want 1 run, started once", got, count(rows))
+	}
+}

@@ -48,10 +48,39 @@ type server struct {
 	triggers *triggers.Service
 	http     *httptest.Server
 	user     blueprint.Principal
-	gate     chan struct{} // what a node of type gate waits for
-	begun    chan struct{} // one for each gate that was reached
-	touched  atomic.Int64  // how often a node of type touch reached the outside
+	gate     chan struct{}                 // what a node of type gate waits for
+	begun    chan struct{}                 // one for each gate that was reached
+	touched  atomic.Int64                  // how often a node of type touch reached the outside
+	away     atomic.Pointer[chan struct{}] // new runs are stored once it closes, and nobody waits for that; nil = at once
 	stop     func()
+}
+
+// journalAway is the store, which may be away for new runs.
+type journalAway struct {
+	*store.Store
+	server *server
+}
+
+func (j journalAway) Commit(ctx context.Context, c *blueprint.JournalCommit) error {
+	if away := j.server.away.Load(); away != nil && c.New {
+		<-*away
+	}
+	return j.Store.Commit(ctx, c)
+}
+
+func (j journalAway) RecordFirings(ctx context.Context, triggerID string, firings []blueprint.Firing, cursor blueprint.Time, events ...blueprint.Event) error {
+	if j.server.away.Load() != nil {
+		return blueprint.Errorf(blueprint.CodeUnavailable, "the database cannot be reached")
+	}
+	return j.Store.RecordFirings(ctx, triggerID, firings, cursor, events...)
+}
+
+func (s *server) whileAvailable(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	if s.away.Load() != nil {
+		cancel(blueprint.Errorf(blueprint.CodeUnavailable, "the database does not answer, and this may have been stored"))
+	}
+	return ctx, func() { cancel(context.Canceled) }
 }
 
 // serve runs a server on a database file, or on a database in memory if path is empty.
@@ -73,13 +102,13 @@ func serve(t testing.TB, path string, at time.Time) *server {
 		t.Fatal(err)
 	}
 	s.engine = engine.New(engine.Options{
-		Catalogue: s.catalogue(), Journal: s.store, Clock: s.clock, IDs: source, Sealer: sealer, Logger: logger,
+		Catalogue: s.catalogue(), Journal: journalAway{s.store, s}, Clock: s.clock, IDs: source, Sealer: sealer, Logger: logger,
 		Emit: func(ctx context.Context, e blueprint.Event) (int, error) { return s.triggers.Emit(ctx, e) },
 		Concurrency: func(ctx context.Context, key string) (*blueprint.ConcurrencyGroup, error) {
 			return s.triggers.Concurrency(ctx, key)
 		},
 	})
-	s.triggers = triggers.New(triggers.Options{Store: s.store, Runner: runner{s.engine}, Clock: s.clock, IDs: source, Logger: logger, SyncTimeout: time.Minute, Relimit: s.engine.Relimit})
+	s.triggers = triggers.New(triggers.Options{Store: journalAway{s.store, s}, Runner: runner{s.engine}, Clock: s.clock, IDs: source, Logger: logger, SyncTimeout: time.Minute, Relimit: s.engine.Relimit, WhileAvailable: s.whileAvailable})
 	mux := http.NewServeMux()
 	mux.Handle("/webhooks/blueprint/{triggerId}", s.triggers.Handler(blueprint.TriggerWebhook))
 	mux.HandleFunc("/v1/triggers/{triggerId}/fire", func(w http.ResponseWriter, r *http.Request) {

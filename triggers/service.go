@@ -357,12 +357,15 @@ func (t *Service) begin(ctx context.Context, a *activation) (Run, error) {
 			return nil, first
 		}
 	}
+	// The caller may refuse the activation while its run is still waiting to be stored.
+	firing := *a.firing
 	run, err := t.Runner.Start(ctx, &blueprint.StartRequest{
 		Definition: b.Definition, Principal: b.Principal, CanManage: b.CanManage, InputData: a.input, Hidden: a.hidden,
 		Trigger: &blueprint.TriggerContext{ID: b.Trigger.ID, Type: b.Trigger.Type, Headers: a.headers, Depth: a.depth, Root: a.root},
-		Firing:  a.firing, Coalesced: a.coalesced, Cursor: a.cursor, Events: a.events,
+		Firing:  &firing, Coalesced: a.coalesced, Cursor: a.cursor, Events: a.events,
 		Concurrency: group, Record: a.record || b.Trigger.Config["record"] == true, Generation: a.generation,
 	}, a.patience)
+	a.firing.Decision, a.firing.ExecutionID = firing.Decision, firing.ExecutionID
 	return run, limitError(err)
 }
 
@@ -381,7 +384,19 @@ func (t *Service) finish(ctx context.Context, a *activation, run Run, err error)
 		err = limitError(run.Accepted(waiting))
 		ended := waiting.Err() != nil
 		done()
-		if err != nil && ended {
+		if err != nil && ended { // it may still be stored, with its own row
+			refused := t.newFiring(a.firing.TriggerID, a.firing.Source)
+			id, at := refused.ID, refused.ReceivedAt
+			*refused = *a.firing
+			refused.ID, refused.ReceivedAt, refused.Files = id, at, nil
+			if refused.Key == a.firing.ID {
+				refused.Key = id
+			}
+			if a.firing.Delivery != nil {
+				delivery := *a.firing.Delivery
+				refused.Delivery = &delivery
+			}
+			a.firing = refused
 			return nil, err
 		}
 	}
