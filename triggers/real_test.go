@@ -51,7 +51,7 @@ type server struct {
 	gate     chan struct{}                 // what a node of type gate waits for
 	begun    chan struct{}                 // one for each gate that was reached
 	touched  atomic.Int64                  // how often a node of type touch reached the outside
-	away     atomic.Pointer[chan struct{}] // new runs are stored once it closes, and nobody waits for that; nil = at once
+	away     atomic.Pointer[chan struct{}] // new runs are stored once it closes, and no caller waits for that; nil = at once
 	stop     func()
 }
 
