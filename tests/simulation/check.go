@@ -24,8 +24,8 @@ func (w *world) checkRecord(h *history) {
 	}
 	w.tracef("%s %s", h.name, x.Status)
 	w.checkView(h, x, h.shown)
-	if h.atOnce && len(h.visits) == 0 {
-		return // a retry without a node to run, whose input and steps are only in its record
+	if h.isUnseen() {
+		return
 	}
 	w.childEnded(h, x)
 	w.checkCounts(h, x)
@@ -327,7 +327,7 @@ func (w *world) retries(h *history, oldID string, reused []reuse) {
 		}
 		f := nodeResult{status: s.Status, attempt: s.Attempt, failure: s.Error, output: r.Output, pass: r.Pass, handle: r.Handle, halts: r.Item}
 		same := r.Status == s.Status && r.Attempt == s.Attempt && (s.Status == blueprint.StepFailed || r.Pass || blueprint.Equal(r.Output, s.Output))
-		if known := m.results[max(0, i)%len(m.results)]; i < len(m.results) && x.Steps[i].NodeID == m.graph.nodes[i].ID && s.Status == blueprint.StepCompleted && known.status == s.Status && !known.maybe && !known.uncertain {
+		if known := m.results[max(0, i)%len(m.results)]; i < len(m.results) && !old.isUnseen() && x.Steps[i].NodeID == m.graph.nodes[i].ID && s.Status == blueprint.StepCompleted && known.status == s.Status && !known.maybe && !known.uncertain {
 			same = same && known.handle == r.Handle
 		}
 		if !same {
@@ -336,6 +336,10 @@ func (w *world) retries(h *history, oldID string, reused []reuse) {
 		h.kept[s.NodeID] = f
 	}
 }
+
+// isUnseen reports whether a run is a retry without a node to run, which began and ended in
+// one commit: its input and the steps that it keeps are only in its record.
+func (h *history) isUnseen() bool { return h.atOnce && len(h.visits) == 0 }
 
 // notReused returns a function that reports whether a retry runs a node again: the
 // nodes that it begins with, the nodes after these, and the nodes after the

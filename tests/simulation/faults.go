@@ -518,7 +518,8 @@ func (w *world) checkHolder(c *blueprint.JournalCommit, p *process) {
 }
 
 // isStray checks that a process may begin an attempt, and reports whether it does so with a
-// run that another process has by now, so that nothing comes of it.
+// run that another process has by now, so that nothing comes of it. Effects are possible then
+// only if that process has taken its name: it does not wait for the end of the lease.
 func (w *world) isStray(h *history, v *visit) bool {
 	if w.cluster == nil {
 		return false
@@ -529,6 +530,9 @@ func (w *world) isStray(h *history, v *visit) bool {
 	stray := w.disk.stored(h.id) != nil && h.holder != p.id
 	if effect != blueprint.EffectPure && left <= 0 {
 		w.fail("I21:%s runs %s of %s %s after the end of its lease", p, v.task.Address, h.name, -left)
+	}
+	if stray && effect != blueprint.EffectPure {
+		w.count("nodes with an effect that run in a process whose name another one has taken")
 	}
 	if stray {
 		w.count("nodes that run in a process without the run")
