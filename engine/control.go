@@ -20,10 +20,12 @@ var errCancelled = errors.New("the run was cancelled")
 // CodeConflict when nothing is asked (any more), CodeUnavailable when the journal does not
 // store it within seconds: the run continues once it does.
 func (e *Engine) Resume(ctx context.Context, a blueprint.ResumeAnswer) error {
-	return e.elsewhere(ctx, a.ExecutionID, command{Answer: &a}, func() error { return e.resume(ctx, a) })
+	return e.elsewhere(ctx, a.ExecutionID, command{Answer: &a}, func() error { return e.resume(ctx, a, nil) })
 }
 
-func (e *Engine) resume(ctx context.Context, a blueprint.ResumeAnswer) error {
+// resume answers a question of a run of this process. Unless asked is nil, it has to be that
+// question.
+func (e *Engine) resume(ctx context.Context, a blueprint.ResumeAnswer, asked *question) error {
 	r, err := e.acquire(ctx, a.ExecutionID)
 	if err != nil {
 		return err
@@ -31,6 +33,9 @@ func (e *Engine) resume(ctx context.Context, a blueprint.ResumeAnswer) error {
 	n, err := r.awaitingNode(a.NodeID)
 	if err == nil {
 		err = r.mayAnswer(n.await.Kind, a)
+	}
+	if err == nil && asked != nil && *asked != (question{n.await.RequestedAt, n.attempt}) {
+		err = blueprint.Errorf(blueprint.CodeConflict, "node %q asks another question by now", n.address())
 	}
 	if err == nil && n.await.Kind == blueprint.AwaitBudget {
 		return e.raiseBudget(ctx, r, n, a.Input)

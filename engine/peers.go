@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"blueprintd/blueprint"
@@ -29,11 +30,18 @@ type Peers interface {
 // errElsewhere is returned for a run that another process has.
 var errElsewhere = errors.New("another process of the server has the run")
 
-// command is what one process asks of another; one field is set.
+// command is what one process asks of another: an answer, a cancellation, or a sign-in.
 type command struct {
 	Answer   *blueprint.ResumeAnswer `json:"answer,omitempty"`
+	Asked    *question               `json:"asked,omitempty"`    // what Answer is for; zero = nothing was asked
 	Cancel   *string                 `json:"cancel,omitempty"`   // the reason
 	SignedIn *string                 `json:"signedIn,omitempty"` // the address of the node
+}
+
+// question identifies a question of a node.
+type question struct {
+	At      blueprint.Time `json:"at"`
+	Attempt int            `json:"attempt"`
 }
 
 // answer is the outcome of a command, or the response of a run that was handed over.
@@ -96,6 +104,13 @@ func (e *Engine) elsewhere(ctx context.Context, executionID string, c command, h
 
 // ask returns the answer of the process that has a run, nil if no other process has it.
 func (e *Engine) ask(ctx context.Context, executionID string, c command) (*answer, error) {
+	if c.Answer != nil {
+		asked, err := e.asked(ctx, executionID, c.Answer.NodeID)
+		if err != nil {
+			return nil, err
+		}
+		c.Asked = &asked
+	}
 	data, err := blueprint.Encode(c)
 	if err != nil {
 		return nil, err
@@ -105,6 +120,27 @@ func (e *Engine) ask(ctx context.Context, executionID string, c command) (*answe
 		return nil, err
 	}
 	return e.openAnswer(executionID, sealed)
+}
+
+// asked returns the question of a node of a stored run, or its first one for ""; zero for none.
+// By the time an answer is performed elsewhere, the run may ask another one.
+func (e *Engine) asked(ctx context.Context, executionID, node string) (q question, err error) {
+	stored, err := e.Journal.Load(ctx, executionID)
+	if err != nil {
+		return q, err
+	}
+	view, err := e.View(ctx, stored)
+	if err != nil {
+		return q, err
+	}
+	for _, open := range view.AwaitingInputs {
+		if node != "" && open.NodeID != node {
+			continue
+		}
+		at := slices.IndexFunc(view.Steps, func(s blueprint.Step) bool { return s.NodeID == open.NodeID })
+		return question{open.RequestedAt, view.Steps[at].Attempt}, nil
+	}
+	return q, nil
 }
 
 func (e *Engine) openAnswer(executionID string, sealed []byte) (*answer, error) {
@@ -147,7 +183,7 @@ func (e *Engine) perform(ctx context.Context, c blueprint.RunCommand) error {
 	}
 	switch {
 	case asked.Answer != nil:
-		return e.resume(ctx, *asked.Answer)
+		return e.resume(ctx, *asked.Answer, asked.Asked)
 	case asked.Cancel != nil:
 		return e.cancel(ctx, c.ExecutionID, *asked.Cancel)
 	case asked.SignedIn != nil:

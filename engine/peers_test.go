@@ -21,6 +21,7 @@ type peers struct {
 
 	mu      sync.Mutex
 	answers map[int64][]byte
+	before  func() // is called before a command is performed
 	asked   int64
 	lease   chan struct{} // closes when the processes may act; nil = they may
 }
@@ -40,8 +41,11 @@ func (p *peers) Lease(ctx context.Context) error {
 func (p *peers) Ask(ctx context.Context, executionID string, command []byte) ([]byte, error) {
 	p.mu.Lock()
 	p.asked++
-	seq := p.asked
+	seq, before := p.asked, p.before
 	p.mu.Unlock()
+	if before != nil {
+		before()
+	}
 	p.owner.Perform(ctx, blueprint.RunCommand{Seq: seq, ExecutionID: executionID, Data: command})
 	return p.answered(seq), nil
 }
@@ -417,4 +421,30 @@ func TestTakeOverWhatWasHandedOver(t *testing.T) {
 		close(gate.open)
 		other.expect(other.wait(h), `completed: a=completed -> {"done":"a"}`)
 	})
+}
+
+// TestLateAnswer refuses an answer that arrives when its question has been answered and the
+// run asks another one.
+func TestLateAnswer(t *testing.T) {
+	for name, node := range map[string]string{"by node": "a", "without a node": ""} {
+		t.Run(name, func(t *testing.T) {
+			testPeers(t, func(t *testing.T, p *peers, owner, other *fixture) {
+				h := owner.start(owner.define(`
+					a ask
+					b wait {"ms": 1000}
+					c ask`))
+				synctest.Wait()
+				p.before = func() {
+					owner.answerOK(h.ID, "a", 1)
+					owner.advance(time.Second)
+					synctest.Wait()
+				}
+				other.code(other.answer(h.ID, node, 2), blueprint.CodeConflict)
+				p.before = nil
+				owner.expect(owner.settle(h.ID), `paused: a=completed b=completed c=paused`)
+				other.answerOK(h.ID, node[:0], 3)
+				owner.expect(owner.settle(h.ID), `completed: a=completed b=completed c=completed -> {"answer":3,"input":{"answer":1,"input":{"n":1},"prompt":null},"prompt":null}`)
+			})
+		})
+	}
 }
