@@ -65,7 +65,7 @@ func (h *history) places(address string) []string {
 			}
 			return places
 		}
-		most := max(h.script.blueprint.find(prefix+loop).tries(), h.attempt[prefix+loop]) // a user may have requested more attempts
+		most := max(h.script.blueprint.find(prefix+loop).tries(), h.highest[prefix+loop]) // a user may have requested more attempts
 		var more []string
 		for _, place := range places {
 			for round := range most {

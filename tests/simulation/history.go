@@ -28,6 +28,7 @@ type history struct {
 	grants     map[at]int            // number of sign-ins or raised budgets
 	ended      map[string]bool       // by place: nodes whose end is on the disk
 	attempt    map[string]int        // by address: of each node, according to the disk
+	highest    map[string]int        // by address: the highest one so far; an outer for-each node begins with 1 again
 	questions  map[string]blueprint.AwaitKind
 	answered   map[string]time.Time // when each was answered last
 	calls      map[at]string        // the run that each attempt started
@@ -110,7 +111,7 @@ func (w *world) addHistory(id, blueprintID string, input any) *history {
 	}
 	h := &history{
 		id: id, name: w.nameOf(id), script: w.script(blueprintID, id), input: input, asked: map[at]bool{}, visits: map[at]int{}, starts: map[at]int{}, modelCalls: map[at]int64{}, wasted: map[at]int64{},
-		grants: map[at]int{}, ended: map[string]bool{}, attempt: map[string]int{}, questions: map[string]blueprint.AwaitKind{}, answered: map[string]time.Time{},
+		grants: map[at]int{}, ended: map[string]bool{}, attempt: map[string]int{}, highest: map[string]int{}, questions: map[string]blueprint.AwaitKind{}, answered: map[string]time.Time{},
 		sent: map[string]int{}, acked: map[string]int{}, resolved: map[string]int{}, calls: map[at]string{}, once: map[string]at{}, settled: map[string]bool{}, processes: 1,
 	}
 	w.histories[id] = h
@@ -257,6 +258,7 @@ func (w *world) read(h *history, e *entry) {
 		here.attempt = e.Attempt
 		h.starts[here]++
 		h.attempt[address] = e.Attempt
+		h.highest[address] = max(h.highest[address], e.Attempt)
 		h.recordWasted(here)
 		w.checkRestart(h, address, here)
 		if h.script.node(here.place).effect() == blueprint.EffectOnce {

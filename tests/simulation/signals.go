@@ -46,13 +46,13 @@ func (w *world) checkGroup(h *history) {
 	if w.cluster.displaces {
 		return // until the oldest one has ended
 	}
-	count := 0
+	var at []string
 	for _, other := range w.order {
-		if other.group == h.group && other.began && !other.terminal && !other.suspended {
-			count++
+		if other.group == h.group && other.began && !other.terminal && !other.suspended && !other.cancelled {
+			at = append(at, other.name)
 		}
 	}
-	if count > w.cluster.limit {
-		w.fail("I25: %d runs of a concurrency group are at work with %s, but its limit is %d", count, h.name, w.cluster.limit)
+	if len(at) > w.cluster.limit {
+		w.fail("I25: %v of a concurrency group are at work, but its limit is %d", at, w.cluster.limit)
 	}
 }
