@@ -17,7 +17,7 @@ func (m *model) runItems(w *graphResult, i int, items []any) (failure *blueprint
 	f, n := &w.results[i], &w.graph.nodes[i]
 	before := f.items
 	f.items = make([]*graphResult, len(items))
-	left := 0
+	left, doubt := 0, false
 	f.uncertainItems = false
 	for k := range before {
 		if k < len(items) && len(before) == len(items) && before[k] != nil && before[k].isFinished() {
@@ -26,7 +26,7 @@ func (m *model) runItems(w *graphResult, i int, items []any) (failure *blueprint
 		}
 		if before[k] != nil {
 			f.addUsage(before[k])
-			m.keepResults(before[k])
+			doubt = m.keepResults(before[k]) || doubt
 			m.lost = m.lost || !before[k].exact || before[k].uncertain
 		}
 	}
@@ -57,7 +57,7 @@ func (m *model) runItems(w *graphResult, i int, items []any) (failure *blueprint
 	}
 	f.uncertainItems = f.uncertainItems || sum.uncertain || !sum.exact || sum.fails && !turns
 	switch {
-	case sum.quits:
+	case sum.quits, doubt:
 		m.markUncertain(f, n)
 		return nil, false
 	case sum.open && !sum.halts:
@@ -117,13 +117,16 @@ func (f *nodeResult) addUsage(w *graphResult) {
 	}
 }
 
-// keepResults keeps the results of the nodes of a restarted item.
-func (m *model) keepResults(w *graphResult) {
+// keepResults keeps the results of the nodes of a restarted item. It reports whether it is
+// uncertain which ones there are: those of the items of a for-each node within it that stopped
+// each other.
+func (m *model) keepResults(w *graphResult) (doubt bool) {
 	for i := range w.results {
 		one, n := &w.results[i], &w.graph.nodes[i]
+		doubt = doubt || one.uncertainItems
 		for _, inner := range one.items {
 			if inner != nil {
-				m.keepResults(inner)
+				doubt = m.keepResults(inner) || doubt
 			}
 		}
 		if settled := !one.halts && (one.status == blueprint.StepCompleted || one.status == blueprint.StepFailed); !settled || one.items != nil { // a for-each node iterates again
@@ -134,6 +137,7 @@ func (m *model) keepResults(w *graphResult) {
 		m.kept[w.address+n.ID] = kept
 		delete(m.used, w.address+n.ID)
 	}
+	return doubt
 }
 
 // mayHaveActed reports whether a node of the failed item with effect "once" may have acted
