@@ -62,7 +62,8 @@ var layers = []struct {
 	{3, "triggers/explain", "blueprint foundation/clock foundation/secret triggers triggers/cron triggers/signature"},
 	{3, "rpc", "blueprint blueprint/* foundation/* rpc/trpc"},
 	{3, "rpc/trpc", "blueprint foundation/clock foundation/ids foundation/metrics"},
-	{3, "rpc/mcp", "blueprint foundation/clock foundation/ids foundation/metrics"},
+	{3, "rpc/agents", "blueprint blueprint/jsonschema"},
+	{3, "rpc/mcp", "blueprint foundation/clock foundation/ids foundation/metrics rpc/agents"},
 	{3, "connections", "blueprint blueprint/* foundation/*"},
 	{3, "web", "foundation/ids"},
 
@@ -76,7 +77,7 @@ var layers = []struct {
 	{5, "server/certificate", "blueprint blueprint/* foundation/*"},
 	{5, "server/limits", "blueprint blueprint/* foundation/*"},
 	{5, "server/sandbox", "blueprint blueprint/* foundation/*"},
-	{5, "server", "clients blueprint blueprint/* foundation/* store store/* engine engine/* engine/nodes/* triggers triggers/* rpc rpc/* connections web project server/* docs"},
+	{5, "server", "clients blueprint blueprint/* foundation/* store store/* engine engine/* engine/nodes/* triggers triggers/* rpc rpc/* connections web project project/local project/testsuite server/* docs"},
 
 	{6, "command/terminal", "blueprint"},
 	{6, "command/dev", "blueprint blueprint/* foundation/* engine project project/* server command/terminal"},

@@ -3,6 +3,7 @@ package blueprint
 import (
 	"context"
 	"fmt"
+	"maps"
 	"strings"
 	"sync/atomic"
 )
@@ -181,7 +182,8 @@ const (
 type Actor struct {
 	UserID string // "" on the command line
 	Via    string
-	Action string // the procedure, or an equivalent such as "user.add"
+	Action string         // the procedure, or an equivalent such as "user.add"
+	Detail map[string]any // added to the detail of each entry, such as the tool that made the call
 
 	noted atomic.Bool
 }
@@ -201,6 +203,16 @@ func ActorOf(ctx context.Context) *Actor {
 
 // MarkAudited records that the audit log has an entry. It is safe for concurrent use.
 func (a *Actor) MarkAudited() { a.noted.Store(true) }
+
+// WithDetail returns a detail with that of the actor, which comes second to it.
+func (a *Actor) WithDetail(detail map[string]any) map[string]any {
+	if len(a.Detail) == 0 {
+		return detail
+	}
+	all := maps.Clone(a.Detail)
+	maps.Copy(all, detail)
+	return all
+}
 
 // Audited reports whether MarkAudited was called. It is safe for concurrent use.
 func (a *Actor) Audited() bool { return a.noted.Load() }

@@ -2,6 +2,7 @@ package rpc
 
 import (
 	"context"
+	"slices"
 
 	"blueprintd/blueprint"
 	"blueprintd/rpc/trpc"
@@ -49,6 +50,9 @@ func audited(store actionStore, table []trpc.Procedure) []trpc.Procedure {
 func noting(store actionStore, name string) func(context.Context, *trpc.Caller, func(context.Context) (any, error)) (any, error) {
 	return func(ctx context.Context, caller *trpc.Caller, call func(context.Context) (any, error)) (any, error) {
 		actor := &blueprint.Actor{UserID: caller.UserID, Via: caller.Via, Action: name}
+		if caller.Tool != "" {
+			actor.Detail = toolDetail(ctx, store, caller)
+		}
 		out, err := call(blueprint.WithActor(ctx, actor))
 		note := caller.Noted
 		if err != nil && !note.Always || actor.Audited() || note.Nothing {
@@ -56,8 +60,25 @@ func noting(store actionStore, name string) func(context.Context, *trpc.Caller, 
 		}
 		// A sign-in sets the user during the call.
 		store.NoteAction(ctx, &blueprint.AuditEntry{
-			ActorID: caller.UserID, OrganizationID: note.Organization, Action: name, TargetType: note.Kind, TargetID: note.ID, Via: caller.Via, Detail: note.Detail,
+			ActorID: caller.UserID, OrganizationID: note.Organization, Action: name, TargetType: note.Kind, TargetID: note.ID, Via: caller.Via, Detail: actor.WithDetail(note.Detail),
 		})
 		return out, err
 	}
+}
+
+// toolDetail names the tool of /mcp and the API key of a call. A key whose name cannot be
+// read is named by its id alone, so that the call is not lost for it.
+func toolDetail(ctx context.Context, store actionStore, caller *trpc.Caller) map[string]any {
+	detail := map[string]any{"tool": caller.Tool, "keyId": caller.KeyID}
+	named, ok := store.(interface {
+		Keys(ctx context.Context, p blueprint.Principal) ([]blueprint.APIKey, error)
+	})
+	if !ok {
+		return detail
+	}
+	keys, err := named.Keys(ctx, caller.Principal)
+	if i := slices.IndexFunc(keys, func(k blueprint.APIKey) bool { return k.ID == caller.KeyID }); err == nil && i >= 0 {
+		detail["key"] = keys[i].Name
+	}
+	return detail
 }

@@ -8,6 +8,9 @@ import (
 	"strings"
 
 	"blueprintd/blueprint"
+	"blueprintd/docs"
+	"blueprintd/project"
+	"blueprintd/rpc/agents"
 	"blueprintd/rpc/mcp"
 	"blueprintd/rpc/trpc"
 	"blueprintd/store"
@@ -17,9 +20,21 @@ import (
 // mcpRoute answers /mcp. Requests with the Origin of another site are refused, which also
 // prevents DNS rebinding.
 func (s *Server) mcpRoute() http.Handler {
-	handler := mcp.NewHandler(mcpTools{s.Store, s.Triggers, Runner{s.Engine, s.Store, s.Options.SyncTimeout}}, s.Options.Version, s.Options.MaxBody, s.Options.Logger)
-	guarded := s.RPC.Authenticated(blueprint.ScopeRun, func(w http.ResponseWriter, r *http.Request, caller *trpc.Caller) error {
-		return handler.Serve(w, r, caller.Principal)
+	handler := mcp.NewHandler(mcp.Options{
+		Tools: mcpTools{s.Store, s.Triggers, Runner{s.Engine, s.Store, s.Options.SyncTimeout}}, Agents: agents.New(s.newAgentSandbox()), Resources: mcpResources(),
+		Version: s.Options.Version, MaxBody: s.Options.MaxBody, Logger: s.Options.Logger,
+	})
+	guarded := s.RPC.Authenticated(blueprint.ScopeRead, func(w http.ResponseWriter, r *http.Request, caller *trpc.Caller) error {
+		if refused := trpc.InScope(caller.Admission, blueprint.ScopeRun); refused != nil && !caller.Scopes.Allow(blueprint.ScopeWrite) {
+			return refused
+		}
+		from := mcp.Caller{Principal: caller.Principal, Caller: agents.Caller{
+			Scopes: caller.Scopes,
+			Call: func(ctx context.Context, tool, procedure string, input map[string]any) (any, error) {
+				return s.RPC.Call(ctx, caller, tool, procedure, input)
+			},
+		}}
+		return handler.Serve(w, r, from)
 	})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if origin := r.Header.Get("Origin"); origin != "" && !s.allowsOrigin(origin) {
@@ -34,6 +49,28 @@ func (s *Server) mcpRoute() http.Handler {
 func (s *Server) allowsOrigin(origin string) bool {
 	own, err := url.Parse(s.APIHost())
 	return err == nil && strings.EqualFold(origin, own.Scheme+"://"+own.Host) || slices.Contains(s.Options.Origins, "*") || slices.Contains(s.Options.Origins, origin)
+}
+
+// mcpResources are the pages of the documentation and the JSON Schemas.
+func mcpResources() (list []mcp.Resource) {
+	for _, chapter := range docs.Contents() {
+		for _, page := range chapter.Pages {
+			list = append(list, mcp.Resource{
+				URI: "blueprintd://docs/" + page.Topic, Name: page.Topic, Title: page.Title, Description: page.Summary, MIMEType: "text/markdown",
+				Read: func() (string, error) { return string(page.Markdown), nil },
+			})
+		}
+	}
+	for _, name := range project.SchemaNames {
+		list = append(list, mcp.Resource{
+			URI: "blueprintd://schemas/" + name + ".json", Name: name + ".json", Title: "JSON Schema of " + name + " files", MIMEType: "application/schema+json",
+			Read: func() (string, error) {
+				data, err := project.SchemaText(name)
+				return string(data), err
+			},
+		})
+	}
+	return list
 }
 
 // mcpTools offers api triggers as tools.

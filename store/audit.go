@@ -60,7 +60,7 @@ func (s *Store) audit(ctx context.Context, t *transaction, about subject) error 
 	actor.MarkAudited()
 	now := s.options.Clock.Now()
 	_, err := t.exec(insertAudit, s.drawn("line", actor.UserID, actor.Action, about.id).ULID(now), int64(blueprint.TimeOf(now)), actor.UserID, about.organization,
-		actor.Action, about.kind, about.id, actor.Via, encodeDetail(about.detail))
+		actor.Action, about.kind, about.id, actor.Via, encodeDetail(actor.WithDetail(about.detail)))
 	return err
 }
 

@@ -34,6 +34,8 @@ type testCase struct {
 	names      map[string]bool // of connections to which the blueprints refer
 	nodes      []string
 	cassette   *recording.Cassette // nil for none
+	halts      bool                // stop where the run waits for a person
+	fakes      bool                // messages call the stubs fakes
 
 	doubles *Doubles // of the last run
 	outcome *Outcome // nil before the run
@@ -103,12 +105,13 @@ func (c *testCase) run(ctx context.Context, player *recording.Player) (*blueprin
 	nameConnected(connections, c.names)
 	open := local.Stubs(connections, append(slices.Collect(maps.Values(c.others)), c.definition)...)
 	doubles := NewDoubles(c.test, testedID, player, c.suite.Replay)
+	doubles.fakes = c.fakes
 	c.doubles = doubles
 	local := &local.Run{
 		Version:    c.suite.Version,
 		Definition: c.definition, Others: c.others, Variables: Placeholders(c.definition.Variables, c.test.Variables), Input: c.test.InputData, Clock: clock.NewVirtual(c.test.Clock),
 		IDs: ids.Seeded(TestSeed), Scripts: c.suite.Scripts, Errors: c.suite.Errors, Instead: doubles, Connections: open,
-		Wrap: func(kind *blueprint.NodeType) *blueprint.NodeType { return doubles.Instead(open.Around(kind)) }, Record: true, Halts: c.test.Expect["status"] == string(blueprint.StatusPaused),
+		Wrap: func(kind *blueprint.NodeType) *blueprint.NodeType { return doubles.Instead(open.Around(kind)) }, Record: true, Halts: c.halts || c.test.Expect["status"] == string(blueprint.StatusPaused),
 		Emit: func(context.Context, blueprint.Event) (int, error) { return 0, nil },
 	}
 	return local.Do(ctx)

@@ -22,6 +22,7 @@ import (
 type Doubles struct {
 	blueprintID string
 	player      *recording.Player // nil without a cassette
+	fakes       bool              // messages call the stubs fakes
 
 	mu         sync.Mutex
 	stubs      map[string]*activeStub
@@ -187,7 +188,7 @@ func (s *Doubles) roundTrip(request *http.Request) (*http.Response, error) {
 	case s.player != nil:
 		return s.player.RoundTrip(request)
 	}
-	return nil, unstubbed(request.Method+" "+redactedURL(request.URL), request.URL.Host, `{status: 200, body: {}}`)
+	return nil, s.unstubbed(request.Method+" "+redactedURL(request.URL), request.URL.Host, `{status: 200, body: {}}`)
 }
 
 func redactedURL(u *url.URL) string {
@@ -263,13 +264,15 @@ func (s *Doubles) dial(ctx context.Context, network, address string) (net.Conn, 
 	if err != nil {
 		host = address
 	}
-	return nil, unstubbed("mail to "+address, host, `{status: 250}`)
+	return nil, s.unstubbed("mail to "+address, host, `{status: 250}`)
 }
 
 // unstubbed returns the failure of a request without an answer, with the stub to write.
-func unstubbed(what, host, answer string) error {
-	return &blueprint.Failure{
-		Code: codeStub, Permanent: true, NotSent: true,
-		Message: fmt.Sprintf("tests reach no real service, and there is no stub for %s; add to the test: stubs: {%q: %s}", what, host, answer),
+func (s *Doubles) unstubbed(what, host, answer string) error {
+	message := fmt.Sprintf("tests reach no real service, and there is no stub for %s; add to the test: stubs: {%q: %s}", what, host, answer)
+	if s.fakes {
+		answer = strings.NewReplacer("status", `"status"`, "body", `"body"`).Replace(answer)
+		message = fmt.Sprintf("a run in the sandbox reaches no real service, and there is no fake for %s; add fakes: {%q: %s}", what, host, answer)
 	}
+	return &blueprint.Failure{Code: codeStub, Permanent: true, NotSent: true, Message: message}
 }

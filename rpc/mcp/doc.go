@@ -2,8 +2,12 @@
 // (streamable HTTP).
 //
 // Handler is stateless and without sessions: each request has the authority of its own
-// key. It offers tools/list and tools/call, one JSON-RPC message in each POST, answered as
-// JSON. A tool is an active api trigger of a published blueprint: the caller's own, or
+// key. It offers tools and resources, one JSON-RPC message in each POST, answered as JSON.
+//
+// A key with the scope write is offered the tools of package agents, with which a language
+// model builds blueprints. The resources are the documentation and the JSON Schemas.
+//
+// For a key with the scope run, a tool is an active api trigger of a published blueprint: the caller's own, or
 // another user's that the caller enabled with mcpTool.enable. Its name is the trigger's
 // label, or else the blueprint's title, in lower case with hyphens; the name of another
 // user's tool ends in _by_ and the first 8 characters of the owner's id. A second tool of

@@ -20,6 +20,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"blueprintd/blueprint"
+	"blueprintd/rpc/agents"
 )
 
 // Tools are the tools that a Handler offers. It is safe for concurrent use.
@@ -40,26 +41,37 @@ type Outcome struct {
 	Failure     *blueprint.RunError // of a failed one, if it is known
 }
 
-// Handler serves /mcp. It is safe for concurrent use; nothing outlives its request.
-type Handler struct {
-	tools   Tools
-	logger  *slog.Logger
-	maxBody int64
-	http    http.Handler
+// Options are what a Handler is made from. Only Tools is required.
+type Options struct {
+	Tools     Tools
+	Agents    *agents.Tools // nil offers no tools to build blueprints
+	Resources []Resource
+	Version   string       // of the server, for clients
+	MaxBody   int64        // bytes of a request
+	Logger    *slog.Logger // nil discards
 }
 
-// NewHandler returns a handler for request bodies of at most maxBody bytes. version is
-// that of the server, for clients. A nil logger discards.
-func NewHandler(tools Tools, version string, maxBody int64, logger *slog.Logger) *Handler {
-	logger = cmp.Or(logger, slog.New(slog.DiscardHandler))
-	h := &Handler{tools: tools, logger: logger, maxBody: maxBody}
-	server := sdk.NewServer(&sdk.Implementation{Name: "blueprintd", Version: version}, &sdk.ServerOptions{
-		Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}},
-		Instructions: "Each tool runs a blueprint and returns its output. If the run waits for a person or takes long, the result has its execution id instead.",
+// Handler serves /mcp. It is safe for concurrent use; nothing outlives its request.
+type Handler struct {
+	Options
+	http http.Handler
+}
+
+// NewHandler returns a handler.
+func NewHandler(o Options) *Handler {
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
+	h := &Handler{Options: o}
+	capabilities := &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}}
+	if len(o.Resources) > 0 {
+		capabilities.Resources = &sdk.ResourceCapabilities{}
+	}
+	server := sdk.NewServer(&sdk.Implementation{Name: "blueprintd", Version: o.Version}, &sdk.ServerOptions{
+		Capabilities: capabilities,
+		Instructions: "Tools whose names begin with " + agents.Prefix + " build blueprints; start with " + agents.Prefix + "list_node_types. Each other tool runs a blueprint and returns its output; if the run waits for a person or takes long, the result has its execution id instead.",
 	})
 	server.AddReceivingMiddleware(h.middleware)
 	h.http = sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, &sdk.StreamableHTTPOptions{
-		Stateless: true, JSONResponse: true, MaxRequestBodyBytes: maxBody,
+		Stateless: true, JSONResponse: true, MaxRequestBodyBytes: o.MaxBody,
 		DisableLocalhostProtection: true, // the server checks Origin
 	})
 	return h
@@ -67,17 +79,23 @@ func NewHandler(tools Tools, version string, maxBody int64, logger *slog.Logger)
 
 type callerKey struct{}
 
-type caller struct {
-	principal blueprint.Principal
-	request   *http.Request
+// Caller is the authenticated caller of a request.
+type Caller struct {
+	Principal blueprint.Principal
+	agents.Caller
 }
 
-// Serve handles a request of an authenticated principal. The caller must send a returned
-// error about the body: CodePayloadTooLarge, CodeTimeout, CodeClientClosed, CodeBadRequest.
-func (h *Handler) Serve(w http.ResponseWriter, r *http.Request, principal blueprint.Principal) error {
+type caller struct {
+	Caller
+	request *http.Request
+}
+
+// Serve handles a request of a caller. The caller of Serve must send a returned error
+// about the body: CodePayloadTooLarge, CodeTimeout, CodeClientClosed, CodeBadRequest.
+func (h *Handler) Serve(w http.ResponseWriter, r *http.Request, from Caller) error {
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.Header().Set("Cache-Control", "no-store")
-	ctx := context.WithValue(r.Context(), callerKey{}, caller{principal, r})
+	ctx := context.WithValue(r.Context(), callerKey{}, caller{from, r})
 	if r.Method == http.MethodPost {
 		body, err := h.readBody(r)
 		if err != nil {
@@ -92,12 +110,12 @@ func (h *Handler) Serve(w http.ResponseWriter, r *http.Request, principal bluepr
 
 // readBody reads a JSON object. A batch would bypass the rate limit.
 func (h *Handler) readBody(r *http.Request) ([]byte, error) {
-	body, err := io.ReadAll(io.LimitReader(r.Body, h.maxBody+1))
+	body, err := io.ReadAll(io.LimitReader(r.Body, h.MaxBody+1))
 	switch {
 	case err != nil:
 		return nil, blueprint.BodyError(err)
-	case int64(len(body)) > h.maxBody:
-		return nil, blueprint.Errorf(blueprint.CodePayloadTooLarge, "the body is larger than %d bytes", h.maxBody)
+	case int64(len(body)) > h.MaxBody:
+		return nil, blueprint.Errorf(blueprint.CodePayloadTooLarge, "the body is larger than %d bytes", h.MaxBody)
 	case !utf8.Valid(body):
 		return nil, blueprint.Errorf(blueprint.CodeBadRequest, "the body is not valid UTF-8")
 	}
@@ -121,6 +139,10 @@ func (h *Handler) middleware(next sdk.MethodHandler) sdk.MethodHandler {
 			return h.list(who, params)
 		case *sdk.CallToolParamsRaw:
 			return h.call(who, params)
+		case *sdk.ListResourcesParams:
+			return h.listResources(params)
+		case *sdk.ReadResourceParams:
+			return h.readResource(params)
 		}
 		switch method {
 		case "initialize", "notifications/initialized", "notifications/cancelled", "notifications/progress", "notifications/roots/list_changed", "ping", "server/discover":
@@ -132,7 +154,7 @@ func (h *Handler) middleware(next sdk.MethodHandler) sdk.MethodHandler {
 
 // internal logs err and returns an internal error without details.
 func (h *Handler) internal(step string, err error) error {
-	h.logger.Error("MCP request failed", "step", step, "error", err)
+	h.Logger.Error("MCP request failed", "step", step, "error", err)
 	return &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "internal error"}
 }
 
@@ -143,6 +165,17 @@ func shown(name string) string { return blueprint.OneLine(blueprint.Shorten(name
 const maxNamed = 50
 
 func (h *Handler) call(who caller, params *sdk.CallToolParamsRaw) (sdk.Result, error) {
+	arguments := any(map[string]any{})
+	if len(params.Arguments) > 0 && string(params.Arguments) != "null" {
+		var err error
+		arguments, err = blueprint.Decode(params.Arguments)
+		if _, ok := arguments.(map[string]any); err != nil || !ok {
+			return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "the arguments must be an object"}
+		}
+	}
+	if result, found, err := h.build(who, params.Name, arguments.(map[string]any)); found {
+		return result, err
+	}
 	offers, err := h.offers(who)
 	if err != nil {
 		return nil, err
@@ -151,14 +184,7 @@ func (h *Handler) call(who caller, params *sdk.CallToolParamsRaw) (sdk.Result, e
 	if index < 0 {
 		return nil, unknownTool(params.Name, offers)
 	}
-	arguments := any(map[string]any{})
-	if len(params.Arguments) > 0 && string(params.Arguments) != "null" {
-		arguments, err = blueprint.Decode(params.Arguments)
-		if _, ok := arguments.(map[string]any); err != nil || !ok {
-			return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "the arguments must be an object"}
-		}
-	}
-	outcome, err := h.tools.Call(who.request.Context(), who.principal, &offers[index].Published, arguments, who.request)
+	outcome, err := h.Tools.Call(who.request.Context(), who.Principal, &offers[index].Published, arguments, who.request)
 	var refused *blueprint.Error
 	switch {
 	case errors.As(err, &refused) && refused.Code == blueprint.CodeNotFound: // deleted meanwhile
@@ -173,6 +199,28 @@ func (h *Handler) call(who caller, params *sdk.CallToolParamsRaw) (sdk.Result, e
 		return nil, h.internal("write result", err)
 	}
 	return result, nil
+}
+
+// build calls a tool that builds blueprints. found is false if there is none of the name.
+func (h *Handler) build(who caller, name string, arguments map[string]any) (result sdk.Result, found bool, err error) {
+	if h.Agents == nil {
+		return nil, false, nil
+	}
+	value, found, err := h.Agents.Call(who.request.Context(), &who.Caller.Caller, name, arguments)
+	var refused *blueprint.Error
+	switch {
+	case !found:
+		return nil, false, nil
+	case errors.As(err, &refused) && refused.Code != blueprint.CodeInternal:
+		return refusedResult(refused), true, nil
+	case err != nil:
+		return nil, true, h.internal("call "+name, err)
+	}
+	written, err := outputResult(value)
+	if err != nil {
+		return nil, true, h.internal("write result", err)
+	}
+	return written, true, nil
 }
 
 func unknownTool(name string, offers []offer) error {
@@ -200,9 +248,17 @@ func refusedResult(refused *blueprint.Error) *sdk.CallToolResult {
 				issues[i].Path = append([]any{"arguments"}, issue.Path[1:]...)
 			}
 		}
-		content = map[string]any{"code": refused.Code, "message": blueprint.InvalidInput(issues).Message, "issues": issues}
+		content["issues"] = issues
+		if refused.Code == blueprint.CodeBadRequest {
+			content["message"] = blueprint.InvalidInput(issues).Message
+		}
 	}
-	result := &sdk.CallToolResult{IsError: true, Content: text(content["message"].(string))}
+	words := content["message"].(string)
+	if refused.Hint != "" {
+		content["hint"] = refused.Hint
+		words += "; hint: " + refused.Hint
+	}
+	result := &sdk.CallToolResult{IsError: true, Content: text(words)}
 	if data, err := blueprint.Encode(map[string]any{"error": content}); err == nil {
 		result.StructuredContent = json.RawMessage(data)
 	}
@@ -281,8 +337,12 @@ type offer struct {
 	schema map[string]any
 }
 
+// offers returns the blueprints that a caller may call; none if their key may not.
 func (h *Handler) offers(who caller) ([]offer, error) {
-	published, err := h.tools.Published(who.request.Context(), who.principal, maxPublished)
+	if !who.Scopes.Allow(blueprint.ScopeRun) {
+		return nil, nil
+	}
+	published, err := h.Tools.Published(who.request.Context(), who.Principal, maxPublished)
 	if err != nil {
 		return nil, h.internal("list tools", err)
 	}
@@ -314,6 +374,9 @@ func (h *Handler) list(who caller, params *sdk.ListToolsParams) (sdk.Result, err
 	end := min(from+pageSize, len(offers))
 	for _, o := range offers[from:end] {
 		result.Tools = append(result.Tools, &sdk.Tool{Name: o.Name, Title: cmp.Or(o.Label, o.Title), Description: o.Description, InputSchema: o.schema})
+	}
+	if end == len(offers) && h.Agents != nil && who.May() {
+		result.Tools = append(result.Tools, builders(h.Agents.List())...)
 	}
 	if end < len(offers) {
 		result.NextCursor = strconv.Itoa(end)

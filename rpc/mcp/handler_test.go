@@ -15,6 +15,7 @@ import (
 	"blueprintd/blueprint"
 	client "blueprintd/engine/nodes/mcp"
 	"blueprintd/foundation/outbound"
+	"blueprintd/rpc/agents"
 )
 
 // fakeTools are the tools of each user, and the outcome of a call.
@@ -42,15 +43,20 @@ func (d *fakeTools) Call(_ context.Context, principal blueprint.Principal, tool 
 // serve serves requests as the user in the header X-User.
 func serve(t *testing.T, d *fakeTools) string {
 	t.Helper()
-	h := NewHandler(d, "1", 10_000, nil)
+	h := NewHandler(Options{Tools: d, Version: "1", MaxBody: 10_000})
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if err := h.Serve(w, r, blueprint.Principal{UserID: r.Header.Get("X-User")}); err != nil {
+		if err := h.Serve(w, r, runner(r.Header.Get("X-User"))); err != nil {
 			w.WriteHeader(blueprint.CodeOf(err).HTTPStatus())
 			io.WriteString(w, err.Error())
 		}
 	}))
 	t.Cleanup(server.Close)
 	return server.URL
+}
+
+// runner returns a caller whose key may run blueprints.
+func runner(user string) Caller {
+	return Caller{Principal: blueprint.Principal{UserID: user}, Caller: agents.Caller{Scopes: blueprint.KeyScopes{blueprint.ScopeRun}}}
 }
 
 func send(t *testing.T, url, user, method, body string) (status int, answer string) {
@@ -248,7 +254,7 @@ func TestRefusedRequests(t *testing.T) {
 
 func FuzzHandler(f *testing.F) {
 	d := &fakeTools{published: map[string][]Published{"": {{ID: "1", Name: "do-it", Title: "Do it"}}}, outcome: &Outcome{Status: blueprint.StatusCompleted}}
-	h := NewHandler(d, "1", 10_000, nil)
+	h := NewHandler(Options{Tools: d, Version: "1", MaxBody: 10_000})
 	f.Add(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"do-it","arguments":{}}}`, "2025-11-25")
 	f.Add(`{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}`, "2026-07-28")
 	f.Add(`{"jsonrpc":"2.0","id":"x","result":{}}`, "")
@@ -258,7 +264,7 @@ func FuzzHandler(f *testing.F) {
 		r.Header.Set("Accept", "application/json, text/event-stream")
 		r.Header.Set("Mcp-Protocol-Version", version)
 		w := httptest.NewRecorder()
-		if err := h.Serve(w, r, blueprint.Principal{}); err == nil && w.Code == 500 {
+		if err := h.Serve(w, r, runner("")); err == nil && w.Code == 500 {
 			t.Errorf("%d %s", w.Code, w.Body)
 		}
 	})

@@ -46,6 +46,7 @@ type Caller struct {
 	blueprint.Admission
 	RequestID string // names the request in the log
 	Via       string // "api" or "dashboard", for the audit log
+	Tool      string // the tool of /mcp that makes the call, for the audit log; "" = none
 
 	// Header holds headers to add to the response, such as Set-Cookie. Streams and
 	// subscriptions ignore it.
