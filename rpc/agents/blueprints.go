@@ -296,7 +296,7 @@ func (t *task) draft(id string) (map[string]any, error) {
 		return nil, err
 	}
 	if _, is := blueprint.ParseDraft(textsOf(arr(row, "tags"))); !is {
-		return nil, conflict(draftHint, "this blueprint is no draft: a change would be live at once, so tools do not change it")
+		return nil, conflict(draftHint, "this blueprint is not a draft: a change would be live at once, so tools do not change it")
 	}
 	if row["can_manage"] != true {
 		return nil, blueprint.Errorf(blueprint.CodeForbidden, "only a user who can manage a draft can change it")
@@ -359,7 +359,7 @@ func (t *task) fresh(in, row map[string]any) error {
 func changedNames(issues []blueprint.Issue) string {
 	var names []string
 	for _, issue := range issues {
-		if names = append(names, strings.TrimSpace(fmt.Sprint(issue.Path...))+" ("+issue.Message+")"); len(names) == maxNamed {
+		if names = append(names, strings.Trim(fmt.Sprint(issue.Path), "[]")+" ("+issue.Message+")"); len(names) == maxNamed {
 			break
 		}
 	}

@@ -216,7 +216,7 @@ func (p *plan) addNode(i int, c map[string]any) *blueprint.Error {
 	return nil
 }
 
-// titled gives a node without a title its id as one, and those inside it.
+// titled sets the title of a node without one, and of those inside it, to the id.
 func titled(node map[string]any) {
 	if node["title"] == nil && str(node, "id") != "" {
 		node["title"] = node["id"]

@@ -101,7 +101,9 @@ describe('blueprints are tools', () => {
     Slow: [{}, node('w', 'wait', { durationMs: 60_000 })],
   };
   const triggers = {};
+  let key; // that may run blueprints, and not build them
   before(async () => {
+    ({ key } = await client.apiKey.create.mutate({ name: 'runs blueprints', scopes: ['run'] }));
     for (const [title, [config, ...nodes]] of Object.entries(tools)) {
       const { id } = await client.blueprint.create.mutate({ title, description: `About ${title}`, status: 'published', blueprint_map: { nodes } });
       triggers[title] = await client.blueprintTriggers.create.mutate({ blueprintId: id, triggerType: 'api', config });
@@ -112,7 +114,7 @@ describe('blueprints are tools', () => {
     let mcp;
     before(async () => {
       mcp = new Client({ name: 'e2e', version: '1' });
-      const requestInit = { headers: { Authorization: `Bearer ${server.key}` } };
+      const requestInit = { headers: { Authorization: `Bearer ${key}` } };
       await mcp.connect(new StreamableHTTPClientTransport(new URL(`${server.apiHost}/mcp`), { requestInit }));
     });
     after(() => mcp?.close());
@@ -171,7 +173,7 @@ describe('blueprints are tools', () => {
 
     /** Runs it once; returns its exit status and its output as JSON. */
     const inspect = (...words) => new Promise((resolve) => {
-      const all = [program, '--cli', `${server.apiHost}/mcp`, '--transport', 'http', '--header', `Authorization: Bearer ${server.key}`, ...words];
+      const all = [program, '--cli', `${server.apiHost}/mcp`, '--transport', 'http', '--header', `Authorization: Bearer ${key}`, ...words];
       const environment = { PATH: process.env.PATH, HOME: home, MCP_CATALOG_PATH: join(home, 'catalog.json') };
       execFile(process.execPath, all, { env: environment, timeout: 60_000 }, (error, stdout, stderr) => {
         resolve({ code: error?.code ?? 0, stderr, answer: stdout.trim() && JSON.parse(stdout) });
