@@ -41,12 +41,19 @@ func (c *cluster) checkRuns() {
 		if r.shape.name == callShape {
 			first, second := c.service.under(r.id+"/first"), c.service.under(r.id+"/second")
 			if len(first) > 0 && len(second) > 0 {
-				s.Pause.add(second[0].from.Sub(first[len(first)-1].to))
+				pause := second[0].from.Sub(first[len(first)-1].to)
+				if s.Pause.add(pause); pause > maxPause {
+					c.violated("late", r.id, "it went on %.1f s after its first call, want %s at most: %s", pause.Seconds(), maxPause, c.story(r.id+"/second"))
+				}
 			}
 		}
 		c.checkReplies(r)
 	}
 }
+
+// maxPause is how long a run may rest between two calls: three processes that have it may
+// die one after the other.
+const maxPause = 3 * maxTakeover
 
 // mayFail reports whether a run may have failed: it was cancelled, by a request whose
 // outcome may be unknown.

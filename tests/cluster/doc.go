@@ -46,6 +46,10 @@
 //	          (and 1.5 s, in which a call may arrive late)
 //	early     a process is declared dead only if its faults lasted 8 s
 //	duties    one process has the duties
+//	late      a run goes on within 45 s, the time of three takeovers
+//	refused   no request is refused, except with 503, and an answer or a cancellation that
+//	          comes too late with 409
+//	waits     a run waits only for what its nodes ask
 //	fenced    a process that was declared dead ends
 //	exit      it ends with exit code 1. No other process ends by itself, except one that
 //	          cannot start because its database is away

@@ -16,12 +16,12 @@ import (
 // mutantInvariants are the invariants by which a mutant may be found. A violation of any
 // other one is an unrelated finding.
 var mutantInvariants = map[mutant.Bug][]string{
-	mutant.FenceForgotten:    {"fenced", "repeat", "step", "limit", "lease", "ended", "log"},
+	mutant.FenceForgotten:    {"fenced", "repeat", "step", "limit", "lease", "ended", "log", "takeover"},
 	mutant.TakeOverEager:     {"early"},
-	mutant.TakeOverForgets:   {"repeat", "step", "ends", "answer", "once", "log"},
-	mutant.TakeOverUnstarted: {"ends"},
+	mutant.TakeOverForgets:   {"repeat", "step", "ends", "answer", "once", "log", "refused"},
+	mutant.TakeOverUnstarted: {"ends", "late"},
 	mutant.LeaseUnchecked:    {"lease"},
-	mutant.RunHandedTwice:    {"repeat", "limit", "ends", "step", "log"},
+	mutant.RunHandedTwice:    {"repeat", "limit", "ends", "step", "log", "refused"},
 	mutant.CommandTwice:      {"answer", "cancel", "log", "repeat"},
 	mutant.DutiesEverywhere:  {"duties"},
 	mutant.UnknownIsFailed:   {"ends", "accepted", "key", "log", "takeover"},
