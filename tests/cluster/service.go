@@ -62,6 +62,10 @@ func hashOf(text string) uint32 {
 	return hash.Sum32() >> 3
 }
 
+// readDelay is how long a call without effects takes, so that a run of such calls outlasts a
+// lease.
+const readDelay = 2500 * time.Millisecond
+
 // ServeHTTP records a call and answers with its number, after a time that depends on the
 // key: mostly some milliseconds, sometimes a second.
 func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -91,6 +95,9 @@ func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		delay = time.Duration(300+dice/10%1200) * time.Millisecond
 	case dice%10 > 5:
 		delay = time.Duration(50+dice/10%250) * time.Millisecond
+	}
+	if c.read {
+		delay = readDelay
 	}
 	select {
 	case <-time.After(delay):

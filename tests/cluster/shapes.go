@@ -46,11 +46,10 @@ func shapes(service string) []*shape {
 		}
 		return process.Node(id, "http-request", object{"method": "POST", "url": service + "/call?node=" + id, "body": body}, more...)
 	}
-	// Requests with GET have the effect pure: they need no commit before they are sent.
+	// These requests have the effect pure: they need no commit before they are sent.
 	read := func(id string) object {
 		return process.Node(id, "http-request", object{"method": "GET", "url": service + "/read?key={{execution.id}}/" + id}, "effect", "pure")
 	}
-	pause := func(id string) object { return process.Node(id, "wait", object{"durationMs": 2000}) }
 	wait := func(config any) object { return process.Node("wait", "wait", object{"durationMs": config}) }
 	before := process.Node("before", "set", object{"values": object{"kept": "{{execution.id}}"}})
 	after := process.Node("after", "template", object{"text": "{{kept}} done"})
@@ -87,7 +86,7 @@ func shapes(service string) []*shape {
 		{name: "parallel", weight: 2, nodes: []any{before, call("left", ""), call("right", ""), wait("{{inputData.wait}}"), process.Node("join", "merge", object{}), call("last", "left"), after},
 			edges:   []any{edge("before", "left"), edge("before", "right"), edge("before", "wait"), edge("left", "join"), edge("right", "join"), edge("wait", "join"), edge("join", "last"), edge("last", "after")},
 			effects: []string{"left", "right", "last"}, follows: map[string]string{"last": "left"}},
-		{name: "reads", weight: 2, nodes: []any{before, read("r1"), pause("w1"), read("r2"), pause("w2"), read("r3"), pause("w3"), read("r4"), pause("w4"), read("r5"), pause("w5"), read("r6"), after}, effects: []string{"r1", "r6"}},
+		{name: "reads", weight: 2, nodes: []any{before, read("r1"), read("r2"), read("r3"), read("r4"), read("r5"), read("r6"), after}, effects: []string{"r1", "r6"}},
 		{name: approvalShape, weight: 4, nodes: []any{before, process.Node("ask", "approval-gate", object{"prompt": "Go on?"}), call("yes", ""), call("no", ""), process.Node("join", "merge", object{"mode": "first"}), after},
 			edges: []any{edge("before", "ask"), edge("ask", "yes", "approved"), edge("ask", "no", "rejected"), edge("yes", "join"), edge("no", "join"), edge("join", "after")}},
 		limited("queued", 3, 2, nil),
