@@ -1,7 +1,9 @@
 package blueprint
 
 import (
+	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -61,3 +63,15 @@ func DraftTitle(title string) string { return title + draftSuffix }
 func DraftedTitle(title string) string { return strings.TrimSuffix(title, draftSuffix) }
 
 const draftSuffix = " (draft)"
+
+// FollowingVersion returns the version that comes after a change of the content, unless
+// another one is asked for.
+func FollowingVersion(version string) (string, error) {
+	parts := strings.Split(version, ".")
+	if len(parts) == 3 {
+		if minor, err := strconv.Atoi(parts[1]); err == nil {
+			return fmt.Sprintf("%s.%d.0", parts[0], minor+1), nil
+		}
+	}
+	return "", fmt.Errorf("the version %q is malformed", version)
+}

@@ -60,7 +60,7 @@ func ask(t *testing.T, p trpc.Procedure, userID string, input map[string]any) (s
 // TestGuardingKeys misspells each optional key that restricts rights, of all procedures. If it
 // were ignored, the call would grant more than requested.
 func TestGuardingKeys(t *testing.T) {
-	procedures := append(Procedures(), SessionProcedures()...)
+	procedures := append(Procedures(), DashboardProcedures()...)
 	want := map[string][]string{
 		"apiKey.create": {"scopes", "expiresAt"}, "blueprint.create": {"budget"}, "blueprint.update": {"visibility", "budget"}, "blueprint.grant": {"version"},
 		"execution.executeBlueprintWithLogging": {"options.budget"}, "blueprintTriggers.create": {"config"}, "blueprintTriggers.update": {"config"},

@@ -48,9 +48,6 @@ func NewSessions(store sessionStore, accounts Accounts, cookie SessionCookie) *S
 // Procedures returns the procedures for the dashboard alone, beside those of Service.
 func (s *Sessions) Procedures() []trpc.Procedure { return audited(s.store, s.table()) }
 
-// SessionProcedures describes the procedures of Sessions. They cannot be called.
-func SessionProcedures() []trpc.Procedure { return (*Sessions)(nil).table() }
-
 func (s *Sessions) table() []trpc.Procedure {
 	return []trpc.Procedure{
 		trpc.Public(trpc.Mutation("session.create", blueprint.ScopeAdmin, s.sessionCreate)),

@@ -41,7 +41,7 @@ func newSandbox(o Options, source *ids.Source) (*sandbox.Sandbox, error) {
 // RuledNames returns the names that rules and expectations may use.
 func RuledNames() sandbox.Known {
 	known := sandbox.Known{NodeTypes: slices.Sorted(maps.Keys(project.CatalogueOf(nodes.Dependencies{})))}
-	for _, procedure := range append(rpc.Procedures(), rpc.SessionProcedures()...) {
+	for _, procedure := range append(rpc.Procedures(), rpc.DashboardProcedures()...) {
 		known.Procedures = append(known.Procedures, procedure.Name)
 		if procedure.Kind == trpc.KindSubscription {
 			known.Subscriptions = append(known.Subscriptions, procedure.Name)

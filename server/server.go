@@ -15,6 +15,7 @@ import (
 	"net/http"
 	"os"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -142,7 +143,7 @@ func New(ctx context.Context, o Options) (_ *Server, err error) {
 	})
 	limiter := s.newLimiter(o.RateLimit, o.RateBurst)
 	procedures := service.Procedures()
-	s.Dashboard = s.newDashboard(procedures, limiter)
+	s.Dashboard = s.newDashboard(slices.Concat(procedures, service.DashboardProcedures()), limiter)
 	s.RPC = trpc.NewHandler(procedures, trpc.Options{
 		Authenticator: s.Store, Limiter: limiter, MaxBody: o.MaxBody, Origins: o.Origins, Draining: s.Draining, Logger: o.Logger, CountWith: s.Dashboard, Fault: s.fault(),
 	})

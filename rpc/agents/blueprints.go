@@ -3,7 +3,6 @@ package agents
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"blueprintd/blueprint"
@@ -369,7 +368,7 @@ func changedNames(issues []blueprint.Issue) string {
 // update stores fields of a blueprint as the version after the one that the caller read.
 // Another change in between has that version, so that this one is refused.
 func (t *task) update(in, row, fields map[string]any) (map[string]any, error) {
-	next, err := following(str(row, "version"))
+	next, err := blueprint.FollowingVersion(str(row, "version"))
 	if err != nil {
 		return nil, err
 	}
@@ -383,19 +382,6 @@ func (t *task) update(in, row, fields map[string]any) (map[string]any, error) {
 		return nil, t.fresh(in, current)
 	}
 	return nil, err
-}
-
-// following returns the version that comes after a change of the content.
-func following(version string) (string, error) {
-	parts := strings.Split(version, ".")
-	if len(parts) != 3 {
-		return "", fmt.Errorf("the version %q is malformed", version)
-	}
-	minor, err := strconv.Atoi(parts[1])
-	if err != nil {
-		return "", fmt.Errorf("the version %q is malformed", version)
-	}
-	return fmt.Sprintf("%s.%d.0", parts[0], minor+1), nil
 }
 
 func deleteDraft(t *task, in map[string]any) (any, error) {

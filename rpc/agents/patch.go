@@ -333,7 +333,15 @@ func (p *plan) setVariable(i int, variable map[string]any) *blueprint.Error {
 		return patchError(i, "variable", "needs a name")
 	}
 	if index := indexOf(p.variables, "name", name); index >= 0 {
-		p.variables[index] = deepCopy(variable)
+		changed := deepCopy(variable).(map[string]any)
+		old := p.variables[index].(map[string]any)
+		// Values of secrets are not shown: one that is not given keeps its value.
+		if _, given := changed["default"]; !given && old["secret"] == true && changed["secret"] == true {
+			if value, had := old["default"]; had {
+				changed["default"] = value
+			}
+		}
+		p.variables[index] = changed
 		return nil
 	}
 	p.variables = append(p.variables, deepCopy(variable))

@@ -98,13 +98,3 @@ func TestBounded(t *testing.T) {
 		})
 	}
 }
-
-func TestFollowing(t *testing.T) {
-	for version, want := range map[string]string{"1.0.0": "1.1.0", "2.9.7": "2.10.0", "1": "", "a.b.c": ""} {
-		t.Run(version, func(t *testing.T) {
-			if got, err := following(version); got != want || (err == nil) != (want != "") {
-				t.Errorf("got %q and %v, want %q", got, err, want)
-			}
-		})
-	}
-}

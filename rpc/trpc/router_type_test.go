@@ -18,7 +18,7 @@ var update = flag.Bool("update", false, "write golden files")
 func TestRouterType(t *testing.T) {
 	t.Parallel()
 	for name, procedures := range map[string][]trpc.Procedure{
-		"../../web/src/api/router.gen.ts":              append(rpc.Procedures(), rpc.SessionProcedures()...),
+		"../../web/src/api/router.gen.ts":              append(rpc.Procedures(), rpc.DashboardProcedures()...),
 		"../../clients/typescript/src/router.gen.d.ts": rpc.Procedures(),
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -1,0 +1,93 @@
+package rpc
+
+import (
+	"context"
+
+	"blueprintd/blueprint"
+	"blueprintd/rpc/trpc"
+)
+
+// DashboardProcedures returns the procedures of a Service that only a person who is signed
+// in to the dashboard can call.
+func (s *Service) DashboardProcedures() []trpc.Procedure {
+	if s.Frozen != nil {
+		return frozen(s.drafts(), s.Frozen)
+	}
+	return audited(s.Store, s.drafts())
+}
+
+// DashboardProcedures describes all procedures for the dashboard alone, including those of
+// Sessions. They cannot be called.
+func DashboardProcedures() []trpc.Procedure {
+	return append((*Sessions)(nil).table(), (*Service)(nil).drafts()...)
+}
+
+func (s *Service) drafts() []trpc.Procedure {
+	return []trpc.Procedure{trpc.Mutation("draft.apply", blueprint.ScopeWrite, s.draftApply)}
+}
+
+type draftApply struct {
+	ID      string `json:"id" check:"required,uuid"`
+	Version string `json:"version" check:"required,max=100"` // the one that the person has reviewed
+}
+
+// draftApply publishes a draft that an agent made: it stores the draft's content as a new
+// version of the blueprint that it was made from and deletes the draft, or makes a new
+// blueprint of it. The audit entry names the draft and its author.
+func (s *Service) draftApply(ctx context.Context, caller *trpc.Caller, in draftApply) (blueprint.Blueprint, error) {
+	row, err := s.blueprint(ctx, caller.Principal, in.ID)
+	if err != nil {
+		return blueprint.Blueprint{}, err
+	}
+	draft, is := blueprint.ParseDraft(row.Tags)
+	switch {
+	case !is:
+		return blueprint.Blueprint{}, blueprint.Errorf(blueprint.CodeConflict, "this blueprint is not a draft of an agent")
+	case row.Version != in.Version:
+		return blueprint.Blueprint{}, blueprint.Errorf(blueprint.CodeConflict, "the draft has changed since version %s: it is at version %s now; review it again", in.Version, row.Version)
+	}
+	content, err := s.Store.VersionContent(ctx, caller.Principal, in.ID, in.Version)
+	if err != nil {
+		return blueprint.Blueprint{}, err
+	}
+	if actor := blueprint.ActorOf(ctx); actor != nil {
+		actor.Detail = map[string]any{"draft": row.ID, "draftVersion": row.Version, "draftBy": row.CreatedBy}
+	}
+	if draft.Of == "" {
+		status, tags := blueprint.StatusPublished, blueprint.WithoutDraft(row.Tags)
+		return s.updatedFrom(ctx, caller, in.ID, row.Version, blueprint.BlueprintPatch{Status: &status, Tags: &tags})
+	}
+	title, m, variables := blueprint.DraftedTitle(row.Title), content.BlueprintMap, content.EnvironmentVariables
+	updated, err := s.updatedFrom(ctx, caller, draft.Of, draft.From, blueprint.BlueprintPatch{Title: &title, Map: &m, Variables: &variables})
+	if err != nil {
+		return blueprint.Blueprint{}, err
+	}
+	err = blueprint.Deletion{Store: s.Store, CancelRuns: s.Runner.CancelAll, TriggersChanged: s.Triggers.Changed}.Delete(ctx, caller.Principal, in.ID)
+	if blueprint.CodeOf(err) == blueprint.CodeForbidden {
+		err = nil // the draft belongs to another user, who can delete it
+	}
+	return updated, err
+}
+
+// updatedFrom makes a change of a blueprint that has a version still: CodeConflict otherwise.
+func (s *Service) updatedFrom(ctx context.Context, caller *trpc.Caller, id, from string, patch blueprint.BlueprintPatch) (blueprint.Blueprint, error) {
+	next, err := blueprint.FollowingVersion(from)
+	if err != nil {
+		return blueprint.Blueprint{}, err
+	}
+	now, err := s.blueprint(ctx, caller.Principal, id)
+	if err == nil && now.Version == from {
+		patch.Version = &next // a change in between has this version, so that this one is refused
+		var updated blueprint.Blueprint
+		if updated, err = s.Store.UpdateBlueprint(ctx, caller.Principal, id, patch); err == nil {
+			return updated, nil
+		}
+		if blueprint.CodeOf(err) == blueprint.CodeBadRequest {
+			now, err = s.blueprint(ctx, caller.Principal, id)
+		}
+	}
+	if err != nil {
+		return blueprint.Blueprint{}, err
+	}
+	return blueprint.Blueprint{}, blueprint.Errorf(blueprint.CodeConflict, "the blueprint has changed since version %s, from which the draft was made: it is at version %s now; have the change made again from this version", from, now.Version)
+}

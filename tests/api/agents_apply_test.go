@@ -1,0 +1,75 @@
+package api
+
+import (
+	"strings"
+	"testing"
+
+	"blueprintd/blueprint"
+	"blueprintd/tests/servertest"
+)
+
+// A person applies a draft in the dashboard; the audit log names both sides.
+func TestDraftIsApplied(t *testing.T) {
+	t.Parallel()
+	s := servertest.New(t, servertest.AtNoon)
+	person := setUpAda(t, s)
+	agent := limitedTo(t, s.Root, object{"scopes": []any{"write"}})
+	id := s.Root.IDOf(t, "blueprint.create", object{
+		"title": "Greet", "blueprint_map": object{"nodes": []any{node("t", "template", object{"text": "before {{token}}"})}},
+		"environment_variables": []any{object{"name": "token", "type": "string", "secret": true, "default": "the secret token"}},
+	})
+	draft := build(t, agent, "build_create_draft", object{"from": id})
+	edited := build(t, agent, "build_edit_draft", object{"id": draft["id"], "version": draft["version"], "changes": []any{
+		object{"op": "change_node", "id": "t", "node": object{"config": object{"text": "after {{token}}"}}},
+		object{"op": "set_variable", "variable": object{"name": "token", "type": "string", "secret": true, "description": "of the service"}},
+		object{"op": "set_title", "title": "Greet well (draft)"},
+	}})
+	ran := build(t, agent, "build_run_sandbox", object{"id": draft["id"]})
+	if got := servertest.Encoded(t, ran); strings.Contains(got, "the secret token") {
+		t.Errorf("the run of the draft shows the secret: %s", got)
+	}
+	proposed := build(t, agent, "build_propose", object{"id": draft["id"], "version": edited["version"], "note": "Says after."})
+	if got := s.Root.OK(t, "blueprint.get", object{"id": id}); at(got, "version") != "1.0.0" {
+		t.Errorf("a proposal changed the blueprint: %s", servertest.Encoded(t, got))
+	}
+
+	apply := object{"id": draft["id"], "version": proposed["version"]}
+	if answer := s.Root.Send(t, "POST", "/api/trpc/draft.apply", servertest.Encoded(t, object{"json": apply})); answer.Status != 404 {
+		t.Errorf("an API key applied the draft: %d %s", answer.Status, answer.Text)
+	}
+	person.Refused(t, blueprint.CodeConflict, "review it again", "draft.apply", object{"id": draft["id"], "version": "1.0.0"})
+	person.Refused(t, blueprint.CodeConflict, "not a draft", "draft.apply", object{"id": id, "version": "1.0.0"})
+	person.Refused(t, blueprint.CodeBadRequest, "version: required", "draft.apply", object{"id": id})
+	applied := person.OK(t, "draft.apply", apply)
+	if at(applied, "id") != id || at(applied, "version") != "1.1.0" || at(applied, "title") != "Greet well" {
+		t.Errorf("applied: %s", servertest.Encoded(t, applied))
+	}
+	result := s.Root.OK(t, "blueprint.execute", object{"id": id})
+	if at(result, "success") != true {
+		t.Errorf("the secret is lost: %s", servertest.Encoded(t, result))
+	}
+	s.Root.Refused(t, blueprint.CodeNotFound, "blueprint.get", object{"id": draft["id"]})
+	entries := servertest.Encoded(t, at(s.Root.OK(t, "auditLog.list", object{}), "entries"))
+	has(t, "the audit log", entries, `"action":"draft.apply"`, `"via":"dashboard"`, `"draft":"`+draft["id"].(string)+`"`, `"draftBy":`, `"tool":"build_propose"`, `"key":"limited"`)
+}
+
+// A draft that was made from an earlier version is refused, and a new blueprint is published.
+func TestDraftOfAnOtherVersion(t *testing.T) {
+	t.Parallel()
+	s := servertest.New(t, servertest.AtNoon)
+	person := setUpAda(t, s)
+	id := s.Root.Blueprint(t, "Base", node("t", "template", object{"text": "one"}))
+	draft := build(t, s.Root, "build_create_draft", object{"from": id})
+	edited := build(t, s.Root, "build_edit_draft", object{"id": draft["id"], "version": draft["version"], "changes": []any{object{"op": "set_title", "title": "Other"}}})
+	s.Root.OK(t, "blueprint.update", object{"id": id, "blueprint_map": object{"nodes": []any{node("t", "template", object{"text": "two"})}}})
+	has(t, "a proposal", unbuilt(t, s.Root, "build_propose", object{"id": draft["id"], "version": edited["version"], "note": "x"}), `"code":"CONFLICT"`, "the draft was made from version 1.0.0")
+	person.Refused(t, blueprint.CodeConflict, "it is at version 1.1.0 now", "draft.apply", object{"id": draft["id"], "version": edited["version"]})
+
+	made := build(t, s.Root, "build_create_draft", object{"title": "New", "blueprint_map": object{"nodes": []any{object{"id": "t", "type": "template", "config": object{"text": "new"}}}}})
+	proposed := build(t, s.Root, "build_propose", object{"id": made["id"], "version": made["version"], "note": "A new one."})
+	published := person.OK(t, "draft.apply", object{"id": made["id"], "version": proposed["version"]})
+	if at(published, "status") != "published" || servertest.Encoded(t, at(published, "tags")) != "[]" {
+		t.Errorf("published: %s", servertest.Encoded(t, published))
+	}
+	has(t, "a tool on what is live", unbuilt(t, s.Root, "build_edit_draft", object{"id": made["id"], "version": at(published, "version"), "changes": []any{object{"op": "set_title", "title": "x"}}}), "is not a draft")
+}
