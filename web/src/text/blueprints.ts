@@ -371,3 +371,42 @@ export const visibilitySectionText = {
     'Everyone on this server can also view and run it. They see only their own runs and none of its secrets.',
   couldNotChangeTheVisibility: 'Could not change the visibility',
 } as const
+
+/** Texts of pages/blueprints/draft-banner.tsx. */
+export const draftBannerText = {
+  draft: 'Draft by an agent',
+  proposed: 'Proposed by an agent',
+  nothingStartsIt: 'Nothing starts a draft.',
+  reviewChanges: 'Review changes',
+  publish: 'Publish',
+} as const
+
+/** Texts of pages/blueprints/use-apply.ts. */
+export const applyText = {
+  applyThisDraft: 'Apply this draft?',
+  publishThisDraft: 'Publish this draft?',
+  itBecomesTheNewVersion:
+    'Its nodes, edges, variables and title become a new version of the blueprint, which triggers and new runs use at once. You become the author of that version. Secrets keep their current values, and the draft is deleted.',
+  itBecomesABlueprint: 'It becomes a published blueprint. Add triggers to start it.',
+  apply: 'Apply',
+  publish: 'Publish',
+  applied: (title: string, version: string) => `Version ${version} of "${title}" is live`,
+} as const
+
+/** Texts of pages/blueprints/proposals.tsx. */
+export const proposalsText = {
+  changeProposedBy: (name: string) => `Change proposed by an agent of ${name}`,
+  reviewChanges: 'Review changes',
+  proposedChanges: 'Proposed changes',
+  couldNotLoadTheDraft: 'Could not load the draft',
+  madeFrom: (from: string, now: string) =>
+    `This draft was made from version ${from}. The blueprint is at version ${now} now, so the draft cannot be applied. Have the change made again from the current version.`,
+  apply: 'Apply',
+  discard: 'Discard',
+  discardThisDraft: 'Discard this draft?',
+  itIsDeletedTheBlueprint: 'The draft is deleted. The blueprint stays as it is.',
+  discarded: 'The draft is deleted',
+  allVersions: 'All versions',
+  theDraft: 'draft',
+  fromToTheDraft: (version: string) => `From ${version} to the draft`,
+} as const

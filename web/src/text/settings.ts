@@ -74,6 +74,8 @@ export const auditWordsText = {
   changed: 'changed',
   deleted: 'deleted',
   renamed: 'renamed',
+  applied: 'applied',
+  draft: 'draft',
   blueprint: 'blueprint',
   category: 'category',
   connection: 'connection',

@@ -14,6 +14,7 @@ import { useLocation, useParams } from 'wouter'
 import { ErrorNote, PageHeader, StatusBadge, UrlTabs } from '../../parts'
 import { BlueprintMenu } from './blueprint-menu'
 import classes from './blueprint-layout.module.css'
+import { DraftBanner } from './draft-banner'
 import { FavoriteButton } from './favorite-button'
 import { LazyRunDialog } from '../runs/lazy-run-dialog'
 import { TitleEditor } from './title-editor'
@@ -109,6 +110,7 @@ export function BlueprintLayout({ id: given, ownRun = false, waiting = <Skeleton
         }
       />
       <BlueprintTabs blueprint={blueprint} />
+      <DraftBanner blueprint={blueprint} />
       {typeof children === 'function' ? children(blueprint) : children}
       <LazyRunDialog blueprintId={running ? id : undefined} onClose={() => setRunning(false)} />
     </>

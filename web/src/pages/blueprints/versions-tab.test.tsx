@@ -26,6 +26,7 @@ function review(canManage = true) {
   const calls = serve({
     'node.types': () => nodeTypes,
     'blueprint.versions': () => all,
+    'blueprint.listSummaries': () => ({ data: [], pagination: {} }),
     'blueprint.update': () => ({ ...blueprint, version: '1.0.3' }),
     'organization.listMembers': () => [],
     'organization.members': () => [],

@@ -1,16 +1,15 @@
-import { Button, NativeSelect, Skeleton, Text, Title } from '@mantine/core'
+import { Button, NativeSelect, Skeleton } from '@mantine/core'
 import { useMediaQuery } from '@mantine/hooks'
 import { IconArrowLeft, IconRestore } from '@tabler/icons-react'
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { useMemo } from 'react'
 import { api } from '../../api/client'
 import { confirm, EmptyState, ErrorNote, notifyDone, notifyError, useUrlStates } from '../../parts'
-import { changeWords } from '../../diff/change-words'
-import { contentVersions, diffVersions } from '../../diff/diff'
+import { contentVersions } from '../../diff/diff'
 import { noteChange, type Blueprint } from '../../api/use-blueprint'
-import { VersionDiffView } from '../../diff/version-diff'
+import { Comparison } from './comparison'
+import { Proposal, Proposals } from './proposals'
 import { type Version, VersionList } from './version-list'
-import changes from '../../diff/diff.module.css'
 import classes from './versions.module.css'
 import { versionsTabText } from '../../text/blueprints'
 
@@ -43,7 +42,7 @@ export default function VersionsTab({ blueprint }: { blueprint: Blueprint }) {
 
 function Versions({ blueprint, all }: { blueprint: Blueprint; all: Version[] }) {
   const versions = useMemo(() => contentVersions(all), [all])
-  const [chosen, set] = useUrlStates({ from: '', to: '' })
+  const [chosen, set] = useUrlStates({ from: '', to: '', draft: '' })
   const narrow = useMediaQuery('(max-width: 61.99em)')
   // An address may name a version that is not listed: it means the version with the same content.
   const at = (wanted: string) => all.findIndex(({ version }) => version === wanted)
@@ -85,84 +84,78 @@ function Versions({ blueprint, all }: { blueprint: Blueprint; all: Version[] }) 
       onChoose={(version) => set({ to: version, from: '' }, { push: true })}
     />
   )
-  if (narrow && !to) return list
-  return (
-    <div className={classes.columns}>
-      {!narrow && list}
-      {to && (
-        <section aria-label={versionsTabText.comparison} className={classes.side}>
-          {narrow && (
-            <Button
-              variant="subtle"
-              size="compact-md"
-              mb="xs"
-              leftSection={<IconArrowLeft size={16} aria-hidden />}
-              onClick={() => set({ from: '', to: '' })}
-            >
-              {versionsTabText.allVersions}
-            </Button>
-          )}
-          <div className={classes.tools}>
-            <NativeSelect
-              label={versionsTabText.from}
-              value={from?.version ?? ''}
-              onChange={(event) => set({ from: event.currentTarget.value, to: to.version })}
-              data={[
-                ...(from ? [] : [{ value: '', label: versionsTabText.nothing }]),
-                ...versions.map(({ version }) => version),
-              ]}
-            />
-            <NativeSelect
-              label={versionsTabText.to}
-              value={to.version}
-              onChange={(event) => set({ to: event.currentTarget.value, from: from?.version ?? '' })}
-              data={versions.map(({ version }, index) => ({
-                value: version,
-                label: index === 0 ? versionsTabText.current(version) : version,
-              }))}
-            />
-            {to !== versions[0] && (
-              <Button
-                variant="default"
-                leftSection={<IconRestore size={17} aria-hidden />}
-                loading={restore.isPending}
-                onClick={() => void ask(to)}
-              >
-                {versionsTabText.restore(to.version)}
-              </Button>
-            )}
-          </div>
-          <Comparison from={from} to={to} />
-        </section>
-      )}
-    </div>
+  if (chosen.draft) return <Proposal blueprint={blueprint} id={chosen.draft} onDone={() => set({ draft: '' })} />
+  const proposals = (
+    <Proposals blueprint={blueprint} onReview={(draft) => set({ draft, from: '', to: '' }, { push: true })} />
   )
-}
-
-const nothing = { blueprint_map: { nodes: [] }, environment_variables: [] }
-
-function Comparison({ from, to }: { from: Version | undefined; to: Version }) {
-  const diff = useMemo(() => diffVersions(from ?? nothing, to), [from, to])
-  const words = changeWords(diff)
+  if (narrow && !to)
+    return (
+      <>
+        {proposals}
+        {list}
+      </>
+    )
   return (
     <>
-      <Title order={2} size="h3" mt="md">
-        {from ? versionsTabText.fromTo(from.version, to.version) : versionsTabText.versionFirst(to.version)}
-      </Title>
-      <Text size="sm" c="dimmed" component="ul" className={changes.words}>
-        {words.map((line) => (
-          <li key={line}>{line}</li>
-        ))}
-      </Text>
-      <VersionDiffView
-        before={from ?? nothing}
-        after={to}
-        diff={diff}
-        names={[from?.version ?? versionsTabText.nothing, to.version]}
-      />
+      {proposals}
+      <div className={classes.columns}>
+        {!narrow && list}
+        {to && (
+          <section aria-label={versionsTabText.comparison} className={classes.side}>
+            {narrow && (
+              <Button
+                variant="subtle"
+                size="compact-md"
+                mb="xs"
+                leftSection={<IconArrowLeft size={16} aria-hidden />}
+                onClick={() => set({ from: '', to: '' })}
+              >
+                {versionsTabText.allVersions}
+              </Button>
+            )}
+            <div className={classes.tools}>
+              <NativeSelect
+                label={versionsTabText.from}
+                value={from?.version ?? ''}
+                onChange={(event) => set({ from: event.currentTarget.value, to: to.version })}
+                data={[
+                  ...(from ? [] : [{ value: '', label: versionsTabText.nothing }]),
+                  ...versions.map(({ version }) => version),
+                ]}
+              />
+              <NativeSelect
+                label={versionsTabText.to}
+                value={to.version}
+                onChange={(event) => set({ to: event.currentTarget.value, from: from?.version ?? '' })}
+                data={versions.map(({ version }, index) => ({
+                  value: version,
+                  label: index === 0 ? versionsTabText.current(version) : version,
+                }))}
+              />
+              {to !== versions[0] && (
+                <Button
+                  variant="default"
+                  leftSection={<IconRestore size={17} aria-hidden />}
+                  loading={restore.isPending}
+                  onClick={() => void ask(to)}
+                >
+                  {versionsTabText.restore(to.version)}
+                </Button>
+              )}
+            </div>
+            <Comparison
+              from={from ? { ...from, name: from.version } : nothing}
+              to={{ ...to, name: to.version }}
+              title={from ? versionsTabText.fromTo(from.version, to.version) : versionsTabText.versionFirst(to.version)}
+            />
+          </section>
+        )}
+      </div>
     </>
   )
 }
+
+const nothing = { blueprint_map: { nodes: [] }, environment_variables: [], name: versionsTabText.nothing }
 
 // A secret sent as null keeps its current value; a variable that is no longer secret has none to keep.
 function withStoredSecrets(version: Version, now: Version | undefined): unknown[] {

@@ -14,6 +14,7 @@ const words: Record<string, string | [verb: string, kind: string]> = {
   'key.revoke': [auditWordsText.revoked, auditWordsText.apiKey],
   'blueprint.create': [auditWordsText.created, auditWordsText.blueprint],
   'blueprint.update': [auditWordsText.changed, auditWordsText.blueprint],
+  'draft.apply': [auditWordsText.applied, auditWordsText.draft],
   'blueprint.delete': [auditWordsText.deleted, auditWordsText.blueprint],
   'blueprint.rate': auditWordsText.ratedABlueprint,
   'blueprint.favorite': auditWordsText.addedABlueprintToFavourites,
