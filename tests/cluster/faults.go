@@ -71,7 +71,7 @@ var faults = []fault{
 	}},
 	{faultDelay, 2, func(c *cluster, r *rand.Rand, n *node) (string, func(context.Context)) {
 		delay := seconds(r, 0.01, 3)
-		return disturbLink(n, faultDelay, linkState{delay: delay}, seconds(r, 1, 20), false, fmt.Sprintf("%s each way, ", delay))
+		return disturbLink(n, faultDelay, linkState{delay: delay}, seconds(r, 1, 20), r.IntN(2) == 0, fmt.Sprintf("%s each way, ", delay))
 	}},
 	{faultHalfOpen, 4, func(c *cluster, r *rand.Rand, n *node) (string, func(context.Context)) {
 		way := r.IntN(3)
