@@ -115,13 +115,17 @@ func getBlueprint(t *task, in map[string]any) (any, error) {
 		out["blueprint_map"] = content.m
 		return out, nil
 	}
-	nodes, edges := []any{}, arr(content.m, "edges")
+	nodes, edges, room := []any{}, arr(content.m, "edges"), maxSteps
 	for _, element := range arr(content.m, "nodes") {
 		node, _ := element.(map[string]any)
 		switch {
 		case len(wanted) == 0:
 			nodes = append(nodes, pick(node, "id", "type", "title"))
 		case slices.Contains(wanted, str(node, "id")):
+			if room -= size(node); room < 0 {
+				out["note"] = "the nodes are large: name fewer of them to read the others"
+				continue
+			}
 			nodes = append(nodes, node)
 		}
 	}
@@ -331,9 +335,11 @@ func editDraft(t *task, in map[string]any) (any, error) {
 		return nil, err
 	}
 	out := pick(updated, "id", "version")
-	if out["changed"] = difference(before, now); out["changed"] == nil {
-		out["changed"] = []any{}
+	changed := difference(before, now)
+	if changed == nil {
+		changed = []any{}
 	}
+	out["changed"] = bounded(changed, maxMap)
 	return t.checked(out, now)
 }
 

@@ -153,8 +153,13 @@ func runSandbox(t *task, in map[string]any) (any, error) {
 	if len(outcome.Unused) > 0 {
 		out["unusedFakes"] = listOf(outcome.Unused)
 	}
-	if outcome.Test != "" {
+	switch {
+	case len(outcome.Test) > maxSteps:
+		out["note"] = "the test is too large to be returned; use less input data or smaller fakes"
+	case outcome.Test != "":
 		out["test"] = outcome.Test
+	case run.SaveAs != "":
+		out["note"] = "there is no test, because a call had no fake"
 	}
 	addSteps(out, arr(record, "steps"), textsOf(arr(in, "nodes")))
 	return out, nil

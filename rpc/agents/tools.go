@@ -99,8 +99,8 @@ func (b *Tools) Call(ctx context.Context, caller *Caller, name string, arguments
 	return result, true, err
 }
 
-// Unknown returns the hint for a name that no tool has, "" if it is not similar to one.
-func Unknown(name string) string {
+// Similar returns the hint for a name that no tool has, "" if it is not similar to one.
+func (*Tools) Similar(name string) string {
 	names := make([]string, len(table))
 	for i := range table {
 		names[i] = table[i].Name

@@ -67,7 +67,7 @@ func NewHandler(o Options) *Handler {
 	}
 	server := sdk.NewServer(&sdk.Implementation{Name: "blueprintd", Version: o.Version}, &sdk.ServerOptions{
 		Capabilities: capabilities,
-		Instructions: "Tools whose names begin with " + agents.Prefix + " build blueprints; start with " + agents.Prefix + "list_node_types. Each other tool runs a blueprint and returns its output; if the run waits for a person or takes long, the result has its execution id instead.",
+		Instructions: runInstructions,
 	})
 	server.AddReceivingMiddleware(h.middleware)
 	h.http = sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, &sdk.StreamableHTTPOptions{
@@ -76,6 +76,12 @@ func NewHandler(o Options) *Handler {
 	})
 	return h
 }
+
+// The instructions for a model. Those about building are only for callers who may.
+const (
+	runInstructions   = "Each tool runs a blueprint and returns its output. If the run waits for a person or takes long, the result has its execution id instead."
+	buildInstructions = "Tools whose names begin with " + agents.Prefix + " build blueprints: read the types with " + agents.Prefix + "list_node_types, make a draft, run it with " + agents.Prefix + "run_sandbox, and propose it. Each other tool runs a blueprint and returns its output; if the run waits for a person or takes long, the result has its execution id instead."
+)
 
 type callerKey struct{}
 
@@ -143,9 +149,17 @@ func (h *Handler) middleware(next sdk.MethodHandler) sdk.MethodHandler {
 			return h.listResources(params)
 		case *sdk.ReadResourceParams:
 			return h.readResource(params)
+		case *sdk.ListResourceTemplatesParams:
+			return &sdk.ListResourceTemplatesResult{ResourceTemplates: []*sdk.ResourceTemplate{}}, nil
 		}
 		switch method {
-		case "initialize", "notifications/initialized", "notifications/cancelled", "notifications/progress", "notifications/roots/list_changed", "ping", "server/discover":
+		case "initialize":
+			result, err := next(ctx, method, request)
+			if begun, ok := result.(*sdk.InitializeResult); ok && h.Agents != nil && who.May() {
+				begun.Instructions = buildInstructions
+			}
+			return result, err
+		case "notifications/initialized", "notifications/cancelled", "notifications/progress", "notifications/roots/list_changed", "ping", "server/discover":
 			return next(ctx, method, request)
 		}
 		return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "the method " + shown(method) + " is not offered here"}
@@ -182,13 +196,13 @@ func (h *Handler) call(who caller, params *sdk.CallToolParamsRaw) (sdk.Result, e
 	}
 	index := slices.IndexFunc(offers, func(o offer) bool { return o.Name == params.Name })
 	if index < 0 {
-		return nil, unknownTool(params.Name, offers)
+		return nil, h.unknownTool(who, params.Name, offers)
 	}
 	outcome, err := h.Tools.Call(who.request.Context(), who.Principal, &offers[index].Published, arguments, who.request)
 	var refused *blueprint.Error
 	switch {
 	case errors.As(err, &refused) && refused.Code == blueprint.CodeNotFound: // deleted meanwhile
-		return nil, unknownTool(params.Name, slices.Delete(offers, index, index+1))
+		return nil, h.unknownTool(who, params.Name, slices.Delete(offers, index, index+1))
 	case errors.As(err, &refused) && refused.Code != blueprint.CodeInternal:
 		return refusedResult(refused), nil
 	case err != nil:
@@ -223,7 +237,7 @@ func (h *Handler) build(who caller, name string, arguments map[string]any) (resu
 	return written, true, nil
 }
 
-func unknownTool(name string, offers []offer) error {
+func (h *Handler) unknownTool(who caller, name string, offers []offer) error {
 	there := "there is none"
 	if len(offers) > 0 {
 		names := make([]string, 0, maxNamed)
@@ -234,6 +248,9 @@ func unknownTool(name string, offers []offer) error {
 		if len(offers) > maxNamed {
 			there += ", ..."
 		}
+	}
+	if h.Agents != nil && who.May() {
+		there += h.Agents.Similar(name)
 	}
 	return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: fmt.Sprintf("unknown tool %q; %s", shown(name), there)}
 }

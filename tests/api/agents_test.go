@@ -204,6 +204,11 @@ func TestAgentAuthority(t *testing.T) {
 	for _, name := range builders {
 		has(t, name+" with the scope run", unbuilt(t, runs, name, object{"id": "x"}), `"code":"FORBIDDEN"`, `lacks the scope \"write\"`)
 	}
+	begin := object{"protocolVersion": "2025-11-25", "capabilities": object{}, "clientInfo": object{"name": "x", "version": "1"}}
+	has(t, "instructions for a builder", servertest.Encoded(t, callTool(t, writes, "initialize", begin)), "build_list_node_types")
+	if got := servertest.Encoded(t, callTool(t, runs, "initialize", begin)); strings.Contains(got, "build_") {
+		t.Errorf("instructions for a key with the scope run: %s", got)
+	}
 	has(t, "a blueprint with the scope write", servertest.Encoded(t, callTool(t, writes, "tools/call", object{"name": "greet"})), "-32602")
 
 	live := ada.Blueprint(t, "Live", node("t", "template", object{"text": "live"}))
@@ -236,7 +241,7 @@ func TestAgentAuthority(t *testing.T) {
 	has(t, "a draft with a trigger", unbuilt(t, ada, "build_edit_draft", object{"id": draftID, "version": "1.0.0", "changes": edit}), `"code":"CONFLICT"`, "this draft is live")
 	has(t, "an unknown id", unbuilt(t, ada, "build_get_blueprint", object{"id": "3fa85f64-5717-4562-b3fc-2c963f66afa6"}), `"code":"NOT_FOUND"`)
 	has(t, "no id", unbuilt(t, ada, "build_get_blueprint", object{"ID": "x"}), `"code":"BAD_REQUEST"`, "id")
-	has(t, "an unknown tool", servertest.Encoded(t, callTool(t, ada, "tools/call", object{"name": "build_get_blueprints"})), "-32602", "build_get_blueprint")
+	has(t, "an unknown tool", servertest.Encoded(t, callTool(t, ada, "tools/call", object{"name": "build_get_blueprints"})), "-32602", `did you mean \"build_get_blueprint\"`)
 }
 
 func TestAgentPatches(t *testing.T) {
@@ -333,6 +338,7 @@ func TestAgentResources(t *testing.T) {
 	has(t, "the list", listed, `"uri":"blueprintd://docs/concepts"`, `"uri":"blueprintd://schemas/test.json"`)
 	has(t, "a page", servertest.Encoded(t, callTool(t, s.Root, "resources/read", object{"uri": "blueprintd://docs/concepts"})), "# Concepts", `"mimeType":"text/markdown"`)
 	has(t, "a schema", servertest.Encoded(t, callTool(t, s.Root, "resources/read", object{"uri": "blueprintd://schemas/blueprint.json"})), `urn:blueprintd:schema:blueprint`)
+	has(t, "templates", servertest.Encoded(t, callTool(t, s.Root, "resources/templates/list", object{})), `"resourceTemplates":[]`)
 	has(t, "an unknown one", servertest.Encoded(t, callTool(t, s.Root, "resources/read", object{"uri": "file:///etc/passwd"})), "-32602", "resources/list")
 }
 
