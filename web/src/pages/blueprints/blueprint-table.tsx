@@ -5,6 +5,7 @@ import { type Column, DataTable, Stars, StatusBadge, Time } from '../../parts'
 import { None } from '../../parts/quantity'
 import { BlueprintMenu } from './blueprint-menu'
 import classes from './blueprints.module.css'
+import { shownTags } from './drafts'
 import { FavoriteButton } from './favorite-button'
 import { LazyRunDialog } from '../runs/lazy-run-dialog'
 import type { Summary } from '../../api/use-blueprint'
@@ -122,7 +123,8 @@ export function BlueprintTable({ rows, stale, empty, onTag }: Props) {
 }
 
 function Labels({ row, onTag }: { row: Summary; onTag: (tag: string) => void }) {
-  const rest = row.tags.length - mostTags
+  const tags = shownTags(row.tags)
+  const rest = tags.length - mostTags
   return (
     <span className={classes.labels}>
       {!row.is_owner && (
@@ -140,7 +142,7 @@ function Labels({ row, onTag }: { row: Summary; onTag: (tag: string) => void }) 
           {name}
         </Badge>
       ))}
-      {row.tags.slice(0, mostTags).map((tag) => (
+      {tags.slice(0, mostTags).map((tag) => (
         <button
           key={tag}
           type="button"
@@ -152,7 +154,7 @@ function Labels({ row, onTag }: { row: Summary; onTag: (tag: string) => void }) 
         </button>
       ))}
       {rest > 0 && (
-        <Text size="xs" c="dimmed" component="span" title={row.tags.slice(mostTags).join(', ')}>
+        <Text size="xs" c="dimmed" component="span" title={tags.slice(mostTags).join(', ')}>
           {blueprintTableText.more(rest)}
         </Text>
       )}

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { draftIn, reviewOf, tagOfDrafts } from './drafts.ts'
+import { draftIn, reviewOf, shownTags, tagOfDrafts } from './drafts.ts'
 
 test('reads the tags of a draft', () => {
   assert.equal(draftIn(['a', 'draft-of:b1']), undefined)
@@ -10,5 +10,6 @@ test('reads the tags of a draft', () => {
     from: '1.2.0',
     proposed: true,
   })
+  assert.deepEqual(shownTags(['a', 'agent-draft', 'draft-of:b1', 'draft-from:1.2.0']), ['a', 'agent-draft'])
   assert.equal(reviewOf('b1', 'd1'), '/blueprints/b1/versions?draft=d1')
 })

@@ -20,3 +20,6 @@ export const tagOfDrafts = (id: string) => `draft-of:${id}`
 
 /** The address of the page that shows what a draft changes. */
 export const reviewOf = (of: string, draft: string) => `/blueprints/${of}/versions?draft=${draft}`
+
+/** The tags that a list shows: without those that only link a draft to its blueprint. */
+export const shownTags = (tags: string[]) => tags.filter((tag) => !/^draft-(of|from):/.test(tag))

@@ -4,6 +4,7 @@ import { api } from '../../api/client'
 import { SearchField } from '../../parts'
 import { useOrganizationFilter } from '../../shell/organization'
 import classes from './blueprints.module.css'
+import { shownTags } from './drafts'
 import { listFiltersText } from '../../text/blueprints'
 import { commonText } from '../../text/common'
 
@@ -23,7 +24,8 @@ export function ListFilters({ filters, onChange }: Props) {
   })
   const categories = useCategories()
   const set = (change: Partial<Filters>) => onChange({ ...change, page: '1' })
-  const known = tags.data?.some(({ tag }) => tag === filters.tag) || filters.tag === ''
+  const listed = (tags.data ?? []).filter(({ tag }) => shownTags([tag]).length > 0)
+  const known = listed.some(({ tag }) => tag === filters.tag) || filters.tag === ''
   return (
     <div className={classes.filters} role="search" aria-label={listFiltersText.filterBlueprints}>
       <div className={classes.search}>
@@ -43,7 +45,7 @@ export function ListFilters({ filters, onChange }: Props) {
           { value: 'published', label: commonText.published },
         ]}
       />
-      {(tags.isPending || (tags.data?.length ?? 0) > 0 || filters.tag) && (
+      {(tags.isPending || listed.length > 0 || filters.tag) && (
         <NativeSelect
           aria-label={listFiltersText.tag}
           value={filters.tag}
@@ -51,7 +53,7 @@ export function ListFilters({ filters, onChange }: Props) {
           data={[
             { value: '', label: listFiltersText.anyTag },
             ...(known ? [] : [filters.tag]),
-            ...(tags.data ?? []).map(({ tag, count }) => ({
+            ...listed.map(({ tag, count }) => ({
               value: tag,
               label: `${tag} (${count.toLocaleString('en')})`,
             })),
