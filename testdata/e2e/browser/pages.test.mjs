@@ -48,6 +48,7 @@ const states = [
   { name: 'editor-node', on: 'editor', open: (page) => page.getByRole('group', { name: /Is it large/ }).press('Enter'), shown: (page) => page.getByRole('textbox', { name: 'Title' }) },
   { name: 'editor-keys', on: 'editor', open: (page) => page.getByRole('group', { name: /Is it large/ }).press('?'), shown: (page) => page.getByRole('dialog', { name: 'Keyboard shortcuts' }) },
   { name: 'run-dialog', on: 'blueprint-runs', open: (page) => page.getByRole('button', { name: 'Run', exact: true }).click(), shown: (page) => page.getByRole('dialog') },
+  { name: 'palette', on: 'runs', open: (page) => page.keyboard.press('Control+k'), shown: (page) => page.getByRole('listbox', { name: 'Results' }) },
   { name: 'key-dialog', on: 'settings-keys', open: (page) => page.getByRole('button', { name: 'New API key' }).click(), shown: (page) => page.getByRole('dialog', { name: 'New API key' }) },
 ];
 

@@ -12,6 +12,30 @@ export const awayBannerText = {
   tryNow: 'Try now',
 } as const
 
+/** Texts of shell/command-palette.tsx. */
+export const commandPaletteText = {
+  goTo: 'Go to…',
+  pageBlueprintTriggerOrRun: 'Page, blueprint, trigger or run ID',
+  results: 'Results',
+  nothingFound: 'Nothing found.',
+  choose: 'choose',
+  open: 'open',
+  newBlueprint: 'New blueprint',
+  newTrigger: 'New trigger',
+  newConnection: 'New connection',
+  pausedRuns: 'Paused runs',
+  failedRuns: 'Failed runs',
+  profile: 'Profile',
+  apiKeys: 'API keys',
+  organizations: 'Organizations',
+  grants: 'Grants',
+  tools: 'MCP tools',
+  auditLog: 'Audit log',
+  limits: 'Limits',
+  documentation: 'Documentation',
+  triggerOf: (type: string) => `Trigger, ${type}`,
+} as const
+
 /** Texts of shell/error-boundary.tsx. */
 export const errorBoundaryText = {
   thisPageFailed: 'This page failed',

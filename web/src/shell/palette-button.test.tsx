@@ -1,0 +1,47 @@
+import { screen, waitFor } from '@testing-library/react'
+import { expect, test } from 'vitest'
+import { show } from '../../test/render'
+import { serve } from '../../test/server'
+import { PaletteButton } from './palette-button'
+
+const open = () => {
+  serve({
+    'blueprint.listSummaries': () => ({ data: [{ id: 'b1', title: 'Ship the orders' }] }),
+    'blueprintTriggers.listAll': () => ({
+      data: [{ id: 't1', trigger_type: 'webhook', blueprint_title: 'Ship the orders' }],
+    }),
+  })
+  return { user: show(<PaletteButton />, '/runs') }
+}
+const field = () => screen.findByRole('combobox', { name: 'Page, blueprint, trigger or run ID' })
+const options = () => screen.getAllByRole('option').map((option) => option.textContent)
+
+test('opens with Ctrl+K and goes to a page by its first letters', async () => {
+  const { user } = open()
+  await user.keyboard('{Control>}k{/Control}')
+  await user.type(await field(), 'aud lo')
+  expect(options()).toEqual(['Audit logSettings'])
+  await user.keyboard('{Enter}')
+  expect(location.pathname).toBe('/settings/audit')
+  await waitFor(() => expect(screen.queryByRole('dialog')).toBeNull())
+})
+
+test('finds blueprints and triggers and is used with the arrow keys', async () => {
+  const { user } = open()
+  await user.click(screen.getByRole('button', { name: 'Go to…' }))
+  await user.type(await field(), 'ship')
+  await waitFor(() => expect(options()).toEqual(['Ship the ordersBlueprint', 'Ship the ordersTrigger, webhook']))
+  await user.keyboard('{ArrowDown}{ArrowDown}{ArrowUp}')
+  expect(screen.getByRole('option', { selected: true }).textContent).toBe('Ship the ordersTrigger, webhook')
+  await user.keyboard('{Enter}')
+  expect(location.pathname).toBe('/triggers/t1')
+})
+
+test('goes to the run with an ID', async () => {
+  const { user } = open()
+  await user.keyboard('{Control>}k{/Control}')
+  await user.type(await field(), 'exec_1_abc')
+  expect(options()).toEqual(['exec_1_abcRun'])
+  await user.click(screen.getByRole('option'))
+  expect(location.pathname).toBe('/runs/exec_1_abc')
+})
