@@ -69,23 +69,23 @@ func (s *Server) heartbeat(ctx context.Context, recovered <-chan struct{}, stopp
 
 // leave lets another process take the duties once this one no longer performs them.
 func (s *Server) leave(ctx context.Context) {
-	if err := s.handOver(ctx, s.Store.Leave); err != nil && !isClosed(s.lost) {
+	if err := withPatience(ctx, s.Store.Leave); err != nil && !isClosed(s.lost) {
 		s.Options.Logger.Warn("duties not handed over; another process takes them when this one has ended", "error", err)
 	}
 }
 
-// rest lets another process take over the runs once they are at rest here, so that they need
-// not wait for slow clients of this one.
-func (s *Server) rest(ctx context.Context) {
-	if err := s.handOver(ctx, s.Store.Rest); err != nil && !isClosed(s.lost) {
+// handOver lets another process take over the runs once they have stopped here, so that they
+// need not wait for slow clients of this one.
+func (s *Server) handOver(ctx context.Context) {
+	if err := withPatience(ctx, s.Store.HandOver); err != nil && !isClosed(s.lost) {
 		s.Options.Logger.Warn("runs not handed over; another process takes them over when this one has ended", "error", err)
 	}
 }
 
-func (s *Server) handOver(ctx context.Context, what func(context.Context) error) error {
+func withPatience(ctx context.Context, change func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leavePatience)
 	defer cancel()
-	return what(ctx)
+	return change(ctx)
 }
 
 // nodeName is the default name of a process: host name and port.
@@ -113,7 +113,7 @@ func (s *Server) performCommands(ctx context.Context, work *sync.WaitGroup) {
 // NodeState is one process of the server in the answer of /readyz.
 type NodeState struct {
 	Name         string   `json:"name"`
-	State        string   `json:"state"` // live, leaving, rested or dead
+	State        string   `json:"state"` // live, leaving, drained or dead
 	LeaseSeconds float64  `json:"lease_seconds"`
 	Duties       []string `json:"duties"`
 }
@@ -166,7 +166,7 @@ func (s *Server) writeNodes(ctx context.Context, p *metrics.Page) {
 	gauge(p, "node_duties", "1 while this process fires schedules, delivers events and prunes history for all.", int64(holds))
 	p.Gauge(prefix+"node_lease_seconds", "How long this process may act outside without another beat.").Value(lease)
 	if unowned, oldest, err := s.Store.Unowned(ctx); err == nil {
-		gauge(p, "runs_unowned", "Unfinished runs of dead processes that no other has taken over yet.", int64(unowned))
+		gauge(p, "runs_unowned", "Unfinished runs of dead and drained processes that no other has taken over yet.", int64(unowned))
 		p.Gauge(prefix+"oldest_due_seconds", "Time since the oldest of these processes died.").Value(oldest.Seconds())
 	}
 }

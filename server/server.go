@@ -242,7 +242,7 @@ func (s *Server) Run(ctx context.Context) error {
 	group.Go(func() error {
 		<-atRest
 		<-left
-		s.rest(ctx)
+		s.handOver(ctx)
 		return nil
 	})
 	group.Go(func() error { return s.ServeHTTP(working, recovered, atRest) })

@@ -34,12 +34,12 @@ const (
 	leaseTime = 7 * time.Second
 )
 
-// The states of a node. One that is leaving ends what its runs are doing, one that has rested
-// only answers requests. Another node takes over the runs of a rested or dead one.
+// The states of a node. One that is leaving ends what its runs are doing, one that has drained
+// only answers requests. Another node takes over the runs of a drained or dead one.
 const (
 	nodeLive    = "live"
 	nodeLeaving = "leaving"
-	nodeRested  = "rested"
+	nodeDrained = "drained"
 	nodeDead    = "dead"
 )
 
@@ -123,7 +123,7 @@ func (s *Store) register(t *transaction) error {
 	return s.inherit(t)
 }
 
-// inherit makes this node the target of commands for dead and rested nodes, whose runs it has
+// inherit makes this node the target of commands for dead and drained nodes, whose runs it has
 // taken over, and forgets the dead ones.
 func (s *Store) inherit(t *transaction) error {
 	if _, err := t.exec("UPDATE signals SET target = ? WHERE target NOT IN (SELECT id FROM nodes WHERE state IN ('live', 'leaving'))", s.nodes.id); err != nil {
@@ -133,7 +133,7 @@ func (s *Store) inherit(t *transaction) error {
 	return err
 }
 
-// TakeOver makes the unfinished runs of dead and rested nodes those of this one, and returns them,
+// TakeOver makes the unfinished runs of dead and drained nodes those of this one, and returns them,
 // oldest first. All runs of a node are taken over by one other, so that a run stays with
 // its child runs, and the runs of a concurrency group stay together.
 func (s *Store) TakeOver(ctx context.Context) (rows []blueprint.ExecutionRow, err error) {
@@ -141,7 +141,7 @@ func (s *Store) TakeOver(ctx context.Context) (rows []blueprint.ExecutionRow, er
 	// It waits for the outcome: runs that are taken without being returned would rest.
 	err = s.submit(ctx, &job{size: 512, run: func(t *transaction) error {
 		rows = nil
-		const take = "UPDATE executions SET owner = ? WHERE end_time IS NULL AND owner IN (SELECT id FROM nodes WHERE state IN ('dead', 'rested')) RETURNING id"
+		const take = "UPDATE executions SET owner = ? WHERE end_time IS NULL AND owner IN (SELECT id FROM nodes WHERE state IN ('dead', 'drained')) RETURNING id"
 		taken := map[string]bool{}
 		err := t.each(take, []any{s.nodes.id}, func(scan scanner) error {
 			var id string
@@ -167,7 +167,7 @@ func (s *Store) TakeOver(ctx context.Context) (rows []blueprint.ExecutionRow, er
 
 // Pulse is what a process has to act on.
 type Pulse struct {
-	Orphans bool // a dead or rested node has left runs; see TakeOver
+	Orphans bool // a dead or drained node has left runs; see TakeOver
 	Asked   bool // there are commands for this node; see Commands
 	Changed bool // what caches depend on has changed since the last pulse
 	Raised  bool // there are new events in the outbox
@@ -265,7 +265,7 @@ type look struct {
 func (m *membership) look() (l look, err error) {
 	const query = `SELECT n.id, n.name, n.state, n.duties, coalesce(b.beats, 0),
 		(SELECT generation FROM meta WHERE id = 1), (SELECT coalesce(max(seq), 0) FROM events), EXISTS (SELECT 1 FROM signals WHERE target = ?1 AND taken = 0),
-		n.state = 'dead' OR n.state = 'rested' AND EXISTS (SELECT 1 FROM executions WHERE end_time IS NULL AND owner = n.id)
+		n.state = 'dead' OR n.state = 'drained' AND EXISTS (SELECT 1 FROM executions WHERE end_time IS NULL AND owner = n.id)
 		FROM nodes n LEFT JOIN beats b ON b.node = n.id ORDER BY n.started_at, n.id`
 	err = m.session.each(query, []any{m.id}, func(scan scanner) error {
 		var n Node
@@ -378,25 +378,25 @@ func (s *Store) takeDuties(ctx context.Context) error {
 }
 
 // Leave ends the duties of this process and announces that this process will end. Its runs go
-// on until Rest.
+// on until HandOver.
 func (s *Store) Leave(ctx context.Context) (err error) {
 	defer wrap(&err, "leave")
-	return s.changeState(ctx, nodeLive, nodeLeaving)
+	return s.changeState(ctx, nodeLeaving)
 }
 
-// Rest lets another process take over the unfinished runs of this one, which stores no more of
-// them. This one may go on with all else until Close.
-func (s *Store) Rest(ctx context.Context) (err error) {
-	defer wrap(&err, "rest")
-	return s.changeState(ctx, nodeLeaving, nodeRested)
+// HandOver lets another process take over the unfinished runs of this one, which stores no more
+// of them. This one may go on with all else until Close.
+func (s *Store) HandOver(ctx context.Context) (err error) {
+	defer wrap(&err, "hand over")
+	return s.changeState(ctx, nodeDrained)
 }
 
-func (s *Store) changeState(ctx context.Context, from, to string) error {
+func (s *Store) changeState(ctx context.Context, to string) error {
 	if s.nodes.id == 0 {
 		return nil
 	}
 	return s.write(ctx, func(t *transaction) error {
-		_, err := t.exec("UPDATE nodes SET state = ?, duties = 0 WHERE id = ? AND state = ?", to, s.nodes.id, from)
+		_, err := t.exec("UPDATE nodes SET state = ?, duties = 0 WHERE id = ? AND state IN ('live', 'leaving')", to, s.nodes.id)
 		return err
 	})
 }
@@ -514,7 +514,7 @@ func (s *Store) Unowned(ctx context.Context) (count int, since time.Duration, er
 	}
 	var seconds float64
 	const query = `SELECT count(*), coalesce(extract(epoch FROM clock_timestamp() - min(n.ended_at)), 0)::double precision
-		FROM executions e LEFT JOIN nodes n ON n.id = e.owner WHERE e.end_time IS NULL AND (n.id IS NULL OR n.state IN ('dead', 'rested'))`
+		FROM executions e LEFT JOIN nodes n ON n.id = e.owner WHERE e.end_time IS NULL AND (n.id IS NULL OR n.state IN ('dead', 'drained'))`
 	err = s.readRow(ctx, query, nil, &count, &seconds)
 	return count, time.Duration(seconds * float64(time.Second)), err
 }

@@ -149,9 +149,9 @@ func TestLeave(t *testing.T) {
 	if pulse := beat(t, a); pulse.Duties {
 		t.Error("a process that leaves took the duties again")
 	}
-	check(t, a.Rest(ctx))
+	check(t, a.HandOver(ctx))
 	if pulse := beat(t, b); !pulse.Orphans {
-		t.Errorf("beside a process that has rested: %+v, want orphans", pulse)
+		t.Errorf("beside a process that has drained: %+v, want orphans", pulse)
 	}
 	if unowned, _, err := b.Unowned(ctx); unowned != 1 || err != nil {
 		t.Errorf("%d runs belong to nobody (%v), want 1", unowned, err)

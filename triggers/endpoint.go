@@ -324,6 +324,11 @@ func (t *Service) receive(a *activation, c *inbound) *refusal {
 	if judged == nil && badKey != nil {
 		return &refusal{answer: badKey}
 	}
+	if judged == nil && hasForm(trigger) {
+		if refused := t.checkSender(a, c); refused != nil {
+			return &refusal{answer: refused}
+		}
+	}
 	return judged
 }
 

@@ -67,6 +67,7 @@ type formField struct {
 	Required    bool
 	Options     []string // of a choice
 	Step        string   // of a number
+	Keypad      string   // of a number, on phones
 	MaxLength   string
 	Default     []string
 
@@ -129,7 +130,11 @@ func formFieldOf(name string, property any) (f formField) {
 	}
 	f.Description, _ = schema["description"].(string)
 	f.Options = optionsOf(schema["enum"])
-	if value := schema["default"]; value != nil {
+	switch value := schema["default"].(type) {
+	case nil:
+	case []any:
+		f.Default = optionsOf(value)
+	default:
 		f.Default = optionsOf([]any{value})
 	}
 	format, _ := schema["format"].(string)
@@ -154,8 +159,14 @@ func formFieldOf(name string, property any) (f formField) {
 		}
 	case kind == "integer", kind == "number":
 		f.Control, f.Type, f.Step = "number", "number", "any"
-		if kind == "integer" {
+		minimum, _ := schema["minimum"].(json.Number)
+		switch isPositive := minimum != "" && !strings.HasPrefix(minimum.String(), "-"); { // the keypad of numbers has no minus sign
+		case kind == "integer" && isPositive:
+			f.Step, f.Keypad = "1", "numeric"
+		case kind == "integer":
 			f.Step = "1"
+		case isPositive:
+			f.Keypad = "decimal"
 		}
 	case kind == "boolean":
 		f.Control = "checkbox"
@@ -225,7 +236,7 @@ func formMedia(contentType []string) (media, boundary string) {
 // Fields that every form has. Their names cannot be those of properties.
 const (
 	fieldTicket = "_ticket"
-	fieldTrap   = "_website" // people do not see it, programs fill it in
+	fieldTrap   = "_leave_empty" // people do not see it, programs fill it in
 )
 
 // submission is what a browser sent.
@@ -234,8 +245,9 @@ type submission struct {
 	files  map[string][]blueprint.File
 }
 
-// maxFormParts limits the parts of a multipart form.
-const maxFormParts = 200
+// maxFormParts limits the parts of a multipart form. It is below the limit for the parts of a
+// mail, whose reader opens the files of both.
+const maxFormParts = 90
 
 var errForm = blueprint.Errorf(blueprint.CodeBadRequest, "the form cannot be read").WithReason(blueprint.ReasonBody)
 
@@ -272,13 +284,16 @@ func readSubmission(media, boundary string, body []byte) (*submission, *blueprin
 			return nil, errForm
 		}
 		name := part.FormName()
-		if _, parameters, _ := mime.ParseMediaType(part.Header.Get("Content-Disposition")); parameters["filename"] == "" && !hasFilename(parameters) {
+		kind, _, err := mime.ParseMediaType(part.Header.Get("Content-Type"))
+		if err != nil {
+			kind = "application/octet-stream"
+		}
+		if strings.HasPrefix(strings.ToLower(part.Header.Get("Content-Type")), "multipart/") {
+			return nil, errForm // parts within parts would be counted differently when a file is opened
+		}
+		if _, parameters, _ := mime.ParseMediaType(part.Header.Get("Content-Disposition")); !hasFilename(parameters) {
 			s.values.Add(name, string(content))
 		} else if file := part.FileName(); file != "" {
-			kind, _, err := mime.ParseMediaType(part.Header.Get("Content-Type"))
-			if err != nil {
-				kind = "application/octet-stream"
-			}
 			s.files[name] = append(s.files[name], blueprint.File{Part: index, Name: file, ContentType: kind, Size: int64(len(content))})
 		}
 	}
@@ -388,7 +403,7 @@ func (t *Service) signTicket(triggerID string, ticket []byte) []byte {
 
 // checkTicket returns why a submission is not accepted; "" if it is.
 func (t *Service) checkTicket(triggerID, ticket string) string {
-	const again = "This page was open for too long. Send it again."
+	const again = "This page was open for too long. Send the form again."
 	data, err := base64.RawURLEncoding.DecodeString(ticket)
 	if err != nil || len(data) != 8+12+16 || !hmac.Equal(data[20:], t.signTicket(triggerID, data[:20])) {
 		return again
@@ -396,7 +411,7 @@ func (t *Service) checkTicket(triggerID, ticket string) string {
 	_, passes := t.Clock.(clock.Real)
 	switch age := t.Clock.Now().Sub(time.UnixMilli(int64(binary.BigEndian.Uint64(data)))); {
 	case age < minFormAge && passes:
-		return "That was fast. Check your answers, then send them again."
+		return "That was fast. Check your answers, then send the form again."
 	case age > maxFormAge:
 		return again
 	}
@@ -452,24 +467,32 @@ func hasForm(trigger *blueprint.Trigger) bool {
 }
 
 // serveForm answers GET with the form of a trigger, and POST of its fields. It returns false if
-// the request is not one for a form.
+// the request is neither.
 func (t *Service) serveForm(w http.ResponseWriter, c *inbound) bool {
 	reads := c.Method == http.MethodGet || c.Method == http.MethodHead
 	media, _ := formMedia(c.Header.Values("Content-Type"))
 	if c.kind.Type != blueprint.TriggerWebhook || !reads && (c.Method != http.MethodPost || media == "") {
 		return false
 	}
-	binding, refused := t.currentBinding(c)
-	if refused != nil || !hasForm(&binding.Trigger) || !binding.CanManage || !binding.Trigger.IsActive && binding.RetryAt == 0 {
+	var page formPage
+	binding, err := t.Store.Binding(context.WithoutCancel(c.Context()), c.id)
+	switch {
+	case err != nil && blueprint.CodeOf(err) != blueprint.CodeNotFound:
+		page.fail(w, t.failure(c.id, err))
+	case err == nil && hasForm(&binding.Trigger) && binding.CanManage && (binding.Trigger.IsActive || binding.RetryAt != 0):
+		page.form, _ = binding.Trigger.Config["form"].(map[string]any)
+		page.thanks = string(read[webhookConfig](binding.Trigger.Config).Thanks)
+		if reads {
+			page.show(w, http.StatusOK, t.newTicket(c.id), c.URL.Query())
+			return true
+		}
+		defer t.Clock.Hold()()
+		t.serveSubmission(w, c, &page)
+	case strings.Contains(c.Header.Get("Accept"), "text/html"): // the same for every address without a form
+		page.fail(w, noWebhook())
+	default:
 		return false
 	}
-	page := formPage{form: binding.Trigger.Config["form"].(map[string]any), thanks: string(read[webhookConfig](binding.Trigger.Config).Thanks)}
-	if reads {
-		page.show(w, http.StatusOK, t.newTicket(c.id), c.URL.Query())
-		return true
-	}
-	defer t.Clock.Hold()()
-	t.serveSubmission(w, c, &page)
 	return true
 }
 
@@ -486,40 +509,44 @@ func (t *Service) serveSubmission(w http.ResponseWriter, c *inbound, page *formP
 	}
 	sent, refused := readSubmission(media, boundary, body)
 	if refused != nil {
+		t.refuseSubmission(c, refused.Message)
 		page.fail(w, refused)
 		return
 	}
-	if sent.values.Get(fieldTrap) != "" { // a program: it is not told
-		page.thank(w, "")
+	page.hadFiles = len(sent.files) > 0
+	again := func(status int, message string) {
+		page.message = message
+		page.show(w, status, t.newTicket(c.id), sent.values)
+	}
+	if sent.values.Get(fieldTrap) != "" {
+		t.refuseSubmission(c, "the hidden field of the form is filled in, as programs do")
+		page.thank(w, "") // reveals nothing
 		return
 	}
 	if why := t.checkTicket(c.id, sent.values.Get(fieldTicket)); why != "" {
-		page.message = why
-		page.show(w, http.StatusBadRequest, t.newTicket(c.id), sent.values)
-		return
-	}
-	if !t.forms.take(c.id+" "+t.Network(c.Request), t.Clock.Now()) {
-		w.Header().Set("Retry-After", "60")
-		page.message = "Too many answers came from your network. Wait a minute, then send it again."
-		page.show(w, http.StatusTooManyRequests, sent.values.Get(fieldTicket), sent.values)
+		t.refuseSubmission(c, "the page of the form was sent within two seconds, after a day, or is another one's")
+		again(http.StatusBadRequest, why)
 		return
 	}
 	c.form = true
 	d := t.attempt(c)
 	var duplicate *blueprint.DuplicateFiringError
+	const failed = "Something went wrong on our side. Send the form again in a while."
 	switch {
 	case d.unknown != nil:
 		page.fail(w, d.unknown)
 		return
 	case errors.As(d.err, &duplicate):
-		page.thank(w, "")
+		page.thank(w, "This form was sent before, and its answers were received then. To send others, open it again.")
 		return
 	case isLimited(d.err):
 		d.rejected = &refusal{why: shown(d.err).FiringReason(), answer: blueprint.Errorf(blueprint.CodeTooManyRequests, "the trigger starts no more runs now")}
 	case d.err != nil:
 		d.rejected = t.notStarted(d.activation, d.err)
+	case d.rejected == nil && !page.answer(w, &d):
+		again(http.StatusInternalServerError, failed)
+		return
 	case d.rejected == nil:
-		page.answer(w, &d)
 		return
 	}
 	if d.rejected.answer == nil {
@@ -527,23 +554,57 @@ func (t *Service) serveSubmission(w http.ResponseWriter, c *inbound, page *formP
 		return
 	}
 	t.refuseDelivery(c.Context(), d.firing, d.rejected)
-	if page.issues = d.rejected.answer.Issues; len(page.issues) == 0 {
-		page.fail(w, d.rejected.answer)
-		return
+	switch answer := d.rejected.answer; {
+	case len(answer.Issues) > 0:
+		page.issues = answer.Issues
+		again(http.StatusBadRequest, "Some answers are missing or not valid.")
+	case answer.Code == blueprint.CodeTooManyRequests:
+		w.Header().Set("Retry-After", "60")
+		again(http.StatusTooManyRequests, "Too many forms were sent. Wait a minute, then send the form again.")
+	case answer.Code.HTTPStatus() >= 500:
+		again(answer.Code.HTTPStatus(), failed)
+	case answer.Code == blueprint.CodeNotFound, answer == errForm:
+		page.fail(w, answer)
+	default: // the blueprint cannot run
+		again(answer.Code.HTTPStatus(), "This form does not work at the moment. Its owner can see why.")
 	}
-	page.message = "Some answers are missing or not valid."
-	page.show(w, http.StatusBadRequest, t.newTicket(c.id), sent.values)
 }
 
-// answer shows what a run answers: the response of its respond node, or a text that it ends with.
-func (p *formPage) answer(w http.ResponseWriter, d *decided) {
+// refuseSubmission records a submission that is not judged.
+func (t *Service) refuseSubmission(c *inbound, why string) {
+	firing := t.newFiring(c.id, c.kind.Source)
+	firing.Delivery = newDelivery(c.Request)
+	firing.Delivery.Body, firing.Delivery.Size = c.body, int64(len(c.body))
+	t.refuseDelivery(c.Context(), firing, &refusal{answer: blueprint.Errorf(blueprint.CodeBadRequest, "%s", why)})
+}
+
+// checkSender limits how often a network starts runs of a trigger with a form, and refuses files
+// that were not sent with the page.
+func (t *Service) checkSender(a *activation, c *inbound) *blueprint.Error {
+	form, _ := a.binding.Trigger.Config["form"].(map[string]any)
+	if input, ok := a.input.(map[string]any); ok && !a.form {
+		for _, f := range formFieldsOf(form) {
+			if (f.Control == "file" || f.Control == "files") && input[f.Name] != nil {
+				return blueprint.Errorf(blueprint.CodeBadRequest, "%s is a file, which only the page of the form can send", f.Name).WithReason(blueprint.ReasonInput)
+			}
+		}
+	}
+	if !t.forms.take(c.id+" "+t.Network(c.Request), t.Clock.Now()) {
+		return &blueprint.Error{Code: blueprint.CodeTooManyRequests, Message: "too many forms from this network", RetryAfter: formInterval}
+	}
+	return nil
+}
+
+// answer shows what a run answers: the response of its respond node, or a text that it ends
+// with. It returns false for a run that failed.
+func (p *formPage) answer(w http.ResponseWriter, d *decided) bool {
 	if !d.waits() {
 		p.thank(w, "")
-		return
+		return true
 	}
 	if response := d.run.Response(); response != nil {
 		writeResponse(w, response)
-		return
+		return true
 	}
 	var ending blueprint.Ending
 	select {
@@ -551,13 +612,10 @@ func (p *formPage) answer(w http.ResponseWriter, d *decided) {
 		ending, _ = d.run.Ending(context.Background())
 	default:
 	}
-	switch {
-	case ending.Status == blueprint.StatusCompleted:
-		text, _ := ending.Output.(string)
-		p.thank(w, text)
-	case ending.Status.Terminal():
-		p.fail(w, blueprint.Errorf(blueprint.CodeInternal, "the run failed"))
-	default:
-		p.thank(w, "")
+	if ending.Status.Terminal() && ending.Status != blueprint.StatusCompleted {
+		return false
 	}
+	text, _ := ending.Output.(string)
+	p.thank(w, text)
+	return true
 }

@@ -8,7 +8,6 @@ import (
 	"html/template"
 	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -24,10 +23,11 @@ var formStyle string
 
 var formTemplate = template.Must(template.New("form").Parse(formHTML))
 
-// formPolicy allows the one style sheet and nothing else: no scripts, no frames, no other server.
+// formPolicy allows the one style sheet and nothing else: no scripts and no frames. Without
+// form-action, a run may redirect to another server after the form was sent.
 var formPolicy = func() string {
 	sum := sha256.Sum256([]byte(formStyle))
-	return "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+	return "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'; base-uri 'none'; frame-ancestors 'none'"
 }()
 
 // formPage is a page of a form: the form itself, or what is said after it was sent.
@@ -36,6 +36,8 @@ type formPage struct {
 	thanks  string
 	message string            // what is wrong with what was sent
 	issues  []blueprint.Issue // of the fields
+
+	hadFiles bool // which a browser does not choose again
 }
 
 // shownField is a field with what was entered, as the template shows it.
@@ -45,6 +47,7 @@ type shownField struct {
 	Value  string
 	Chosen map[string]bool
 	Issue  string
+	Focus  bool // on the first field with an issue
 }
 
 type shownPage struct {
@@ -52,6 +55,8 @@ type shownPage struct {
 	Title       string
 	Description []string
 	Message     string
+	Issues      []string // of no field
+	Focused     bool
 	Fields      []shownField
 	Files       bool
 	Ticket      string
@@ -63,6 +68,9 @@ type shownPage struct {
 func (p *formPage) show(w http.ResponseWriter, status int, ticket string, values url.Values) {
 	page := p.page()
 	page.Message, page.Ticket, page.TicketName, page.TrapName = p.message, ticket, fieldTicket, fieldTrap
+	if p.hadFiles {
+		page.Message += " Choose your files again."
+	}
 	for i, field := range formFieldsOf(p.form) {
 		shown := shownField{formField: field, ID: "f" + strconv.Itoa(i), Chosen: map[string]bool{}, Issue: p.issueOf(field.Name)}
 		entered := field.Default
@@ -73,8 +81,16 @@ func (p *formPage) show(w http.ResponseWriter, status int, ticket string, values
 			shown.Chosen[value] = true
 			shown.Value = value
 		}
+		if shown.Issue != "" && !page.Focused {
+			shown.Focus, page.Focused = true, true
+		}
 		page.Files = page.Files || field.Control == "file" || field.Control == "files"
 		page.Fields = append(page.Fields, shown)
+	}
+	for _, issue := range p.issues {
+		if len(issue.Path) < 2 {
+			page.Issues = append(page.Issues, issue.Message)
+		}
 	}
 	p.write(w, status, page)
 }
@@ -82,7 +98,7 @@ func (p *formPage) show(w http.ResponseWriter, status int, ticket string, values
 // issueOf returns what is wrong with a field, "" for nothing.
 func (p *formPage) issueOf(name string) string {
 	for _, issue := range p.issues {
-		if slices.ContainsFunc(issue.Path, func(step any) bool { return step == name }) {
+		if len(issue.Path) > 1 && issue.Path[1] == name { // after inputData
 			return issue.Message
 		}
 	}
@@ -105,20 +121,20 @@ func (p *formPage) thank(w http.ResponseWriter, answer string) {
 // fail writes the page for answers that were not taken. Only messages about the request itself
 // are shown.
 func (p *formPage) fail(w http.ResponseWriter, err *blueprint.Error) {
-	page := p.page()
-	page.Title = "Not sent"
+	page := &shownPage{Style: template.CSS(formStyle), Title: "Not sent"}
 	switch status := err.Code.HTTPStatus(); {
 	case err.Code == blueprint.CodePayloadTooLarge:
-		page.Description = []string{"The files are too large together. Go back and send smaller ones."}
+		page.Description = []string{"The files are too large. Open the form again and choose smaller ones."}
 	case status == http.StatusNotFound:
-		page.Description = []string{"This form is closed."}
+		page.Title = "No form here"
+		page.Description = []string{"It was closed, or the address is not complete."}
 	case status >= 500 || err.Code == blueprint.CodeTooManyRequests:
 		if err.RetryAfter > 0 {
 			w.Header().Set("Retry-After", strconv.FormatInt(max(1, int64((err.RetryAfter+time.Second-1)/time.Second)), 10))
 		}
-		page.Description = []string{"Something went wrong on our side. Go back and send it again in a while."}
+		page.Description = []string{"Something went wrong on our side. Try again in a while."}
 	default:
-		page.Description = []string{"The answers could not be read. Go back and send them again."}
+		page.Description = []string{"The answers could not be read. Open the form again."}
 	}
 	p.write(w, err.Code.HTTPStatus(), page)
 }

@@ -31,7 +31,7 @@ CREATE TABLE nodes (
   id         bigint PRIMARY KEY, -- a random number
   name       text COLLATE "C" NOT NULL,
   version    text COLLATE "C" NOT NULL,
-  state      text COLLATE "C" NOT NULL DEFAULT 'live' CHECK (state IN ('live', 'leaving', 'rested', 'dead')),
+  state      text COLLATE "C" NOT NULL DEFAULT 'live' CHECK (state IN ('live', 'leaving', 'drained', 'dead')),
   duties     bigint NOT NULL DEFAULT 0 CHECK (duties IN (0, 1)), -- it fires schedules, delivers events and prunes
   started_at bigint NOT NULL,
   ended_at   timestamptz -- of a dead one, by the clock of the database

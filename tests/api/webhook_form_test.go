@@ -108,10 +108,12 @@ func TestFormOfAWebhook(t *testing.T) {
 		"_ticket": {ticketOf.FindStringSubmatch(wrong.Text)[1]}, "name": {"Ada"}, "email": {"ada@example.org"}, "copies": {"2"}, "weight": {" 1.50 "}, "paper": {"matt"},
 		"extras": {"frame", "glass"}, "urgent": {"on"}, "message": {"one\r\ntwo"}, "unknown": {"x"},
 	}
-	for range 2 {
-		if sent := sendForm(t, stranger, path, values); sent.Status != http.StatusOK || !strings.Contains(html.UnescapeString(sent.Text), "Your order is on its way.") {
-			t.Errorf("correct answers: %d %s", sent.Status, sent.Text)
-		}
+	for _, words := range []string{"Your order is on its way.", "This form was sent before"} {
+		t.Run(words, func(t *testing.T) {
+			if sent := sendForm(t, stranger, path, values); sent.Status != http.StatusOK || !strings.Contains(html.UnescapeString(sent.Text), words) {
+				t.Errorf("correct answers: %d %s", sent.Status, sent.Text)
+			}
+		})
 	}
 	want := servertest.Decoded(t, `{"copies":2,"email":"ada@example.org","extras":["frame","glass"],"message":"one\ntwo","name":"Ada","paper":"matt","urgent":true,"weight":1.50}`)
 	if diff := cmp.Diff(want, theInput(t, s)); diff != "" {
@@ -150,17 +152,29 @@ func TestFormRefusals(t *testing.T) {
 	}
 	send(0, url.Values{"name": {"Ada"}}, http.StatusBadRequest, "open for too long")
 	send(0, url.Values{"name": {"Ada"}, "_ticket": {other}}, http.StatusBadRequest, "open for too long")
-	send(0, url.Values{"name": {"Ada"}, "_ticket": {ticket}, "_website": {"https://spam.example"}}, http.StatusOK, "Thank you")
+	send(0, url.Values{"name": {"Ada"}, "_ticket": {ticket}, "_leave_empty": {"https://spam.example"}}, http.StatusOK, "Thank you")
 	send(0, url.Values{"name": {"\xff"}, "_ticket": {ticket}}, http.StatusBadRequest, "could not be read")
 	if got := stranger.Send(t, http.MethodPost, path, "x", "Content-Type", "multipart/form-data; boundary=no"); got.Status != http.StatusBadRequest {
 		t.Errorf("a broken multipart body: %d %s", got.Status, got.Text)
 	}
-	for range 10 {
-		send(0, url.Values{"_ticket": {ticket}}, http.StatusBadRequest, "Some answers")
-	}
-	send(0, url.Values{"name": {"Ada"}, "_ticket": {ticket}}, http.StatusTooManyRequests, "Wait a minute")
+	send(0, url.Values{"_ticket": {ticket}}, http.StatusBadRequest, "Some answers")
 	if runs := at(s.Root.OK(t, "execution.listRecentExecutions", nil), "logs").([]any); len(runs) != 0 {
 		t.Errorf("%d runs, want none", len(runs))
+	}
+	if list := firings(t, s.Root, id); len(list) != 6 {
+		t.Errorf("the ledger has %d refusals, want 6: %s", len(list), servertest.Encoded(t, list))
+	}
+	for range 5 {
+		_, next := openForm(t, stranger, path)
+		send(0, url.Values{"name": {"Ada"}, "_ticket": {next}}, http.StatusOK, "Thank you")
+		if got := stranger.Send(t, http.MethodPost, path, `{"name":"Ada"}`); got.Status != http.StatusAccepted {
+			t.Errorf("JSON: %d %s", got.Status, got.Text)
+		}
+	}
+	_, next := openForm(t, stranger, path)
+	send(0, url.Values{"name": {"Ada"}, "_ticket": {next}}, http.StatusTooManyRequests, "Wait a minute")
+	if got := stranger.Send(t, http.MethodPost, path, `{"name":"Ada"}`); got.Status != http.StatusTooManyRequests || got.Header.Get("Retry-After") == "" {
+		t.Errorf("JSON beyond the limit: %d %s", got.Status, got.Text)
 	}
 	send(25*time.Hour, url.Values{"name": {"Ada"}, "_ticket": {ticket}}, http.StatusBadRequest, "open for too long")
 
@@ -168,6 +182,9 @@ func TestFormRefusals(t *testing.T) {
 	s.Root.OK(t, "blueprintTriggers.update", object{"triggerId": id, "isActive": false})
 	if got := stranger.Send(t, http.MethodGet, path, ""); got.Status != http.StatusMethodNotAllowed {
 		t.Errorf("the form of an inactive trigger: %d", got.Status)
+	}
+	if got := stranger.Send(t, http.MethodGet, path, "", "Accept", "text/html"); got.Status != http.StatusNotFound || !strings.Contains(got.Text, "No form here") {
+		t.Errorf("the form of an inactive trigger in a browser: %d %s", got.Status, got.Text)
 	}
 	if got := sendForm(t, stranger, path, url.Values{"name": {"Ada"}, "_ticket": {ticket}}); got.Status != http.StatusNotFound && got.Status != http.StatusUnsupportedMediaType {
 		t.Errorf("a submission to an inactive trigger: %d %s", got.Status, got.Text)
@@ -231,9 +248,18 @@ func TestFormFiles(t *testing.T) {
 		})
 	}
 
+	if got := stranger.Send(t, http.MethodPost, path, `{"cv":{"id":"x","url":"https://evil.example"}}`); got.Status != http.StatusBadRequest {
+		t.Errorf("a file as JSON: %d %s", got.Status, got.Text)
+	}
+	nested := strings.Replace(body.String(), "application/octet-stream", "multipart/related; boundary=q", 1)
+	if got := stranger.Send(t, http.MethodPost, path, nested, "Content-Type", parts.FormDataContentType()); got.Status != http.StatusBadRequest {
+		t.Errorf("parts within parts: %d %s", got.Status, got.Text)
+	}
+
 	// A redelivery reads the stored form again.
 	s.Advance(t, "5s")
-	firing := at(firings(t, s.Root, id)[0], "id")
+	list := firings(t, s.Root, id)
+	firing := at(list[len(list)-1], "id")
 	s.Root.OK(t, "blueprintTriggers.redeliver", object{"firingId": firing})
 	if again := at(theInput(t, s), "cv"); at(again, "filename") != "cv.pdf" || at(again, "id") == at(files[0], "id") {
 		t.Errorf("the file of the redelivery: %s", servertest.Encoded(t, again))
@@ -252,7 +278,7 @@ func TestFormAnswers(t *testing.T) {
 		{"a text", "<p class=\"text\">Hello Ada</p>", 200, node("text", "code", object{"source": "return 'Hello ' + inputData.name"})},
 		{"an object", "Your answers were received.", 200, node("set", "template", object{"text": "x"})},
 		{"a response", "<i>done</i>", 201, node("respond", "respond", object{"status": 201, "body": "<i>done</i>", "headers": object{"Content-Type": "text/html"}})},
-		{"a failure", "Something went wrong on our side.", 500, node("fail", "code", object{"source": "throw new Error('secret reason')"})},
+		{"a failure", "Something went wrong on our side. Send the form again", 500, node("fail", "code", object{"source": "throw new Error('secret reason')"})},
 		{"a pause", "Your answers were received.", 200, node("ask", "human", object{"prompt": "?"})},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -714,7 +714,7 @@ export const webhookFieldsText = {
   aJsonSchemaWhoseProperties:
     'A JSON Schema (draft 2020-12). Its properties are the fields: texts, numbers, choices, checkboxes and files.',
   afterSending: 'After sending',
-  whatThePageSays: 'What the page says. A run that the response waits for can answer instead.',
+  whatThePageSays: 'What the page says. With the response Wait for the run, the result is shown instead.',
   yourAnswersWereReceived: 'Your answers were received. You can close this page.',
   exampleTitle: 'Contact us',
   exampleName: 'Your name',

@@ -28,7 +28,7 @@ export function TriggerFacts({ trigger }: { trigger: Trigger }) {
           value={address}
         />
       )}
-      {type === 'webhook' && address && config.form !== undefined && config.form !== null && (
+      {type === 'webhook' && address && trigger.is_active && config.form !== undefined && config.form !== null && (
         <Anchor href={address} target="_blank" rel="noreferrer">
           {triggerFactsText.openTheForm}
         </Anchor>

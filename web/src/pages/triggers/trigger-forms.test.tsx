@@ -197,6 +197,9 @@ describe('a new trigger', () => {
     await user.selectOptions(screen.getByRole('combobox', { name: 'Sender' }), 'People, with a form')
     expect(screen.queryByLabelText(/^Secret/)).toBeNull()
     await user.type(screen.getByRole('textbox', { name: 'After sending' }), 'See you!')
+    await user.selectOptions(screen.getByRole('combobox', { name: 'Sender' }), 'GitHub')
+    expect(screen.getByLabelText<HTMLInputElement>('Secret').value.length).toBeGreaterThan(20)
+    await user.selectOptions(screen.getByRole('combobox', { name: 'Sender' }), 'People, with a form')
     await make()
     const { config } = created()[0] as { config: Record<string, unknown> }
     expect(config).toMatchObject({ form: { type: 'object', required: ['name', 'email'] }, thanks: 'See you!' })

@@ -1,9 +1,10 @@
 import { Alert, NativeSelect, Radio, Stack, Text, Textarea } from '@mantine/core'
 import { IconLockOpen } from '@tabler/icons-react'
+import { useRef } from 'react'
 import { fault, type FieldsProps } from './fields'
 import { SchemaField } from './schema-field'
 import { SecretField } from './secret-field'
-import { textOf } from './types'
+import { type Config, textOf } from './types'
 import classes from './triggers.module.css'
 import { webhookFieldsText } from '../../text/triggers'
 import { commonText } from '../../text/common'
@@ -58,10 +59,15 @@ export function WebhookFields({ config, set, error, stored }: FieldsProps) {
   const [secret, preset] = [textOf(config, 'secret'), textOf(config, 'preset')]
   const asks = config.form !== undefined && config.form !== null
   const sender = senders.find(({ value }) => value === (asks ? 'form' : preset)) ?? senders[0]!
-  const choose = (next: string) =>
-    next === 'form'
-      ? set({ form: exampleForm, secret: undefined, preset: undefined })
-      : set({ preset: next || undefined, form: undefined, thanks: undefined })
+  // What was entered stays when another sender is chosen and then this one again.
+  const kept = useRef<Config>({ form: exampleForm })
+  const choose = (next: string) => {
+    if ((next === 'form') === asks) return set({ preset: next || undefined })
+    const [form, thanks, signed] = ['form', 'thanks', 'secret'].map((key) => config[key] ?? kept.current[key])
+    kept.current = { form, thanks, secret: signed }
+    if (next === 'form') set({ form, thanks, secret: undefined, preset: undefined })
+    else set({ secret: signed, preset: next || undefined, form: undefined, thanks: undefined })
+  }
   return (
     <>
       <section className={classes.box} aria-label={commonText.sender}>
