@@ -3,9 +3,8 @@ package mcp
 import (
 	"slices"
 
-	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
-
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"blueprintd/rpc/agents"
 )
@@ -28,7 +27,7 @@ func (h *Handler) listResources(*sdk.ListResourcesParams) (sdk.Result, error) {
 func (h *Handler) readResource(params *sdk.ReadResourceParams) (sdk.Result, error) {
 	index := slices.IndexFunc(h.Resources, func(r Resource) bool { return r.URI == params.URI })
 	if index < 0 {
-		return nil, &jsonrpc.Error{Code: sdk.CodeResourceNotFound, Message: "there is no resource " + shown(params.URI) + "; resources/list lists them"}
+		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "there is no resource " + shown(params.URI) + "; resources/list lists them"}
 	}
 	resource := &h.Resources[index]
 	content, err := resource.Read()
