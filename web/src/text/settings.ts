@@ -165,7 +165,8 @@ export const keyScopesText = {
   readAndRun: 'Read and run',
   viewStartAnswerCancelAndRetry: 'View; start, answer, cancel and retry runs; fire triggers; call MCP tools.',
   readAndWrite: 'Read and write',
-  viewChangeBlueprintsTriggers: 'View; change blueprints, triggers, connections, categories, ratings and grants.',
+  viewChangeBlueprintsTriggers:
+    'View; change blueprints, triggers, connections, categories, ratings and grants; build blueprints as an agent.',
   readRunAndWrite: 'Read, run and write',
   everythingExceptOrganizations: 'Everything except organizations, members, collaborators, keys and the audit log.',
   in7Days: 'In 7 days',
