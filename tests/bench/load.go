@@ -151,7 +151,7 @@ func (g *generator) run() (*result, error) {
 // tick begins and ends the measurement when its time has come.
 func (g *generator) tick(at time.Time) (err error) {
 	if !g.measuring && !g.over && !at.Before(g.begin) {
-		g.measuring, g.begin = true, at
+		g.measuring, g.begin, g.end = true, at, at.Add(g.job.Length) // as long if it begins late
 		if g.cpu, err = cpuTime(g.job.Server); err == nil {
 			g.own = ownCPUTime()
 		}
