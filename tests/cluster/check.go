@@ -194,13 +194,14 @@ func (c *cluster) checkCalls() {
 			if before != calls[0].node {
 				continue
 			}
-			for _, later := range c.service.under(r.id + "/" + node) {
-				last := calls[len(calls)-1]
-				// A frozen process may send a call late, which was checked before it froze.
-				if last.from.After(later.from) && !c.disturbedAt(last.caller, later.from, last.from) {
-					c.violated("repeat", r.id, "node %s called again after node %s had: %s", before, node, c.story(key))
-				}
-				break
+			laterCalls := c.service.under(r.id + "/" + node)
+			if len(laterCalls) == 0 {
+				continue
+			}
+			first, last := laterCalls[0], calls[len(calls)-1]
+			// A frozen process may send a call late, which was checked before it froze.
+			if last.from.After(first.from) && !c.disturbedAt(last.caller, first.from, last.from) {
+				c.violated("repeat", r.id, "node %s called again after node %s had: %s", before, node, c.story(key))
 			}
 		}
 	}

@@ -102,7 +102,6 @@ type cluster struct {
 
 	mu       sync.Mutex
 	timeline []event
-	failure  error
 	cancel   context.CancelCauseFunc
 
 	countMu sync.Mutex
