@@ -69,25 +69,33 @@ func (s *Service) draftApply(ctx context.Context, caller *trpc.Caller, in draftA
 	return updated, err
 }
 
-// updatedFrom makes a change of a blueprint that has a version still: CodeConflict otherwise.
+// updatedFrom makes a change of a blueprint that has the content of a version still:
+// CodeConflict otherwise. Changes of other fields, such as the tags, do not matter.
 func (s *Service) updatedFrom(ctx context.Context, caller *trpc.Caller, id, from string, patch blueprint.BlueprintPatch) (blueprint.Blueprint, error) {
-	next, err := blueprint.FollowingVersion(from)
+	made, err := s.Store.VersionContent(ctx, caller.Principal, id, from)
 	if err != nil {
 		return blueprint.Blueprint{}, err
 	}
 	now, err := s.blueprint(ctx, caller.Principal, id)
-	if err == nil && now.Version == from {
-		patch.Version = &next // a change in between has this version, so that this one is refused
-		var updated blueprint.Blueprint
-		if updated, err = s.Store.UpdateBlueprint(ctx, caller.Principal, id, patch); err == nil {
-			return updated, nil
-		}
-		if blueprint.CodeOf(err) == blueprint.CodeBadRequest {
-			now, err = s.blueprint(ctx, caller.Principal, id)
-		}
-	}
 	if err != nil {
 		return blueprint.Blueprint{}, err
 	}
-	return blueprint.Blueprint{}, blueprint.Errorf(blueprint.CodeConflict, "the blueprint has changed since version %s, from which the draft was made: it is at version %s now; have the change made again from this version", from, now.Version)
+	current, err := s.Store.VersionContent(ctx, caller.Principal, id, now.Version)
+	if err != nil {
+		return blueprint.Blueprint{}, err
+	}
+	conflict := blueprint.Errorf(blueprint.CodeConflict, "the blueprint has changed since version %s, from which the draft was made; have the change made again from the current version", from)
+	if !blueprint.Equal(made.BlueprintMap, current.BlueprintMap) || !blueprint.Equal(made.EnvironmentVariables, current.EnvironmentVariables) {
+		return blueprint.Blueprint{}, conflict
+	}
+	next, err := blueprint.FollowingVersion(now.Version)
+	if err != nil {
+		return blueprint.Blueprint{}, err
+	}
+	patch.Version = &next // a change in between has this version, so that this one is refused
+	updated, err := s.Store.UpdateBlueprint(ctx, caller.Principal, id, patch)
+	if blueprint.CodeOf(err) == blueprint.CodeBadRequest {
+		err = conflict
+	}
+	return updated, err
 }

@@ -343,7 +343,8 @@ func editDraft(t *task, in map[string]any) (any, error) {
 	return t.checked(out, now)
 }
 
-// fresh refuses a change that was made from another version than the current one.
+// fresh refuses a change that was made from a version with another content than the
+// current one.
 func (t *task) fresh(in, row map[string]any) error {
 	made, current := str(in, "version"), str(row, "version")
 	if made == current {
@@ -355,9 +356,12 @@ func (t *task) fresh(in, row map[string]any) error {
 	}
 	refused := conflict("read it again with build_get_blueprint, then repeat the change with its version", "the draft is at version %s now; this change was made from version %s", current, made)
 	from.title = str(row, "title") // versions are compared by their content
-	if refused.Issues = sentences(difference(from, planOf(row))); len(refused.Issues) > 0 {
-		refused.Message += "; since then changed: " + changedNames(refused.Issues)
+	changes := difference(from, planOf(row))
+	if len(changes) == 0 {
+		return nil
 	}
+	refused.Issues = sentences(changes)
+	refused.Message += "; since then changed: " + changedNames(refused.Issues)
 	return refused
 }
 
@@ -384,10 +388,13 @@ func (t *task) update(in, row, fields map[string]any) (map[string]any, error) {
 		return updated, err
 	}
 	current, getErr := t.call("blueprint.get", map[string]any{"id": in["id"]})
-	if getErr == nil && str(current, "version") != str(row, "version") {
-		return nil, t.fresh(in, current)
+	if getErr != nil || str(current, "version") == str(row, "version") {
+		return nil, err
 	}
-	return nil, err
+	if err := t.fresh(in, current); err != nil {
+		return nil, err
+	}
+	return nil, conflict("repeat the call", "the draft was changed at the same time")
 }
 
 func deleteDraft(t *task, in map[string]any) (any, error) {
@@ -395,6 +402,22 @@ func deleteDraft(t *task, in map[string]any) (any, error) {
 		return nil, err
 	}
 	return t.call("blueprint.delete", pick(in, "id"))
+}
+
+// current refuses a draft of a blueprint whose content has changed since.
+func (t *task) current(d blueprint.Draft, now *plan, version string) error {
+	if version == d.From {
+		return nil
+	}
+	made, err := t.version(d.Of, d.From)
+	if err != nil {
+		return err
+	}
+	made.title = now.title
+	if len(difference(made, now)) == 0 {
+		return nil
+	}
+	return conflict("make a new draft with build_create_draft and repeat the change there", "the blueprint is at version %s now; the draft was made from version %s", version, d.From)
 }
 
 func propose(t *task, in map[string]any) (any, error) {
@@ -421,10 +444,10 @@ func propose(t *task, in map[string]any) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		if str(base, "version") != d.From {
-			return nil, conflict("make a new draft with build_create_draft and repeat the change there", "the blueprint is at version %s now; the draft was made from version %s", str(base, "version"), d.From)
-		}
 		before = planOf(base)
+		if err := t.current(d, before, str(base, "version")); err != nil {
+			return nil, err
+		}
 		before.title = blueprint.DraftTitle(before.title)
 	}
 	changes := difference(before, content)

@@ -25,6 +25,7 @@ func TestDraftIsApplied(t *testing.T) {
 		object{"op": "set_title", "title": "Greet well (draft)"},
 	}})
 	ran := build(t, agent, "build_run_sandbox", object{"id": draft["id"]})
+	s.Root.OK(t, "blueprint.update", object{"id": draft["id"], "description": "A person looked at it."})
 	if got := servertest.Encoded(t, ran); strings.Contains(got, "the secret token") {
 		t.Errorf("the run of the draft shows the secret: %s", got)
 	}
@@ -33,6 +34,7 @@ func TestDraftIsApplied(t *testing.T) {
 		t.Errorf("a proposal changed the blueprint: %s", servertest.Encoded(t, got))
 	}
 
+	s.Root.OK(t, "blueprint.update", object{"id": id, "tags": []any{"greets"}}) // another version with the same content
 	apply := object{"id": draft["id"], "version": proposed["version"]}
 	if answer := s.Root.Send(t, "POST", "/api/trpc/draft.apply", servertest.Encoded(t, object{"json": apply})); answer.Status != 404 {
 		t.Errorf("an API key applied the draft: %d %s", answer.Status, answer.Text)
@@ -63,7 +65,7 @@ func TestDraftOfAnOtherVersion(t *testing.T) {
 	edited := build(t, s.Root, "build_edit_draft", object{"id": draft["id"], "version": draft["version"], "changes": []any{object{"op": "set_title", "title": "Other"}}})
 	s.Root.OK(t, "blueprint.update", object{"id": id, "blueprint_map": object{"nodes": []any{node("t", "template", object{"text": "two"})}}})
 	has(t, "a proposal", unbuilt(t, s.Root, "build_propose", object{"id": draft["id"], "version": edited["version"], "note": "x"}), `"code":"CONFLICT"`, "the draft was made from version 1.0.0")
-	person.Refused(t, blueprint.CodeConflict, "it is at version 1.1.0 now", "draft.apply", object{"id": draft["id"], "version": edited["version"]})
+	person.Refused(t, blueprint.CodeConflict, "has changed since version 1.0.0", "draft.apply", object{"id": draft["id"], "version": edited["version"]})
 
 	made := build(t, s.Root, "build_create_draft", object{"title": "New", "blueprint_map": object{"nodes": []any{object{"id": "t", "type": "template", "config": object{"text": "new"}}}}})
 	proposed := build(t, s.Root, "build_propose", object{"id": made["id"], "version": made["version"], "note": "A new one."})
@@ -72,4 +74,33 @@ func TestDraftOfAnOtherVersion(t *testing.T) {
 		t.Errorf("published: %s", servertest.Encoded(t, published))
 	}
 	has(t, "a tool on what is live", unbuilt(t, s.Root, "build_edit_draft", object{"id": made["id"], "version": at(published, "version"), "changes": []any{object{"op": "set_title", "title": "x"}}}), "is not a draft")
+}
+
+// Applying needs the right to manage both the draft and the blueprint that it changes.
+func TestDraftOfAnotherUser(t *testing.T) {
+	t.Parallel()
+	s := servertest.New(t, servertest.AtNoon)
+	setUpAda(t, s)
+	other := s.NewUser(t, "bo")
+	path, err := s.Accounts.NewLink(t.Context(), other.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, token, _ := strings.Cut(path, "token=")
+	bo := &browser{Server: s}
+	bo.OK(t, "session.setup", object{"token": token, "email": "bo@example.org", "name": "Bo", "password": "another long password"})
+
+	id := s.Root.Blueprint(t, "Base", node("t", "template", object{"text": "one"}))
+	draft := build(t, s.Root, "build_create_draft", object{"from": id})
+	edited := build(t, s.Root, "build_edit_draft", object{"id": draft["id"], "version": draft["version"], "changes": []any{object{"op": "change_node", "id": "t", "node": object{"config": object{"text": "two"}}}}})
+	proposed := build(t, s.Root, "build_propose", object{"id": draft["id"], "version": edited["version"], "note": "Says two."})
+	apply := object{"id": draft["id"], "version": proposed["version"]}
+	bo.Refused(t, blueprint.CodeForbidden, "", "draft.apply", apply)
+	s.Root.OK(t, "blueprint.update", object{"id": id, "visibility": "public"})
+	bo.Refused(t, blueprint.CodeForbidden, "", "draft.apply", apply)
+	s.Root.OK(t, "collaborator.add", object{"blueprintId": draft["id"], "email": "bo@example.org", "role": "editor"})
+	bo.Refused(t, blueprint.CodeForbidden, "", "draft.apply", apply)
+	if got := s.Root.OK(t, "blueprint.get", object{"id": id}); servertest.Encoded(t, at(got, "blueprint_map")) != servertest.Encoded(t, object{"nodes": []any{node("t", "template", object{"text": "one"})}}) {
+		t.Errorf("a refused draft changed the blueprint: %s", servertest.Encoded(t, got))
+	}
 }
