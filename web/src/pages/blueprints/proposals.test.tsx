@@ -34,7 +34,7 @@ function review(from: string, address: string) {
     'node.types': () => nodeTypes,
     'blueprint.versions': () => [
       { ...base, createdAt: '2026-01-01T00:00:00Z', createdBy: 'ada' },
-      { ...base, version: '1.0.0', createdAt: '2026-01-01T00:00:00Z', createdBy: 'ada' },
+      { ...base, version: '1.0.0', blueprint_map: map('before'), createdAt: '2026-01-01T00:00:00Z', createdBy: 'ada' },
     ],
     'blueprint.listSummaries': () => ({ data: [draft(from)], pagination: {} }),
     'blueprint.get': () => draft(from),

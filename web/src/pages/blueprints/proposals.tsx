@@ -34,8 +34,17 @@ export function Proposals({ blueprint, onReview }: { blueprint: Blueprint; onRev
   ))
 }
 
+type ProposalProps = {
+  blueprint: Blueprint
+  /** The draft. */
+  id: string
+  /** Whether a version of the blueprint has its current content. */
+  isCurrent: (version: string) => boolean
+  onDone: () => void
+}
+
 /** One draft compared with the blueprint that it changes, to be applied or discarded. */
-export function Proposal({ blueprint, id, onDone }: { blueprint: Blueprint; id: string; onDone: () => void }) {
+export function Proposal({ blueprint, id, isCurrent, onDone }: ProposalProps) {
   const { data: draft, error, refetch } = useBlueprint(id)
   const { apply, applying } = useApply()
   const discard = useMutation({
@@ -51,7 +60,7 @@ export function Proposal({ blueprint, id, onDone }: { blueprint: Blueprint; id: 
     return <ErrorNote error={error} title={proposalsText.couldNotLoadTheDraft} onRetry={() => void refetch()} />
   if (!draft) return <Skeleton h={420} aria-busy="true" />
   const of = draftIn(draft.tags)
-  const stale = of?.from !== blueprint.version
+  const stale = !isCurrent(of?.from ?? '')
   const ask = async () => {
     const agreed = await confirm({
       title: proposalsText.discardThisDraft,

@@ -84,7 +84,15 @@ function Versions({ blueprint, all }: { blueprint: Blueprint; all: Version[] }) 
       onChoose={(version) => set({ to: version, from: '' }, { push: true })}
     />
   )
-  if (chosen.draft) return <Proposal blueprint={blueprint} id={chosen.draft} onDone={() => set({ draft: '' })} />
+  if (chosen.draft)
+    return (
+      <Proposal
+        blueprint={blueprint}
+        id={chosen.draft}
+        isCurrent={(version) => named(version) === versions[0]}
+        onDone={() => set({ draft: '' })}
+      />
+    )
   const proposals = (
     <Proposals blueprint={blueprint} onReview={(draft) => set({ draft, from: '', to: '' }, { push: true })} />
   )
