@@ -160,7 +160,7 @@ describe('an agent', () => {
       const passing = await call('build_run_tests', { id, tests: good.test });
       assert.deepEqual([passing.passed, passing.failed], [1, 0], JSON.stringify(passing));
 
-      const stale = await refused('build_edit_draft', { id, version: built.version, changes: [{ op: 'set_title', title: 'Late' }] });
+      const stale = await refused('build_edit_draft', { id, version: broken.version, changes: [{ op: 'set_title', title: 'Late' }] });
       assert.equal(stale.code, 'CONFLICT');
       assert.match(stale.hint, /build_get_blueprint/);
       const proposed = await call('build_propose', { id, version, note: `Does what "${title}" says.` });
