@@ -57,7 +57,7 @@ func (s *Service) draftApply(ctx context.Context, caller *trpc.Caller, in draftA
 		status, tags := blueprint.StatusPublished, blueprint.WithoutDraft(row.Tags)
 		return s.updatedFrom(ctx, caller, in.ID, row.Version, blueprint.BlueprintPatch{Status: &status, Tags: &tags})
 	}
-	title, m, variables := blueprint.DraftedTitle(row.Title), content.BlueprintMap, content.EnvironmentVariables
+	title, m, variables := blueprint.DraftedTitle(row.Title), content.BlueprintMap, withoutSecrets(content.EnvironmentVariables)
 	updated, err := s.updatedFrom(ctx, caller, draft.Of, draft.From, blueprint.BlueprintPatch{Title: &title, Map: &m, Variables: &variables})
 	if err != nil {
 		return blueprint.Blueprint{}, err
@@ -67,6 +67,19 @@ func (s *Service) draftApply(ctx context.Context, caller *trpc.Caller, in draftA
 		err = nil // the draft belongs to another user, who can delete it
 	}
 	return updated, err
+}
+
+// withoutSecrets returns variables whose secret ones keep the values that the blueprint has:
+// a comparison of the two does not show values of secrets, so that a person could not
+// confirm others.
+func withoutSecrets(variables []any) []any {
+	kept := blueprint.RedactVariables(variables)
+	for _, element := range kept {
+		if variable, ok := element.(map[string]any); ok && variable["secret"] == true {
+			variable["default"] = nil
+		}
+	}
+	return kept
 }
 
 // updatedFrom makes a change of a blueprint that has the content of a version still:

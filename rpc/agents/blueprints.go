@@ -199,6 +199,11 @@ func createDraft(t *task, in map[string]any) (any, error) {
 			given[key] = in[key]
 		}
 	}
+	for i, element := range arr(in, "environment_variables") {
+		if variable, _ := element.(map[string]any); hasSecret(variable) {
+			return nil, blueprint.InvalidInput([]blueprint.Issue{{Path: []any{"environment_variables", i, "default"}, Message: secretMessage}})
+		}
+	}
 	titleAll(obj(given, "blueprint_map"))
 	if given["title"] == nil {
 		return nil, blueprint.InvalidInput([]blueprint.Issue{{Path: []any{"title"}, Message: "required for a new blueprint"}})

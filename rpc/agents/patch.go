@@ -327,10 +327,20 @@ func handleOf(edge map[string]any) string {
 	return "main"
 }
 
+const secretMessage = "a secret is declared without a default; a person sets its value in the dashboard"
+
+// hasSecret reports whether a variable is a secret with a value.
+func hasSecret(variable map[string]any) bool {
+	return variable["secret"] == true && variable["default"] != nil
+}
+
 func (p *plan) setVariable(i int, variable map[string]any) *blueprint.Error {
 	name := str(variable, "name")
 	if name == "" {
 		return patchError(i, "variable", "needs a name")
+	}
+	if hasSecret(variable) {
+		return patchError(i, "variable", secretMessage)
 	}
 	if index := indexOf(p.variables, "name", name); index >= 0 {
 		changed := deepCopy(variable).(map[string]any)
