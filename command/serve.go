@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"os"
 	"runtime"
 	"slices"
 	"time"
@@ -78,7 +79,9 @@ func serveError(ctx context.Context, s *server.Server, err error) error {
 // ended. The goroutine ends with the reader or the process.
 func untilInputEnds(ctx context.Context, in io.Reader) (context.Context, func()) {
 	ctx, stop := context.WithCancelCause(ctx)
-	if in != nil {
+	if file, ok := in.(*os.File); ok && hasEnded(file) { // before the server can become ready
+		stop(errInputEnded)
+	} else if in != nil {
 		go func() {
 			_, _ = io.Copy(io.Discard, in) // an unreadable input counts as ended
 			stop(errInputEnded)
