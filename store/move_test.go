@@ -137,8 +137,7 @@ func TestRestoreRemote(t *testing.T) {
 		must(Move(ctx, step, back, nil))(t)
 		got := everything(t, back.Path)
 		if name == "a used database" {
-			delete(want, "meta") // its epoch follows the older ones
-			delete(got, "meta")
+			got["meta"] = want["meta"] // its epoch follows the older ones
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
