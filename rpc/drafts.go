@@ -29,6 +29,7 @@ func (s *Service) drafts() []trpc.Procedure {
 type draftApply struct {
 	ID      string `json:"id" check:"required,uuid"`
 	Version string `json:"version" check:"required,max=100"` // the one that the person has reviewed
+	Of      string `json:"of" check:"max=100"`               // the blueprint that it was compared with; "" for a new one
 }
 
 // draftApply publishes a draft that an agent made: it stores the draft's content as a new
@@ -43,6 +44,8 @@ func (s *Service) draftApply(ctx context.Context, caller *trpc.Caller, in draftA
 	switch {
 	case !is:
 		return blueprint.Blueprint{}, blueprint.Errorf(blueprint.CodeConflict, "this blueprint is not a draft of an agent")
+	case draft.Of != in.Of:
+		return blueprint.Blueprint{}, blueprint.Errorf(blueprint.CodeConflict, "the draft was not made from the blueprint that it was compared with; review it again")
 	case row.Version != in.Version:
 		return blueprint.Blueprint{}, blueprint.Errorf(blueprint.CodeConflict, "the draft has changed since version %s: it is at version %s now; review it again", in.Version, row.Version)
 	}
@@ -63,8 +66,9 @@ func (s *Service) draftApply(ctx context.Context, caller *trpc.Caller, in draftA
 		return blueprint.Blueprint{}, err
 	}
 	err = blueprint.Deletion{Store: s.Store, CancelRuns: s.Runner.CancelAll, TriggersChanged: s.Triggers.Changed}.Delete(ctx, caller.Principal, in.ID)
-	if blueprint.CodeOf(err) == blueprint.CodeForbidden {
-		err = nil // the draft belongs to another user, who can delete it
+	switch blueprint.CodeOf(err) {
+	case blueprint.CodeForbidden, blueprint.CodeNotFound:
+		err = nil // the draft belongs to another user, who can delete it, or is deleted already
 	}
 	return updated, err
 }

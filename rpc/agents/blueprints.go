@@ -72,9 +72,9 @@ func listOf(texts []string) []any {
 	return out
 }
 
-// planOf returns the content of a blueprint or a version of one.
+// planOf returns the content of a blueprint or a version of one, without the values of secrets.
 func planOf(row map[string]any) *plan {
-	p := &plan{title: str(row, "title"), description: str(row, "description"), m: obj(row, "blueprint_map"), variables: arr(row, "environment_variables")}
+	p := &plan{title: str(row, "title"), description: str(row, "description"), m: obj(row, "blueprint_map"), variables: blueprint.RedactVariables(arr(row, "environment_variables"))}
 	if p.m == nil {
 		p.m = map[string]any{"nodes": []any{}}
 	}

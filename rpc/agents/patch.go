@@ -179,7 +179,16 @@ func (p *plan) target(i int, c map[string]any, in map[string]any) (int, *bluepri
 		if given == "" {
 			continue
 		}
-		_, id := inside(given)
+		loop, id := inside(given)
+		if loop != "" {
+			holder, err := p.holder(i, key, loop)
+			if err != nil {
+				return 0, err
+			}
+			if !slices.Equal(idsOf(holder), idsOf(in)) {
+				return 0, patchError(i, key, "%q is in another loop than the node", given)
+			}
+		}
 		index := indexOf(nodes, "id", id)
 		if index < 0 {
 			return 0, patchError(i, key, "there is no node %q here%s; the nodes are %s", given, blueprint.DidYouMean(id, idsOf(in)), strings.Join(idsOf(in), ", "))
@@ -331,7 +340,8 @@ const secretMessage = "a secret is declared without a default; a person sets its
 
 // hasSecret reports whether a variable is a secret with a value.
 func hasSecret(variable map[string]any) bool {
-	return variable["secret"] == true && variable["default"] != nil
+	spelled, _, _ := blueprint.VariableSpelling(variable)
+	return spelled["secret"] == true && spelled["default"] != nil
 }
 
 func (p *plan) setVariable(i int, variable map[string]any) *blueprint.Error {
@@ -342,6 +352,7 @@ func (p *plan) setVariable(i int, variable map[string]any) *blueprint.Error {
 	if hasSecret(variable) {
 		return patchError(i, "variable", secretMessage)
 	}
+	variable, _, _ = blueprint.VariableSpelling(variable)
 	if index := indexOf(p.variables, "name", name); index >= 0 {
 		changed := deepCopy(variable).(map[string]any)
 		old := p.variables[index].(map[string]any)

@@ -1,6 +1,8 @@
 package agents
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -50,6 +52,25 @@ func TestChanges(t *testing.T) {
 			}
 			if diff := cmp.Diff(test.want, encoded(t, difference(before, now))); diff != "" {
 				t.Errorf("the difference (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// A node cannot be put beside one of another loop.
+func TestOtherLoop(t *testing.T) {
+	const start = `{"blueprint_map": {"nodes": [{"id": "i"}, {"id": "l", "config": {"nodes": [{"id": "i"}, {"id": "j"}]}}]}}`
+	for changes, want := range map[string]string{
+		`[{"op": "add_node", "node": {"id": "x"}, "after": "l/i"}]`:   `"l/i" is in another loop than the node`,
+		`[{"op": "add_node", "node": {"id": "l/x"}, "after": "l/i"}]`: "",
+		`[{"op": "add_node", "node": {"id": "l/x"}, "after": "i"}]`:   "",
+		`[{"op": "move_node", "id": "i", "before": "l[1]/j"}]`:        `"l[1]/j" is in another loop than the node`,
+		`[{"op": "move_node", "id": "l/j", "before": "l[1]/i"}]`:      "",
+	} {
+		t.Run(changes, func(t *testing.T) {
+			err := planOf(decoded(t, start).(map[string]any)).apply(decoded(t, changes).([]any))
+			if got := fmt.Sprint(err); want == "" && err != nil || !strings.Contains(got, want) {
+				t.Errorf("got %v, want %q", err, want)
 			}
 		})
 	}

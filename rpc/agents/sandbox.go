@@ -118,6 +118,9 @@ func definitionOf(row map[string]any) (*blueprint.Definition, error) {
 	if issues = append(issues, more...); len(issues) > 0 {
 		return nil, blueprint.InvalidInput(issues)
 	}
+	for i := range variables { // a secret has no value here: a placeholder takes its place
+		variables[i].Required = variables[i].Required || variables[i].Secret && !variables[i].HasDefault
+	}
 	return &blueprint.Definition{BlueprintID: str(row, "id"), Title: content.title, Version: str(row, "version"), Map: m, Variables: variables}, nil
 }
 

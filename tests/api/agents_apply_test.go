@@ -19,6 +19,16 @@ func TestDraftIsApplied(t *testing.T) {
 		"environment_variables": []any{object{"name": "token", "type": "string", "secret": true, "default": "the secret token"}},
 	})
 	draft := build(t, agent, "build_create_draft", object{"from": id})
+	for name, seen := range map[string]any{
+		"build_get_blueprint": build(t, agent, "build_get_blueprint", object{"id": id}), "an old version": build(t, agent, "build_get_blueprint", object{"id": id, "version": "1.0.0"}),
+		"the draft": agent.OK(t, "blueprint.get", object{"id": draft["id"]}), "build_run_sandbox": build(t, agent, "build_run_sandbox", object{"id": id}),
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := servertest.Encoded(t, seen); strings.Contains(got, "the secret token") {
+				t.Errorf("an agent sees the secret: %s", got)
+			}
+		})
+	}
 	edited := build(t, agent, "build_edit_draft", object{"id": draft["id"], "version": draft["version"], "changes": []any{
 		object{"op": "change_node", "id": "t", "node": object{"config": object{"text": "after {{token}}"}}},
 		object{"op": "set_variable", "variable": object{"name": "token", "type": "string", "secret": true, "description": "of the service"}},
@@ -27,6 +37,11 @@ func TestDraftIsApplied(t *testing.T) {
 	has(t, "another value of a secret", unbuilt(t, agent, "build_edit_draft", object{"id": draft["id"], "version": edited["version"], "changes": []any{
 		object{"op": "set_variable", "variable": object{"name": "token", "type": "string", "secret": true, "default": "another token"}},
 	}}), `"path":["changes",0,"variable"]`, "a person sets its value")
+	for _, spelling := range []object{{"name": "token", "secret": true, "value": "x"}, {"name": "token", "isSecret": true, "default": "x"}} {
+		t.Run(caseName(spelling), func(t *testing.T) {
+			has(t, "a secret", unbuilt(t, agent, "build_create_draft", object{"title": "x", "environment_variables": []any{spelling}}), `"path":["environment_variables",0,"default"]`)
+		})
+	}
 	has(t, "a new secret", unbuilt(t, agent, "build_create_draft", object{"title": "x", "environment_variables": []any{object{"name": "token", "type": "string", "secret": true, "default": "x"}}}), `"path":["environment_variables",0,"default"]`)
 	// The API itself accepts it; applying the draft does not.
 	agent.OK(t, "blueprint.update", object{"id": draft["id"], "environment_variables": []any{object{"name": "token", "type": "string", "secret": true, "default": "another token"}}})
@@ -42,11 +57,12 @@ func TestDraftIsApplied(t *testing.T) {
 	}
 
 	s.Root.OK(t, "blueprint.update", object{"id": id, "tags": []any{"greets"}}) // another version with the same content
-	apply := object{"id": draft["id"], "version": proposed["version"]}
+	apply := object{"id": draft["id"], "version": proposed["version"], "of": id}
 	if answer := s.Root.Send(t, "POST", "/api/trpc/draft.apply", servertest.Encoded(t, object{"json": apply})); answer.Status != 404 {
 		t.Errorf("an API key applied the draft: %d %s", answer.Status, answer.Text)
 	}
-	person.Refused(t, blueprint.CodeConflict, "review it again", "draft.apply", object{"id": draft["id"], "version": "1.0.0"})
+	person.Refused(t, blueprint.CodeConflict, "review it again", "draft.apply", object{"id": draft["id"], "version": "1.0.0", "of": id})
+	person.Refused(t, blueprint.CodeConflict, "compared with", "draft.apply", object{"id": draft["id"], "version": proposed["version"], "of": draft["id"]})
 	person.Refused(t, blueprint.CodeConflict, "not a draft", "draft.apply", object{"id": id, "version": "1.0.0"})
 	person.Refused(t, blueprint.CodeBadRequest, "version: required", "draft.apply", object{"id": id})
 	applied := person.OK(t, "draft.apply", apply)
@@ -73,7 +89,7 @@ func TestDraftOfAnOtherVersion(t *testing.T) {
 	edited := build(t, s.Root, "build_edit_draft", object{"id": draft["id"], "version": draft["version"], "changes": []any{object{"op": "set_title", "title": "Other"}}})
 	s.Root.OK(t, "blueprint.update", object{"id": id, "blueprint_map": object{"nodes": []any{node("t", "template", object{"text": "two"})}}})
 	has(t, "a proposal", unbuilt(t, s.Root, "build_propose", object{"id": draft["id"], "version": edited["version"], "note": "x"}), `"code":"CONFLICT"`, "the draft was made from version 1.0.0")
-	person.Refused(t, blueprint.CodeConflict, "has changed since version 1.0.0", "draft.apply", object{"id": draft["id"], "version": edited["version"]})
+	person.Refused(t, blueprint.CodeConflict, "has changed since version 1.0.0", "draft.apply", object{"id": draft["id"], "version": edited["version"], "of": id})
 
 	made := build(t, s.Root, "build_create_draft", object{"title": "New", "blueprint_map": object{"nodes": []any{object{"id": "t", "type": "template", "config": object{"text": "new"}}}}})
 	proposed := build(t, s.Root, "build_propose", object{"id": made["id"], "version": made["version"], "note": "A new one."})
@@ -102,7 +118,7 @@ func TestDraftOfAnotherUser(t *testing.T) {
 	draft := build(t, s.Root, "build_create_draft", object{"from": id})
 	edited := build(t, s.Root, "build_edit_draft", object{"id": draft["id"], "version": draft["version"], "changes": []any{object{"op": "change_node", "id": "t", "node": object{"config": object{"text": "two"}}}}})
 	proposed := build(t, s.Root, "build_propose", object{"id": draft["id"], "version": edited["version"], "note": "Says two."})
-	apply := object{"id": draft["id"], "version": proposed["version"]}
+	apply := object{"id": draft["id"], "version": proposed["version"], "of": id}
 	bo.Refused(t, blueprint.CodeForbidden, "", "draft.apply", apply)
 	s.Root.OK(t, "blueprint.update", object{"id": id, "visibility": "public"})
 	bo.Refused(t, blueprint.CodeForbidden, "", "draft.apply", apply)

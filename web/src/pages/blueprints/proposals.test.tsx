@@ -55,7 +55,7 @@ test('lists what agents propose and applies it after a review', async () => {
   const dialog = within(await screen.findByRole('dialog'))
   expect(inputsOf(calls, 'draft.apply')).toEqual([])
   await user.click(dialog.getByRole('button', { name: 'Apply' }))
-  await waitFor(() => expect(inputsOf(calls, 'draft.apply')).toEqual([{ id: 'd1', version: '1.3.0' }]))
+  await waitFor(() => expect(inputsOf(calls, 'draft.apply')).toEqual([{ id: 'd1', version: '1.3.0', of: 'b1' }]))
   await screen.findByText('Version 1.2.0 of "Orders" is live')
 })
 

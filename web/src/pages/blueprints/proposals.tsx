@@ -60,7 +60,8 @@ export function Proposal({ blueprint, id, isCurrent, onDone }: ProposalProps) {
     return <ErrorNote error={error} title={proposalsText.couldNotLoadTheDraft} onRetry={() => void refetch()} />
   if (!draft) return <Skeleton h={420} aria-busy="true" />
   const of = draftIn(draft.tags)
-  const stale = !isCurrent(of?.from ?? '')
+  const isOfThis = of?.of === blueprint.id
+  const stale = !isOfThis || !isCurrent(of.from ?? '')
   const ask = async () => {
     const agreed = await confirm({
       title: proposalsText.discardThisDraft,

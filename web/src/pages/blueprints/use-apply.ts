@@ -11,7 +11,8 @@ import { applyText } from '../../text/blueprints'
 export function useApply() {
   const [, navigate] = useLocation()
   const applying = useMutation({
-    mutationFn: ({ id, version }: Blueprint) => api.draft.apply.mutate({ id, version }),
+    mutationFn: ({ draft: { id, version }, of }: { draft: Blueprint; of?: string | undefined }) =>
+      api.draft.apply.mutate({ id, version, ...(of ? { of } : {}) }),
     onSuccess: (after) => {
       void queryClient.invalidateQueries({ queryKey: ['blueprint'] })
       void queryClient.invalidateQueries({ queryKey: ['blueprints'] })
@@ -26,7 +27,7 @@ export function useApply() {
       text: of ? applyText.itBecomesTheNewVersion : applyText.itBecomesABlueprint,
       action: of ? applyText.apply : applyText.publish,
     })
-    if (agreed) applying.mutate(draft)
+    if (agreed) applying.mutate({ draft, of })
   }
   return { apply, applying: applying.isPending }
 }
