@@ -3,6 +3,7 @@ package sdk
 import (
 	"errors"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -100,25 +101,45 @@ func importPathOf(folder string) (string, error) {
 
 var clause = regexp.MustCompile(`(?m)^package[ \t]+(\w+)`)
 
-// checkPackages returns an error if the folder has Go files of another package, because the
-// compiler accepts one package in a folder.
+// checkPackages returns an error if a folder of the client has Go files of another package,
+// because the compiler accepts one package in a folder.
 func (p *GoPackage) checkPackages(f *folder) error {
-	paths, err := filepath.Glob(filepath.Join(p.Folder, "*.go"))
-	if err != nil {
-		return blueprint.InputErrorf("name a folder without the characters of patterns", "%s: %s", p.Folder, err)
+	packages := map[string]string{} // by folder
+	for name, data := range f.files {
+		if match := clause.FindSubmatch(data); match != nil && strings.HasSuffix(name, ".go") {
+			packages[path.Dir(name)] = string(match[1])
+		}
 	}
-	for _, path := range paths {
-		data, err := os.ReadFile(path)
+	for _, below := range slices.Sorted(maps.Keys(packages)) {
+		if err := p.checkPackage(f, below, packages[below]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *GoPackage) checkPackage(f *folder, below, wanted string) error {
+	folder := filepath.Join(p.Folder, filepath.FromSlash(below))
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return nil // it does not exist, or writing to it says what is wrong
+	}
+	for _, entry := range entries {
+		file := filepath.Join(folder, entry.Name())
+		if filepath.Ext(file) != ".go" {
+			continue
+		}
+		data, err := os.ReadFile(file)
 		match := clause.FindSubmatch(data)
 		if err != nil || match == nil || clients.IsMarked(data, f.language) {
 			continue
 		}
-		if name := strings.TrimSuffix(string(match[1]), "_test"); name != p.Name {
+		if name := strings.TrimSuffix(string(match[1]), "_test"); name != wanted {
 			hint := "name another folder"
-			if isPackageName(name) {
+			if below == "." && isPackageName(name) {
 				hint += ", or the package with --package " + name
 			}
-			return blueprint.Hinted(hint, "%s is of package %s, and the client would be package %s; nothing was changed", path, name, p.Name)
+			return blueprint.Hinted(hint, "%s is of package %s, and the client would be package %s; nothing was changed", file, name, wanted)
 		}
 	}
 	return nil

@@ -101,6 +101,7 @@ func TestRefused(t *testing.T) {
 		{"of the other language", "client.go", "// " + clients.Mark("typescript", "1") + "\npackage bp\n", golang(GoPackage{}), "client.go exists already"},
 		{"a folder of that name", "client.go/x", "", golang(GoPackage{}), "client.go exists already"},
 		{"another package", "main.go", "package main\n", golang(GoPackage{}), "main.go is of package main, and the client would be package bp"},
+		{"another package below", "blueprintdtest/x.go", "package other\n", golang(GoPackage{}), "x.go is of package other, and the client would be package blueprintdtest"},
 		{"a keyword", "", "", golang(GoPackage{Name: "func"}), `"func" is not the name of a package`},
 		{"main", "", "", golang(GoPackage{Name: "main"}), `"main" is not the name of a package`},
 		{"no import path", "", "", golang(GoPackage{ImportPath: `a"b`}), `"a\"b" is not an import path`},
