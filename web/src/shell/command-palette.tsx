@@ -55,18 +55,21 @@ const pages: Command[] = [
 /** Finds pages, blueprints, triggers and runs by a few letters, and goes there. */
 export default function CommandPalette({ opened, onClose }: { opened: boolean; onClose: () => void }) {
   return (
-    <Modal
+    <Modal.Root
       opened={opened}
       onClose={onClose}
-      withCloseButton={false}
       padding={0}
       size="lg"
       yOffset="12vh"
-      aria-label={commandPaletteText.goTo}
       transitionProps={{ duration: 0 }}
     >
-      <Finder onClose={onClose} />
-    </Modal>
+      <Modal.Overlay />
+      <Modal.Content aria-label={commandPaletteText.goTo}>
+        <Modal.Body>
+          <Finder onClose={onClose} />
+        </Modal.Body>
+      </Modal.Content>
+    </Modal.Root>
   )
 }
 

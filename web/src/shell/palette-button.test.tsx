@@ -19,6 +19,7 @@ const options = () => screen.getAllByRole('option').map((option) => option.textC
 test('opens with Ctrl+K and goes to a page by its first letters', async () => {
   const { user } = open()
   await user.keyboard('{Control>}k{/Control}')
+  await screen.findByRole('dialog', { name: 'Go to…' })
   await user.type(await field(), 'aud lo')
   expect(options()).toEqual(['Audit logSettings'])
   await user.keyboard('{Enter}')
