@@ -42,7 +42,7 @@ lint: ## gofmt, go vet, staticcheck, plain words, a tidy go.mod
 
 # The tests left out store much, one statement after the other.
 race: ## the tests in random order under the race detector
-	CGO_ENABLED=1 go test -race -shuffle=on -timeout 20m -skip '^Test(History|FileShrinks|AccountLimits|FindFiringsCost)$$' ./...
+	CGO_ENABLED=1 go test -race -shuffle=on -timeout 20m -skip '^Test(History|FileShrinks|AccountLimits|FindFiringsCost|DiskLimit|CrashWhilePruning|MutatedDatabases)$$' ./...
 
 thorough: ## the tests that go test ./... runs with few repetitions or small inputs, in full
 	go test -count 1 -timeout 20m ./tests/api -run '^Test(Sweep|Bombs|LargeGraphs|DenseWebhooksAreAllTaken)$$' -thorough
