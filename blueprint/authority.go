@@ -204,7 +204,7 @@ func ActorOf(ctx context.Context) *Actor {
 // MarkAudited records that the audit log has an entry. It is safe for concurrent use.
 func (a *Actor) MarkAudited() { a.noted.Store(true) }
 
-// WithDetail returns a detail with that of the actor, which comes second to it.
+// WithDetail returns detail together with that of the actor. Members of detail take precedence.
 func (a *Actor) WithDetail(detail map[string]any) map[string]any {
 	if len(a.Detail) == 0 {
 		return detail

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"slices"
 	"strings"
 
@@ -126,33 +125,16 @@ type field struct {
 	required bool
 }
 
-// fieldsOf returns the members of an answer: the required ones in the order of the schema,
-// then the others by name. It returns nil if the schema does not list members.
+// fieldsOf returns the members of an answer. It returns nil if the schema does not list members.
 func fieldsOf(schema any) (fields []field) {
-	object, _ := schema.(map[string]any)
-	properties, _ := object["properties"].(map[string]any)
-	var required []string
-	list, _ := object["required"].([]any)
-	for _, element := range list {
-		if name, _ := element.(string); properties[name] != nil && !slices.Contains(required, name) {
-			required = append(required, name)
-		}
-	}
-	names := slices.Clone(required)
-	for _, name := range slices.Sorted(maps.Keys(properties)) {
-		if !slices.Contains(names, name) {
-			names = append(names, name)
-		}
-	}
-	for _, name := range names {
-		of, _ := properties[name].(map[string]any)
-		title, _ := of["title"].(string)
-		description, _ := of["description"].(string)
+	for _, member := range jsonschema.Members(schema) {
+		title, _ := member.Schema["title"].(string)
+		description, _ := member.Schema["description"].(string)
 		about := title
 		if title != "" && description != "" {
 			about += ": "
 		}
-		fields = append(fields, field{name: name, about: about + description, schema: properties[name], required: slices.Contains(required, name)})
+		fields = append(fields, field{name: member.Name, about: about + description, schema: member.Schema, required: member.Required})
 	}
 	return fields
 }

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// hasEnded reports whether a file is at its end already. It does not wait, and discards a byte
-// that is there.
+// hasEnded reports whether a read of the file would return io.EOF at once. It does not block.
+// If there is input, its first byte is discarded.
 func hasEnded(file *os.File) bool {
 	poll := []unix.PollFd{{Fd: int32(file.Fd()), Events: unix.POLLIN}}
 	if count, err := unix.Poll(poll, 0); err != nil || count == 0 {

@@ -174,8 +174,8 @@ func (e *Engine) authorize(ctx context.Context, authority blueprint.Authority, r
 	return err
 }
 
-// throughOutages makes a call of a node to the database, and repeats it during an outage,
-// which fails no run. The caller holds no lock.
+// throughOutages calls the database for a node, and repeats the call during an outage, so that
+// the run does not fail. The caller must not hold a lock.
 func throughOutages[T any](ctx context.Context, e *Engine, call func() (T, error)) (result T, err error) {
 	for delay := firstCommitDelay; ; delay = min(2*delay, lastCommitDelay) {
 		if result, err = call(); !blueprint.IsOutage(err) {

@@ -270,8 +270,8 @@ func TestTakeOver(t *testing.T) {
 	})
 }
 
-// TestOutcomeFromPeer gives the caller of a run its outcome from the process that has taken
-// the run over, also when it has ended there.
+// TestOutcomeFromPeer checks that the caller of a run gets its outcome after another process
+// took the run over, whether or not it has ended there.
 func TestOutcomeFromPeer(t *testing.T) {
 	for name, step := range map[string]struct{ ended bool }{"still working": {false}, "ended": {true}} {
 		t.Run(name, func(t *testing.T) {

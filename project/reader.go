@@ -290,7 +290,7 @@ func (r *Reader) checkTrigger(t *Trigger, i int) {
 	if key := blueprint.KindOf(kind).Secrets.Secret; key != "" && t.Active && len(issues) == 0 {
 		_, has := config[key]
 		switch {
-		case has, config["form"] != nil: // a form is for everyone
+		case has, config["form"] != nil: // a form cannot have one
 		case (&blueprint.Trigger{Type: kind, Config: t.Config}).IsOpen():
 			r.warn("has no secret: anyone who knows its address can start runs", "triggers", i)
 		default:

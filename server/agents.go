@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -18,7 +19,7 @@ import (
 // maxAgentRuns is how many runs and test files of agents are at work at once.
 const maxAgentRuns = 2
 
-// maxAgentTests is the maximal number of tests of one call.
+// maxAgentTests is the maximum number of tests of one call.
 const maxAgentTests = 200
 
 // agentSandbox runs blueprints for agents. They reach no network, no connection and no
@@ -117,10 +118,7 @@ func (a *agentSandbox) Run(ctx context.Context, run *agents.SandboxRun) (*agents
 
 // fileStem returns the name of the file of a blueprint, without its ending.
 func fileStem(title string) string {
-	if slug := blueprint.Slug(blueprint.DraftedTitle(title)); slug != "" {
-		return slug
-	}
-	return "blueprint"
+	return cmp.Or(blueprint.Slug(blueprint.DraftedTitle(title)), "blueprint")
 }
 
 // stopped returns the error of a call that did not end in time.

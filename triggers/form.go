@@ -22,6 +22,7 @@ import (
 	"unicode/utf8"
 
 	"blueprintd/blueprint"
+	"blueprintd/blueprint/jsonschema"
 	"blueprintd/foundation/clock"
 )
 
@@ -84,46 +85,35 @@ func checkForm(schema map[string]any, refuse func(message string, path ...any)) 
 		refuse(`must have the type "object", and properties`)
 		return
 	}
-	for name := range properties {
-		if strings.HasPrefix(name, "_") {
-			refuse("must not begin with _", "properties", name)
-		} else if field := formFieldOf(name, properties[name]); field.Control == "" {
-			refuse(controls, "properties", name)
+	for _, field := range formFieldsOf(schema) {
+		if strings.HasPrefix(field.Name, "_") {
+			refuse("must not begin with _", "properties", field.Name)
+		} else if field.Control == "" {
+			refuse(controls, "properties", field.Name)
 		}
 	}
-	order, isList := schema["order"].([]any)
-	if schema["order"] != nil && !isList {
-		refuse("must be a list of the names of properties", "order")
+	order, isList := schema["x-order"].([]any)
+	if schema["x-order"] != nil && !isList {
+		refuse("must be a list of the names of properties", "x-order")
 	}
 	for i, name := range order {
 		if text, ok := name.(string); !ok || properties[text] == nil {
-			refuse("must be the name of a property", "order", i)
+			refuse("must be the name of a property", "x-order", i)
 		}
 	}
 }
 
-// formFieldsOf returns the fields of a form: those that order lists, then the required ones,
-// then the others by name.
-func formFieldsOf(schema map[string]any) []formField {
-	properties, _ := schema["properties"].(map[string]any)
-	required := textsOf(schema["required"])
-	names := slices.Concat(textsOf(schema["order"]), required, slices.Sorted(maps.Keys(properties)))
-	seen := map[string]bool{}
-	var fields []formField
-	for _, name := range names {
-		if seen[name] || properties[name] == nil {
-			continue
-		}
-		seen[name] = true
-		field := formFieldOf(name, properties[name])
-		field.Required = slices.Contains(required, name)
+// formFieldsOf returns the fields of a form.
+func formFieldsOf(schema map[string]any) (fields []formField) {
+	for _, member := range jsonschema.Members(schema) {
+		field := formFieldOf(member.Name, member.Schema)
+		field.Required = member.Required
 		fields = append(fields, field)
 	}
 	return fields
 }
 
-func formFieldOf(name string, property any) (f formField) {
-	schema, _ := property.(map[string]any)
+func formFieldOf(name string, schema map[string]any) (f formField) {
 	f = formField{Name: name, Title: name, Type: "text"}
 	if title, _ := schema["title"].(string); title != "" {
 		f.Title = title
@@ -206,16 +196,6 @@ func optionsOf(list any) (options []string) {
 	return options
 }
 
-func textsOf(list any) (texts []string) {
-	values, _ := list.([]any)
-	for _, value := range values {
-		if text, ok := value.(string); ok {
-			texts = append(texts, text)
-		}
-	}
-	return texts
-}
-
 // The media types of forms (HTML, section 4.10.21.6).
 const (
 	urlencoded = "application/x-www-form-urlencoded"
@@ -284,14 +264,16 @@ func readSubmission(media, boundary string, body []byte) (*submission, *blueprin
 			return nil, errForm
 		}
 		name := part.FormName()
-		kind, _, err := mime.ParseMediaType(part.Header.Get("Content-Type"))
+		contentType := strings.ToLower(part.Header.Get("Content-Type"))
+		if strings.HasPrefix(contentType, "multipart/") {
+			return nil, errForm // parts within parts would be counted differently when a file is opened
+		}
+		kind, _, err := mime.ParseMediaType(contentType)
 		if err != nil {
 			kind = "application/octet-stream"
 		}
-		if strings.HasPrefix(strings.ToLower(part.Header.Get("Content-Type")), "multipart/") {
-			return nil, errForm // parts within parts would be counted differently when a file is opened
-		}
-		if _, parameters, _ := mime.ParseMediaType(part.Header.Get("Content-Disposition")); !hasFilename(parameters) {
+		_, parameters, _ := mime.ParseMediaType(part.Header.Get("Content-Disposition"))
+		if _, isFile := parameters["filename"]; !isFile {
 			s.values.Add(name, string(content))
 		} else if file := part.FileName(); file != "" {
 			s.files[name] = append(s.files[name], blueprint.File{Part: index, Name: file, ContentType: kind, Size: int64(len(content))})
@@ -301,11 +283,6 @@ func readSubmission(media, boundary string, body []byte) (*submission, *blueprin
 		return nil, errForm
 	}
 	return s, nil
-}
-
-func hasFilename(parameters map[string]string) bool {
-	_, ok := parameters["filename"]
-	return ok
 }
 
 func validValues(values url.Values) bool {
@@ -488,7 +465,7 @@ func (t *Service) serveForm(w http.ResponseWriter, c *inbound) bool {
 		}
 		defer t.Clock.Hold()()
 		t.serveSubmission(w, c, &page)
-	case strings.Contains(c.Header.Get("Accept"), "text/html"): // the same for every address without a form
+	case strings.Contains(c.Header.Get("Accept"), "text/html"): // every address without a form gets this answer
 		page.fail(w, noWebhook())
 	default:
 		return false

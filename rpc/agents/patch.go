@@ -143,7 +143,7 @@ func (p *plan) holder(i int, key, prefix string) (map[string]any, *blueprint.Err
 	return config, nil
 }
 
-// maxNamed is the maximal number of ids in a message.
+// maxNamed is the maximum number of ids in a message.
 const maxNamed = 30
 
 func idsOf(m map[string]any) (ids []string) {

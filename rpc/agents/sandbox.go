@@ -52,7 +52,7 @@ type TestResult struct {
 	Notes  []string `json:"notes,omitempty"`
 }
 
-// maxOthers is the maximal number of blueprints that a run in the sandbox includes.
+// maxOthers is the maximum number of blueprints that a run in the sandbox includes.
 const maxOthers = 20
 
 // subject returns a blueprint with those that its nodes run, as far as the caller may see

@@ -30,7 +30,7 @@ var orderForm = object{
 		"message": object{"type": "string", "format": "textarea", "description": "What should we know?"},
 		"picture": object{"type": "object", "format": "file"},
 	},
-	"required": []any{"name", "email", "copies"}, "order": []any{"email"},
+	"required": []any{"name", "email", "copies"}, "x-order": []any{"email"},
 }
 
 // formTrigger creates a webhook trigger with a form and returns its id and path.
@@ -312,7 +312,7 @@ func TestFormConfig(t *testing.T) {
 		{"an object within", object{"form": object{"type": "object", "properties": object{"a": object{"type": "object"}}}}, "config.form.properties.a"},
 		{"a list of texts", object{"form": object{"type": "object", "properties": object{"a": object{"type": "array", "items": object{"type": "string"}}}}}, "config.form.properties.a"},
 		{"a name of ours", object{"form": object{"type": "object", "properties": object{"_a": object{"type": "string"}}}}, "config.form.properties._a"},
-		{"an unknown name", object{"form": object{"type": "object", "properties": object{"a": object{"type": "string"}}, "order": []any{"b"}}}, "config.form.order[0]"},
+		{"an unknown name", object{"form": object{"type": "object", "properties": object{"a": object{"type": "string"}}, "x-order": []any{"b"}}}, `config.form["x-order"][0]`},
 		{"a secret", object{"form": valid, "secret": "a secret of senders"}, "config.secret"},
 		{"thanks of another type", object{"form": valid, "thanks": 1}, "config.thanks"},
 	} {

@@ -14,6 +14,9 @@ for (const project of ['tsconfig.json', 'tsconfig.cjs.json']) {
   execFileSync(process.execPath, [tsc, '-p', project], { stdio: 'inherit' })
 }
 writeFileSync('dist/cjs/package.json', '{"type":"commonjs"}\n')
+writeFileSync('dist/esm/here.js', `import { fileURLToPath } from 'node:url';
+export const packageFolder = fileURLToPath(new URL('../..', import.meta.url));
+`)
 writeFileSync('dist/cjs/here.js', `"use strict";
 Object.defineProperty(exports, "__esModule", { value: true });
 exports.packageFolder = require("node:path").join(__dirname, "../..");

@@ -1,4 +1,2 @@
 import { fileURLToPath } from 'node:url';
-/** The folder of this package. The build writes the form of this module for require, where import.meta does not exist. */
-// @ts-ignore TypeScript refuses import.meta in the build for require
 export const packageFolder = fileURLToPath(new URL('../..', import.meta.url));

@@ -51,7 +51,7 @@ const exampleForm = {
     message: { type: 'string', format: 'textarea', title: webhookFieldsText.exampleMessage },
   },
   required: ['name', 'email'],
-  order: ['name', 'email', 'message'],
+  'x-order': ['name', 'email', 'message'],
 }
 
 /** secret, preset, form, thanks and respond. */
