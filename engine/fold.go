@@ -349,6 +349,10 @@ func (r *fold) reuse(f *frame) {
 				enders = append(enders, s)
 			default:
 				progress = true
+				if s.loop != nil {
+					r.reuseLoop(s)
+					continue
+				}
 				r.startReused(s)
 				r.endReused(s)
 			}
@@ -489,13 +493,18 @@ func walk(within *frame, f func(n *nodeRun)) {
 	for i := range within.nodes {
 		n := &within.nodes[i]
 		f(n)
-		if n.loop == nil {
-			continue
-		}
-		for _, item := range n.loop.frames {
-			if item != nil {
-				walk(item, f)
-			}
+		n.eachOfItems(f)
+	}
+}
+
+// eachOfItems calls f for each node of the items of a for-each node.
+func (n *nodeRun) eachOfItems(f func(n *nodeRun)) {
+	if n.loop == nil {
+		return
+	}
+	for _, item := range n.loop.frames {
+		if item != nil {
+			walk(item, f)
 		}
 	}
 }

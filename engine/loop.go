@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"slices"
 
 	"blueprintd/blueprint"
 )
@@ -56,27 +57,84 @@ func (f *frame) finished() bool {
 // all usage stays counted.
 func (r *fold) inherit(n *nodeRun, before *loop) {
 	for k, f := range before.frames {
-		if f == nil || k < len(n.loop.frames) && n.loop.frames[k] == f {
+		if f != nil && (k >= len(n.loop.frames) || n.loop.frames[k] != f) {
+			r.inheritItem(n, f)
+		}
+	}
+}
+
+// inheritItem does so for the nodes of one item. A finished for-each node stays as it is,
+// with all its items.
+func (r *fold) inheritItem(n *nodeRun, f *frame) {
+	for i := range f.nodes {
+		m := &f.nodes[i]
+		n.inheritUsage(m)
+		r.outputSize -= m.storedSize()
+		if m.settled() {
+			done := m.step()
+			done.loop = m.loop
+			m.eachOfItems(func(inner *nodeRun) {
+				n.inheritUsage(inner)
+				r.outputSize -= inner.storedSize()
+				done.Acted = done.Acted || inner.acted
+			})
+			r.reused[done.Node] = &done
 			continue
 		}
-		walk(f, func(m *nodeRun) {
-			if m.usage != nil {
-				n.use(m.usage)
+		if m.loop == nil {
+			continue
+		}
+		for _, item := range m.loop.frames {
+			if item != nil {
+				r.inheritItem(n, item)
 			}
-			n.signIn = n.signIn || m.signIn
-			switch {
-			case m.loop != nil:
-				r.outputSize -= m.loop.size
-			case !m.settled():
-			default:
-				if !m.pass && m.state() == blueprint.NodeCompleted {
-					r.outputSize -= m.outputSize
-				}
-				done := m.step()
-				r.reused[done.Node] = &done
-			}
-		})
+		}
 	}
+}
+
+// inheritUsage moves the usage of a node of an item that begins again to its for-each node.
+func (n *nodeRun) inheritUsage(m *nodeRun) {
+	if m.usage != nil {
+		n.use(m.usage)
+		m.usage = nil
+	}
+	n.signIn = n.signIn || m.signIn
+}
+
+// storedSize returns what a node of an item counts in the run's outputSize.
+func (m *nodeRun) storedSize() int {
+	switch {
+	case m.loop != nil:
+		return m.loop.size
+	case !m.pass && m.state() == blueprint.NodeCompleted:
+		return m.outputSize
+	default:
+		return 0
+	}
+}
+
+// reuseLoop settles a for-each node of an item that began again, with its items and result
+// from before. The nodes after it keep their results, so its own must not change either.
+func (r *fold) reuseLoop(s *step) {
+	delete(r.reused, s.Node)
+	n := r.find(s.Node)
+	n.frame.plan.Start(n.index)
+	n.writers = r.visibleWriters(n)
+	n.loop, n.start, n.end, n.attempt = s.loop, s.Start, s.End, s.Attempt
+	n.err, n.masked, n.acted = s.Error, s.Masked, s.Acted
+	for _, item := range n.loop.frames {
+		if item != nil {
+			item.parent = n.frame
+		}
+	}
+	r.outputSize += n.storedSize()
+	n.eachOfItems(func(m *nodeRun) { r.outputSize += m.storedSize() })
+	if s.Error != nil {
+		r.failNode(n, s.End)
+		return
+	}
+	n.output, n.outputSize = r.outputs(n.loop)
+	n.frame.plan.Complete(n.index, "")
 }
 
 // settled reports whether the node ended in a way that lets a repeated item reuse it: it
@@ -89,13 +147,23 @@ func (m *nodeRun) settled() bool {
 // repeatable reports whether unfinished items may begin again: not if a node that must not
 // act twice has acted, or may have acted, and did not finish.
 func (l *loop) repeatable() bool {
-	doubtful := false
-	for _, f := range l.frames {
-		if f != nil && !f.finished() {
-			walk(f, func(m *nodeRun) { doubtful = doubtful || m.acted && !m.settled() })
+	if l.tooManySteps {
+		return false
+	}
+	return !slices.ContainsFunc(l.frames, func(f *frame) bool { return f != nil && !f.finished() && f.isDoubtful() })
+}
+
+// isDoubtful reports whether a node of an item, or of one within it, might act twice if the
+// item began again.
+func (f *frame) isDoubtful() bool {
+	for i := range f.nodes {
+		m := &f.nodes[i]
+		within := func(item *frame) bool { return item != nil && item.isDoubtful() }
+		if !m.settled() && (m.acted || m.loop != nil && slices.ContainsFunc(m.loop.frames, within)) {
+			return true
 		}
 	}
-	return !doubtful && !l.tooManySteps
+	return false
 }
 
 // beginItems begins items up to the concurrency limit; it settles the node without any.

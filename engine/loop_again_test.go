@@ -34,6 +34,12 @@ func TestForEachRepeatsNoFinishedNode(t *testing.T) {
 		{"within each other", each("l", `"items": [1]`, "", "a once\n"+each("m", `"items": [1, 2]`, "", "c once\nb fail {\"times\": 1}")) + repeated,
 			`completed: l=completed l[0]/a=completed l[0]/m=completed l[0]/m[0]/c=completed l[0]/m[0]/b=completed l[0]/m[1]/c=completed l[0]/m[1]/b=completed -> [[1,1]]`,
 			"l[0]/a l[0]/m[0]/c l[0]/m[1]/c"},
+		{"after a nested one that failed", nestedFailure("fail"),
+			`completed: l=completed l[0]/m=failed(item 0: node "x" failed: failed: ) l[0]/m[0]/a=completed l[0]/m[0]/x=failed(failed: ) l[0]/b=completed l[0]/c=completed -> [1]`,
+			"l[0]/m[0]/a l[0]/b"},
+		{"after a nested one in which a once node failed", nestedFailure("fail-once"),
+			`completed: l=completed l[0]/m=failed(item 0: node "x" failed: failed: ) l[0]/m[0]/a=completed l[0]/m[0]/x=failed(failed: ) l[0]/b=completed l[0]/c=completed -> [1]`,
+			"l[0]/m[0]/a l[0]/b"},
 	} {
 		testWith(t, nil, func(w *fixture) {
 			h := w.start(w.define(test.lines))
@@ -44,6 +50,13 @@ func TestForEachRepeatsNoFinishedNode(t *testing.T) {
 			}
 		})
 	}
+}
+
+// nestedFailure returns a for-each node whose items continue after a nested for-each node
+// that fails at its first attempt, as the last node of the item does.
+func nestedFailure(kind string) string {
+	nested := each("m", `"items": [1]`, "", "a act\nx "+kind+` {"times": 1}`) + ` | {"onError": "continue"}`
+	return each("l", `"items": [1]`, "", nested+"\nb act\nc fail {\"times\": 1}") + repeated
 }
 
 // An item that was running when another failed and then completed is not repeated.

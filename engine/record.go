@@ -63,6 +63,8 @@ type step struct {
 	Last  bool   `json:"last,omitempty"` // of that item: its output is the item's
 	Each  bool   `json:"each,omitempty"` // a for-each node: its output is that of its items
 	Items []any  `json:"items,omitempty"`
+
+	loop *loop // of a for-each node that is reused with its items
 }
 
 // newRecord returns the record of the run as it is now, with the status of its row.

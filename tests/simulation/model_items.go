@@ -117,27 +117,44 @@ func (f *nodeResult) addUsage(w *graphResult) {
 	}
 }
 
-// keepResults keeps the results of the nodes of a restarted item. It reports whether it is
-// uncertain which ones there are: those of the items of a for-each node within it that stopped
-// each other.
+// keepResults keeps the results of the nodes of a restarted item; a settled for-each node
+// keeps its items. It reports whether it is uncertain which ones there are: those of the
+// items of a for-each node within it that stopped each other.
 func (m *model) keepResults(w *graphResult) (doubt bool) {
 	for i := range w.results {
 		one, n := &w.results[i], &w.graph.nodes[i]
 		doubt = doubt || one.uncertainItems
+		if one.isSettled() {
+			kept := *one
+			kept.forgetUsage()
+			m.kept[w.address+n.ID] = kept
+			delete(m.used, w.address+n.ID)
+			continue
+		}
 		for _, inner := range one.items {
 			if inner != nil {
 				doubt = m.keepResults(inner) || doubt
 			}
 		}
-		if settled := !one.halts && (one.status == blueprint.StepCompleted || one.status == blueprint.StepFailed); !settled || one.items != nil { // a for-each node iterates again
-			continue
-		}
-		kept := *one
-		kept.tokens, kept.calls = 0, 0
-		m.kept[w.address+n.ID] = kept
-		delete(m.used, w.address+n.ID)
 	}
 	return doubt
+}
+
+// isSettled reports whether a node of an item ended in a way that another attempt keeps.
+func (f *nodeResult) isSettled() bool {
+	return !f.halts && (f.status == blueprint.StepCompleted || f.status == blueprint.StepFailed)
+}
+
+// forgetUsage clears the usage, which addUsage has accounted for.
+func (f *nodeResult) forgetUsage() {
+	f.tokens, f.calls = 0, 0
+	for _, item := range f.items {
+		if item != nil {
+			for i := range item.results {
+				item.results[i].forgetUsage()
+			}
+		}
+	}
 }
 
 // mayHaveActed reports whether a node of the failed item with effect "once" may have acted
@@ -149,7 +166,7 @@ func (f *nodeResult) mayHaveActed() bool {
 		}
 		for i := range item.results {
 			one, n := &item.results[i], &item.graph.nodes[i]
-			if (n.effect() == blueprint.EffectOnce || one.acted) && one.begun && one.status == blueprint.StepFailed && one.halts && !one.notSent || one.mayHaveActed() {
+			if (n.effect() == blueprint.EffectOnce || one.acted) && one.begun && one.status == blueprint.StepFailed && one.halts && !one.notSent || !one.isSettled() && one.mayHaveActed() {
 				return true
 			}
 		}

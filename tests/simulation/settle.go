@@ -12,7 +12,7 @@ import (
 
 // The limits of settling without further faults.
 const (
-	maxRounds = 50_000
+	maxRounds = 200_000
 	maxIdle   = 80 // rounds in which only time passes
 )
 
