@@ -137,9 +137,12 @@ func (r *run) start(l ledger) *Handle {
 		Status: blueprint.StatusRunning, CreatedAt: at, UpdatedAt: at, StartTime: at,
 	}
 	r.ledger = l
-	if firing := l.firing; firing != nil {
+	switch firing := l.firing; {
+	case firing != nil:
 		firing.Decision, firing.ExecutionID = blueprint.DecisionStarted, &r.id
 		r.row.TriggerID, r.row.FiringID = firing.TriggerID, firing.ID
+	case r.begin.RetryOf != "" && r.begin.Trigger != nil:
+		r.row.TriggerID = r.begin.Trigger.ID
 	}
 	r.pending = []*entry{{Kind: entryBegin, At: at, details: &details{Begin: r.begin}}}
 	handle := &Handle{ID: r.id, accepted: make(chan struct{}), settled: make(chan struct{}), responded: make(chan struct{})}

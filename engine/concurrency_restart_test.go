@@ -69,6 +69,30 @@ func TestConcurrencyOfCancelledRun(t *testing.T) {
 	})
 }
 
+// A retry belongs to the trigger of its run, and keeps its place in the concurrency group
+// while a process that starts cannot load it.
+func TestConcurrencyOfRetryAfterARestart(t *testing.T) {
+	test(t, func(w *fixture) {
+		d := w.define("a fail {\"times\": 1}\nb ask")
+		first := w.wait(w.fire(d, 1, blueprint.LimitQueue))
+		again, err := w.Retry(w.Context(), w.journal.stored(first.ID), "", owner, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := w.settle(again.ID); got.TriggerID != "trigger" || got.FiringID != "" {
+			t.Errorf("trigger %q and firing %q, want trigger \"trigger\" and none", got.TriggerID, got.FiringID)
+		}
+		next := w.fire(w.define("c act"), 1, blueprint.LimitQueue)
+		w.journal.failLoad(again.ID, blueprint.CodeUnavailable)
+		w.reboot()
+		w.expect(w.settle(next.ID), `running: c=pending`)
+		w.journal.failLoad("", "")
+		w.advance(10 * time.Second)
+		w.answerOK(again.ID, "", 1)
+		w.expect(w.settle(next.ID), `completed: c=completed -> {"done":"c"}`)
+	})
+}
+
 // failLoad makes loading a run fail.
 func (j *journal) failLoad(id string, code blueprint.Code) {
 	j.mu.Lock()

@@ -15,8 +15,8 @@ import (
 const maxFailures = 20
 
 // weighEnd counts the end of a run of a trigger. A completed run needs no statement unless
-// the previous run failed. Runs that were cancelled, fired manually or redelivered do not
-// count as failures, nor do runs created before the trigger was last turned on.
+// the previous run failed. Runs that were cancelled, fired manually, redelivered or retried do
+// not count as failures, nor do runs created before the trigger was last turned on.
 func (s *Store) weighEnd(t *transaction, c *blueprint.JournalCommit) error {
 	id := c.Row.TriggerID
 	if id == "" || !c.Row.Status.Terminal() || c.Cancelled {
@@ -75,6 +75,9 @@ func (s *Store) failing(t *transaction) (map[string]bool, error) {
 
 // ownFiringOf reports whether a run was started by a regular firing of its trigger.
 func ownFiringOf(t *transaction, c *blueprint.JournalCommit) (bool, error) {
+	if c.Row.FiringID == "" { // a retry
+		return false, nil
+	}
 	var source blueprint.Source
 	if c.Firing != nil {
 		source = c.Firing.Source

@@ -23,6 +23,9 @@ func ends(t testing.TB, s *Store, b blueprint.Blueprint, trigger blueprint.Trigg
 	f := firing(s, trigger, s.options.IDs.ULID(start))
 	f.Source, f.Decision, f.ExecutionID = source, blueprint.DecisionStarted, &c.Row.ID
 	c.Firing, c.Cancelled, c.Row.Status, c.Row.TriggerID, c.Row.FiringID = &f, cancelled, how, trigger.ID, f.ID
+	if source == "" { // a retry
+		c.Firing, c.Row.FiringID = nil, ""
+	}
 	if split {
 		first := *c
 		first.Row.Status, first.Row.EndTime, first.Record, first.Cancelled = blueprint.StatusRunning, 0, nil, false
@@ -69,6 +72,8 @@ func TestBreaker(t *testing.T) {
 		{"one by hand that works", nil, []end{{19, failed, hook, false}, {1, done, hand, false}}, false, 0},
 		{"by hand", nil, []end{{19, failed, hook, false}, {5, failed, hand, false}}, false, 19},
 		{"delivered again", nil, []end{{19, failed, hook, false}, {5, failed, again, false}}, false, 19},
+		{"retried", nil, []end{{19, failed, hook, false}, {5, failed, "", false}}, false, 19},
+		{"a retry that works", nil, []end{{19, failed, hook, false}, {1, done, "", false}}, false, 0},
 		{"cancelled", nil, []end{{19, failed, hook, false}, {5, failed, hook, true}}, false, 19},
 		{"cancelled between", nil, []end{{19, failed, hook, false}, {5, failed, hook, true}, {1, failed, hook, false}}, true, 20},
 		{"without", map[string]any{"breaker": false}, []end{{25, failed, hook, false}}, false, 25},

@@ -49,7 +49,7 @@
 //     the disk, each answer once.
 //   - I24: no process is declared dead that was silent for less than ten seconds while
 //     the disk could be reached.
-//   - I25: no more runs of a concurrency group, retries aside, are at work than its limit.
+//   - I25: no more runs of a concurrency group are at work than its limit.
 //
 // The world needs a bubble of testing/synctest, in which time stands still while any
 // goroutine works, and Options.Quiet reports when none does.

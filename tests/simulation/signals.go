@@ -38,9 +38,7 @@ func (w *world) displaces(h *history) bool {
 	return w.cluster != nil && w.cluster.displaces && h.group != ""
 }
 
-// checkGroup checks that no more runs of a concurrency group are at work than its limit. The
-// place of a retry is not kept while a process that starts cannot read it, because its row
-// does not name its trigger.
+// checkGroup checks that no more runs of a concurrency group are at work than its limit.
 func (w *world) checkGroup(h *history) {
 	if w.cluster == nil || h.group == "" || w.permanentRefusals > 0 { // a damaged run begins again beside the next one
 		return
@@ -50,7 +48,7 @@ func (w *world) checkGroup(h *history) {
 	}
 	var at []string
 	for _, other := range w.order {
-		if other.group == h.group && other.began && other.retries == "" && !other.terminal && !other.suspended && !other.cancelled {
+		if other.group == h.group && other.began && !other.terminal && !other.suspended && !other.cancelled {
 			at = append(at, other.name)
 		}
 	}
