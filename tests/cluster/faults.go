@@ -20,6 +20,7 @@ const (
 	faultReset     = "link reset"
 	faultDelay     = "link delay"
 	faultHalfOpen  = "link half-open"
+	faultCommit    = "COMMIT cut"
 	faultPostgres  = "PostgreSQL kill -9"
 	faultImmediate = "PostgreSQL immediate"
 )
@@ -78,6 +79,13 @@ var faults = []fault{
 		state := linkState{up: way != 1, down: way != 2}
 		return disturbLink(n, faultHalfOpen, state, seconds(r, 0.2, 25), r.IntN(2) == 0, []string{"both ways, ", "answers only, ", "requests only, "}[way])
 	}},
+	{faultCommit, 4, func(c *cluster, r *rand.Rand, n *node) (string, func(context.Context)) {
+		cut, times, lasts := commitCut{reaches: r.IntN(2) == 0}, 1+r.IntN(4), time.Duration(0)
+		if r.IntN(2) == 0 {
+			cut.stays, times, lasts = true, 1, seconds(r, 0.1, 20)
+		}
+		return cutCommits(n, cut, times, lasts)
+	}},
 	{faultPostgres, 2, func(c *cluster, r *rand.Rand, _ *node) (string, func(context.Context)) {
 		down := seconds(r, 0, 3)
 		if r.IntN(10) == 0 {
@@ -101,6 +109,42 @@ func disturbLink(n *node, kind string, state linkState, lasts time.Duration, sev
 		n.link.set(state, false)
 		process.Pause(ctx, lasts)
 		n.link.set(linkState{}, sever)
+	}
+}
+
+// maxCommit is how long a fault waits for a COMMIT.
+const maxCommit = 3 * time.Second
+
+// cutCommits resets connections of a node at COMMIT, once or several times. If the link stays
+// cut after that, it is healed after some time.
+func cutCommits(n *node, cut commitCut, times int, lasts time.Duration) (string, func(context.Context)) {
+	detail := fmt.Sprintf("%d times before it arrives", times)
+	if cut.reaches {
+		detail = fmt.Sprintf("%d times before its answer arrives", times)
+	}
+	if cut.stays {
+		detail += fmt.Sprint(", link cut for ", lasts)
+	}
+	return detail, func(ctx context.Context) {
+		defer n.disturb(faultCommit)()
+		for range times {
+			one := cut
+			one.done = make(chan struct{})
+			n.link.cutCommit(&one)
+			select {
+			case <-one.done:
+				continue
+			case <-time.After(maxCommit): // there was none
+			case <-ctx.Done():
+			}
+			n.link.cutCommit(nil)
+			return
+		}
+		if cut.stays {
+			defer n.disturb(faultCut)()
+			process.Pause(ctx, lasts)
+			n.link.set(linkState{}, false)
+		}
 	}
 }
 

@@ -26,6 +26,7 @@ type options struct {
 	keep     bool
 	verbose  bool
 	first    bool
+	wanted   []string // the invariants that count for first; none = all
 	binary   string
 	selftest bool
 	only     string // mutants
@@ -230,11 +231,12 @@ func (c *cluster) run(ctx context.Context) error {
 	return c.checkStopped(ctx)
 }
 
-// stopped reports whether the test has to end at its first violation.
+// stopped reports whether the test has to end at its first violation, of those that are
+// looked for.
 func (c *cluster) stopped() bool {
 	c.history.mu.Lock()
 	defer c.history.mu.Unlock()
-	return c.first && len(c.history.violations) > 0
+	return c.first && slices.ContainsFunc(c.history.violations, func(v violation) bool { return len(c.wanted) == 0 || slices.Contains(c.wanted, v.Invariant) })
 }
 
 // maxReady is how long the harness waits for a start.

@@ -113,7 +113,7 @@ func (d *database) own() error {
 func (d *database) data() string    { return filepath.Join(d.folder, "data") }
 func (d *database) address() string { return net.JoinHostPort("127.0.0.1", d.port) }
 func (d *database) url(address string) string {
-	return "postgres://postgres@" + address + "/postgres"
+	return "postgres://postgres@" + address + "/postgres?sslmode=disable" // a link reads the messages
 }
 
 // start starts the server and waits until it answers.

@@ -92,6 +92,7 @@ func (v *verdict) try(ctx context.Context, o options, folder string) {
 	}
 	for round := 0; v.faults < most && v.found == nil && v.failure == ""; round++ {
 		part := o
+		part.wanted = mutantInvariants[v.Bug]
 		part.faults, part.seed = min(faultsPerRound, most-v.faults), o.seed+uint64(round)
 		at := filepath.Join(folder, fmt.Sprintf("%s-%d", name(v.Bug), round))
 		if err := os.Mkdir(at, 0o700); err != nil {
