@@ -101,6 +101,7 @@ type Engine struct {
 	stopping     atomic.Bool // set under mu
 	budgetRaises atomic.Int64
 	drained      chan struct{} // closed when the last run is parked after stopping
+	unstored     atomic.Int64  // runs whose last entries could not be stored before the end
 
 	// mu guards all below. It is acquired after the locks of a run.
 	mu          sync.Mutex
@@ -167,6 +168,9 @@ func (e *Engine) Run(ctx context.Context, ready func()) error {
 	e.cancelAll(errStopping)
 	<-e.drained
 	e.dropParked() // runs parked while the engine was stopping
+	if n := e.unstored.Load(); n > 0 {
+		e.Logger.Warn("the last steps of runs were not stored", "runs", n, "hint", "no action needed: each run continues from its last stored step, at the next start or in another process of the server")
+	}
 	return nil
 }
 

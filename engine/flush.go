@@ -102,7 +102,11 @@ func (r *run) logEnd() {
 func (r *run) commitFailed(err error) {
 	r.commitErr = err
 	r.cancel(err)
-	if r.durable {
+	switch {
+	case !r.durable:
+	case r.engine.ctx.Err() != nil: // logged once for all runs
+		r.engine.unstored.Add(1)
+	default:
 		r.engine.Logger.Error("commit failed, run suspended", "execution", r.id, "error", err, "hint", "restart the server to resume it from its last commit")
 	}
 	r.refuse(err)

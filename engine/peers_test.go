@@ -74,6 +74,7 @@ type sharedJournal struct {
 	*journal
 	peers *peers
 	hold  chan struct{} // closes when new runs of groups may be stored; nil = they may
+	fails int           // how often its runs cannot be listed
 }
 
 func (j *sharedJournal) Load(ctx context.Context, id string) (*blueprint.StoredExecution, error) {
@@ -85,6 +86,10 @@ func (j *sharedJournal) Load(ctx context.Context, id string) (*blueprint.StoredE
 }
 
 func (j *sharedJournal) Unfinished(context.Context) ([]blueprint.ExecutionRow, error) {
+	if j.fails > 0 {
+		j.fails--
+		return nil, blueprint.Errorf(blueprint.CodeUnavailable, "the database cannot be reached")
+	}
 	return nil, nil
 }
 
@@ -138,6 +143,15 @@ func testPeersWith(t *testing.T, set func(p *peers, o *engine.Options, j *shared
 		})
 		defer second.stop()
 		f(t, p, first, second)
+	})
+}
+
+// A process of several starts although the database is away for a moment.
+func TestStartOfAPeerThroughAnOutage(t *testing.T) {
+	testPeersWith(t, func(_ *peers, _ *engine.Options, j *sharedJournal) { j.fails = 3 }, func(t *testing.T, _ *peers, _, other *fixture) {
+		if x := other.run(other.define("a pass")); x.Status != blueprint.StatusCompleted {
+			t.Errorf("%s, want Status %v", sum(x), blueprint.StatusCompleted)
+		}
 	})
 }
 

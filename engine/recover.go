@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"blueprintd/blueprint"
+	"blueprintd/foundation/clock"
+	"blueprintd/foundation/metrics"
 	"blueprintd/foundation/mutant"
 )
 
@@ -156,7 +158,7 @@ func (e *Engine) load(ctx context.Context, r *run) error {
 
 // recoverAll recovers every unfinished run.
 func (e *Engine) recoverAll(ctx context.Context) error {
-	rows, err := e.Journal.Unfinished(ctx)
+	rows, err := e.unfinished(ctx)
 	if err != nil || mutant.Is(mutant.NoRecovery) {
 		return err
 	}
@@ -173,6 +175,22 @@ func (e *Engine) recoverAll(ctx context.Context) error {
 		e.Logger.Info("unfinished runs recovered", "count", len(rows))
 	}
 	return nil
+}
+
+// listPatience is how long a process of several tries to list its runs when it starts. One
+// that is alone does not repeat what its disk refuses.
+const listPatience = 30 * time.Second
+
+func (e *Engine) unfinished(ctx context.Context) ([]blueprint.ExecutionRow, error) {
+	for watch := metrics.Begin(); ; {
+		rows, err := e.Journal.Unfinished(ctx)
+		if e.Peers == nil || blueprint.CodeOf(err) != blueprint.CodeUnavailable || watch.Elapsed() > listPatience {
+			return rows, err
+		}
+		if !clock.Sleep(ctx, followInterval) {
+			return nil, err
+		}
+	}
 }
 
 // recoverRun recovers a run of another process, later if the journal is unavailable. The

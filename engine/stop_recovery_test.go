@@ -2,8 +2,10 @@ package engine_test
 
 import (
 	"context"
+	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"blueprintd/blueprint"
@@ -54,4 +56,37 @@ func TestLostWhileRecovering(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestLostRunsAreLoggedOnce ends an engine with runs whose steps it cannot store, because
+// its process was declared dead.
+func TestLostRunsAreLoggedOnce(t *testing.T) {
+	var lost chan struct{}
+	testWith(t, func(o *engine.Options) { lost = make(chan struct{}); o.Lost = lost }, func(w *fixture) {
+		gate := w.hold("a")
+		d := w.define(`a act`)
+		for range 3 {
+			w.start(d)
+			<-gate.came
+		}
+		w.journal.setFault(func(int, *blueprint.JournalCommit) error {
+			return blueprint.Errorf(blueprint.CodeUnavailable, "this process was declared dead")
+		})
+		close(gate.open)
+		synctest.Wait()
+		close(lost)
+		w.stop()
+		var errors, warnings []string
+		for line := range strings.Lines(w.logged()) {
+			if strings.Contains(line, "level=ERROR") {
+				errors = append(errors, line)
+			}
+			if strings.Contains(line, "were not stored") {
+				warnings = append(warnings, line)
+			}
+		}
+		if len(errors) > 0 || len(warnings) != 1 || !strings.Contains(warnings[0], "runs=3") {
+			t.Errorf("errors %q, warnings %q; want none, and one about 3 runs", errors, warnings)
+		}
+	})
 }

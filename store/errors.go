@@ -214,14 +214,19 @@ func broken(err error) error {
 	return unavailable(err, hint, message)
 }
 
-// errFenced ends a server whose database another server has claimed.
-var errFenced = errors.New("another server has taken over the database")
+// fencedError ends a process that may not write any more. All of them match errFenced.
+type fencedError struct{ error }
 
-// errDeclaredDead ends a process whose runs another process of the server has taken over.
-var errDeclaredDead = fmt.Errorf("%w: this process was declared dead", errFenced)
+func (e fencedError) Is(target error) bool { return target == errFenced }
 
-// errWentBack ends a process that has more in memory than the database has.
-var errWentBack = fmt.Errorf("%w: the database lost what it had confirmed", errFenced)
+var (
+	// errFenced ends a server whose database another server has claimed.
+	errFenced error = fencedError{errors.New("another server has taken over the database")}
+	// errDeclaredDead ends a process whose runs another process of the server has taken over.
+	errDeclaredDead error = fencedError{errors.New("this process was declared dead; other processes of the server continue its runs")}
+	// errWentBack ends a process that has more in memory than the database has.
+	errWentBack error = fencedError{errors.New("the database lost what it had confirmed")}
+)
 
 // wrap names the operation that an error came from. It is deferred by every
 // exported method; the codes and types inside stay visible to errors.As.

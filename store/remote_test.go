@@ -166,6 +166,33 @@ func TestStopAsOutageBegins(t *testing.T) {
 	check(t, stop())
 }
 
+// TestFirstStartThroughOutage ends the connection in the transaction of a first start, as
+// PostgreSQL does after a pause of five seconds in it. The transaction is repeated.
+func TestFirstStartThroughOutage(t *testing.T) {
+	t.Parallel()
+	options := testOptions(t)
+	options.Database = remoteDatabase(t)
+	s := open(t, options)
+	list := notes(t, s)
+	calls := 0
+	err := s.Transact(context.Background(), func() error {
+		if err := s.write(context.Background(), note("a")); err != nil {
+			return err
+		}
+		if calls++; calls == 1 {
+			admin := must(sql.Open("pgx", options.Database))(t)
+			defer admin.Close()
+			const end = `SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = current_database() AND state = 'idle in transaction'`
+			must(admin.Exec(end))(t)
+		}
+		return s.write(context.Background(), note("b"))
+	})
+	check(t, err)
+	if got := strings.Join(list(), " "); got != "a b" || calls != 2 {
+		t.Errorf("stored %q in %d calls, want %q in 2", got, calls, "a b")
+	}
+}
+
 // TestBrokenConnections ends all connections of an idle store, as a restart of PostgreSQL
 // does: the next calls use new ones.
 func TestBrokenConnections(t *testing.T) {

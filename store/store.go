@@ -19,7 +19,6 @@ import (
 	"blueprintd/foundation/secret"
 	"blueprintd/store/dbfile"
 	"blueprintd/store/migrations"
-	"blueprintd/store/postgres"
 )
 
 // Options are the options of Open.
@@ -144,7 +143,7 @@ func Open(ctx context.Context, options Options) (s *Store, err error) {
 	defer wrap(&err, "open %s", options.name())
 	for watch := metrics.Begin(); ; wait(retryInterval) {
 		s, err = openOnce(ctx, options)
-		again := options.Server && options.Database != "" && postgres.ClassOf(err) == postgres.Unreachable
+		again := options.Server && options.Database != "" && isPassing(err)
 		if !again || watch.Elapsed() > startPatience || ctx.Err() != nil {
 			return s, err
 		}

@@ -12,6 +12,7 @@ import (
 	"blueprintd/blueprint"
 	"blueprintd/foundation/clock"
 	"blueprintd/foundation/metrics"
+	"blueprintd/store/postgres"
 )
 
 // The limits of one transaction of the writer, and of the queue before it.
@@ -254,10 +255,15 @@ func (w *writer) fail(err error) bool {
 // endIfLost fails the store, and logs that once, after an error that leaves the content of
 // the disk unknown. It reports whether it did.
 func (s *Store) endIfLost(err error) (lost bool) {
-	if lost = severityOf(err) == ofStore; lost && s.writer.fail(err) {
+	if lost = severityOf(err) == ofStore; !lost || !s.writer.fail(err) {
+		return lost
+	}
+	if errors.Is(err, errFenced) {
+		s.options.Logger.Error("this process takes no more writes", "database", s.Name(), "error", err)
+	} else {
 		s.options.Logger.Error("database failed and takes no more writes", "database", s.Name(), "error", err)
 	}
-	return lost
+	return true
 }
 
 // next removes jobs from the queue, up to the limits of a batch.
@@ -551,8 +557,24 @@ func (w *writer) undo() {
 
 // Transact makes all writes of f one transaction: if f fails, its context ends or the
 // process dies, none of it is stored. Reads in f see its writes. It is used when a server
-// starts, before Run, while nothing else uses the store; f must not call Transact again.
-func (s *Store) Transact(ctx context.Context, f func() error) (err error) {
+// starts, before Run, while nothing else uses the store; f must not call Transact again. As
+// in Open, f is called again after PostgreSQL went away meanwhile.
+func (s *Store) Transact(ctx context.Context, f func() error) error {
+	for watch := metrics.Begin(); ; s.remote.pause(retryInterval) {
+		err := s.transactOnce(ctx, f)
+		if s.remote == nil || !isPassing(err) || watch.Elapsed() > startPatience || ctx.Err() != nil {
+			return err
+		}
+	}
+}
+
+// isPassing reports whether a start may succeed when it is tried again.
+func isPassing(err error) bool {
+	class := postgres.ClassOf(err)
+	return class == postgres.Unreachable || class == postgres.Busy
+}
+
+func (s *Store) transactOnce(ctx context.Context, f func() error) (err error) {
 	w := s.writer
 	w.mu.Lock()
 	running := w.running

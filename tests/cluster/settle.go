@@ -315,36 +315,20 @@ func (c *cluster) checkStopped(ctx context.Context) error {
 	return nil
 }
 
-// checkLog searches the log of a node for lines that a healthy server never writes. A
-// process that was declared dead says so, and which runs it had.
+// checkLog searches the log of a node for lines that a healthy server never writes, except
+// that it was declared dead.
 func (c *cluster) checkLog(n *node) {
 	data, _ := os.ReadFile(n.log)
-	var suspended []string
 	shown := map[string]bool{}
-	report := func(line string) {
+	for line := range strings.Lines(string(data)) {
+		isError := strings.Contains(line, "level=ERROR") && !strings.Contains(line, "was declared dead")
+		if !isError && !strings.HasPrefix(line, "panic:") && !strings.HasPrefix(line, "fatal error:") {
+			continue
+		}
 		_, message, _ := strings.Cut(line, "level=")
 		if kind := fmt.Sprintf("%.40s", message); !shown[kind] {
 			shown[kind] = true
 			c.violated("log", "", "process %s logged: %s", n.name, strings.TrimSpace(line))
 		}
-	}
-	for line := range strings.Lines(string(data)) {
-		switch {
-		case strings.HasPrefix(line, "blueprintd: ") && strings.Contains(line, "was declared dead"):
-			suspended = nil
-		case strings.Contains(line, "run suspended"):
-			suspended = append(suspended, line)
-		case strings.Contains(line, "level=ERROR") && !strings.Contains(line, "was declared dead"), strings.HasPrefix(line, "panic:"), strings.HasPrefix(line, "fatal error:"):
-			report(line)
-		}
-		if strings.Contains(line, "msg=serving") {
-			for _, line := range suspended {
-				report(line)
-			}
-			suspended = nil
-		}
-	}
-	for _, line := range suspended {
-		report(line)
 	}
 }
