@@ -13,12 +13,10 @@ import (
 
 // record is a run as getExecutionStatus returns it.
 type record struct {
-	ID          string   `json:"id"`
-	Status      string   `json:"status"`
-	Progress    float64  `json:"progress"`
-	Steps       []step   `json:"steps"`
-	Awaiting    *awaits  `json:"awaitingInput"`
-	AwaitingAll []awaits `json:"awaitingInputs"`
+	process.RunState
+	ID       string  `json:"id"`
+	Progress float64 `json:"progress"`
+	Steps    []step  `json:"steps"`
 }
 
 type step struct {
@@ -26,21 +24,6 @@ type step struct {
 	NodeType string `json:"nodeType"`
 	Status   string `json:"status"`
 	Output   any    `json:"output"`
-}
-
-type awaits struct {
-	NodeID string `json:"nodeId"`
-	Kind   string `json:"kind"`
-}
-
-func (r *record) terminal() bool { return r.Status == "completed" || r.Status == "failed" }
-
-// waiting returns everything that a run waits for.
-func (r *record) waiting() []awaits {
-	if r.Awaiting == nil || len(r.AwaitingAll) > 0 {
-		return r.AwaitingAll
-	}
-	return []awaits{*r.Awaiting}
 }
 
 func (r *record) step(node string) *step {
@@ -183,7 +166,7 @@ func (c *cluster) observe(r *run, a process.Answer) *record {
 		c.violated("accepted", r.id, "it was acknowledged (%s) and does not exist", r.as)
 	case r.ended != "" && r.ended != string(body):
 		c.violated("ended", r.id, "its terminal record changed from %s to %s", r.ended, body)
-	case r.ended == "" && rec.terminal():
+	case r.ended == "" && rec.Terminal():
 		r.ended, r.record, r.endSeen = string(body), rec, now()
 		if r.cancelled && rec.Status == "completed" {
 			c.violated("cancel", r.id, "its cancellation was acknowledged, and it completed")

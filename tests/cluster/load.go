@@ -226,7 +226,7 @@ func (c *client) act(ctx context.Context, r *run, last bool) {
 	r.mu.Unlock()
 	switch {
 	case rec.Status == "paused":
-		for _, w := range rec.waiting() {
+		for _, w := range rec.Waiting() {
 			c.answer(ctx, r, w, last)
 		}
 	case rec.Status == "running" && !last && c.random.IntN(40) == 0:
@@ -235,7 +235,7 @@ func (c *client) act(ctx context.Context, r *run, last bool) {
 }
 
 // answer answers a question of a run, sometimes twice at once with different answers.
-func (c *client) answer(ctx context.Context, r *run, w awaits, last bool) {
+func (c *client) answer(ctx context.Context, r *run, w process.Awaiting, last bool) {
 	if !last && c.random.IntN(4) > 0 {
 		return // not yet
 	}

@@ -1,6 +1,10 @@
 package main
 
-import "context"
+import (
+	"context"
+
+	"blueprintd/tests/process"
+)
 
 // act reads a run and acts on it as a user would: it answers questions, cancels
 // some runs and retries some that failed. If last, after the load, it only answers.
@@ -16,13 +20,13 @@ func (c *client) act(ctx context.Context, r *run, last bool) {
 	switch {
 	case r.cancelled && rec.Status == "completed":
 		c.history.violated("I1", r.id, "its cancellation was acknowledged, and it completed")
-	case rec.terminal() || rec.Status == "not_found":
+	case rec.Terminal() || rec.Status == "not_found":
 		c.history.close(r)
 		if old == "" && rec.Status == "failed" && !last && !r.isSpared() && c.random.IntN(3) == 0 {
 			c.retry(ctx, r)
 		}
 	case rec.Status == "paused":
-		for _, w := range rec.waiting() {
+		for _, w := range rec.Waiting() {
 			c.reply(ctx, r, w, last)
 		}
 	case !last && !r.isSpared() && c.random.IntN(60) == 0:
@@ -43,7 +47,7 @@ func (c *client) check(ctx context.Context, r *run) {
 	}
 }
 
-func (c *client) reply(ctx context.Context, r *run, w awaits, last bool) {
+func (c *client) reply(ctx context.Context, r *run, w process.Awaiting, last bool) {
 	if r.answered[w.NodeID] && w.Kind != "unknown-outcome" {
 		c.history.violated("I1", r.id, "the answer to %s was acknowledged, but the run asks again", w.NodeID)
 		return

@@ -5,21 +5,21 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"blueprintd/tests/process"
 )
 
 // record is a run as getExecutionStatus returns it.
 type record struct {
-	ID             string   `json:"id"`
-	Status         string   `json:"status"`
-	Progress       float64  `json:"progress"`
-	StartTime      *string  `json:"startTime"`
-	EndTime        *string  `json:"endTime"`
-	TotalSteps     int      `json:"totalSteps"`
-	CompletedSteps int      `json:"completedSteps"`
-	FailedSteps    int      `json:"failedSteps"`
-	Steps          []step   `json:"steps"`
-	Awaiting       *awaits  `json:"awaitingInput"`
-	AwaitingAll    []awaits `json:"awaitingInputs"`
+	process.RunState
+	ID             string  `json:"id"`
+	Progress       float64 `json:"progress"`
+	StartTime      *string `json:"startTime"`
+	EndTime        *string `json:"endTime"`
+	TotalSteps     int     `json:"totalSteps"`
+	CompletedSteps int     `json:"completedSteps"`
+	FailedSteps    int     `json:"failedSteps"`
+	Steps          []step  `json:"steps"`
 }
 
 type step struct {
@@ -36,21 +36,6 @@ type step struct {
 type stepError struct {
 	Message string `json:"message"`
 	Code    string `json:"code,omitempty"`
-}
-
-type awaits struct {
-	NodeID string `json:"nodeId"`
-	Kind   string `json:"kind"`
-}
-
-func (r *record) terminal() bool { return r.Status == "completed" || r.Status == "failed" }
-
-// waiting returns everything that a run waits for.
-func (r *record) waiting() []awaits {
-	if r.Awaiting == nil || len(r.AwaitingAll) > 0 {
-		return r.AwaitingAll
-	}
-	return []awaits{*r.Awaiting}
 }
 
 // run is what clients know of an execution. A client holds mu while it reads the execution
@@ -116,7 +101,7 @@ func (h *history) observe(r *run, a answer) *record {
 		h.violated("I6", r.id, "its progress is %v, its status %s", rec.Progress, rec.Status)
 	}
 	h.observeSteps(r, rec, received, false)
-	if rec.terminal() {
+	if rec.Terminal() {
 		r.ended = string(data)
 		h.ended(r, rec)
 	}

@@ -128,20 +128,20 @@ func (h *history) observeEvent(r *run, s *stream, value any) {
 	if s.ended || rec.Progress < s.progress {
 		h.violated("I12", r.id, "after %s at %v its stream reports %s at %v", s.status, s.progress, rec.Status, rec.Progress)
 	}
-	s.status, s.progress, s.ended = rec.Status, rec.Progress, rec.terminal()
+	s.status, s.progress, s.ended = rec.Status, rec.Progress, rec.Terminal()
 	h.count(func(n *counts) { n.Events++ })
 
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.ended == "" {
 		r.progress = max(r.progress, rec.Progress)
-		if h.observeSteps(r, rec, received, true); rec.terminal() {
+		if h.observeSteps(r, rec, received, true); rec.Terminal() {
 			r.status, r.ended = rec.Status, string(data)
 			h.ended(r, rec)
 		}
 		return
 	}
-	if rec.terminal() && r.ended != string(data) {
+	if rec.Terminal() && r.ended != string(data) {
 		h.violated("I12", r.id, "its stream reports the end %s, its status reports %s", data, r.ended)
 	}
 	for _, step := range rec.Steps {
