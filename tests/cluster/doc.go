@@ -17,8 +17,10 @@
 // link that is cut, reset, delayed by up to 3 s each way, or half-open in one or both
 // directions, after which what it holds arrives late or is lost; a connection that is reset
 // at a COMMIT, before it arrives or before its answer does, after which the link may stay cut;
-// kill -9 of PostgreSQL with all its processes, and its immediate shutdown. A process that
-// ends is started again. One process at least has no fault of its own at any time.
+// kill -9 of PostgreSQL with all its processes, its immediate shutdown, and the promotion of
+// a synchronous standby after the primary was killed; a second process under the name of one
+// that runs. A process that ends is started again. One process at least has no fault of its
+// own at any time.
 //
 // The invariants, by the names that a report uses:
 //

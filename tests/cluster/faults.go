@@ -23,7 +23,14 @@ const (
 	faultCommit    = "COMMIT cut"
 	faultPostgres  = "PostgreSQL kill -9"
 	faultImmediate = "PostgreSQL immediate"
+	faultFailover  = "PostgreSQL failover"
+	faultSecond    = "second process"
 )
+
+// isOfPostgres reports whether a kind of fault concerns PostgreSQL itself.
+func isOfPostgres(kind string) bool {
+	return kind == faultPostgres || kind == faultImmediate || kind == faultFailover
+}
 
 // fault is one fault: what it does to a node, or to PostgreSQL if it names none.
 type fault struct {
@@ -95,6 +102,17 @@ var faults = []fault{
 	}},
 	{faultImmediate, 1, func(c *cluster, r *rand.Rand, _ *node) (string, func(context.Context)) {
 		return c.restartPostgres(syscall.SIGQUIT, seconds(r, 0, 1))
+	}},
+	{faultFailover, 1, func(c *cluster, r *rand.Rand, _ *node) (string, func(context.Context)) {
+		down := seconds(r, 0, 5)
+		return fmt.Sprint("to a synchronous standby after ", down), func(ctx context.Context) {
+			if err := c.database.failOver(ctx, down); err != nil && ctx.Err() == nil {
+				c.fail(err)
+			}
+		}
+	}},
+	{faultSecond, 2, func(c *cluster, r *rand.Rand, n *node) (string, func(context.Context)) {
+		return "under its name", func(ctx context.Context) { c.startSecond(ctx, n) }
 	}},
 }
 
@@ -191,7 +209,7 @@ func (c *cluster) disturb(ctx context.Context, stop func() bool) {
 		}
 		f := drawFault(r)
 		var target *node
-		if f.kind != faultPostgres && f.kind != faultImmediate {
+		if !isOfPostgres(f.kind) {
 			if target = c.target(r); target == nil {
 				continue
 			}

@@ -9,7 +9,7 @@ import (
 // link is a proxy between one process and PostgreSQL.
 type link struct {
 	listener net.Listener
-	target   string
+	target   func() string // the address of PostgreSQL
 
 	mu      sync.Mutex
 	changed chan struct{} // closed and replaced with every change of the state
@@ -33,7 +33,7 @@ type commitCut struct {
 	done    chan struct{} // closed when it has happened
 }
 
-func newLink(target string) (*link, error) {
+func newLink(target func() string) (*link, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
@@ -114,7 +114,7 @@ type connection struct {
 }
 
 func (l *link) serve(client net.Conn) {
-	server, err := net.Dial("tcp", l.target)
+	server, err := net.Dial("tcp", l.target())
 	if err != nil {
 		abort(client)
 		return

@@ -120,7 +120,7 @@ func TestCutCommit(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			address, ended := fakePostgres(t)
-			l, err := newLink(address)
+			l, err := newLink(func() string { return address })
 			if err != nil {
 				t.Fatal(err)
 			}

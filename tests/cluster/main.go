@@ -150,7 +150,7 @@ func tortureIn(ctx context.Context, o options, folder string, out io.Writer) (*c
 	}
 	for i := range o.count {
 		n := &node{name: fmt.Sprint("n", i+1), log: filepath.Join(folder, fmt.Sprintf("n%d.log", i+1))}
-		if n.link, err = newLink(c.database.address()); err != nil {
+		if n.link, err = newLink(c.database.address); err != nil {
 			return c, err
 		}
 		c.nodes = append(c.nodes, n)
@@ -166,9 +166,9 @@ func tortureIn(ctx context.Context, o options, folder string, out io.Writer) (*c
 func (c *cluster) nameOf(pid int) string {
 	for _, n := range c.nodes {
 		n.mu.Lock()
-		p := n.process
+		first, second := n.process, n.second
 		n.mu.Unlock()
-		if p != nil && p.Pid() == pid {
+		if first != nil && first.Pid() == pid || second != nil && second.Pid() == pid {
 			return n.name
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -30,8 +31,9 @@ type node struct {
 
 	mu           sync.Mutex
 	process      *program.Process
-	address      string // "" until it is ready
-	ready        bool   // as of the last look
+	second       *program.Process // under the same name, by mistake
+	address      string           // "" until it is ready
+	ready        bool             // as of the last look
 	readySince   time.Time
 	everReady    bool   // this process
 	ending       string // why the harness ends the process; "" = it does not
@@ -203,13 +205,61 @@ func (c *cluster) checkExit(n *node, p *program.Process, started time.Time, ever
 	switch {
 	case p.Err != nil && p.Err.Error() == "exit status 1" && strings.Contains(said, "was declared dead"):
 		c.count(func(s *summary) { s.DeclaredDead++ })
-		if longest := n.longestFault(); longest < minSilence {
+		if longest := n.longestFault(); longest < minSilence && !n.hadSecond() {
 			c.violated("early", "", "process %s was declared dead, although its faults of the last minute took %.1f s at most", n.name, longest.Seconds())
 		}
 	case !everReady && (n.between(started, now()) || !c.database.up().Before(started)) && p.Err != nil && p.Err.Error() == "exit status 1":
 		c.count(func(s *summary) { s.FailedStarts++ })
 	default:
 		c.violated("exit", "", "process %s ended by itself: %v, want exit status 1 after it was declared dead; the end of its log: %s", n.name, p.Err, tail(said, 800))
+	}
+}
+
+// hadSecond reports whether a second process had the name in the last minute.
+func (n *node) hadSecond() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return slices.ContainsFunc(n.disturbances, func(d *disturbance) bool {
+		return d.kind == faultSecond && (d.to.IsZero() || now().Sub(d.to) < time.Minute)
+	})
+}
+
+// maxSecond is how long a second process under the name of another one may run. It ends the
+// first one, which is started again and ends it.
+const maxSecond = time.Minute
+
+func (n *node) secondLog() string { return strings.TrimSuffix(n.log, ".log") + "-second.log" }
+
+// startSecond starts a process under the name of one that runs, and waits until it ends.
+func (c *cluster) startSecond(ctx context.Context, n *node) {
+	defer n.disturb(faultSecond)()
+	log := n.secondLog()
+	before, _ := os.ReadFile(log)
+	p, err := program.Start(program.Command{Path: c.binary, Args: c.arguments(n), Folder: c.folder, Log: log, Ready: program.ServerReady})
+	if err != nil {
+		c.fail(err)
+		return
+	}
+	defer p.Kill()
+	n.mu.Lock()
+	n.second = p
+	n.mu.Unlock()
+	select {
+	case <-ctx.Done():
+		return
+	case <-time.After(maxSecond):
+		c.violated("fenced", "", "a second process %s runs on %s after its start", n.name, maxSecond)
+		return
+	case <-p.Ended():
+	}
+	said, _ := os.ReadFile(log)
+	switch text := string(said[min(len(before), len(said)):]); {
+	case p.Err != nil && p.Err.Error() == "exit status 1" && strings.Contains(text, "was declared dead"):
+		c.count(func(s *summary) { s.DeclaredDead++ })
+	case p.Err != nil && p.Err.Error() == "exit status 1" && !strings.Contains(text, "msg=serving") && !c.database.up().Before(p.Started):
+		c.count(func(s *summary) { s.FailedStarts++ })
+	default:
+		c.violated("exit", "", "a second process %s ended by itself: %v, want exit status 1 after it was declared dead; the end of its log: %s", n.name, p.Err, tail(text, 800))
 	}
 }
 

@@ -25,14 +25,22 @@ import (
 // database is a PostgreSQL server of the harness and the harness's own connections to it,
 // which no fault of a link concerns.
 type database struct {
-	bin, folder, port string
-	log               *os.File
-	sql               *sql.DB
+	bin, folder string
+	log         *os.File
+	link        *link // follows a failover
+	sql         *sql.DB
 
-	mu      sync.Mutex
-	server  *exec.Cmd
-	ended   chan struct{}
-	upSince time.Time // zero while it is down
+	mu        sync.Mutex
+	primary   *instance
+	instances int
+	upSince   time.Time // zero while it is down
+}
+
+// instance is one PostgreSQL server, which may be a standby.
+type instance struct {
+	data, port string
+	server     *exec.Cmd
+	ended      chan struct{}
 }
 
 // findPostgres returns the folder with the programs of the newest PostgreSQL.
@@ -81,20 +89,32 @@ func newDatabase(ctx context.Context, folder string) (*database, error) {
 	if d.log, err = os.Create(filepath.Join(folder, "postgres.log")); err != nil {
 		return nil, err
 	}
-	if out, err := d.as("initdb", "-D", d.data(), "-U", "postgres", "-E", "UTF8", "--locale=C", "-A", "trust").CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("initdb: %w\n%s", err, out)
-	}
-	free, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
+	if d.primary, err = d.newInstance(); err != nil {
 		return nil, err
 	}
-	_, d.port, _ = net.SplitHostPort(free.Addr().String())
-	free.Close()
-	if d.sql, err = sql.Open("pgx", d.url(d.address())); err != nil {
+	if out, err := d.as("initdb", "-D", d.primary.data, "-U", "postgres", "-E", "UTF8", "--locale=C", "-A", "trust").CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("initdb: %w\n%s", err, out)
+	}
+	if d.link, err = newLink(d.address); err != nil {
+		return nil, err
+	}
+	if d.sql, err = sql.Open("pgx", d.url(d.link.address())); err != nil {
 		return nil, err
 	}
 	d.sql.SetMaxOpenConns(4)
 	return d, d.start(ctx)
+}
+
+// newInstance chooses a folder and a free port.
+func (d *database) newInstance() (*instance, error) {
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	defer free.Close()
+	_, port, err := net.SplitHostPort(free.Addr().String())
+	d.instances++
+	return &instance{data: filepath.Join(d.folder, fmt.Sprint("data", d.instances)), port: port}, err
 }
 
 func (d *database) own() error {
@@ -110,43 +130,125 @@ func (d *database) own() error {
 	return os.Chown(d.folder, uid, gid)
 }
 
-func (d *database) data() string    { return filepath.Join(d.folder, "data") }
-func (d *database) address() string { return net.JoinHostPort("127.0.0.1", d.port) }
+// address returns the address of the primary.
+func (d *database) address() string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.primary.address()
+}
+
+func (i *instance) address() string { return net.JoinHostPort("127.0.0.1", i.port) }
+
 func (d *database) url(address string) string {
 	return "postgres://postgres@" + address + "/postgres?sslmode=disable" // a link reads the messages
 }
 
-// start starts the server and waits until it answers.
+// start starts the primary and waits until it answers.
 func (d *database) start(ctx context.Context) error {
-	server := d.as("postgres", "-D", d.data(), "-k", d.folder, "-p", d.port, "-c", "listen_addresses=127.0.0.1", "-c", "max_connections=200")
-	server.Stdout, server.Stderr = d.log, d.log
-	if err := server.Start(); err != nil {
+	d.mu.Lock()
+	primary := d.primary
+	d.mu.Unlock()
+	if err := d.launch(primary); err != nil {
 		return err
 	}
-	ended := make(chan struct{})
+	return d.awaitAnswer(ctx, primary)
+}
+
+func (d *database) launch(i *instance) error {
+	i.server = d.as("postgres", "-D", i.data, "-k", d.folder, "-p", i.port, "-c", "listen_addresses=127.0.0.1", "-c", "max_connections=200")
+	i.server.Stdout, i.server.Stderr = d.log, d.log
+	if err := i.server.Start(); err != nil {
+		return err
+	}
+	ended, server := make(chan struct{}), i.server
+	i.ended = ended
 	go func() {
 		defer close(ended)
 		_ = server.Wait()
 	}()
-	d.mu.Lock()
-	d.server, d.ended = server, ended
-	d.mu.Unlock()
-	for began := now(); now().Sub(began) < maxReady; process.Pause(ctx, 20*time.Millisecond) {
-		if err := d.sql.PingContext(ctx); err == nil {
+	return nil
+}
+
+// awaitAnswer waits until the primary answers, which is up from then on.
+func (d *database) awaitAnswer(ctx context.Context, i *instance) error {
+	return d.await(ctx, i, func() error {
+		err := d.sql.PingContext(ctx)
+		if err == nil {
 			d.mu.Lock()
+			defer d.mu.Unlock()
 			d.upSince = now()
-			d.mu.Unlock()
+		}
+		return err
+	})
+}
+
+// await waits until a condition of a server holds.
+func (d *database) await(ctx context.Context, i *instance, condition func() error) error {
+	var last error
+	for began := now(); now().Sub(began) < maxReady; process.Pause(ctx, 20*time.Millisecond) {
+		if last = condition(); last == nil {
 			return nil
 		}
 		select {
-		case <-ended:
-			return fmt.Errorf("PostgreSQL ended: %v; its log is %s", server.ProcessState, d.log.Name())
+		case <-i.ended:
+			return fmt.Errorf("PostgreSQL ended: %v; its log is %s", i.server.ProcessState, d.log.Name())
 		case <-ctx.Done():
 			return ctx.Err()
 		default:
 		}
 	}
-	return fmt.Errorf("PostgreSQL does not answer; its log is %s", d.log.Name())
+	return fmt.Errorf("PostgreSQL does not answer: %w; its log is %s", last, d.log.Name())
+}
+
+// addStandby creates a standby and waits until every commit waits for it.
+func (d *database) addStandby(ctx context.Context) (*instance, error) {
+	standby, err := d.newInstance()
+	if err != nil {
+		return nil, err
+	}
+	from := "host=127.0.0.1 port=" + d.primary.port + " user=postgres application_name=standby"
+	if out, err := d.as("pg_basebackup", "-D", standby.data, "-d", from, "-R", "-X", "stream", "-c", "fast").CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("pg_basebackup: %w\n%s", err, out)
+	}
+	if err := d.launch(standby); err != nil {
+		return nil, err
+	}
+	for _, statement := range []string{"ALTER SYSTEM SET synchronous_standby_names = 'standby'", "SELECT pg_reload_conf()"} {
+		if _, err := d.sql.ExecContext(ctx, statement); err != nil {
+			return nil, err
+		}
+	}
+	return standby, d.await(ctx, standby, func() error {
+		var count int
+		err := d.sql.QueryRowContext(ctx, "SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync' AND state = 'streaming'").Scan(&count)
+		if err == nil && count == 0 {
+			err = errors.New("no standby is synchronous")
+		}
+		return err
+	})
+}
+
+// reloadTime is how long PostgreSQL may take to read its settings in all its processes.
+const reloadTime = 500 * time.Millisecond
+
+// failOver kills the primary and promotes a synchronous standby.
+func (d *database) failOver(ctx context.Context, down time.Duration) error {
+	standby, err := d.addStandby(ctx)
+	if err != nil {
+		return err
+	}
+	process.Pause(ctx, reloadTime)
+	old := d.primary
+	d.stop(syscall.SIGKILL)
+	process.Pause(ctx, down)
+	if out, err := d.as("pg_ctl", "promote", "-D", standby.data).CombinedOutput(); err != nil {
+		return fmt.Errorf("pg_ctl promote: %w\n%s", err, out)
+	}
+	d.mu.Lock()
+	d.primary = standby
+	d.mu.Unlock()
+	_ = os.RemoveAll(old.data)
+	return d.awaitAnswer(ctx, standby)
 }
 
 // up returns since when the server answers; zero while it is down.
@@ -160,7 +262,7 @@ func (d *database) up() time.Time {
 // SIGQUIT (pg_ctl -m immediate), or cleanly by SIGINT.
 func (d *database) stop(by syscall.Signal) {
 	d.mu.Lock()
-	server, ended := d.server, d.ended
+	server, ended := d.primary.server, d.primary.ended
 	d.upSince = time.Time{}
 	d.mu.Unlock()
 	if server == nil {

@@ -305,7 +305,8 @@ func (c *cluster) checkStopped(ctx context.Context) error {
 		}
 	}
 	for _, n := range c.nodes {
-		c.checkLog(n)
+		c.checkLog(n.name, n.log)
+		c.checkLog("a second "+n.name, n.secondLog())
 	}
 	command := exec.CommandContext(ctx, c.binary, "doctor", "--full", "--database", c.database.url(c.database.address()), "--master-key-file", filepath.Join(c.folder, "key"))
 	if out, err := command.CombinedOutput(); err != nil {
@@ -315,10 +316,10 @@ func (c *cluster) checkStopped(ctx context.Context) error {
 	return nil
 }
 
-// checkLog searches the log of a node for lines that a healthy server never writes, except
+// checkLog searches the log of a process for lines that a healthy server never writes, except
 // that it was declared dead.
-func (c *cluster) checkLog(n *node) {
-	data, _ := os.ReadFile(n.log)
+func (c *cluster) checkLog(name, log string) {
+	data, _ := os.ReadFile(log)
 	shown := map[string]bool{}
 	for line := range strings.Lines(string(data)) {
 		isError := strings.Contains(line, "level=ERROR") && !strings.Contains(line, "was declared dead")
@@ -328,7 +329,7 @@ func (c *cluster) checkLog(n *node) {
 		_, message, _ := strings.Cut(line, "level=")
 		if kind := fmt.Sprintf("%.40s", message); !shown[kind] {
 			shown[kind] = true
-			c.violated("log", "", "process %s logged: %s", n.name, strings.TrimSpace(line))
+			c.violated("log", "", "process %s logged: %s", name, strings.TrimSpace(line))
 		}
 	}
 }
