@@ -145,7 +145,7 @@ func (a *attempt) emitter() func(ctx context.Context, event string, data any) (i
 		if err != nil && r.engine.stopping.Load() && blueprint.CodeOf(err) == blueprint.CodeUnavailable {
 			return started, errStopping // the node runs again at the next start
 		}
-		if err != nil && !errors.Is(err, context.Canceled) && blueprint.CodeOf(err) == blueprint.CodeInternal {
+		if err != nil && ctx.Err() == nil && !errors.Is(err, errStopping) && blueprint.CodeOf(err) == blueprint.CodeInternal {
 			r.engine.Logger.Error("event publication failed", "execution", r.id, "node", a.address, "error", err)
 		}
 		return started, err

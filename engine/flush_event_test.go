@@ -298,3 +298,31 @@ func TestEmitWhileStopping(t *testing.T) {
 		w.expect(w.settle(h.ID), `completed: a=completed -> 1`)
 	})
 }
+
+// The end of a server or of a run during an outage is no failure of a node that publishes
+// an event.
+func TestEmitEndsDuringAnOutage(t *testing.T) {
+	for name, end := range map[string]func(w *fixture, id string){
+		"the server stops": func(w *fixture, _ string) { w.stop() },
+		"the run is cancelled": func(w *fixture, id string) {
+			if err := w.Cancel(w.Context(), id, "test"); err != nil {
+				w.Error(err)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			testWith(t, func(o *engine.Options) {
+				o.Emit = func(context.Context, blueprint.Event) (int, error) {
+					return 0, &blueprint.Error{Code: blueprint.CodeUnavailable, Message: "the database cannot be reached", Outage: true}
+				}
+			}, func(w *fixture) {
+				h := w.start(w.define(`a emit`))
+				synctest.Wait()
+				end(w, h.ID)
+				if log := w.logged(); strings.Contains(log, "level=ERROR") {
+					t.Errorf("logged %s, want no error", log)
+				}
+			})
+		})
+	}
+}
