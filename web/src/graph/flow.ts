@@ -38,8 +38,18 @@ export type CardData = {
 }
 /** A node of the canvas. */
 export type CardNode = Node<CardData, 'card'>
-/** An edge of the canvas; `order` edges only show the sequence of the nodes. */
-export type WireData = { order?: boolean; label?: string; change?: Change; status?: string; detour?: Detour }
+/**
+ * An edge of the canvas; `order` edges only show the sequence of the nodes, `beside` edges lead from a trigger, or from
+ * the place for the first one.
+ */
+export type WireData = {
+  order?: boolean
+  beside?: 'trigger' | 'none'
+  label?: string
+  change?: Change
+  status?: string
+  detour?: Detour
+}
 /** See {@link WireData}. */
 export type WireEdge = Edge<WireData, 'wire'>
 

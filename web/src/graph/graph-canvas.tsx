@@ -9,7 +9,7 @@ import type { GraphViewProps } from './graph-view-props'
 import { GRID, placed } from './layout'
 import { type BlueprintMap, readMap } from './map'
 import { useCards } from './use-cards'
-import { firstView } from './view'
+import { type Bounds, firstView } from './view'
 import { Wire } from './wire'
 import { Zoom } from './zoom'
 import { graphCanvasText } from '../text/graph'
@@ -85,11 +85,15 @@ export default function GraphCanvas({ map: given, statuses, selected, onSelect, 
   )
 }
 
-/** The initial view, once the size of the frame is known. */
-export function useFirstView(frame: React.RefObject<HTMLDivElement | null>, map: BlueprintMap): Viewport | undefined {
+/** The initial view, once the size of the frame is known; `beside` as for firstView. */
+export function useFirstView(
+  frame: React.RefObject<HTMLDivElement | null>,
+  map: BlueprintMap,
+  beside?: Bounds,
+): Viewport | undefined {
   const [view, setView] = useState<Viewport>()
   const begin = useEffectEvent((width: number, height: number) =>
-    setView((known) => known ?? firstView(map, width, height)),
+    setView((known) => known ?? firstView(map, width, height, beside)),
   )
   useLayoutEffect(() => {
     if (!frame.current) return

@@ -8,14 +8,16 @@ const margin = 32
 const narrowMargin = 14
 const smallest = 0.55
 
-type Bounds = { left: number; top: number; right: number; bottom: number }
+/** The smallest rectangle around something on the canvas. */
+export type Bounds = { left: number; top: number; right: number; bottom: number }
 
 /**
  * The initial view of a canvas of a size: everything, if that stays readable, else the start of the flow at a readable
- * size, on a phone the first node and the next one. Never larger than 100 %.
+ * size, on a phone the first node and the next one. Never larger than 100 %. `beside` is what the canvas shows left of
+ * the nodes.
  */
-export function firstView(map: BlueprintMap, width: number, height: number): View {
-  const box = boundsOf(map)
+export function firstView(map: BlueprintMap, width: number, height: number, beside?: Bounds): View {
+  const box = around(boundsOf(map), beside)
   if (!box || width <= 0 || height <= 0) return { x: 0, y: 0, zoom: 1 }
   const fits = Math.min((width - 2 * margin) / (box.right - box.left), (height - 2 * margin) / (box.bottom - box.top))
   if (fits >= smallest) {
@@ -24,22 +26,23 @@ export function firstView(map: BlueprintMap, width: number, height: number): Vie
   }
   const start = firstOf(map)
   const narrow = width < 600
-  const next = narrow ? nextOf(map, start) : undefined
-  const begin = boundsOf({ nodes: next ? [start, next] : [start] })!
+  const next = narrow && !beside ? nextOf(map, start) : undefined
+  const begin = around(boundsOf({ nodes: next ? [start, next] : [start] }), beside)!
   const side = narrow ? narrowMargin : margin
   const both = (width - 2 * side) / (begin.right - begin.left)
+  const pair = next !== undefined || beside !== undefined
   const zoom =
-    next && both >= smallest
+    narrow && pair && both >= smallest
       ? Math.min(0.85, both, (height - 2 * margin) / (begin.bottom - begin.top))
       : narrow
         ? 0.7
         : 0.8
-  const middle = next && both >= smallest ? (begin.top + begin.bottom) / 2 : placeOf(start).y + 30
+  const middle = narrow && pair && both >= smallest ? (begin.top + begin.bottom) / 2 : placeOf(start).y + 30
   return { zoom, x: side - box.left * zoom, y: height / 2 - middle * zoom }
 }
 
 /**
- * The view in which a node is fully visible, with the smallest movement. With `around`, as for a node that was just
+ * The view in which a node is fully visible, with the smallest movement. With `fresh`, as for a node that was just
  * added: everything if that stays readable, else the node with the one before it, if both fit.
  */
 export function viewWith(
@@ -49,13 +52,13 @@ export function viewWith(
   width: number,
   height: number,
   room: Room,
-  around = false,
+  fresh = false,
 ): View {
   const node = map.nodes.find((each) => each.id === id)
   if (!node) return view
   const to = (wanted: MapNode[], zoom = view.zoom) =>
     shifted(boundsOf({ nodes: wanted })!, zoomed(view, zoom, width / 2, height / 2), width, height, room)
-  if (!around) return to([node])
+  if (!fresh) return to([node])
   const all = zoomOfAll(map, width, height, room)
   if (all >= Math.min(smallest, view.zoom)) return to(map.nodes, Math.min(view.zoom, all))
   const before = previousOf(map, node)
@@ -104,6 +107,16 @@ export function showsAll(map: BlueprintMap, { x, y, zoom }: View, width: number,
       box.top * zoom + y >= room.top &&
       box.bottom * zoom + y <= height - room.bottom)
   )
+}
+
+function around(one: Bounds | undefined, other: Bounds | undefined): Bounds | undefined {
+  if (!one || !other) return one ?? other
+  return {
+    left: Math.min(one.left, other.left),
+    top: Math.min(one.top, other.top),
+    right: Math.max(one.right, other.right),
+    bottom: Math.max(one.bottom, other.bottom),
+  }
 }
 
 function boundsOf(map: BlueprintMap): Bounds | undefined {

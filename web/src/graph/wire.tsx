@@ -32,12 +32,12 @@ export const Wire = memo(function Wire({
     <>
       <g
         className={classes.wire}
-        data-order={data?.order || undefined}
+        data-order={data?.order || data?.beside === 'none' || undefined}
         data-change={data?.change}
         data-status={data?.status}
         data-selected={selected || undefined}
       >
-        <BaseEdge path={path} markerEnd={markerEnd} interactionWidth={22} />
+        <BaseEdge path={path} markerEnd={markerEnd} interactionWidth={data?.beside ? 0 : 22} />
       </g>
       {data?.label && (
         <EdgeLabelRenderer>

@@ -288,6 +288,31 @@ export const toolbarText = {
   saveKeys: (command: string) => `${command} S`,
 } as const
 
+/** Texts of pages/editor/trigger-cards.tsx. */
+export const triggerCardsText = {
+  trigger: (name: string, state: string) => `Trigger: ${name}, ${state.toLowerCase()}`,
+  addATrigger: 'Add a trigger',
+  addFirstNode: 'Add first node',
+  noNodesYet: 'No nodes yet',
+  allTriggers: 'All triggers',
+  next: 'Next:',
+  noNextRun: 'No next run',
+} as const
+
+/** Texts of pages/editor/trigger-panel.tsx. */
+export const triggerPanelText = {
+  changeType: 'Change type',
+  newTrigger: (title: string) => `New trigger: ${title}`,
+  addATrigger: 'Add a trigger',
+  closePanel: 'Close panel',
+  couldNotOpenTheTrigger: 'Could not open the trigger',
+  firings: 'Ledger and use',
+  deleteTrigger: 'Delete trigger',
+  mailAddress: 'Mail address',
+  url: 'URL',
+  nextRun: 'Next run:',
+} as const
+
 /** Texts of pages/editor/use-checked-save.ts. */
 export const checkedSaveText = {
   notSavedAFieldIsNot: 'Not saved: a field is marked “Not applied”. Fix it and save again.',

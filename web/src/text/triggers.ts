@@ -202,6 +202,7 @@ export const editTriggerPageText = {
   onlyManagersOfTheBlueprintCan: 'Only managers of the blueprint can change its triggers.',
   couldNotOpenTheTrigger: 'Could not open the trigger',
   couldNotSaveTheTrigger: 'Could not save the trigger',
+  saveTrigger: 'Save trigger',
   otherSettingsThatStayUnchanged: (others: string) => `Other settings that stay unchanged: ${others}.`,
 } as const
 

@@ -14,8 +14,10 @@ const arrows: Record<string, [number, number]> = {
 /** Keyboard commands while the canvas has the focus. */
 export function canvasKey(event: KeyboardEvent, editor: Editor, commands: Commands, onSettings: () => void): void {
   if (isElsewhere(event.target) || event.defaultPrevented) return
-  const id = (event.target as HTMLElement).closest('.react-flow__node')?.getAttribute('data-id') ?? undefined
   const { nodes } = editor.state
+  const at = (event.target as HTMLElement).closest('.react-flow__node')?.getAttribute('data-id') ?? undefined
+  // The cards of triggers are not nodes of the map.
+  const id = editor.shown.nodes.some((node) => node.id === at) ? at : undefined
   const by = event.shiftKey ? 4 : 1
   const arrow = arrows[event.key]
   if (event.ctrlKey || event.metaKey) {

@@ -35,11 +35,24 @@ import { Zoom } from '../../graph/zoom'
 import classes from './editor.module.css'
 import { DRAGGED } from './catalogue'
 import { connectProblem, place, reconnectProblem } from './operations'
+import { AddTriggerCard, type BesideNode, FirstNodeCard, TriggerCard } from './trigger-cards'
+import type { Beside } from './use-beside'
 import type { Editor } from './use-editor'
 import { canvasText } from '../../text/editor'
 
+type CanvasNode = CardNode | BesideNode
+// React Flow requires the same object in every render.
+const editorNodeTypes = {
+  ...nodeTypes,
+  trigger: TriggerCard,
+  'add-trigger': AddTriggerCard,
+  'add-first': FirstNodeCard,
+}
+
 type Props = {
   editor: Editor
+  /** The triggers left of the nodes. */
+  beside?: Beside
   problems: ReadonlyMap<string, Problems>
   statuses?: Readonly<Record<string, string>>
   wide: boolean
@@ -55,6 +68,12 @@ type Props = {
   /** Called once the canvas is drawn. */
   onReady: () => void
   onOpen: (id: string) => void
+  /** Called with the trigger to show, without one to add one. */
+  onTrigger: (id?: string) => void
+  /** Called to add the first node. */
+  onFirst: () => void
+  /** Called with a click on the empty canvas. */
+  onPane: () => void
   onRefused: (why: string) => void
   /** Overlays of the canvas. */
   children?: ReactNode
@@ -63,6 +82,7 @@ type Props = {
 /** The canvas for editing a map. */
 export function Canvas({
   editor,
+  beside,
   problems,
   statuses,
   wide,
@@ -75,15 +95,18 @@ export function Canvas({
   onReady,
   onDrop,
   onOpen,
+  onTrigger,
+  onFirst,
+  onPane,
   onRefused,
   children,
 }: Props) {
   const { shown: map, readOnly, select } = editor
   const { nodes: chosen, edges: chosenEdges } = editor.state
-  const flow = useReactFlow<CardNode, WireEdge>()
+  const flow = useReactFlow<CanvasNode, WireEdge>()
   const frame = useRef<HTMLDivElement>(null)
   const levelKey = JSON.stringify(editor.state.level)
-  const first = useFirstView(frame, map)
+  const first = useFirstView(frame, map, beside?.bounds)
   const view = first && (views.get(levelKey) ?? first)
   const scheme = useComputedColorScheme('light')
   const [moving, setMoving] = useState<ReadonlyMap<string, Position>>()
@@ -92,7 +115,7 @@ export function Canvas({
     () => resting.map((card) => (chosen.has(card.id) ? { ...card, selected: true } : card)),
     [resting, chosen],
   )
-  const cards = useMemo(
+  const cards = useMemo<CardNode[]>(
     () =>
       moving
         ? marked.map((card) =>
@@ -102,13 +125,15 @@ export function Canvas({
     [marked, moving],
   )
   const wires = useMemo(() => toWires(map, { statuses }, chosenEdges), [map, statuses, chosenEdges])
+  const drawnCards = useMemo<CanvasNode[]>(() => (beside ? [...beside.cards, ...cards] : cards), [beside, cards])
+  const drawnWires = useMemo(() => (beside ? [...beside.wires, ...wires] : wires), [beside, wires])
   const live = useRef({ editor, chosen, chosenEdges })
   useEffect(() => {
     live.current = { editor, chosen, chosenEdges }
   })
 
   const onNodesChange = useCallback(
-    (changes: NodeChange<CardNode>[]) => {
+    (changes: NodeChange<CanvasNode>[]) => {
       const moves = changes.flatMap((change) =>
         change.type === 'position' && change.dragging && change.position ? [[change.id, change.position] as const] : [],
       )
@@ -141,7 +166,7 @@ export function Canvas({
     },
     [select],
   )
-  const settle = useCallback((_event: unknown, _node: unknown, nodes: CardNode[]) => {
+  const settle = useCallback((_event: unknown, _node: unknown, nodes: CanvasNode[]) => {
     setMoving(undefined)
     const places = new Map(nodes.map((node) => [node.id, { x: snap(node.position.x), y: snap(node.position.y) }]))
     live.current.editor.edit(
@@ -198,10 +223,10 @@ export function Canvas({
       }}
     >
       {view && (
-        <ReactFlow<CardNode, WireEdge>
-          nodes={cards}
-          edges={wires}
-          nodeTypes={nodeTypes}
+        <ReactFlow<CanvasNode, WireEdge>
+          nodes={drawnCards}
+          edges={drawnWires}
+          nodeTypes={editorNodeTypes}
           edgeTypes={edgeTypes}
           defaultEdgeOptions={edgeOptions}
           defaultViewport={view}
@@ -233,7 +258,15 @@ export function Canvas({
             if (event) onLook()
           }}
           onMoveEnd={(_event, at) => void views.set(levelKey, at)}
-          onNodeDoubleClick={(_event, node) => onOpen(node.id)}
+          onNodeDoubleClick={(_event, node) => {
+            if (node.type === 'card') onOpen(node.id)
+          }}
+          onNodeClick={(_event, node) => {
+            if (node.type === 'trigger') onTrigger(node.data.trigger.id)
+            else if (node.type === 'add-trigger') onTrigger()
+            else if (node.type === 'add-first') onFirst()
+          }}
+          onPaneClick={onPane}
           nodesDraggable={!readOnly}
           nodesConnectable={!readOnly}
           edgesFocusable={false}

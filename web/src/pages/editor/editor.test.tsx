@@ -10,8 +10,28 @@ import type { Blueprint } from './use-save'
 const node = (id: string, type: string, config: object, x = 0) =>
   ({ id, type, title: `The ${id} node`, config, position: { x, y: 0 } }) as MapNode
 
+const trigger = (id: string, trigger_type: string, config: object, is_active = true) => ({
+  id,
+  trigger_type,
+  config,
+  is_active,
+  blueprint_id: 'b1',
+  blueprint_title: 'Orders',
+  created_by: 'u1',
+  can_manage: true,
+  url: trigger_type === 'webhook' ? `https://example.com/webhooks/blueprint/${id}` : null,
+  next_at: null,
+})
+
 /** Opens the editor of a blueprint with these nodes, on a server that stores saved changes. */
-function open(nodes: MapNode[], { edges, canManage = true }: { edges?: MapEdge[]; canManage?: boolean } = {}) {
+function open(
+  nodes: MapNode[],
+  {
+    edges,
+    canManage = true,
+    triggers = [],
+  }: { edges?: MapEdge[]; canManage?: boolean; triggers?: ReturnType<typeof trigger>[] } = {},
+) {
   const stored = {
     id: 'b1',
     title: 'Orders',
@@ -40,12 +60,25 @@ function open(nodes: MapNode[], { edges, canManage = true }: { edges?: MapEdge[]
     'blueprint.update': (change: object) => Object.assign(stored, change),
     'execution.getExecutionLogs': () => ({ logs: [] }),
     'connection.list': () => [],
+    'blueprintTriggers.list': () => triggers.map(({ id }) => ({ id })),
+    'blueprintTriggers.getDetails': ({ triggerId }: { triggerId: string }) =>
+      triggers.find(({ id }) => id === triggerId),
+    'blueprintTriggers.create': ({ triggerType, config }: { triggerType: string; config: object }) => {
+      triggers.push(trigger(`t${triggers.length + 1}`, triggerType, config))
+      return triggers.at(-1)
+    },
+    'blueprintTriggers.update': ({ triggerId, config }: { triggerId: string; config: object }) => {
+      const found = triggers.find(({ id }) => id === triggerId)!
+      found.config = { ...found.config, ...config }
+      return found
+    },
   })
   const user = show(<Editor blueprint={structuredClone(stored)} types={nodeTypes} />)
   const saves = () => inputsOf(calls, 'blueprint.update') as Blueprint[]
   return {
     user,
     saves,
+    calls,
     /** The last saved map. */
     saved: async () => {
       await waitFor(() => expect(saves()).not.toHaveLength(0))
@@ -158,4 +191,57 @@ test('is read-only for viewers', async () => {
   expect(screen.queryByRole('complementary', { name: 'Node types' })).toBeNull()
   fireEvent.keyDown(say, { key: 'Delete' })
   await card(/The say node/)
+})
+
+test('shows the triggers of the blueprint left of its nodes, and opens their forms', async () => {
+  const { user, calls } = open([node('say', 'template', { text: 'hello' })], {
+    triggers: [
+      trigger('t1', 'event', { event: 'execution.failed' }),
+      trigger('t2', 'webhook', { secret: null }, false),
+    ],
+  })
+  expect(await screen.findByRole('button', { name: /^Trigger: When a run failed.*active$/ })).toBeTruthy()
+  await user.click(screen.getByRole('button', { name: /^Trigger: Webhook.*paused$/ }))
+  const panel = within(await settings())
+  expect(await panel.findByText('https://example.com/webhooks/blueprint/t2')).toBeTruthy()
+  await user.click(await panel.findByRole('switch', { name: /^Record traffic/ }))
+  await user.click(panel.getByRole('button', { name: 'Save trigger' }))
+  await waitFor(() =>
+    expect(inputsOf(calls, 'blueprintTriggers.update')).toEqual([{ triggerId: 't2', config: { record: true } }]),
+  )
+})
+
+test('keeps what is typed into the form of a trigger when a node is selected in between', async () => {
+  const { user } = open([node('say', 'template', { text: 'hello' })], {
+    triggers: [trigger('t1', 'event', { event: 'a' })],
+  })
+  const button = await screen.findByRole('button', { name: /^Trigger:/ })
+  await user.click(button)
+  await user.click(await within(await settings()).findByRole('switch', { name: /^Record traffic/ }))
+  fireEvent.click(await card(/The say node/))
+  expect(await within(await settings()).findByRole('textbox', { name: 'Text' })).toBeTruthy()
+  await user.click(button)
+  expect(await within(await settings()).findByRole('switch', { name: /^Record traffic/ })).toHaveProperty(
+    'checked',
+    true,
+  )
+})
+
+test('adds a trigger to a blueprint without nodes, and shows it', async () => {
+  const { user, calls, saves } = open([])
+  expect(await screen.findByRole('button', { name: /Add first node/ })).toBeTruthy()
+  await user.click(screen.getByRole('button', { name: 'Add a trigger' }))
+  const panel = within(await settings())
+  await user.click(await panel.findByRole('button', { name: /^API call/ }))
+  await user.click(await panel.findByRole('button', { name: 'Create trigger' }))
+  expect(await screen.findByRole('button', { name: 'Trigger: API call, active' })).toBeTruthy()
+  expect(inputsOf(calls, 'blueprintTriggers.create')).toEqual([{ blueprintId: 'b1', triggerType: 'api', config: {} }])
+  expect(saves()).toEqual([]) // triggers are not part of the map
+})
+
+test('shows no triggers to readers, who may not list them', async () => {
+  const { calls } = open([node('say', 'template', { text: 'hello' })], { canManage: false })
+  await card(/The say node/)
+  expect(screen.queryByRole('button', { name: 'Add a trigger' })).toBeNull()
+  expect(inputsOf(calls, 'blueprintTriggers.list')).toEqual([])
 })

@@ -1,4 +1,4 @@
-import { Drawer, VisuallyHidden } from '@mantine/core'
+import { Drawer, Skeleton, VisuallyHidden } from '@mantine/core'
 import { ReactFlowProvider } from '@xyflow/react'
 import { useEffect, useEffectEvent, useMemo, useState } from 'react'
 import { useSignedIn } from '../../api/session'
@@ -6,6 +6,7 @@ import { UnappliedTexts, useUnappliedTexts } from '../../forms/unapplied'
 import type { NodeType } from '../../graph/node-types'
 import { later } from '../../parts/later'
 import { useRun } from '../runs/use-run'
+import type { Config } from '../triggers/types'
 import { Catalogue } from './catalogue'
 import { draftKey } from './draft'
 import { DraftNote } from './draft-note'
@@ -17,6 +18,7 @@ import { statusesAt } from './run-statuses'
 import { RunStrip } from './run-strip'
 import { type PanelTab, SidePanel } from './side-panel'
 import { Toolbar } from './toolbar'
+import { titleOf } from './trigger-title'
 import { placedTexts } from './unapplied-places'
 import { useAddress } from './use-address'
 import { useCheckedSave } from './use-checked-save'
@@ -36,6 +38,10 @@ import { useValidation } from './use-validation'
 import { editorText } from '../../text/editor'
 import { commonText } from '../../text/common'
 
+const TriggerPanel = later(
+  () => import('./trigger-panel'),
+  () => <Skeleton h="100%" radius={0} />,
+).Component
 const RunDialog = later(async () => ({ default: (await import('../runs/run-dialog')).RunDialog })).Component
 
 type Props = { blueprint: Blueprint; types: NodeType[] }
@@ -63,6 +69,7 @@ function Inside({ blueprint, types }: Props) {
   const { narrow, tight, folded, small } = screen
   const panels = usePanels(editor, screen)
   const [asking, setAsking] = useState(false)
+  const [begun, setBegun] = useState<ReadonlyMap<string, Config>>(new Map())
   const [executionId, setExecutionId] = useState<string>()
 
   const [unapplied] = useState(() => new UnappliedTexts())
@@ -96,7 +103,7 @@ function Inside({ blueprint, types }: Props) {
   const follow = useFollow(executionId, statuses, commands)
 
   useAddress(editor)
-  useGuard(dirty)
+  useGuard(dirty || begun.size > 0)
   const frame = useRestOfWindow()
   useClipboard({ copy: commands.text, cut: commands.cutText, paste: commands.pasteText })
   useShortcuts({
@@ -133,7 +140,23 @@ function Inside({ blueprint, types }: Props) {
       draggable={!folded}
     />
   )
-  const panel = (
+  const panel = panels.trigger ? (
+    <TriggerPanel
+      blueprintId={blueprint.id}
+      place={panels.trigger}
+      onPlace={panels.showTrigger}
+      begun={begun}
+      onBegun={(key, config) =>
+        setBegun((now) => {
+          const next = new Map(now)
+          if (config) next.set(key, config)
+          else next.delete(key)
+          return next
+        })
+      }
+      onClose={small ? undefined : panels.close}
+    />
+  ) : (
     <SidePanel
       editor={editor}
       commands={commands}
@@ -175,6 +198,7 @@ function Inside({ blueprint, types }: Props) {
       )}
       <GraphArea
         editor={editor}
+        blueprintId={blueprint.id}
         commands={commands}
         panels={panels}
         types={types}
@@ -188,7 +212,7 @@ function Inside({ blueprint, types }: Props) {
         <DraftNote draft={draft} version={blueprint.version} />
         {executionId && <RunStrip live={live} executionId={executionId} onClose={() => setExecutionId(undefined)} />}
       </GraphArea>
-      {!small && (panels.tab !== 'node' || editor.state.nodes.size > 0) && (
+      {!small && (panels.trigger !== undefined || panels.tab !== 'node' || editor.state.nodes.size > 0) && (
         <aside className={classes.right} aria-label={commonText.settings}>
           {panel}
         </aside>
@@ -208,7 +232,9 @@ function Inside({ blueprint, types }: Props) {
         onClose={panels.closeSheet}
         position={narrow ? 'bottom' : 'right'}
         size={narrow ? '80%' : 420}
-        title={(panels.tab === 'node' && chosen?.title) || sheetTitles[panels.tab]}
+        title={
+          panels.trigger ? titleOf(panels.trigger) : (panels.tab === 'node' && chosen?.title) || sheetTitles[panels.tab]
+        }
       >
         {small && panel}
       </Drawer>

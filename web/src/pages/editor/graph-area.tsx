@@ -13,11 +13,13 @@ import type { Commands } from './use-commands'
 import type { Editor } from './use-editor'
 import type { Panels } from './use-panels'
 import type { useScreen } from './use-screen'
+import { useBeside } from './use-beside'
 import { problemsAt, type Validation } from './use-validation'
 import { graphAreaText } from '../../text/editor'
 
 type Props = {
   editor: Editor
+  blueprintId: string
   commands: Commands
   panels: Panels
   types: NodeType[]
@@ -37,6 +39,7 @@ type Props = {
 /** The canvas with its overlays. */
 export function GraphArea({
   editor,
+  blueprintId,
   commands,
   panels,
   types,
@@ -51,11 +54,25 @@ export function GraphArea({
   const [views] = useState(() => new Map<string, Viewport>())
   const { level } = editor.state
   const problems = useMemo(() => problemsAt(validation.issues, level), [validation.issues, level])
+  const { showTrigger, trigger } = panels
+  const beside = useBeside({
+    map: editor.shown,
+    blueprintId,
+    shown: level.length === 0 && !editor.readOnly,
+    readOnly: editor.readOnly,
+    open: trigger && (trigger.kind === 'open' ? trigger.id : ''),
+  })
   return (
     <section className={classes.middle} aria-label={graphAreaText.graph}>
       <Canvas
         key={JSON.stringify(level)}
         editor={editor}
+        beside={beside}
+        onTrigger={(id) => showTrigger(id === undefined ? { kind: 'choose' } : { kind: 'open', id })}
+        onFirst={panels.showCatalogue}
+        onPane={() => {
+          if (trigger) showTrigger(undefined)
+        }}
         views={views}
         problems={problems}
         statuses={statuses}
@@ -82,7 +99,7 @@ export function GraphArea({
         />
       </Canvas>
       {level.length > 0 && <Levels title={title} editor={editor} />}
-      {editor.shown.nodes.length === 0 && (
+      {editor.shown.nodes.length === 0 && !beside && (
         <div className={classes.empty}>
           <EmptyState
             icon={<IconSchema />}

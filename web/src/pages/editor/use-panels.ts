@@ -1,5 +1,6 @@
 import { useRef, useState } from 'react'
 import type { MapNode } from '../../graph/map'
+import type { TriggerType } from '../triggers/types'
 import { levelsOf, mapAt } from './nested'
 import { same } from './same'
 import type { PanelTab } from './side-panel'
@@ -7,23 +8,25 @@ import type { Editor } from './use-editor'
 import type { useScreen } from './use-screen'
 import type { Located } from './use-validation'
 
+/** A trigger whose panel is open, the choice of a new one's type, or its form. */
+export type TriggerPlace = { kind: 'open'; id: string } | { kind: 'choose' } | { kind: 'new'; type: TriggerType }
+
 /** The panels beside the canvas: the catalogue and the inspector, each a column or, without space, a sheet. */
 export function usePanels(editor: Editor, { folded, small }: ReturnType<typeof useScreen>) {
   const [tab, setTab] = useState<PanelTab>('node')
   const [sheet, setSheet] = useState<'catalogue' | 'panel'>()
   const [focus, setFocus] = useState<{ path: (string | number)[] }>()
   const [variable, setVariable] = useState<{ index: number }>()
+  const [trigger, setTrigger] = useState<TriggerPlace>()
+  // A selected node replaces the trigger.
+  if (trigger && editor.state.nodes.size > 0) setTrigger(undefined)
   const search = useRef<HTMLInputElement>(null)
 
   const open = (wanted: PanelTab) => {
     setTab(wanted)
+    setTrigger(undefined)
     if (small) setSheet('panel')
-    else
-      setTimeout(() =>
-        document
-          .querySelector<HTMLElement>('#editor-panel :is(input, textarea, button, select, [tabindex="0"])')
-          ?.focus(),
-      )
+    else focusPanel()
   }
   return {
     tab,
@@ -34,9 +37,19 @@ export function usePanels(editor: Editor, { folded, small }: ReturnType<typeof u
     variable,
     search,
     open,
+    trigger,
+    /** Shows a trigger instead of the selected node; undefined closes its panel. */
+    showTrigger(place: TriggerPlace | undefined) {
+      editor.select([])
+      setTab('node')
+      setTrigger(place)
+      if (small) setSheet(place && 'panel')
+      else if (place) focusPanel()
+    },
     /** Closes the panel. */
     close() {
       setTab('node')
+      setTrigger(undefined)
       editor.select([])
     },
     showCatalogue() {
@@ -71,3 +84,14 @@ export function usePanels(editor: Editor, { folded, small }: ReturnType<typeof u
 }
 
 export type Panels = ReturnType<typeof usePanels>
+
+// Focuses the first control of the panel, once it is there.
+function focusPanel(tries = 30): void {
+  setTimeout(() => {
+    const first = document.querySelector<HTMLElement>(
+      '#editor-panel :is(input, textarea, button, select, [tabindex="0"])',
+    )
+    if (first) first.focus()
+    else if (tries > 0) focusPanel(tries - 1)
+  })
+}

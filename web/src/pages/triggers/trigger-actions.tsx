@@ -8,17 +8,14 @@ import {
   IconPower,
   IconTrash,
 } from '@tabler/icons-react'
-import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
 import { Link, useLocation } from 'wouter'
-import { api } from '../../api/client'
-import { confirm, notifyDone, notifyError } from '../../parts'
 import { FireDialog } from './fire-dialog'
 import { RotateDialog } from './rotate-dialog'
 import classes from './triggers.module.css'
 import type { Trigger } from './types'
-import { useRefresh, useSwitch } from './use-triggers'
-import { listensTo } from './kinds'
+import { useRemove } from './use-remove'
+import { useSwitch } from './use-triggers'
 import { triggerActionsText } from '../../text/triggers'
 import { commonText } from '../../text/common'
 
@@ -27,25 +24,7 @@ export function TriggerActions({ trigger }: { trigger: Trigger }) {
   const [open, setOpen] = useState<'fire' | 'rotate' | null>(null)
   const [, go] = useLocation()
   const turn = useSwitch()
-  const refresh = useRefresh()
-  const remove = useMutation({
-    mutationFn: () => api.blueprintTriggers.delete.mutate({ triggerId: trigger.id }),
-    onSuccess: () => {
-      notifyDone(triggerActionsText.triggerDeleted)
-      go(`/blueprints/${trigger.blueprint_id}/triggers`)
-      void refresh()
-    },
-    onError: notifyError,
-  })
-  const askToRemove = async () => {
-    const yes = await confirm({
-      title: triggerActionsText.deleteThisTrigger,
-      action: commonText.delete,
-      danger: true,
-      text: <>{triggerActionsText.itsAddressStopsWorkingAndIts(listensTo(trigger.trigger_type, trigger.config))}</>,
-    })
-    if (yes) remove.mutate()
-  }
+  const { askToRemove } = useRemove(trigger, () => go(`/blueprints/${trigger.blueprint_id}/triggers`))
   const active = turn.isPending ? turn.variables.isActive : trigger.is_active
   return (
     <>
