@@ -44,16 +44,14 @@ test('keeps the order of conditions when it converts the order to edges', async 
   await dialog.getByRole('combobox', { name: 'To' }).or(dialog.getByRole('textbox', { name: 'To' })).fill('end');
   await page.getByRole('option', { name: /end/ }).click();
   await dialog.getByRole('button', { name: 'Connect', exact: true }).click();
-  const asked = page.getByRole('dialog', { name: 'Change from order to edges' });
-  await asked.getByText('Adds a stop node that fails the run if “The ask node” is rejected.').waitFor();
-  await asked.getByRole('button', { name: 'Keep the order as edges' }).click();
+  await page.getByText(/^The order is now drawn as edges. Adds a stop node that fails the run if “The ask node” is rejected.$/).waitFor();
   await save();
   await saved();
   const { edges } = (await stored()).blueprint_map;
   assert.deepEqual(edges.slice(0, 3).map((one) => [one.source, one.sourceHandle, one.target]), [['check', 'true', 'ask'], ['ask', 'approved', 'end'], ['ask', 'rejected', 'rejected']]);
 });
 
-test('does not offer edges for an order with an approval in a for-each body', async () => {
+test('draws no edge into an order with an approval in a for-each body', async () => {
   await open('Body', { nodes: [at(0, 0, node('each', 'for-each', { items: '[1]', nodes: three().nodes }))] });
   await card(/each/).dblclick();
   await card(/check/).focus();
@@ -62,10 +60,8 @@ test('does not offer edges for an order with an approval in a for-each body', as
   await dialog.getByRole('combobox', { name: 'To' }).or(dialog.getByRole('textbox', { name: 'To' })).fill('end');
   await page.getByRole('option', { name: /end/ }).click();
   await dialog.getByRole('button', { name: 'Connect', exact: true }).click();
-  const asked = page.getByRole('dialog', { name: 'Change from order to edges' });
-  await asked.getByText('The order cannot be kept.').waitFor();
-  assert.equal(await asked.getByRole('button', { name: 'Keep the order as edges' }).count(), 0);
-  await asked.getByRole('button', { name: 'Cancel' }).click();
+  await page.getByText('In a for-each body, a rejection fails only its item. Edges cannot express that.').waitFor();
+  await page.getByText('runs in order').waitFor();
 });
 
 test('reports an empty URL', async () => {

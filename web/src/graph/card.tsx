@@ -30,7 +30,7 @@ const changeIcons: Record<string, Icon> = { added: IconPlus, removed: IconMinus,
 
 /** A node on the canvas. */
 export const Card = memo(function Card({ data, selected }: NodeProps<CardNode>) {
-  const { node, handles, turn, status, change, problems, editable } = data
+  const { node, handles, free, turn, status, change, problems, editable } = data
   const summary = summaryOf(node)
   const plain = isPlain(handles)
   return (
@@ -87,6 +87,24 @@ export const Card = memo(function Card({ data, selected }: NodeProps<CardNode>) 
           aria-hidden
         />
       ))}
+      {editable &&
+        handles.map((handle, index) =>
+          handle.dead ? null : (
+            <button
+              key={handle.id}
+              type="button"
+              className={`${classes.plus} nodrag nopan`}
+              style={{ top: handleTop(handles, index) }}
+              data-plus={handle.id}
+              data-free={free.includes(handle.id) || undefined}
+              tabIndex={-1} // the keyboard adds with a key of the canvas
+              aria-label={cardText.addANodeAfter(node.title || node.id, handle.label)}
+              title={cardText.addANode}
+            >
+              <IconPlus size={15} aria-hidden />
+            </button>
+          ),
+        )}
       <Corner status={status} change={change} problems={problems} />
     </div>
   )

@@ -35,6 +35,8 @@ export type CardData = {
   change?: Change
   problems?: Problems
   editable?: boolean
+  /** The handles that lead nowhere yet. */
+  free: readonly string[]
 }
 /** A node of the canvas. */
 export type CardNode = Node<CardData, 'card'>
@@ -64,9 +66,12 @@ export function toCards(map: BlueprintMap, shown: Shown = {}, before: readonly C
   const ordered = isSequential(map) && map.nodes.length > 1
   return flowOrder(map).map((id) => {
     const { node, turn } = nodes.get(id)!
+    const handles = handlesOf(node, used.get(id))
+    const leads = ordered && turn < map.nodes.length ? new Set([handles[0]!.id]) : used.get(id)
     const data: CardData = {
       node,
-      handles: handlesOf(node, used.get(id)),
+      handles,
+      free: handles.flatMap((handle) => (handle.dead || leads?.has(handle.id) ? [] : [handle.id])),
       turn: ordered ? turn : undefined,
       status: shown.statuses?.[id],
       change: shown.diff?.nodes[id],
@@ -108,7 +113,7 @@ export function toWires(map: BlueprintMap, shown: Shown = {}, selected: Readonly
   if (isSequential(map)) {
     return chain(map.nodes.map((node) => node.id)).map(({ source, target }, index) => {
       return {
-        id: `order ${source} ${target}`,
+        id: `order ${edgeKey({ source, target, sourceHandle: lineHandle(map.nodes[index]!) })}`,
         type: 'wire',
         source,
         target,
@@ -145,7 +150,7 @@ export function toWires(map: BlueprintMap, shown: Shown = {}, selected: Readonly
 
 /** The key of the edge that a wire draws. */
 export function keyOfWire(id: string): string {
-  return id.replace(/\] \d+$/, ']')
+  return id.replace(/^order /, '').replace(/\] \d+$/, ']')
 }
 
 // The positions of a card's edges, so that they can be drawn before the card is.
@@ -227,6 +232,7 @@ function sameData(one: CardData, other: CardData): boolean {
     one.editable === other.editable &&
     one.problems?.errors === other.problems?.errors &&
     one.problems?.warnings === other.problems?.warnings &&
+    one.free.join() === other.free.join() &&
     one.handles.length === other.handles.length &&
     one.handles.every(
       (handle, index) => handle.id === other.handles[index]!.id && handle.dead === other.handles[index]!.dead,

@@ -2,6 +2,8 @@ import { count } from './count'
 
 /** Texts of pages/editor/canvas.tsx. */
 export const canvasText = {
+  insertIntoAnEdge: 'insert into an edge',
+  insertedIntoTheEdge: 'Inserted into the edge',
   moveOfANode: 'move a node',
   moveOfNodes: (length: number) => `move ${count(length, 'node')}`,
   dragFromAnOutputOnThe: 'Drag from an output on the right to the left side of another node.',
@@ -85,18 +87,6 @@ export const editorText = {
   addNode: 'Add node',
 } as const
 
-/** Texts of pages/editor/first-edge-dialog.tsx. */
-export const firstEdgeDialogText = {
-  thisEdgeContradictsTheCurrent: 'This edge contradicts the current order. The order cannot be kept.',
-  theOrderCannotBeKept: (problem: string) => `${problem} The order cannot be kept.`,
-  changeFromOrderToEdges: 'Change from order to edges',
-  theNodesCurrentlyRunOneAfter:
-    'The nodes currently run one after another. After the first edge, only edges decide the order. Nodes without an incoming edge start immediately.',
-  keepingTheOrderAlsoMakesThese: 'Keeping the order also makes these changes:',
-  addOnlyThisEdge: 'Add only this edge',
-  keepTheOrderAsEdges: 'Keep the order as edges',
-} as const
-
 /** Texts of pages/editor/graph-area.tsx. */
 export const graphAreaText = {
   graph: 'Graph',
@@ -150,6 +140,13 @@ export const issuesPanelText = {
 /** Texts of pages/editor/levels.tsx. */
 export const levelsText = {
   loopLevels: 'Loop levels',
+} as const
+
+/** Texts of pages/editor/node-search.tsx. */
+export const nodeSearchText = {
+  addANode: 'Add a node',
+  after: (name: string, output: string) => (output ? `After “${name}”, ${output}` : `After “${name}”`),
+  before: (name: string) => `Before “${name}”`,
 } as const
 
 /** Texts of pages/editor/operations.ts. */
@@ -329,6 +326,7 @@ export const commandsText = {
   theOrderOfTheOtherNodes: (say: string) => `${say}. The order of the other nodes was converted to edges.`,
   aFieldOfIsNotApplied: (titled: string) =>
     `A field of “${titled}” is marked “Not applied”. Fix it before you rename the ID.`,
+  theOrderIsNowDrawn: (notes: string) => `The order is now drawn as edges. ${notes}`,
   anEdge: 'an edge',
   edges: (size: number) => `${size} edges`,
   delete: (what: string) => `delete ${what}`,

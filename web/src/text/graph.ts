@@ -3,6 +3,8 @@ import { count } from './count'
 /** Texts of graph/card.tsx. */
 export const cardText = {
   disabled: 'Disabled',
+  addANode: 'Add a node',
+  addANodeAfter: (name: string, output: string) => `Add a node after ${name}${output ? `, ${output}` : ''}`,
 } as const
 
 /** Texts of graph/flow.ts. */

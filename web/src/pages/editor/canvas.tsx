@@ -18,6 +18,7 @@ import {
   type DragEvent,
   type FocusEvent,
   type KeyboardEvent,
+  type MouseEvent as ReactMouseEvent,
   type ReactNode,
   useCallback,
   useEffect,
@@ -31,12 +32,14 @@ import { edgeOptions, edgeTypes, nodeTypes, useFirstView } from '../../graph/gra
 import { useCards } from '../../graph/use-cards'
 import { GRID, snap } from '../../graph/layout'
 import { MAIN, type Position } from '../../graph/map'
+import { HEAD, WIDTH } from '../../graph/sizes'
 import { Zoom } from '../../graph/zoom'
 import classes from './editor.module.css'
 import { DRAGGED } from './catalogue'
-import { connectProblem, place, reconnectProblem } from './operations'
+import { connectProblem, isLoose, place, reconnectProblem, splitEdge } from './operations'
 import { AddTriggerCard, type BesideNode, FirstNodeCard, TriggerCard } from './trigger-cards'
 import type { Beside } from './use-beside'
+import type { Spot } from './use-commands'
 import type { Editor } from './use-editor'
 import { canvasText } from '../../text/editor'
 
@@ -61,7 +64,10 @@ type Props = {
   onKeyDown: (event: KeyboardEvent) => void
   onConnect: (source: string, handle: string, target: string) => void
   onReconnect: (key: string, source: string, handle: string, target: string) => void
-  onDrop: (type: string, at: Position) => void
+  /** Called with a dropped type; with the edge that it was dropped on. */
+  onDrop: (type: string, at: Position, edge?: string) => void
+  /** Called with the point of the window where a node is to be searched for. */
+  onSearch: (x: number, y: number, spot: Spot) => void
   onFit: () => void
   /** Called when the user moves or zooms the view. */
   onLook: () => void
@@ -94,6 +100,7 @@ export function Canvas({
   onLook,
   onReady,
   onDrop,
+  onSearch,
   onOpen,
   onTrigger,
   onFirst,
@@ -124,12 +131,16 @@ export function Canvas({
         : marked,
     [marked, moving],
   )
-  const wires = useMemo(() => toWires(map, { statuses }, chosenEdges), [map, statuses, chosenEdges])
+  const [target, setTarget] = useState<string>() // the edge under a dragged node or type
+  const wires = useMemo(
+    () => toWires(map, { statuses }, target === undefined ? chosenEdges : new Set([target])),
+    [map, statuses, chosenEdges, target],
+  )
   const drawnCards = useMemo<CanvasNode[]>(() => (beside ? [...beside.cards, ...cards] : cards), [beside, cards])
   const drawnWires = useMemo(() => (beside ? [...beside.wires, ...wires] : wires), [beside, wires])
-  const live = useRef({ editor, chosen, chosenEdges })
+  const live = useRef({ editor, chosen, chosenEdges, target })
   useEffect(() => {
-    live.current = { editor, chosen, chosenEdges }
+    live.current = { editor, chosen, chosenEdges, target }
   })
 
   const onNodesChange = useCallback(
@@ -166,13 +177,25 @@ export function Canvas({
     },
     [select],
   )
+  const drag = useCallback((event: MouseEvent | TouchEvent, node: CanvasNode, nodes: CanvasNode[]) => {
+    const point = 'clientX' in event ? event : event.touches[0]
+    const loose = nodes.length === 1 && isLoose(live.current.editor.shown, node.id)
+    setTarget(loose && point ? edgeAt(point.clientX, point.clientY) : undefined)
+  }, [])
   const settle = useCallback((_event: unknown, _node: unknown, nodes: CanvasNode[]) => {
     setMoving(undefined)
+    setTarget(undefined)
+    const now = live.current
     const places = new Map(nodes.map((node) => [node.id, { x: snap(node.position.x), y: snap(node.position.y) }]))
-    live.current.editor.edit(
-      nodes.length === 1 ? canvasText.moveOfANode : canvasText.moveOfNodes(nodes.length),
-      (map) => place(map, places),
-    )
+    const edge = nodes.length === 1 ? now.target : undefined
+    if (edge === undefined)
+      now.editor.edit(nodes.length === 1 ? canvasText.moveOfANode : canvasText.moveOfNodes(nodes.length), (map) =>
+        place(map, places),
+      )
+    else
+      now.editor.edit(canvasText.insertIntoAnEdge, (map) => splitEdge(place(map, places), edge, nodes[0]!.id), {
+        say: canvasText.insertedIntoTheEdge,
+      })
   }, [])
   const pulled = useRef<string>(undefined) // the edge whose end is being moved
   const valid = useCallback((wanted: Connection | Edge) => {
@@ -184,7 +207,18 @@ export function Canvas({
         : reconnectProblem(shown, pulled.current, ...ends)) === undefined
     )
   }, [])
-  const connectEnd = (_event: unknown, state: FinalConnectionState) => {
+  const connectEnd = (event: MouseEvent | TouchEvent, state: FinalConnectionState) => {
+    if (state.fromNode && state.fromHandle && !state.toNode && pulled.current === undefined) {
+      const { clientX: x, clientY: y } = 'changedTouches' in event ? event.changedTouches[0]! : event
+      const free = document.elementFromPoint(x, y)?.closest('.react-flow__pane')
+      const at = flow.screenToFlowPosition({ x, y })
+      const { id } = state.fromNode
+      // The handle of the new card comes where the edge was dropped.
+      if (free && state.fromHandle.type === 'source')
+        onSearch(x, y, { source: id, handle: state.fromHandle.id ?? MAIN, at: { x: at.x, y: at.y - HEAD / 2 } })
+      else if (free) onSearch(x, y, { target: id, at: { x: at.x - WIDTH, y: at.y - HEAD / 2 } })
+      return
+    }
     if (state.isValid || !state.fromNode || !state.toNode || !state.toHandle) return
     const forth = state.fromHandle?.type === 'source'
     if (state.fromHandle?.type === state.toHandle.type) return onRefused(canvasText.dragFromAnOutputOnThe)
@@ -197,7 +231,16 @@ export function Canvas({
     if (!type) return
     event.preventDefault()
     const at = flow.screenToFlowPosition({ x: event.clientX, y: event.clientY })
-    onDrop(type, { x: at.x - 112, y: at.y - 30 })
+    setTarget(undefined)
+    onDrop(type, { x: at.x - WIDTH / 2, y: at.y - HEAD / 2 }, edgeAt(event.clientX, event.clientY))
+  }
+  const plus = (event: ReactMouseEvent) => {
+    const button = (event.target as HTMLElement).closest<HTMLElement>('[data-plus]')
+    const source = button?.closest('.react-flow__node')?.getAttribute('data-id')
+    if (!button || source === null || source === undefined) return
+    event.stopPropagation() // the click does not select the node
+    const box = button.getBoundingClientRect()
+    onSearch(box.right, box.top, { source, handle: button.dataset.plus! })
   }
   const focused = (event: FocusEvent) => {
     const target = event.target as HTMLElement
@@ -214,11 +257,14 @@ export function Canvas({
       data-nested={editor.state.level.length > 0 || undefined}
       onKeyDown={onKeyDown}
       onFocus={focused}
+      onClickCapture={plus}
       onDrop={readOnly ? undefined : drop}
+      onDragLeave={() => setTarget(undefined)}
       onDragOver={(event) => {
         if (event.dataTransfer.types.includes(DRAGGED)) {
           event.preventDefault()
           event.dataTransfer.dropEffect = 'copy'
+          setTarget(edgeAt(event.clientX, event.clientY))
         }
       }}
     >
@@ -237,6 +283,7 @@ export function Canvas({
           onSelectionEnd={() => frame.current?.focus({ preventScroll: true })}
           onNodesChange={onNodesChange}
           onEdgesChange={onEdgesChange}
+          onNodeDrag={drag}
           onNodeDragStop={settle}
           onSelectionDragStop={(event, nodes) => settle(event, undefined, nodes)}
           onConnect={(wanted) => onConnect(wanted.source, wanted.sourceHandle ?? MAIN, wanted.target)}
@@ -302,4 +349,14 @@ export function Canvas({
       )}
     </div>
   )
+}
+
+// The edge at a point of the window, also below a card.
+function edgeAt(x: number, y: number): string | undefined {
+  for (const element of document.elementsFromPoint(x, y)) {
+    const id = element.closest('.react-flow__edge')?.getAttribute('data-id')
+    // The wires of triggers are no edges.
+    if (id && /^(order )?\[/.test(id)) return keyOfWire(id)
+  }
+  return undefined
 }

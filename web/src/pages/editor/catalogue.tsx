@@ -25,12 +25,13 @@ type Props = {
   search?: Ref<HTMLInputElement>
   /** Touch screens have no dragging. */
   draggable?: boolean
+  autoFocus?: boolean
   /** The node after which a new one is placed, in words. */
   where: string
 }
 
 /** All node types by group, for dragging onto the canvas or choosing. */
-export function Catalogue({ types, onAdd, search, draggable = true, where }: Props) {
+export function Catalogue({ types, onAdd, search, draggable = true, autoFocus, where }: Props) {
   const [text, setText] = useState('')
   const searching = text.trim() !== ''
   const found = findTypes(types, text, (type) => groups[type.category] ?? '')
@@ -54,6 +55,7 @@ export function Catalogue({ types, onAdd, search, draggable = true, where }: Pro
     <div className={classes.catalogue}>
       <TextInput
         ref={search}
+        data-autofocus={autoFocus || undefined}
         type="search"
         size="sm"
         aria-label={catalogueText.searchNodeTypes}

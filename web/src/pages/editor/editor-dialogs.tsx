@@ -1,6 +1,5 @@
 import { ConflictDialog } from './conflict-dialog'
 import { ConnectDialog } from './connect-dialog'
-import { FirstEdgeDialog } from './first-edge-dialog'
 import { HelpDialog } from './help-dialog'
 import { PasteDialog } from './paste-dialog'
 import type { Expressions } from './references'
@@ -29,13 +28,6 @@ export function EditorDialogs({ editor, commands, saver, expressions }: Props) {
         expressions={expressions}
         onClose={close}
         onRename={commands.renamed}
-      />
-      <FirstEdgeDialog
-        map={editor.shown}
-        inLoop={editor.state.level.length > 0}
-        edge={dialog?.kind === 'first' ? dialog.edge : undefined}
-        onClose={close}
-        onAnswer={commands.joined}
       />
       <PasteDialog opened={dialog?.kind === 'paste'} onClose={close} onPaste={commands.pasteText} />
       <HelpDialog opened={dialog?.kind === 'help'} onClose={close} />

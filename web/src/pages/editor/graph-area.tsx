@@ -1,13 +1,14 @@
 import { Button } from '@mantine/core'
 import { IconSchema } from '@tabler/icons-react'
 import type { Viewport } from '@xyflow/react'
-import { type ReactNode, useMemo, useState } from 'react'
+import { type ReactNode, useMemo, useRef, useState } from 'react'
 import type { NodeType } from '../../graph/node-types'
 import { EmptyState } from '../../parts'
 import { Canvas } from './canvas'
 import { canvasKey } from './canvas-keys'
 import classes from './editor.module.css'
 import { Levels } from './levels'
+import { NodeSearch, type Search } from './node-search'
 import { SelectionBar } from './selection-bar'
 import type { Commands } from './use-commands'
 import type { Editor } from './use-editor'
@@ -54,6 +55,8 @@ export function GraphArea({
   const [views] = useState(() => new Map<string, Viewport>())
   const { level } = editor.state
   const problems = useMemo(() => problemsAt(validation.issues, level), [validation.issues, level])
+  const area = useRef<HTMLElement>(null)
+  const [search, setSearch] = useState<Search>()
   const { showTrigger, trigger } = panels
   const beside = useBeside({
     map: editor.shown,
@@ -63,7 +66,7 @@ export function GraphArea({
     open: trigger && (trigger.kind === 'open' ? trigger.id : ''),
   })
   return (
-    <section className={classes.middle} aria-label={graphAreaText.graph}>
+    <section ref={area} className={classes.middle} aria-label={graphAreaText.graph}>
       <Canvas
         key={JSON.stringify(level)}
         editor={editor}
@@ -87,9 +90,15 @@ export function GraphArea({
         onRefused={commands.refuse}
         onKeyDown={(event) => canvasKey(event, editor, commands, () => panels.open('node'))}
         onOpen={(id) => (commands.open(id) ? undefined : panels.open('node'))}
-        onDrop={(name, at) => {
+        onSearch={(x, y, spot) => {
+          const box = area.current?.getBoundingClientRect()
+          if (box) setSearch({ x: x - box.left, y: y - box.top, spot })
+        }}
+        onDrop={(name, at, edge) => {
           const type = types.find((each) => each.type === name)
-          if (type) commands.addType(type, at)
+          if (!type) return
+          if (edge === undefined) commands.addType(type, at)
+          else commands.addAt(type, { edge, at })
         }}
       >
         <SelectionBar
@@ -98,6 +107,19 @@ export function GraphArea({
           onSettings={screen.small ? () => panels.open('node') : undefined}
         />
       </Canvas>
+      {search && (
+        <NodeSearch
+          search={search}
+          map={editor.shown}
+          types={types}
+          onClose={() => setSearch(undefined)}
+          onChoose={(type, spot) => {
+            setSearch(undefined)
+            commands.addAt(type, spot)
+            panels.added()
+          }}
+        />
+      )}
       {level.length > 0 && <Levels title={title} editor={editor} />}
       {editor.shown.nodes.length === 0 && !beside && (
         <div className={classes.empty}>

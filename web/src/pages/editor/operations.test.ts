@@ -3,17 +3,21 @@ import { test } from 'node:test'
 import type { BlueprintMap, MapNode } from '../../graph/map'
 import { locate, mapAt, placedAll, withMapAt } from './nested'
 import {
+  addAtHandle,
+  addBefore,
   addNode,
   connect,
   connectInOrder,
   connectProblem,
   insertInEdge,
+  isLoose,
   newNode,
   nudge,
   reconnect,
   reconnectProblem,
   remove,
   reorder,
+  splitEdge,
   toggleDisabled,
 } from './operations'
 
@@ -97,7 +101,7 @@ test('adds the first edge to a sequence', () => {
   const three = { nodes: [...line.nodes, node('c')] }
   const kept = (map: BlueprintMap, source: string, handle: string, target: string, inLoop = false) => {
     const made = connectInOrder(map, source, handle, target, inLoop)
-    return made && 'map' in made ? made.map : made
+    return 'map' in made ? made.map : made
   }
   assert.deepEqual(kept(three, 'a', 'main', 'c'), {
     ...three,
@@ -108,7 +112,17 @@ test('adds the first edge to a sequence', () => {
     ],
   })
   assert.equal((kept(three, 'a', 'main', 'b') as BlueprintMap).edges?.length, 2)
-  assert.equal(kept(three, 'c', 'main', 'a'), undefined, 'against the order')
+  assert.deepEqual(
+    kept(three, 'c', 'main', 'a'),
+    {
+      nodes: [three.nodes[2], three.nodes[0], three.nodes[1]],
+      edges: [
+        { source: 'c', target: 'a' },
+        { source: 'a', target: 'b' },
+      ],
+    },
+    'against the order',
+  )
   const gated = { nodes: [node('ask', 'approval_gate'), node('b'), node('c')] }
   assert.match((kept(gated, 'b', 'main', 'c', true) as { problem: string }).problem, /rejection/)
   assert.deepEqual(
@@ -186,4 +200,64 @@ test('positions nodes in bodies', () => {
   const inner = mapAt(placedAll(map), ['loop'])!.nodes
   assert.notDeepEqual(inner[0]!.position, inner[1]!.position)
   assert.equal(placedAll({ nodes: [node('a')] }).nodes[0]!.id, 'a')
+})
+
+const say = (made: ReturnType<typeof addAtHandle>) => {
+  assert.ok('map' in made, 'problem' in made ? made.problem : '')
+  const edges = made.map.edges?.map((each) => `${each.source} ${each.sourceHandle ?? 'main'} ${each.target}`)
+  return { ids: ids(made.map), edges, notes: made.notes.length }
+}
+
+test('draws the second node of a map behind the first', () => {
+  assert.deepEqual(say(addAtHandle({ nodes: [node('a')] }, node('b'), 'a', 'main', false)), {
+    ids: ['a', 'b'],
+    edges: ['a main b'],
+    notes: 0,
+  })
+  const gate = addAtHandle({ nodes: [node('ask', 'approval-gate')] }, node('b'), 'ask', 'approved', false)
+  assert.deepEqual(say(gate), { ids: ['ask', 'b'], edges: undefined, notes: 0 }, 'a rejection still fails the run')
+})
+
+test('keeps the order of a sequence when a node is added at a handle', () => {
+  const three = { nodes: [node('a'), node('if', 'conditional'), node('c')] }
+  assert.deepEqual(say(addAtHandle(three, node('new'), 'if', 'true', false)).ids, ['a', 'if', 'new', 'c'])
+  assert.deepEqual(say(addAtHandle(three, node('new'), 'if', 'false', false)), {
+    ids: ['a', 'if', 'c', 'new'],
+    edges: ['a main if', 'if true c', 'if false new'],
+    notes: 0,
+  })
+  const body = { nodes: [node('ask', 'approval-gate'), node('b')] }
+  assert.match((addAtHandle(body, node('new'), 'b', 'error', true) as { problem: string }).problem, /for-each/)
+})
+
+test('adds a node at a handle of a graph, and before a node', () => {
+  const made = addAtHandle(graph, node('new'), 'if', 'false', false)
+  assert.deepEqual(say(made).edges?.at(-1), 'if false new')
+  assert.deepEqual(addBefore(graph, node('new'), 'c', false, { x: 1, y: 9 }).edges?.at(-1), {
+    source: 'new',
+    target: 'c',
+  })
+  assert.deepEqual(addBefore(graph, node('new'), 'c', false, { x: 1, y: 9 }).nodes.at(-1)!.position, { x: 0, y: 8 })
+  assert.deepEqual(
+    ids(addBefore({ nodes: [node('a'), node('b'), node('c')] }, node('new'), 'b', false, { x: 0, y: 0 })),
+    ['a', 'new', 'b', 'c'],
+  )
+})
+
+test('puts a node without edges into an edge', () => {
+  const map = { ...graph, nodes: [...graph.nodes, node('loose')] }
+  assert.deepEqual(
+    [isLoose(map, 'loose'), isLoose(map, 'b'), isLoose({ nodes: map.nodes }, 'loose')],
+    [true, false, false],
+  )
+  assert.deepEqual(splitEdge(map, JSON.stringify(['if', 'true', 'b']), 'loose').edges, [
+    { source: 'if', target: 'loose', sourceHandle: 'true' },
+    { source: 'loose', target: 'b' },
+    { source: 'b', target: 'c' },
+  ])
+})
+
+test('keeps the drawn order when the last edge is deleted', () => {
+  const map = { nodes: [node('b'), node('a')], edges: [{ source: 'a', target: 'b' }] }
+  assert.deepEqual(ids(remove(map, new Set(), new Set([JSON.stringify(['a', 'main', 'b'])]))), ['a', 'b'])
 })

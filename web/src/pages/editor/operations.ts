@@ -13,9 +13,9 @@ import {
   type MapNode,
   type Position,
 } from '../../graph/map'
-import { chain, circle, downstream } from '../../graph/order'
+import { chain, circle, downstream, flowOrder } from '../../graph/order'
 import { heightOf } from '../../graph/sizes'
-import { type Ordered, orderAsEdges, withEdge } from './order-as-edges'
+import { leadsOn, type Ordered, orderAsEdges, withEdge } from './order-as-edges'
 import { operationsText } from '../../text/editor'
 
 /** What the catalogue says of a type, as far as making a node needs it. */
@@ -29,9 +29,9 @@ export function newNode(map: BlueprintMap, of: NewType): MapNode {
 
 /**
  * Adds a node. Behind `after` it is joined to it by its first way out that leads nowhere yet (or stands next in the
- * order of a map without edges); `at` says where it stands, else there is a free place beside `after` or at the end.
+ * order of a map without edges, of which the first two are joined); `at` says where it stands, else there is a free place beside `after` or at the end.
  */
-export function addNode(map: BlueprintMap, node: MapNode, after?: string, at?: Position): BlueprintMap {
+export function addNode(map: BlueprintMap, node: MapNode, after?: string, at?: Position, inLoop = false): BlueprintMap {
   const before = after === undefined ? undefined : map.nodes.find((each) => each.id === after)
   const last = before ?? (isSequential(map) ? map.nodes.at(-1) : undefined)
   const wish =
@@ -57,7 +57,8 @@ export function addNode(map: BlueprintMap, node: MapNode, after?: string, at?: P
   const fresh = { ...node, position: at ? { x: snap(at.x), y: snap(at.y) } : freePlace(map, wish, heightOf(node)) }
   if (isSequential(map)) {
     const index = before ? map.nodes.indexOf(before) + 1 : map.nodes.length
-    return { ...map, nodes: [...map.nodes.slice(0, index), fresh, ...map.nodes.slice(index)] }
+    const longer = { ...map, nodes: [...map.nodes.slice(0, index), fresh, ...map.nodes.slice(index)] }
+    return at ? longer : drawn(longer, inLoop)
   }
   const nodes = [...map.nodes, fresh]
   if (!before) return { ...map, nodes }
@@ -88,8 +89,8 @@ export function connect(map: BlueprintMap, source: string, handle: string, targe
 }
 
 /**
- * What the first edge of a sequence makes of it when its order is kept, as orderAsEdges describes it; undefined when the
- * edge goes against the order.
+ * Joins two nodes of a sequence: its order is written as edges, and the wanted one is added. An edge against the order
+ * moves its source before its target. `problem` as for orderAsEdges.
  */
 export function connectInOrder(
   map: BlueprintMap,
@@ -97,13 +98,80 @@ export function connectInOrder(
   handle: string,
   target: string,
   inLoop: boolean,
-): Ordered | undefined {
-  if (circle(chain(map.nodes.map((node) => node.id)), source, target)) return undefined
+): Ordered {
   const wanted = edge(source, handle, target)
-  const ordered = orderAsEdges(map, inLoop, { wanted })
+  const order = circle(chain(map.nodes.map((node) => node.id)), source, target)
+    ? { ...map, nodes: movedBefore(map.nodes, source, target) }
+    : map
+  const ordered = orderAsEdges(order, inLoop, { wanted })
   return 'problem' in ordered
     ? ordered
     : { ...ordered, map: { ...ordered.map, edges: withEdge(edgesOf(ordered.map), wanted) } }
+}
+
+function movedBefore(nodes: MapNode[], id: string, before: string): MapNode[] {
+  const moved = nodes.find((node) => node.id === id)!
+  return nodes.flatMap((node) => (node.id === id ? [] : node.id === before ? [moved, node] : [node]))
+}
+
+/**
+ * Adds a node that a handle leads to. In a sequence, the handle at which a node continues puts the new one behind it
+ * in the order; any other handle needs edges, so that the order is written as edges first. `at` says where the node
+ * stands, else it stands beside the source.
+ */
+export function addAtHandle(
+  map: BlueprintMap,
+  node: MapNode,
+  source: string,
+  handle: string,
+  inLoop: boolean,
+  at?: Position,
+): Ordered {
+  const from = map.nodes.find((each) => each.id === source)!
+  if (isSequential(map) && handle === leadsOn(from))
+    return { map: drawn(addNode(map, node, source, at), inLoop), notes: [] }
+  const ordered = orderAsEdges(map, inLoop, { wanted: edge(source, handle, node.id), taken: [node.id] })
+  if ('problem' in ordered) return ordered
+  const known = ordered.map
+  const row = Math.max(
+    0,
+    handlesOf(from, usedHandles(known).get(source)).findIndex((each) => each.id === handle),
+  )
+  const wish = { x: behind(from).x, y: behind(from).y + row * (heightOf(node) + 32) }
+  const position = at ? { x: snap(at.x), y: snap(at.y) } : freePlace(known, wish, heightOf(node))
+  return {
+    ...ordered,
+    map: {
+      ...known,
+      nodes: [...known.nodes, { ...node, position }],
+      edges: [...edgesOf(known), edge(source, handle, node.id)],
+    },
+  }
+}
+
+/** Adds a node that leads to another one, which in a sequence it comes before. */
+export function addBefore(
+  map: BlueprintMap,
+  node: MapNode,
+  target: string,
+  inLoop: boolean,
+  at: Position,
+): BlueprintMap {
+  const fresh = { ...node, position: { x: snap(at.x), y: snap(at.y) } }
+  if (!isSequential(map))
+    return {
+      ...map,
+      nodes: [...map.nodes, fresh],
+      edges: [...edgesOf(map), edge(node.id, connectable(node)[0]!.id, target)],
+    }
+  return drawn({ ...map, nodes: map.nodes.flatMap((each) => (each.id === target ? [fresh, each] : [each])) }, inLoop)
+}
+
+// The first two nodes of a map are joined by an edge, if it says the same as their order.
+function drawn(map: BlueprintMap, inLoop: boolean): BlueprintMap {
+  if (!isSequential(map) || map.nodes.length !== 2) return map
+  const ordered = orderAsEdges(map, inLoop)
+  return 'map' in ordered && ordered.notes.length === 0 ? ordered.map : map
 }
 
 /** Why the ends of an edge cannot be these; undefined when they can. */
@@ -143,13 +211,13 @@ export function remove(
   ids: ReadonlySet<string>,
   edges: ReadonlySet<string> = new Set(),
 ): BlueprintMap {
-  const nodes = map.nodes.filter((node) => !ids.has(node.id))
-  if (!map.edges) return { ...map, nodes }
-  return {
-    ...map,
-    nodes,
-    edges: map.edges.filter((each) => !ids.has(each.source) && !ids.has(each.target) && !edges.has(edgeKey(each))),
-  }
+  const left = map.nodes.filter((node) => !ids.has(node.id))
+  if (!map.edges) return { ...map, nodes: left }
+  const kept = map.edges.filter((each) => !ids.has(each.source) && !ids.has(each.target) && !edges.has(edgeKey(each)))
+  if (kept.length > 0 || map.edges.length === 0) return { ...map, nodes: left, edges: kept }
+  // Without edges the nodes run in the order of the list: that in which they were connected.
+  const order = new Map(flowOrder(map).map((id, index) => [id, index]))
+  return { ...map, nodes: left.sort((a, b) => order.get(a.id)! - order.get(b.id)!), edges: kept }
 }
 
 /** Puts nodes at new places. */
@@ -204,8 +272,28 @@ export function toggleDisabled(map: BlueprintMap, ids: ReadonlySet<string>): Blu
   return { ...map, nodes }
 }
 
-/** Puts a node into an edge: source → node → target. */
-export function insertInEdge(map: BlueprintMap, key: string, node: MapNode): BlueprintMap {
+/** Reports whether a node of a map with edges has none. */
+export function isLoose(map: BlueprintMap, id: string): boolean {
+  return !isSequential(map) && edgesOf(map).every((each) => each.source !== id && each.target !== id)
+}
+
+/** Puts a node of the map that has no edges into an edge: source → node → target. It stays where it stands. */
+export function splitEdge(map: BlueprintMap, key: string, id: string): BlueprintMap {
+  const node = map.nodes.find((each) => each.id === id)!
+  const edges = edgesOf(map).flatMap((each) =>
+    edgeKey(each) === key ? [{ ...each, target: id }, edge(id, connectable(node)[0]!.id, each.target)] : [each],
+  )
+  return { ...map, edges }
+}
+
+/** Puts a new node into an edge: source → node → target. `at` says where it stands, else room is made for it. */
+export function insertInEdge(map: BlueprintMap, key: string, node: MapNode, at?: Position): BlueprintMap {
+  if (at)
+    return splitEdge(
+      { ...map, nodes: [...map.nodes, { ...node, position: { x: snap(at.x), y: snap(at.y) } }] },
+      key,
+      node.id,
+    )
   const through = edgesOf(map).find((each) => edgeKey(each) === key)
   if (!through) return map
   const [source, target] = [through.source, through.target].map((id) => map.nodes.find((each) => each.id === id)) as [

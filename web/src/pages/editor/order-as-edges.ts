@@ -3,6 +3,7 @@ import {
   edgeKey,
   freeId,
   isSequential,
+  MAIN,
   normalType,
   positionOf,
   type BlueprintMap,
@@ -73,6 +74,11 @@ export function withEdge(edges: MapEdge[], wanted: MapEdge): MapEdge[] {
 const ways: Record<string, { on: string; fails?: string }> = {
   conditional: { on: 'true' },
   'approval-gate': { on: 'approved', fails: 'rejected' },
+}
+
+/** The handle at which a node continues in a sequence. */
+export function leadsOn(node: MapNode): string {
+  return (node.disabled ? undefined : ways[normalType(node.type)]?.on) ?? MAIN
 }
 
 // Fails the run with the message of the sequence.

@@ -6,9 +6,10 @@ import { type Room, showsAll, viewWith, zoomOfAll } from '../../graph/view'
 import { motion } from '../../graph/zoom'
 import { notifyDone } from '../../parts'
 import { refuse } from './refuse'
-import type { FirstEdge } from './first-edge-dialog'
 import { hasBody } from './nested'
 import {
+  addAtHandle,
+  addBefore,
   addNode,
   connect,
   connectInOrder,
@@ -32,11 +33,11 @@ import { commandsText } from '../../text/editor'
 
 /** The open dialog and its subject. */
 export type Dialog =
-  | { kind: 'connect'; id: string }
-  | { kind: 'rename'; id: string; to?: string }
-  | { kind: 'first'; edge: FirstEdge }
-  | { kind: 'help' | 'paste' }
-  | undefined
+  { kind: 'connect'; id: string } | { kind: 'rename'; id: string; to?: string } | { kind: 'help' | 'paste' } | undefined
+
+/** Where a new node comes: at a handle of a node, before a node, or on an edge; `at` is its place on the canvas. */
+export type Spot =
+  { source: string; handle: string; at?: Position } | { target: string; at: Position } | { edge: string; at?: Position }
 
 /** All commands of buttons and keys. */
 export type Commands = ReturnType<typeof useCommands>
@@ -90,23 +91,45 @@ export function useCommands(
     if (readOnly) return
     const edge = !at && chosen.size === 0 && chosenEdges.size === 1 ? [...chosenEdges][0] : undefined
     const after = at ? undefined : chosen.size === 1 ? [...chosen][0] : undefined
-    const next = edge ? insertInEdge(map, edge, node) : addNode(map, node, after, at)
+    const next = edge ? insertInEdge(map, edge, node) : addNode(map, node, after, at, inLoop)
     edit(commandsText.add(node.title), () => next, {
       select: [node.id],
       say: after === undefined ? commandsText.added(node.title) : commandsText.addedAfter(node.title, titled(after)),
     })
     added.current = { id: node.id, around: !at } // shown once it is drawn together with the panel, which takes space
   }
+  const putAt = (node: MapNode, spot: Spot) => {
+    if (readOnly) return
+    const made =
+      'source' in spot
+        ? addAtHandle(map, node, spot.source, spot.handle, inLoop, spot.at)
+        : {
+            map: 'edge' in spot ? onEdge(node, spot) : addBefore(map, node, spot.target, inLoop, spot.at),
+            notes: [],
+          }
+    if ('problem' in made) return refuse(made.problem)
+    edit(commandsText.add(node.title), () => made.map, {
+      select: [node.id],
+      say: 'source' in spot ? commandsText.addedAfter(node.title, titled(spot.source)) : commandsText.added(node.title),
+    })
+    tellOf(made.notes)
+    added.current = { id: node.id, around: spot.at === undefined }
+  }
+  // The wires of a sequence are the order of its nodes.
+  const onEdge = (node: MapNode, { edge, at }: { edge: string; at?: Position }): BlueprintMap =>
+    isSequential(map) ? addNode(map, node, sourceOf(edge), at, inLoop) : insertInEdge(map, edge, node, at)
+  const tellOf = (notes: readonly string[]) => {
+    if (notes.length > 0) notifyDone(commandsText.theOrderIsNowDrawn(notes.join(' ')))
+  }
   const tryConnect = (source: string, handle: string, target: string) => {
     const why = connectProblem(map, source, handle, target)
     if (why) return refuse(why)
-    if (isSequential(map) && !onlyOrders(map, connectInOrder(map, source, handle, target, inLoop)))
-      return setDialog({ kind: 'first', edge: { source, handle, target } })
-    joined({ source, handle, target }, connect(map, source, handle, target))
-  }
-  const joined = ({ source, target }: FirstEdge, next: BlueprintMap) => {
-    setDialog(undefined)
-    edit('connecting', () => next, { say: commandsText.connectedTo(titled(source), titled(target)) })
+    const made = isSequential(map)
+      ? connectInOrder(map, source, handle, target, inLoop)
+      : { map: connect(map, source, handle, target), notes: [] }
+    if ('problem' in made) return refuse(made.problem)
+    edit('connecting', () => made.map, { say: commandsText.connectedTo(titled(source), titled(target)) })
+    tellOf(made.notes)
   }
   const pasteText = (text: string, at?: Position) => {
     if (readOnly) return
@@ -170,6 +193,8 @@ export function useCommands(
     },
     add: showCatalogue,
     addType: (type: NodeType, at?: Position) => put(newNode(map, type), at),
+    /** Adds a node of a type at a handle, before a node, or on an edge. */
+    addAt: (type: NodeType, spot: Spot) => putAt(newNode(map, type), spot),
     connect: (id: string) => setDialog({ kind: 'connect', id }),
     tryConnect,
     /** Moves the ends of an edge, or shows why not. */
@@ -180,7 +205,6 @@ export function useCommands(
         say: commandsText.connectedTo(titled(source), titled(target)),
       })
     },
-    joined,
     rename: (id: string) => {
       if (!readOnly && !keepsId(id)) setDialog({ kind: 'rename', id })
     },
@@ -291,10 +315,8 @@ function roomOf(box: DOMRect): Room {
   }
 }
 
-// Reports whether the first edge between two nodes only repeats their order.
-function onlyOrders(map: BlueprintMap, kept: ReturnType<typeof connectInOrder>): boolean {
-  if (map.nodes.length > 2) return false
-  return kept === undefined || ('map' in kept && kept.notes.length === 0)
+function sourceOf(key: string): string {
+  return (JSON.parse(key) as string[])[0]!
 }
 
 function count(nodes: number): string {
