@@ -46,7 +46,7 @@ test('lets others view and run a public blueprint, but not change it', async () 
   await settled(page, 'Open to all');
   await page.goto(`/blueprints/${open.id}/edit`);
   await page.getByText('View only').waitFor();
-  assert.equal(await page.getByRole('complementary', { name: 'Node types' }).count(), 0);
+  assert.equal(await page.getByRole('button', { name: 'Add node' }).count(), 0);
   await page.getByRole('group', { name: /The say node/ }).press('Delete');
   await page.getByRole('group', { name: /The say node/ }).waitFor();
   assert.equal((await page.content()).includes('swordfish'), false);
@@ -95,7 +95,7 @@ test('lets a collaborator edit until removed', async () => {
   await page.getByRole('button', { name: /Remove Bo/ }).waitFor();
   await bo.page.goto(`/blueprints/${closed.id}/edit`);
   await settled(bo.page, 'For us alone');
-  await bo.page.getByRole('complementary', { name: 'Node types' }).waitFor();
+  await bo.page.getByRole('button', { name: 'Add node' }).waitFor();
   await page.getByRole('button', { name: /Remove Bo/ }).click();
   const sure = page.getByRole('dialog');
   await sure.getByRole('button', { name: /Remove|Take/ }).click();

@@ -19,6 +19,7 @@ after(() => stopAll(browser, server));
 
 const canvas = () => page.getByRole('group', { name: 'Canvas' });
 const card = (name) => canvas().getByRole('group', { name });
+const types = () => page.getByRole('complementary', { name: 'Node types' });
 const panel = () => page.getByRole('complementary', { name: 'Settings' });
 const at = (x, y, one) => ({ ...one, position: { x, y } });
 
@@ -125,9 +126,115 @@ test('splits an edge by dropping a type on it, and a node that has no edges', as
   await page.keyboard.press('Control+z');
   assert.deepEqual((await saved()).edges, ['a main b'], 'moving and splitting are one step');
 
+  if (!(await types().isVisible())) await page.getByRole('button', { name: 'Add node' }).click();
   const box = await canvas().boundingBox();
   const [toX, toY] = await middle();
-  await page.getByRole('complementary', { name: 'Node types' }).getByRole('button', { name: 'Wait', exact: true }).dragTo(canvas(), { targetPosition: { x: toX - box.x, y: toY - box.y } });
+  await types().getByRole('button', { name: 'Wait', exact: true }).dragTo(canvas(), { targetPosition: { x: toX - box.x, y: toY - box.y } });
   await card(/Wait/).waitFor();
   assert.deepEqual((await saved()).edges, ['a main wait', 'wait main b']);
+});
+
+test('shows five nodes and their trigger at a readable size on a screen of 1280 pixels', async () => {
+  const row = Array.from({ length: 5 }, (_, index) => at(index * 312, 0, node(`n${index}`, 'log', { message: 'x' })));
+  const id = await open('Five', { nodes: row });
+  await client.blueprintTriggers.create.mutate({ blueprintId: id, triggerType: 'api', config: {} });
+  await page.getByRole('button', { name: 'Close node types' }).click();
+  await page.setViewportSize({ width: 1280, height: 800 });
+  await page.reload();
+  await canvas().getByRole('button', { name: /^Trigger: / }).waitFor();
+  const sizes = [];
+  for (const { title } of row) {
+    const box = await card(title).boundingBox();
+    assert.ok(box.x >= 0 && box.x + box.width <= 1280, `${title} is visible: ${JSON.stringify(box)}`);
+    sizes.push(await card(title).getByText(title).evaluate((element) => (parseFloat(getComputedStyle(element).fontSize) * element.getBoundingClientRect().width) / element.offsetWidth));
+  }
+  assert.ok(Math.min(...sizes) >= 10, `the titles are at least 10 pixels high: ${sizes}`);
+  const top = (await canvas().boundingBox()).y;
+  assert.ok(top <= 60, `one row is above the canvas, which begins at ${top}`);
+  await page.setViewportSize({ width: 1440, height: 900 });
+});
+
+test('remembers the widths of the catalogue and the panel, and that the catalogue is open', async () => {
+  await open('Widths', { nodes: [at(0, 0, node('say', 'template', { text: 'hello' }))] });
+  const toggle = page.getByRole('button', { name: 'Add node' });
+  if (!(await types().isVisible())) await toggle.click();
+  const width = async (locator) => (await locator.boundingBox()).width;
+  const before = await width(types());
+  await page.getByRole('separator', { name: 'Width: Node types' }).press('ArrowRight');
+  await card(/The say node/).click();
+  const edge = await page.getByRole('separator', { name: 'Width: Settings' }).boundingBox();
+  await page.mouse.move(edge.x + 4, edge.y + 200);
+  await page.mouse.down();
+  await page.mouse.move(edge.x - 96, edge.y + 200, { steps: 4 });
+  await page.mouse.up();
+  const wide = await width(panel());
+  assert.equal(await width(types()), before + 24);
+  assert.ok(wide >= 470, `the panel was dragged wider: ${wide}`);
+  await page.reload();
+  await card(/The say node/).waitFor();
+  assert.deepEqual([await width(types()), await width(panel())], [before + 24, wide]);
+  await toggle.click();
+  await types().waitFor({ state: 'detached' });
+});
+
+test('keeps notes and groups in the blueprint, without a meaning for its runs', async () => {
+  const id = await open('Noted', { nodes: [at(0, 0, node('a', 'set', { values: { n: 1 } })), at(320, 0, node('b', 'log', { message: 'x' })), at(320, 160, node('c', 'log', { message: 'x' }))], edges: [{ source: 'a', target: 'b' }, { source: 'a', target: 'c' }] });
+  await card(/The b node/).focus();
+  await page.keyboard.press('n');
+  await page.keyboard.type('Ask the shop first');
+  await card(/The b node/).focus();
+  await page.keyboard.press('Control+a');
+  await card(/The a node/).press('Space'); // all but this one
+  await page.keyboard.press('g');
+  await page.getByRole('textbox', { name: 'Title of the group' }).fill('Answers');
+  const { map } = await saved();
+  assert.equal(map.notes[0].text, 'Ask the shop first');
+  assert.deepEqual(map.groups.map(({ title, nodes }) => [title, nodes]), [['Answers', ['b', 'c']]]);
+  assert.deepEqual((await client.blueprint.validate.mutate({ blueprint_map: map })).issues.filter(({ message }) => /notes|groups/.test(JSON.stringify(message))), []);
+  const { executionId } = await client.execution.executeBlueprintWithLogging.mutate({ ...map, options: { blueprintId: id } });
+  await until('the end of the run', async () => (await client.execution.getExecutionStatus.query({ executionId })).status === 'completed' || undefined);
+
+  // Dragging the title moves the nodes of the group, in one step.
+  const before = map.nodes.map(({ position }) => position);
+  const [x, y] = await centre(page.getByRole('button', { name: 'Ungroup Answers' }));
+  await page.mouse.move(x - 40, y);
+  await page.mouse.down();
+  for (const step of [2, 4, 8, 40, 80]) await page.mouse.move(x - 40, y + step);
+  await page.mouse.up();
+  const { map: moved } = await saved();
+  const by = moved.nodes.map(({ position }, index) => position.y - before[index].y);
+  assert.ok(by[0] === 0 && by[1] > 0 && by[1] === by[2], `moved by ${by}`);
+  await page.reload();
+  assert.equal(await page.getByRole('textbox', { name: 'Note' }).inputValue(), 'Ask the shop first');
+  await page.getByRole('button', { name: 'Delete note' }).press('Enter');
+  await page.getByRole('button', { name: 'Ungroup Answers' }).press('Enter');
+  const { map: bare } = await saved();
+  assert.deepEqual([bare.notes, bare.groups, bare.nodes.length], [undefined, undefined, 3]);
+});
+
+test('aligns and distributes the selected nodes, and copies them to another blueprint', async () => {
+  await open('Crooked', { nodes: [at(0, 0, node('a', 'set', { values: {} })), at(312, 40, node('b', 'log', { message: '{{nodes.a.output}}' })), at(800, 80, node('c', 'log', { message: 'x' }))], edges: [{ source: 'a', target: 'b' }, { source: 'b', target: 'c' }] });
+  const action = async (name) => {
+    await page.getByRole('toolbar', { name: 'Selection' }).getByRole('button', { name: 'More actions' }).click();
+    await page.getByRole('menuitem', { name }).click();
+  };
+  await card(/The a node/).focus();
+  await page.keyboard.press('Control+a');
+  await action('Align top');
+  await action('Distribute horizontally');
+  assert.deepEqual((await saved()).map.nodes.map(({ position }) => [position.x, position.y]), [[0, 0], [400, 0], [800, 0]]);
+  await page.getByRole('button', { name: 'Undo distribute nodes' }).click();
+  await page.getByRole('button', { name: 'Undo align nodes' }).click();
+  assert.deepEqual((await saved()).map.nodes.map(({ position }) => [position.x, position.y]), [[0, 0], [312, 40], [800, 80]]);
+  await card(/The b node/).focus();
+  await page.keyboard.press('Control+a');
+  await page.keyboard.press('Control+c');
+  await page.getByRole('toolbar', { name: 'Selection' }).getByText('3 nodes').waitFor();
+  await open('Another', { nodes: [at(0, 0, node('a', 'log', { message: 'here before' }))] });
+  await card(/The a node/).focus();
+  await page.keyboard.press('Control+v');
+  await card(/The c node/).waitFor();
+  const { map, edges } = await saved();
+  assert.deepEqual(edges.filter((edge) => edge.includes(' b') || edge.startsWith('b')), ['a_2 main b', 'b main c']);
+  assert.equal(map.nodes.find(({ id }) => id === 'b').config.message, '{{nodes.a_2.output}}', 'references follow the new id');
 });

@@ -74,8 +74,9 @@ test('draws with the mouse', async () => {
   await page.getByRole('textbox', { name: 'Title' }).fill('Drawn by mouse');
   await page.getByRole('button', { name: 'Create and open editor' }).click();
   await page.getByText('No nodes yet').waitFor();
+  await page.getByRole('button', { name: 'Add node' }).click();
   const types = page.getByRole('complementary', { name: 'Node types' });
-  let place = { x: 40, y: 80 };
+  let place = { x: 300, y: 80 }; // right of the catalogue
   for (const name of ['Template', 'Condition', 'Log']) {
     await types.getByRole('button', { name, exact: true }).dragTo(canvas(), { targetPosition: place });
     await card(new RegExp(name)).focus();

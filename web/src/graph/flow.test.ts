@@ -111,14 +111,14 @@ test('fits the first view to everything, or to the beginning', () => {
 })
 
 test('decides whether everything fits beside the overlays', () => {
-  const room = { top: 50, bottom: 60, side: 20 }
+  const room = { top: 50, bottom: 60, left: 20, right: 20 }
   const map: BlueprintMap = { nodes: [node('a'), node('b', 'log', {}, { position: { x: 536, y: 0 } })] }
   assert.equal(zoomOfAll(map, 420, 600, room), 0.5)
   assert.equal(zoomOfAll(map, 2000, 600, room), 1)
   assert.equal(zoomOfAll({ nodes: [] }, 10, 10, room), 1)
-  assert.equal(showsAll(map, { x: 0, y: 60, zoom: 0.5 }, 400, 300, room), true)
-  assert.equal(showsAll(map, { x: 0, y: 40, zoom: 0.5 }, 400, 300, room), false)
-  assert.equal(showsAll(map, { x: 30, y: 60, zoom: 0.5 }, 400, 300, room), false)
+  assert.equal(showsAll(map, { x: 20, y: 60, zoom: 0.5 }, 420, 300, room), true)
+  assert.equal(showsAll(map, { x: 20, y: 40, zoom: 0.5 }, 420, 300, room), false)
+  assert.equal(showsAll(map, { x: 30, y: 60, zoom: 0.5 }, 420, 300, room), false)
 })
 
 test('starts a phone with the first two nodes fully visible', () => {
@@ -131,7 +131,7 @@ test('starts a phone with the first two nodes fully visible', () => {
 })
 
 test('scrolls to a node by the shortest way', () => {
-  const room = { top: 20, bottom: 20, side: 30 }
+  const room = { top: 20, bottom: 20, left: 30, right: 30 }
   const row: BlueprintMap = {
     nodes: [0, 1, 2, 3, 4, 5, 6].map((index) => node(`n${index}`, 'log', {}, { position: { x: index * 320, y: 0 } })),
   }

@@ -85,15 +85,21 @@ export default function GraphCanvas({ map: given, statuses, selected, onSelect, 
   )
 }
 
-/** The initial view, once the size of the frame is known; `beside` as for firstView. */
+/** The initial view, once the size of the frame is known; `beside` as for firstView, `covered` is the width that an overlay covers at the left. */
 export function useFirstView(
   frame: React.RefObject<HTMLDivElement | null>,
   map: BlueprintMap,
   beside?: Bounds,
+  covered: () => number = () => 0,
 ): Viewport | undefined {
   const [view, setView] = useState<Viewport>()
   const begin = useEffectEvent((width: number, height: number) =>
-    setView((known) => known ?? firstView(map, width, height, beside)),
+    setView((known) => {
+      if (known) return known
+      const left = covered()
+      const view = firstView(map, width - left, height, beside)
+      return { ...view, x: view.x + left }
+    }),
   )
   useLayoutEffect(() => {
     if (!frame.current) return

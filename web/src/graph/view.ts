@@ -7,6 +7,8 @@ export type View = { x: number; y: number; zoom: number }
 const margin = 32
 const narrowMargin = 14
 const smallest = 0.55
+// The button beside the last handle.
+const plus = 48
 
 /** The smallest rectangle around something on the canvas. */
 export type Bounds = { left: number; top: number; right: number; bottom: number }
@@ -19,6 +21,7 @@ export type Bounds = { left: number; top: number; right: number; bottom: number 
 export function firstView(map: BlueprintMap, width: number, height: number, beside?: Bounds): View {
   const box = around(boundsOf(map), beside)
   if (!box || width <= 0 || height <= 0) return { x: 0, y: 0, zoom: 1 }
+  if (beside) box.right += plus
   const fits = Math.min((width - 2 * margin) / (box.right - box.left), (height - 2 * margin) / (box.bottom - box.top))
   if (fits >= smallest) {
     const zoom = Math.min(1, fits)
@@ -72,7 +75,7 @@ function shifted(box: Bounds, { x, y, zoom }: View, width: number, height: numbe
     from < low || to - from > high - low ? low - from : to > high ? high - to : 0
   return {
     zoom,
-    x: x + by(box.left * zoom + x, box.right * zoom + x, room.side, width - room.side),
+    x: x + by(box.left * zoom + x, box.right * zoom + x, room.left, width - room.right),
     y: y + by(box.top * zoom + y, box.bottom * zoom + y, room.top, height - room.bottom),
   }
 }
@@ -84,7 +87,7 @@ function zoomed(view: View, zoom: number, x: number, y: number): View {
 }
 
 /** Pixels of the canvas that overlays cover, on each side. */
-export type Room = { top: number; bottom: number; side: number }
+export type Room = { top: number; bottom: number; left: number; right: number }
 
 /** The zoom at which the whole map is visible between the overlays; at most 1. */
 export function zoomOfAll(map: BlueprintMap, width: number, height: number, room: Room): number {
@@ -92,7 +95,7 @@ export function zoomOfAll(map: BlueprintMap, width: number, height: number, room
   if (!box) return 1
   return Math.min(
     1,
-    (width - 2 * room.side) / (box.right - box.left),
+    (width - room.left - room.right) / (box.right - box.left),
     (height - room.top - room.bottom) / (box.bottom - box.top),
   )
 }
@@ -102,15 +105,15 @@ export function showsAll(map: BlueprintMap, { x, y, zoom }: View, width: number,
   const box = boundsOf(map)
   return (
     !box ||
-    (box.left * zoom + x >= 0 &&
-      box.right * zoom + x <= width &&
+    (box.left * zoom + x >= room.left &&
+      box.right * zoom + x <= width - room.right &&
       box.top * zoom + y >= room.top &&
       box.bottom * zoom + y <= height - room.bottom)
   )
 }
 
 function around(one: Bounds | undefined, other: Bounds | undefined): Bounds | undefined {
-  if (!one || !other) return one ?? other
+  if (!one || !other) return one || other ? { ...(one ?? other)! } : undefined
   return {
     left: Math.min(one.left, other.left),
     top: Math.min(one.top, other.top),

@@ -1,4 +1,5 @@
 import { Group } from '@mantine/core'
+import { useLayoutEffect, useRef } from 'react'
 import { Link } from 'wouter'
 import { AccountMenu } from './account-menu'
 import { Mark } from './mark'
@@ -14,6 +15,7 @@ import { headerText } from '../text/shell'
  * command palette, the colour scheme, the account.
  */
 export function Header() {
+  const end = useEndOfHeader()
   return (
     <div className={classes.bar}>
       <Link href="/blueprints" className={classes.brand} aria-label={headerText.blueprintdGoToBlueprints}>
@@ -21,7 +23,7 @@ export function Header() {
         <span className={classes.name}>{headerText.blueprintd}</span>
       </Link>
       <OrganizationMenu />
-      <Group gap={4} ml="auto" wrap="nowrap">
+      <Group gap={4} ml="auto" wrap="nowrap" ref={end}>
         <ServerBadges />
         <PaletteButton />
         <SchemeToggle />
@@ -29,4 +31,20 @@ export function Header() {
       </Group>
     </div>
   )
+}
+
+// The width of the right end, for the editor, whose row covers the rest of the header.
+function useEndOfHeader() {
+  const end = useRef<HTMLDivElement>(null)
+  useLayoutEffect(() => {
+    const element = end.current
+    if (!element) return
+    const observer = new ResizeObserver(() => {
+      const width = element.getBoundingClientRect().width
+      document.documentElement.style.setProperty('--app-header-end', `${Math.ceil(width) + 28}px`)
+    })
+    observer.observe(element)
+    return () => observer.disconnect()
+  }, [])
+  return end
 }

@@ -85,6 +85,7 @@ export const editorText = {
   addAtTheEnd: 'Add at the end',
   nodeTypes: 'Node types',
   addNode: 'Add node',
+  closeNodeTypes: 'Close node types',
 } as const
 
 /** Texts of pages/editor/graph-area.tsx. */
@@ -114,6 +115,8 @@ export const helpDialogText = {
   duplicate: 'Duplicate',
   undoRedo: 'Undo, redo',
   arrangeNodes: 'Arrange nodes',
+  groupNodes: 'Group the selected nodes',
+  addANote: 'Add a note',
   fitToView: 'Fit to view',
   zoom: 'Zoom',
   keyboardShortcuts: 'Keyboard shortcuts',
@@ -149,6 +152,24 @@ export const nodeSearchText = {
   before: (name: string) => `Before “${name}”`,
 } as const
 
+/** Texts of pages/editor/note-cards.tsx. */
+export const noteCardsText = {
+  note: 'Note',
+  writeANote: 'Write a note',
+  deleteNote: 'Delete note',
+  group: 'Group',
+  titleOfTheGroup: 'Title of the group',
+  ungroup: (title: string) => (title ? `Ungroup ${title}` : 'Ungroup'),
+} as const
+
+/** Texts of pages/editor/use-marks.ts. */
+export const marksText = {
+  changeANote: 'change a note',
+  deleteANote: 'delete a note',
+  changeAGroup: 'change a group',
+  ungroup: 'ungroup',
+} as const
+
 /** Texts of pages/editor/operations.ts. */
 export const operationsText = {
   aNodeCannotConnectToItself: 'A node cannot connect to itself.',
@@ -166,6 +187,11 @@ export const orderAsEdgesText = {
   nowBranchesOnErrorsBothEdges: (name: string) => `“${name}” now branches on errors. Both edges lead to the next node.`,
   inAForEachBodyA: 'In a for-each body, a rejection fails only its item. Edges cannot express that.',
   rejected: (value: string) => `Rejected: ${value}`,
+} as const
+
+/** Texts of pages/editor/overlay.tsx. */
+export const overlayText = {
+  widthOf: (label: string) => `Width: ${label}`,
 } as const
 
 /** Texts of pages/editor/paste-dialog.tsx. */
@@ -236,6 +262,11 @@ export const selectionBarText = {
   connectToAnotherNode: 'Connect to another node',
   duplicate: 'Duplicate',
   disableOrEnable: 'Disable or enable',
+  group: 'Group',
+  alignLeft: 'Align left',
+  alignTop: 'Align top',
+  distributeHorizontally: 'Distribute horizontally',
+  distributeVertically: 'Distribute vertically',
   insertANode: 'Insert a node',
   cut: 'Cut',
   renameId: 'Rename ID',
@@ -273,6 +304,7 @@ export const toolbarText = {
   unsaved: 'Unsaved',
   moreActions: 'More actions',
   pasteNodes: 'Paste nodes',
+  addNote: 'Add note',
   keyboardShortcuts: 'Keyboard shortcuts',
   saveAndRun: 'Save and run',
   checking: 'Checking',
@@ -347,6 +379,13 @@ export const commandsText = {
   insertTheExample: 'insert the example',
   exampleInserted: 'Example inserted',
   arrangeNodes: 'arrange nodes',
+  align: 'align nodes',
+  distribute: 'distribute nodes',
+  addANote: 'add a note',
+  noteAdded: 'Note added',
+  group: (value: string) => `group ${value}`,
+  grouped: (value: string) => `Grouped ${value}`,
+  newGroup: 'Group',
   nodesArranged: 'Nodes arranged',
   copied: (value: string) => `Copied ${value}`,
   n1Node: '1 node',

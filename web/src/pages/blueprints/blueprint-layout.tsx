@@ -9,7 +9,7 @@ import {
   IconShare,
   IconTimeline,
 } from '@tabler/icons-react'
-import { type ReactNode, useEffect, useRef, useState } from 'react'
+import { createContext, type ReactNode, useEffect, useRef, useState } from 'react'
 import { useLocation, useParams } from 'wouter'
 import { ErrorNote, PageHeader, StatusBadge, UrlTabs } from '../../parts'
 import { BlueprintMenu } from './blueprint-menu'
@@ -25,7 +25,10 @@ import { commonText } from '../../text/common'
 type Props = {
   /** The id of the blueprint; by default the one in the address. */
   id?: string
-  /** For the editor: without a Run button, because the editor's own saves first, and with a header of one line. */
+  /**
+   * For the editor: everything in one row in place of the app's header, with a place for its toolbar, and without a Run
+   * button, because the editor's own saves first.
+   */
   ownRun?: boolean
   /** Shown while the blueprint is loading. */
   waiting?: ReactNode
@@ -43,7 +46,8 @@ export function BlueprintLayout({ id: given, ownRun = false, waiting = <Skeleton
   const [editing, setEditing] = useState(false)
   const [running, setRunning] = useState(false)
   const pencil = useRef<HTMLButtonElement>(null)
-  const crumbs = [{ title: commonText.blueprints, href: '/blueprints' }]
+  const [slot, setSlot] = useState<HTMLElement | null>(null)
+  const crumbs = ownRun ? [] : [{ title: commonText.blueprints, href: '/blueprints' }]
   if (!blueprint && error) {
     return (
       <>
@@ -53,15 +57,18 @@ export function BlueprintLayout({ id: given, ownRun = false, waiting = <Skeleton
     )
   }
   if (!blueprint) {
+    const header = (
+      <PageHeader
+        title={commonText.blueprint}
+        compact={ownRun}
+        breadcrumbs={crumbs}
+        actions={<Skeleton h={36} w={ownRun ? 78 : 180} />}
+      />
+    )
     return (
       <>
-        <PageHeader
-          title={commonText.blueprint}
-          compact={ownRun}
-          breadcrumbs={crumbs}
-          actions={<Skeleton h={36} w={ownRun ? 78 : 180} />}
-        />
-        <Skeleton h={41} mb={18} />
+        {ownRun ? <div className={classes.bar}>{header}</div> : header}
+        {!ownRun && <Skeleton h={41} mb={18} />}
         {waiting}
       </>
     )
@@ -70,7 +77,7 @@ export function BlueprintLayout({ id: given, ownRun = false, waiting = <Skeleton
     setEditing(false)
     setTimeout(() => pencil.current?.focus())
   }
-  return (
+  const header = (
     <>
       <PageHeader
         title={blueprint.title}
@@ -92,30 +99,49 @@ export function BlueprintLayout({ id: given, ownRun = false, waiting = <Skeleton
               </button>
             )}
             <StatusBadge status={blueprint.status} />
-            <Text size="xs" c="dimmed" component="span" title={commonText.version} visibleFrom="sm">
+            <Text size="xs" c="dimmed" component="span" title={commonText.version} visibleFrom={ownRun ? 'xl' : 'sm'}>
               {blueprintLayoutText.v(blueprint.version)}
             </Text>
           </>
         }
         actions={
           <>
-            <FavoriteButton id={id} title={blueprint.title} on={blueprint.is_favorited} />
             {!ownRun && (
-              <Button leftSection={<IconPlayerPlay size={17} aria-hidden />} onClick={() => setRunning(true)}>
-                {commonText.run}
-              </Button>
+              <>
+                <FavoriteButton id={id} title={blueprint.title} on={blueprint.is_favorited} />
+                <Button leftSection={<IconPlayerPlay size={17} aria-hidden />} onClick={() => setRunning(true)}>
+                  {commonText.run}
+                </Button>
+              </>
             )}
             <BlueprintMenu blueprint={blueprint} />
           </>
         }
       />
       <BlueprintTabs blueprint={blueprint} />
-      <DraftBanner blueprint={blueprint} />
-      {typeof children === 'function' ? children(blueprint) : children}
+    </>
+  )
+  return (
+    <>
+      {ownRun ? (
+        <div className={classes.bar}>
+          {header}
+          <div ref={setSlot} className={classes.slot} />
+        </div>
+      ) : (
+        header
+      )}
+      <EditorBarContext value={slot}>
+        <DraftBanner blueprint={blueprint} />
+        {typeof children === 'function' ? children(blueprint) : children}
+      </EditorBarContext>
       <LazyRunDialog blueprintId={running ? id : undefined} onClose={() => setRunning(false)} />
     </>
   )
 }
+
+/** The place for the editor's toolbar, once it is there. */
+export const EditorBarContext = createContext<HTMLElement | null>(null)
 
 function BlueprintTabs({ blueprint }: { blueprint: Blueprint }) {
   const [path] = useLocation()

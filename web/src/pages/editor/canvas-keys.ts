@@ -82,6 +82,10 @@ export function canvasKey(event: KeyboardEvent, editor: Editor, commands: Comman
       return take(commands.toggle)
     case 'l':
       return take(commands.tidy)
+    case 'g':
+      return nodes.size === 0 ? undefined : take(commands.group)
+    case 'n':
+      return take(commands.addNote)
     case 'f':
       return take(commands.fit)
     case '+':

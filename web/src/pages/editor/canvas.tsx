@@ -12,6 +12,7 @@ import {
   Panel,
   ReactFlow,
   useReactFlow,
+  useStore,
   type Viewport,
 } from '@xyflow/react'
 import {
@@ -31,25 +32,30 @@ import { type CardNode, keyOfWire, type Problems, toWires, type WireEdge } from 
 import { edgeOptions, edgeTypes, nodeTypes, useFirstView } from '../../graph/graph-canvas'
 import { useCards } from '../../graph/use-cards'
 import { GRID, snap } from '../../graph/layout'
-import { MAIN, type Position } from '../../graph/map'
+import { type BlueprintMap, MAIN, type Position, positionOf } from '../../graph/map'
 import { HEAD, WIDTH } from '../../graph/sizes'
 import { Zoom } from '../../graph/zoom'
 import classes from './editor.module.css'
 import { DRAGGED } from './catalogue'
+import { FrameCard, type MarkNode, NoteCard } from './note-cards'
+import { frameOf, groupsOf, setNote } from './notes'
 import { connectProblem, isLoose, place, reconnectProblem, splitEdge } from './operations'
 import { AddTriggerCard, type BesideNode, FirstNodeCard, TriggerCard } from './trigger-cards'
 import type { Beside } from './use-beside'
+import { useMarks } from './use-marks'
 import type { Spot } from './use-commands'
 import type { Editor } from './use-editor'
 import { canvasText } from '../../text/editor'
 
-type CanvasNode = CardNode | BesideNode
+type CanvasNode = CardNode | BesideNode | MarkNode
 // React Flow requires the same object in every render.
 const editorNodeTypes = {
   ...nodeTypes,
   trigger: TriggerCard,
   'add-trigger': AddTriggerCard,
   'add-first': FirstNodeCard,
+  note: NoteCard,
+  frame: FrameCard,
 }
 
 type Props = {
@@ -113,9 +119,10 @@ export function Canvas({
   const flow = useReactFlow<CanvasNode, WireEdge>()
   const frame = useRef<HTMLDivElement>(null)
   const levelKey = JSON.stringify(editor.state.level)
-  const first = useFirstView(frame, map, beside?.bounds)
+  const first = useFirstView(frame, map, beside?.bounds, coveredLeft)
   const view = first && (views.get(levelKey) ?? first)
   const scheme = useComputedColorScheme('light')
+  const far = useStore((state) => state.transform[2] < 0.85)
   const [moving, setMoving] = useState<ReadonlyMap<string, Position>>()
   const resting = useCards(map, { problems, statuses, editable: !readOnly })
   const marked = useMemo(
@@ -132,21 +139,25 @@ export function Canvas({
     [marked, moving],
   )
   const [target, setTarget] = useState<string>() // the edge under a dragged node or type
+  const aim = useRef<string>(undefined) // the same, for a drop before the next render
   const wires = useMemo(
     () => toWires(map, { statuses }, target === undefined ? chosenEdges : new Set([target])),
     [map, statuses, chosenEdges, target],
   )
-  const drawnCards = useMemo<CanvasNode[]>(() => (beside ? [...beside.cards, ...cards] : cards), [beside, cards])
+  const marks = useMarks(editor, moving)
+  const drawnCards = useMemo<CanvasNode[]>(() => [...marks, ...(beside?.cards ?? []), ...cards], [marks, beside, cards])
   const drawnWires = useMemo(() => (beside ? [...beside.wires, ...wires] : wires), [beside, wires])
-  const live = useRef({ editor, chosen, chosenEdges, target })
+  const live = useRef({ editor, chosen, chosenEdges })
   useEffect(() => {
-    live.current = { editor, chosen, chosenEdges, target }
+    live.current = { editor, chosen, chosenEdges }
   })
 
   const onNodesChange = useCallback(
     (changes: NodeChange<CanvasNode>[]) => {
       const moves = changes.flatMap((change) =>
-        change.type === 'position' && change.dragging && change.position ? [[change.id, change.position] as const] : [],
+        change.type === 'position' && change.dragging && change.position
+          ? placesOf(live.current.editor.shown, change.id, change.position)
+          : [],
       )
       if (moves.length > 0) setMoving((known) => new Map([...(known ?? []), ...moves]))
       const picks = changes.filter((change) => change.type === 'select')
@@ -180,17 +191,19 @@ export function Canvas({
   const drag = useCallback((event: MouseEvent | TouchEvent, node: CanvasNode, nodes: CanvasNode[]) => {
     const point = 'clientX' in event ? event : event.touches[0]
     const loose = nodes.length === 1 && isLoose(live.current.editor.shown, node.id)
-    setTarget(loose && point ? edgeAt(point.clientX, point.clientY) : undefined)
+    aim.current = loose && point ? edgeAt(point.clientX, point.clientY) : undefined
+    setTarget(aim.current)
   }, [])
   const settle = useCallback((_event: unknown, _node: unknown, nodes: CanvasNode[]) => {
     setMoving(undefined)
     setTarget(undefined)
     const now = live.current
-    const places = new Map(nodes.map((node) => [node.id, { x: snap(node.position.x), y: snap(node.position.y) }]))
-    const edge = nodes.length === 1 ? now.target : undefined
+    const places = new Map(nodes.flatMap((node) => placesOf(now.editor.shown, node.id, node.position)))
+    const edge = nodes.length === 1 ? aim.current : undefined
+    aim.current = undefined
     if (edge === undefined)
       now.editor.edit(nodes.length === 1 ? canvasText.moveOfANode : canvasText.moveOfNodes(nodes.length), (map) =>
-        place(map, places),
+        placeAll(map, places),
       )
     else
       now.editor.edit(canvasText.insertIntoAnEdge, (map) => splitEdge(place(map, places), edge, nodes[0]!.id), {
@@ -254,6 +267,7 @@ export function Canvas({
       role="group"
       aria-label={canvasText.canvas}
       tabIndex={-1}
+      data-far={far || undefined}
       data-nested={editor.state.level.length > 0 || undefined}
       onKeyDown={onKeyDown}
       onFocus={focused}
@@ -359,4 +373,29 @@ function edgeAt(x: number, y: number): string | undefined {
     if (id && /^(order )?\[/.test(id)) return keyOfWire(id)
   }
   return undefined
+}
+
+// The width of the canvas that the catalogue covers.
+function coveredLeft(): number {
+  const palette = document.querySelector<HTMLElement>('#editor-palette')
+  return palette ? palette.offsetLeft + palette.offsetWidth : 0
+}
+
+// The places of what moves with a card: the node, the note, or the nodes of a group.
+function placesOf(map: BlueprintMap, id: string, to: Position): [string, Position][] {
+  const at = { x: snap(to.x), y: snap(to.y) }
+  const group = groupsOf(map).find((each) => `group ${each.id}` === id)
+  if (!group) return [[id, at]]
+  const { left, top } = frameOf(map, group)
+  const inside = new Set(group.nodes)
+  return map.nodes.flatMap((node) => {
+    const from = positionOf(node)
+    return from && inside.has(node.id) ? [[node.id, { x: from.x + at.x - left, y: from.y + at.y - top }]] : []
+  })
+}
+
+function placeAll(map: BlueprintMap, places: ReadonlyMap<string, Position>): BlueprintMap {
+  let next = place(map, places)
+  for (const [id, position] of places) if (id.startsWith('note ')) next = setNote(next, id.slice(5), { position })
+  return next
 }

@@ -1,11 +1,11 @@
-import { Kbd, ScrollArea, Text, TextInput, UnstyledButton } from '@mantine/core'
+import { CloseButton, Kbd, ScrollArea, Text, TextInput, UnstyledButton } from '@mantine/core'
 import { IconSearch } from '@tabler/icons-react'
 import { type KeyboardEvent, type Ref, useState } from 'react'
 import { TypeIcon } from '../../graph/type-icon'
 import classes from './catalogue.module.css'
 import { findTypes } from './find-types'
 import type { NodeType } from '../../graph/node-types'
-import { catalogueText } from '../../text/editor'
+import { catalogueText, editorText } from '../../text/editor'
 
 /** The MIME type of a dragged node type. */
 export const DRAGGED = 'application/x-blueprintd-type'
@@ -26,12 +26,14 @@ type Props = {
   /** Touch screens have no dragging. */
   draggable?: boolean
   autoFocus?: boolean
+  /** Closes it; without it there is no button. */
+  onClose?: () => void
   /** The node after which a new one is placed, in words. */
   where: string
 }
 
 /** All node types by group, for dragging onto the canvas or choosing. */
-export function Catalogue({ types, onAdd, search, draggable = true, autoFocus, where }: Props) {
+export function Catalogue({ types, onAdd, search, draggable = true, autoFocus, onClose, where }: Props) {
   const [text, setText] = useState('')
   const searching = text.trim() !== ''
   const found = findTypes(types, text, (type) => groups[type.category] ?? '')
@@ -66,9 +68,12 @@ export function Catalogue({ types, onAdd, search, draggable = true, autoFocus, w
         leftSection={<IconSearch size={15} aria-hidden />}
         maxLength={100}
       />
-      <Text size="xs" c="dimmed" className={classes.where}>
-        {where}
-      </Text>
+      <div className={classes.row}>
+        <Text size="xs" c="dimmed" className={classes.where}>
+          {where}
+        </Text>
+        {onClose && <CloseButton size="sm" aria-label={editorText.closeNodeTypes} onClick={onClose} />}
+      </div>
       <ScrollArea className={classes.list} type="auto" offsetScrollbars="y" viewportProps={{ tabIndex: -1 }}>
         {shown.map(([title, members]) => {
           if (members.length === 0) return null

@@ -1,10 +1,12 @@
 import { Drawer, Skeleton, VisuallyHidden } from '@mantine/core'
 import { ReactFlowProvider } from '@xyflow/react'
-import { useEffect, useEffectEvent, useMemo, useState } from 'react'
+import { useContext, useEffect, useEffectEvent, useMemo, useState } from 'react'
+import { createPortal } from 'react-dom'
 import { useSignedIn } from '../../api/session'
 import { UnappliedTexts, useUnappliedTexts } from '../../forms/unapplied'
 import type { NodeType } from '../../graph/node-types'
 import { later } from '../../parts/later'
+import { EditorBarContext } from '../blueprints/blueprint-layout'
 import { useRun } from '../runs/use-run'
 import type { Config } from '../triggers/types'
 import { Catalogue } from './catalogue'
@@ -13,6 +15,7 @@ import { DraftNote } from './draft-note'
 import { EditorDialogs } from './editor-dialogs'
 import classes from './editor.module.css'
 import { GraphArea } from './graph-area'
+import { Overlay } from './overlay'
 import { expressionsOf } from './references'
 import { statusesAt } from './run-statuses'
 import { RunStrip } from './run-strip'
@@ -66,7 +69,8 @@ function Inside({ blueprint, types }: Props) {
   const editor = useEditor(start, blueprint.version, !blueprint.can_manage)
   const { user } = useSignedIn()
   const screen = useScreen()
-  const { narrow, tight, folded, small } = screen
+  const { narrow, tight, small } = screen
+  const bar = useContext(EditorBarContext)
   const panels = usePanels(editor, screen)
   const [asking, setAsking] = useState(false)
   const [begun, setBegun] = useState<ReadonlyMap<string, Config>>(new Map())
@@ -137,7 +141,8 @@ function Inside({ blueprint, types }: Props) {
             ? editorText.addOnTheSelectedEdge
             : editorText.addAtTheEnd
       }
-      draggable={!folded}
+      draggable={!narrow}
+      onClose={narrow ? undefined : panels.closePalette}
     />
   )
   const panel = panels.trigger ? (
@@ -176,26 +181,26 @@ function Inside({ blueprint, types }: Props) {
       blueprintId={blueprint.id}
     />
   )
+  const toolbar = (
+    <Toolbar
+      editor={editor}
+      commands={commands}
+      validation={validation}
+      narrow={narrow}
+      tight={tight}
+      palette={panels.palette}
+      onPalette={() => panels.togglePalette()}
+      saving={saver.saving}
+      dirty={dirty}
+      onSave={() => void save()}
+      onRun={() => void run()}
+      onIssues={() => panels.open('issues')}
+      onVariables={() => panels.open('variables')}
+    />
+  )
   return (
     <div className={classes.editor} ref={frame}>
-      <Toolbar
-        editor={editor}
-        commands={commands}
-        validation={validation}
-        narrow={tight}
-        folded={folded}
-        saving={saver.saving}
-        dirty={dirty}
-        onSave={() => void save()}
-        onRun={() => void run()}
-        onIssues={() => panels.open('issues')}
-        onVariables={() => panels.open('variables')}
-      />
-      {!folded && !editor.readOnly && (
-        <aside className={classes.left} aria-label={editorText.nodeTypes}>
-          {catalogue}
-        </aside>
-      )}
+      {bar ? createPortal(toolbar, bar) : toolbar}
       <GraphArea
         editor={editor}
         blueprintId={blueprint.id}
@@ -212,20 +217,25 @@ function Inside({ blueprint, types }: Props) {
         <DraftNote draft={draft} version={blueprint.version} />
         {executionId && <RunStrip live={live} executionId={executionId} onClose={() => setExecutionId(undefined)} />}
       </GraphArea>
-      {!small && (panels.trigger !== undefined || panels.tab !== 'node' || editor.state.nodes.size > 0) && (
-        <aside className={classes.right} aria-label={commonText.settings}>
+      {panels.palette && !narrow && !editor.readOnly && (
+        <Overlay id="editor-palette" side="left" label={editorText.nodeTypes} width={232} least={200} most={400}>
+          {catalogue}
+        </Overlay>
+      )}
+      {!small && (panels.trigger !== undefined || panels.tab !== 'node' || editor.state.nodes.size === 1) && (
+        <Overlay id="editor-aside" side="right" label={commonText.settings} width={380} least={320} most={720}>
           {panel}
-        </aside>
+        </Overlay>
       )}
 
       <Drawer
         opened={panels.sheet === 'catalogue'}
         onClose={panels.closeSheet}
-        position={narrow ? 'bottom' : 'left'}
-        size={narrow ? '75%' : 320}
+        position="bottom"
+        size="75%"
         title={editorText.addNode}
       >
-        {folded && catalogue}
+        {narrow && catalogue}
       </Drawer>
       <Drawer
         opened={panels.sheet === 'panel'}

@@ -38,6 +38,8 @@ const shortcuts: [string, string[][]][] = [
   [commonText.save, [[command, 'S']]],
   [commonText.run, [[command, 'Enter']]],
   [helpDialogText.arrangeNodes, [['L']]],
+  [helpDialogText.groupNodes, [['G']]],
+  [helpDialogText.addANote, [['N']]],
   [helpDialogText.fitToView, [['F']]],
   [helpDialogText.zoom, [['+'], ['-']]],
   [helpDialogText.keyboardShortcuts, [['?']]],

@@ -15,6 +15,7 @@ import {
 } from '../../graph/map'
 import { chain, circle, downstream, flowOrder } from '../../graph/order'
 import { heightOf } from '../../graph/sizes'
+import { withoutNodes } from './notes'
 import { leadsOn, type Ordered, orderAsEdges, withEdge } from './order-as-edges'
 import { operationsText } from '../../text/editor'
 
@@ -212,12 +213,13 @@ export function remove(
   edges: ReadonlySet<string> = new Set(),
 ): BlueprintMap {
   const left = map.nodes.filter((node) => !ids.has(node.id))
-  if (!map.edges) return { ...map, nodes: left }
+  const known = ids.size > 0 ? withoutNodes(map, ids) : map
+  if (!map.edges) return { ...known, nodes: left }
   const kept = map.edges.filter((each) => !ids.has(each.source) && !ids.has(each.target) && !edges.has(edgeKey(each)))
-  if (kept.length > 0 || map.edges.length === 0) return { ...map, nodes: left, edges: kept }
+  if (kept.length > 0 || map.edges.length === 0) return { ...known, nodes: left, edges: kept }
   // Without edges the nodes run in the order of the list: that in which they were connected.
   const order = new Map(flowOrder(map).map((id, index) => [id, index]))
-  return { ...map, nodes: left.sort((a, b) => order.get(a.id)! - order.get(b.id)!), edges: kept }
+  return { ...known, nodes: left.sort((a, b) => order.get(a.id)! - order.get(b.id)!), edges: kept }
 }
 
 /** Puts nodes at new places. */

@@ -1,4 +1,5 @@
 import { edgesOf, type BlueprintMap } from '../../graph/map'
+import { renamedInGroups } from './notes'
 import { replaceReferences, type Expressions } from './references'
 import { renameText } from '../../text/editor'
 
@@ -23,7 +24,7 @@ export function rename(
   expressions: Expressions,
 ): BlueprintMap {
   if (from === to) return map
-  const named = everywhere ? replaceReferences(map, from, to, expressions) : map
+  const named = renamedInGroups(everywhere ? replaceReferences(map, from, to, expressions) : map, from, to)
   const nodes = named.nodes.map((node) => (node.id === from ? { ...node, id: to } : node))
   const edges = edgesOf(named).map((edge) =>
     edge.source === from || edge.target === from

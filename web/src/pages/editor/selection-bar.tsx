@@ -4,11 +4,16 @@ import {
   IconArrowLeft,
   IconArrowRight,
   IconBook,
+  IconBoxMultiple,
   IconClipboard,
   IconCopy,
   IconCut,
   IconDotsVertical,
   IconId,
+  IconLayoutAlignLeft,
+  IconLayoutAlignTop,
+  IconLayoutDistributeHorizontal,
+  IconLayoutDistributeVertical,
   IconLine,
   IconLogin2,
   IconPlus,
@@ -68,6 +73,23 @@ export function SelectionBar({
   if (nodes.size > 0) more.push({ label: commonText.copy, icon: IconClipboard, act: () => void commands.copy() })
   if (!readOnly) {
     if (nodes.size > 0) more.push({ label: selectionBarText.cut, icon: IconCut, act: () => void commands.cut() })
+    if (nodes.size > 0) more.push({ label: selectionBarText.group, icon: IconBoxMultiple, act: commands.group })
+    if (nodes.size > 1) {
+      more.push({ label: selectionBarText.alignLeft, icon: IconLayoutAlignLeft, act: () => commands.align('left') })
+      more.push({ label: selectionBarText.alignTop, icon: IconLayoutAlignTop, act: () => commands.align('top') })
+    }
+    if (nodes.size > 2) {
+      more.push({
+        label: selectionBarText.distributeHorizontally,
+        icon: IconLayoutDistributeVertical,
+        act: () => commands.distribute('x'),
+      })
+      more.push({
+        label: selectionBarText.distributeVertically,
+        icon: IconLayoutDistributeHorizontal,
+        act: () => commands.distribute('y'),
+      })
+    }
     if (node) {
       more.push({ label: selectionBarText.renameId, icon: IconId, act: () => commands.rename(node.id) })
       more.push({ label: selectionBarText.insertTheExample, icon: IconBook, act: () => commands.example(node.id) })

@@ -11,6 +11,7 @@ import {
   IconDotsVertical,
   IconKeyboard,
   IconLayoutDashboard,
+  IconNote,
   IconPlayerPlay,
   IconPlus,
 } from '@tabler/icons-react'
@@ -27,8 +28,11 @@ type Props = {
   commands: Commands
   validation: Validation
   narrow: boolean
-  /** The catalogue is hidden: a button shows it. */
-  folded: boolean
+  /** Without the labels of buttons. */
+  tight: boolean
+  /** The catalogue is shown. */
+  palette: boolean
+  onPalette: () => void
   saving: boolean
   /** There are unsaved changes. */
   dirty: boolean
@@ -44,7 +48,9 @@ export function Toolbar({
   commands,
   validation,
   narrow,
-  folded,
+  tight,
+  palette,
+  onPalette,
   saving,
   dirty,
   onSave,
@@ -57,29 +63,30 @@ export function Toolbar({
     <div className={classes.toolbar} role="toolbar" aria-label={commonText.editor}>
       {!readOnly && (
         <Group gap={2} wrap="nowrap">
-          {folded &&
-            (narrow ? (
+          {narrow ? (
+            <ActionIcon
+              variant="light"
+              color="petrol"
+              size={36}
+              aria-label={toolbarText.addNode}
+              onClick={commands.add}
+            >
+              <IconPlus size={20} aria-hidden />
+            </ActionIcon>
+          ) : (
+            <Tooltip label={toolbarText.addNode}>
               <ActionIcon
-                variant="light"
+                variant={palette ? 'filled' : 'light'}
                 color="petrol"
-                size={36}
+                size={30}
                 aria-label={toolbarText.addNode}
-                onClick={commands.add}
+                aria-pressed={palette}
+                onClick={onPalette}
               >
-                <IconPlus size={20} aria-hidden />
+                <IconPlus size={18} aria-hidden />
               </ActionIcon>
-            ) : (
-              <Button
-                variant="light"
-                size="compact-sm"
-                px={12}
-                h={30}
-                leftSection={<IconPlus size={16} aria-hidden />}
-                onClick={commands.add}
-              >
-                {toolbarText.addNode}
-              </Button>
-            ))}
+            </Tooltip>
+          )}
           <Tool
             label={steps.undo ? toolbarText.undo(steps.undo) : commonText.undo}
             off={!steps.undo}
@@ -104,8 +111,8 @@ export function Toolbar({
           )}
         </Group>
       )}
-      <Status validation={validation} narrow={narrow} onClick={onIssues} />
-      <div className={classes.space} />
+      <Status validation={validation} narrow={tight} onClick={onIssues} />
+      {narrow && <div className={classes.space} />}
       {!narrow && (
         <Text size="xs" c="dimmed" className={classes.state}>
           {readOnly ? toolbarText.viewOnly : dirty ? toolbarText.unsaved : ''}
@@ -124,6 +131,11 @@ export function Toolbar({
           {!readOnly && (
             <Menu.Item leftSection={<IconClipboardText size={16} aria-hidden />} onClick={() => void commands.paste()}>
               {toolbarText.pasteNodes}
+            </Menu.Item>
+          )}
+          {!readOnly && (
+            <Menu.Item leftSection={<IconNote size={16} aria-hidden />} onClick={commands.addNote}>
+              {toolbarText.addNote}
             </Menu.Item>
           )}
           {!readOnly && narrow && (

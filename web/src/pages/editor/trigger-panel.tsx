@@ -1,5 +1,6 @@
 import { ActionIcon, Anchor, Button, CloseButton, Group, Skeleton, Stack, Text, Tooltip } from '@mantine/core'
 import { IconArrowLeft, IconExternalLink, IconTrash } from '@tabler/icons-react'
+import { useEffect } from 'react'
 import { Link } from 'wouter'
 import { CopyField, DocLink, ErrorNote, Time } from '../../parts'
 import { ActiveSwitch } from '../triggers/active-switch'
@@ -13,7 +14,7 @@ import { useRemove } from '../triggers/use-remove'
 import { useTrigger } from '../triggers/use-triggers'
 import classes from './editor.module.css'
 import { titleOf } from './trigger-title'
-import type { TriggerPlace } from './use-panels'
+import { focusPanel, type TriggerPlace } from './use-panels'
 import { triggerPanelText } from '../../text/editor'
 import { commonText } from '../../text/common'
 
@@ -30,6 +31,11 @@ type Props = {
 
 /** The settings of a trigger beside the canvas, or the choice and the form of a new one. */
 export default function TriggerPanel({ blueprintId, place, onPlace, begun, onBegun, onClose }: Props) {
+  // A sheet focuses its first control itself.
+  const inColumn = onClose !== undefined
+  useEffect(() => {
+    if (inColumn) focusPanel()
+  }, [inColumn, place])
   return (
     <>
       {onClose ? (

@@ -5,6 +5,8 @@ import { type BlueprintMap, edgesOf, isSequential, type MapNode, type Position }
 import { type Room, showsAll, viewWith, zoomOfAll } from '../../graph/view'
 import { motion } from '../../graph/zoom'
 import { notifyDone } from '../../parts'
+import { align, distribute } from './arrange'
+import { addNote, group } from './notes'
 import { refuse } from './refuse'
 import { hasBody } from './nested'
 import {
@@ -73,8 +75,9 @@ export function useCommands(
   const fit = () => {
     const box = document.querySelector('.react-flow')?.getBoundingClientRect()
     if (!box) return
-    const { top, bottom, side } = roomOf(box)
-    void flow.fitView({ padding: { top: `${top}px`, bottom: `${bottom}px`, x: `${side}px` }, maxZoom: 1, ...motion() })
+    const { top, bottom, left, right } = roomOf(box)
+    const padding = { top: `${top}px`, bottom: `${bottom}px`, left: `${left}px`, right: `${right}px` } as const
+    void flow.fitView({ padding, maxZoom: 1, ...motion() })
   }
   /** Focuses a node and moves it into view. */
   const focus = (id: string) => {
@@ -256,6 +259,27 @@ export function useCommands(
           say: commandsText.exampleInserted,
         })
     },
+    align: (to: 'left' | 'top') => edit(commandsText.align, (now) => align(now, chosen, to)),
+    distribute: (axis: 'x' | 'y') => edit(commandsText.distribute, (now) => distribute(now, chosen, axis)),
+    group: () => {
+      if (inLoop || chosen.size === 0) return
+      const what = count(chosen.size)
+      edit(commandsText.group(what), (now) => group(now, chosen, commandsText.newGroup).map, {
+        say: commandsText.grouped(what),
+      })
+    },
+    addNote: () => {
+      if (readOnly || inLoop) return
+      const { map: next, id } = addNote(map, middle())
+      edit(commandsText.addANote, () => next, { say: commandsText.noteAdded })
+      let tries = 0
+      const find = () => {
+        const box = document.querySelector<HTMLElement>(`[data-id="note ${CSS.escape(id)}"] textarea`)
+        if (box) box.focus({ preventScroll: true })
+        else if (tries++ < 30) requestAnimationFrame(find)
+      }
+      find()
+    },
     tidy: () => {
       edit(commandsText.arrangeNodes, layout, { say: commandsText.nodesArranged })
       setTimeout(fit, 30)
@@ -308,10 +332,13 @@ export function useCommands(
 function roomOf(box: DOMRect): Room {
   const bar = document.querySelector('#editor-selection')?.getBoundingClientRect()
   const notes = document.querySelector('#editor-notes')?.getBoundingClientRect()
+  const palette = document.querySelector('#editor-palette')?.getBoundingClientRect()
+  const panel = document.querySelector('#editor-aside')?.getBoundingClientRect()
   return {
     top: (bar ? bar.bottom - box.top : 16) + 12,
     bottom: (notes && notes.height > 0 ? box.bottom - notes.top : 16) + 12,
-    side: 28,
+    left: (palette ? palette.right - box.left : 0) + 28,
+    right: (panel ? box.right - panel.left : 0) + 28,
   }
 }
 

@@ -8,11 +8,14 @@ import type { Editor } from './use-editor'
 import type { useScreen } from './use-screen'
 import type { Located } from './use-validation'
 
+// Where the browser remembers whether the catalogue is shown.
+const paletteKey = 'blueprintd.editor.palette'
+
 /** A trigger whose panel is open, the choice of a new one's type, or its form. */
 export type TriggerPlace = { kind: 'open'; id: string } | { kind: 'choose' } | { kind: 'new'; type: TriggerType }
 
-/** The panels beside the canvas: the catalogue and the inspector, each a column or, without space, a sheet. */
-export function usePanels(editor: Editor, { folded, small }: ReturnType<typeof useScreen>) {
+/** The panels above the canvas: the catalogue and the inspector, which without space are sheets. */
+export function usePanels(editor: Editor, { narrow, small }: ReturnType<typeof useScreen>) {
   const [tab, setTab] = useState<PanelTab>('node')
   const [sheet, setSheet] = useState<'catalogue' | 'panel'>()
   const [focus, setFocus] = useState<{ path: (string | number)[] }>()
@@ -21,12 +24,17 @@ export function usePanels(editor: Editor, { folded, small }: ReturnType<typeof u
   // A selected node replaces the trigger.
   if (trigger && editor.state.nodes.size > 0) setTrigger(undefined)
   const search = useRef<HTMLInputElement>(null)
+  const [palette, setPalette] = useState(() => localStorage.getItem(paletteKey) === 'open')
+  const keepPalette = (shown: boolean) => {
+    setPalette(shown)
+    localStorage.setItem(paletteKey, shown ? 'open' : 'closed')
+  }
 
   const open = (wanted: PanelTab) => {
     setTab(wanted)
     setTrigger(undefined)
     if (small) setSheet('panel')
-    else focusPanel()
+    else setTimeout(focusPanel) // once it is there
   }
   return {
     tab,
@@ -44,7 +52,6 @@ export function usePanels(editor: Editor, { folded, small }: ReturnType<typeof u
       setTab('node')
       setTrigger(place)
       if (small) setSheet(place && 'panel')
-      else if (place) focusPanel()
     },
     /** Closes the panel. */
     close() {
@@ -52,9 +59,16 @@ export function usePanels(editor: Editor, { folded, small }: ReturnType<typeof u
       setTrigger(undefined)
       editor.select([])
     },
+    palette,
+    closePalette: () => keepPalette(false),
+    togglePalette() {
+      if (palette) keepPalette(false)
+      else this.showCatalogue()
+    },
     showCatalogue() {
-      if (folded) setSheet('catalogue')
-      else search.current?.focus()
+      if (narrow) return setSheet('catalogue')
+      keepPalette(true)
+      setTimeout(() => search.current?.focus()) // once it is there
     },
     /** A node was added from the catalogue. */
     added() {
@@ -85,13 +99,7 @@ export function usePanels(editor: Editor, { folded, small }: ReturnType<typeof u
 
 export type Panels = ReturnType<typeof usePanels>
 
-// Focuses the first control of the panel, once it is there.
-function focusPanel(tries = 30): void {
-  setTimeout(() => {
-    const first = document.querySelector<HTMLElement>(
-      '#editor-panel :is(input, textarea, button, select, [tabindex="0"])',
-    )
-    if (first) first.focus()
-    else if (tries > 0) focusPanel(tries - 1)
-  })
+/** Focuses the first control of the panel. */
+export function focusPanel(): void {
+  document.querySelector<HTMLElement>('#editor-panel :is(input, textarea, button, select, [tabindex="0"])')?.focus()
 }

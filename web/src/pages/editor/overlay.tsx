@@ -1,0 +1,63 @@
+import { type KeyboardEvent, type PointerEvent, type ReactNode, useState } from 'react'
+import classes from './editor.module.css'
+import { overlayText } from '../../text/editor'
+
+type Props = {
+  /** The element's id. */
+  id: string
+  side: 'left' | 'right'
+  label: string
+  /** The width in pixels at first, and its limits. */
+  width: number
+  least: number
+  most: number
+  children: ReactNode
+}
+
+const step = 24
+
+/** A panel above the canvas, at one side. Its inner edge is dragged or moved with the arrow keys; the browser remembers the width. */
+export function Overlay({ id, side, label, width: first, least, most, children }: Props) {
+  const key = `blueprintd.${id}.width`
+  const [width, setWidth] = useState(() => limited(Number(localStorage.getItem(key)) || first))
+  function limited(wanted: number): number {
+    return Math.round(Math.min(most, Math.max(least, wanted)))
+  }
+  const keep = (wanted: number) => {
+    setWidth(limited(wanted))
+    localStorage.setItem(key, String(limited(wanted)))
+  }
+  const grow = side === 'left' ? 1 : -1
+  const drag = (event: PointerEvent<HTMLDivElement>) => {
+    event.preventDefault()
+    const handle = event.currentTarget
+    const from = event.clientX
+    handle.setPointerCapture(event.pointerId)
+    const move = (at: globalThis.PointerEvent) => keep(width + grow * (at.clientX - from))
+    handle.addEventListener('pointermove', move)
+    handle.addEventListener('lostpointercapture', () => handle.removeEventListener('pointermove', move), { once: true })
+  }
+  const press = (event: KeyboardEvent) => {
+    const by = { ArrowLeft: -step, ArrowRight: step }[event.key]
+    if (by === undefined) return
+    event.preventDefault()
+    keep(width + grow * by)
+  }
+  return (
+    <aside className={classes.overlay} data-side={side} id={id} aria-label={label} style={{ width }}>
+      {children}
+      <div
+        className={classes.edge}
+        role="separator"
+        aria-orientation="vertical"
+        aria-label={overlayText.widthOf(label)}
+        aria-valuenow={width}
+        aria-valuemin={least}
+        aria-valuemax={most}
+        tabIndex={0}
+        onPointerDown={drag}
+        onKeyDown={press}
+      />
+    </aside>
+  )
+}
