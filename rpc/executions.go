@@ -61,13 +61,20 @@ func (s *Service) single(ctx context.Context, caller *trpc.Caller, id string) (*
 	return s.view(ctx, caller.Principal, stored, -1)
 }
 
+// singleRecord is the log record of a single run. Listings omit the input data, which the
+// steps of each run repeat.
+type singleRecord struct {
+	logRecord
+	InputData any `json:"inputData"`
+}
+
 // executionRecord returns the log record of a single run.
-func (s *Service) executionRecord(ctx context.Context, caller *trpc.Caller, in executionID) (logRecord, error) {
+func (s *Service) executionRecord(ctx context.Context, caller *trpc.Caller, in executionID) (singleRecord, error) {
 	view, err := s.single(ctx, caller, in.ID)
 	if err != nil {
-		return logRecord{}, err
+		return singleRecord{}, err
 	}
-	return s.logRecord(view), nil
+	return singleRecord{s.logRecord(view), view.InputData}, nil
 }
 
 type executionLogs struct {

@@ -31,7 +31,7 @@ test('opens small values level by level while rows are left', () => {
   assert.deepEqual([...openAtFirst(value, 7)], ['', '/a', '/list', '/a/b'])
   assert.deepEqual([...openAtFirst(value, 1)], [''])
   assert.deepEqual([...openAtFirst({ long: [1, 2, 3, 4], short: [1] }, 4)], ['', '/short'])
-  assert.deepEqual([...openAtFirst(7, 1)], [''])
+  for (const scalar of [7, 'text', null, undefined]) assert.deepEqual([...openAtFirst(scalar, 1)], [''])
 })
 
 test('distinguishes keys that contain a slash', () => {

@@ -52,7 +52,7 @@ export function lineOf(value: unknown): string {
 export function openAtFirst(value: unknown, rows: number): Set<string> {
   const open = new Set<string>([''])
   let shown = Math.min(sizeOf(value), cuts.entries)
-  let level: [string, unknown][] = [['', value]]
+  let level: [string, unknown][] = sizeOf(value) > 0 ? [['', value]] : []
   while (level.length > 0) {
     const next: [string, unknown][] = []
     for (const [path, one] of level) {

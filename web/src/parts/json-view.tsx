@@ -1,6 +1,6 @@
 import { Button, CopyButton, Group } from '@mantine/core'
 import { IconCheck, IconCopy, IconDownload } from '@tabler/icons-react'
-import { useMemo, useState } from 'react'
+import { type ReactNode, useMemo, useState } from 'react'
 import { show } from '../api/json'
 import { download } from './download'
 import { JsonNode } from './json-node'
@@ -17,6 +17,8 @@ type Props = {
   rows?: number
   /** Hides the buttons for copying and saving. */
   plain?: boolean
+  /** Shown left of the buttons: a heading. */
+  heading?: ReactNode
   /** The CSS height from which it scrolls: `320px`. */
   maxHeight?: string
 }
@@ -24,7 +26,7 @@ type Props = {
 /**
  * A JSON value as an expandable tree; long levels and texts are truncated, and can be shown, copied and saved whole.
  */
-export function JsonView({ value, label, rows = 40, plain = false, maxHeight }: Props) {
+export function JsonView({ value, label, rows = 40, plain = false, heading, maxHeight }: Props) {
   const first = useMemo(() => openAtFirst(value, rows), [value, rows])
   const [turned, setTurned] = useState<ReadonlySet<string>>(new Set())
   const toggle = (path: string) => {
@@ -35,18 +37,21 @@ export function JsonView({ value, label, rows = 40, plain = false, maxHeight }: 
   return (
     <div className={classes.view} role="group" aria-label={label}>
       {!plain && (
-        <Group gap={4} justify="flex-end" className={classes.tools}>
-          <CopyAll value={value} />
-          <Button
-            variant="subtle"
-            color="gray"
-            size="compact-sm"
-            leftSection={<IconDownload size={15} aria-hidden />}
-            onClick={() => download(fileName(label), show(value))}
-          >
-            {commonText.download}
-          </Button>
-        </Group>
+        <div className={classes.tools}>
+          {heading}
+          <Group gap={4} wrap="nowrap" ml="auto">
+            <CopyAll value={value} />
+            <Button
+              variant="subtle"
+              color="gray"
+              size="compact-sm"
+              leftSection={<IconDownload size={15} aria-hidden />}
+              onClick={() => download(fileName(label), show(value))}
+            >
+              {commonText.download}
+            </Button>
+          </Group>
+        </div>
       )}
       <div
         className={classes.tree}

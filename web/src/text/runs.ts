@@ -241,6 +241,19 @@ export const runChartText = {
     `${when}: ${completed} completed, ${failed} failed`,
 } as const
 
+/** Texts of pages/runs/run-data.tsx. */
+export const runDataText = {
+  result: 'Result',
+  inputOfTheRun: 'Input of the run',
+  variablesOfTheRun: 'Variables of the run',
+  resultOfTheRun: 'Result of the run',
+  noInput: 'No input',
+  unavailable: 'Not available',
+  availableWhenTheRunHasEnded: 'Available when the run has ended',
+  theRunFailed: 'The run failed',
+  completedWithErrors: 'Completed with errors',
+} as const
+
 /** Texts of pages/runs/run-dialog.tsx. */
 export const runDialogText = {
   startRun: 'Start run',
@@ -261,7 +274,6 @@ export const runDialogText = {
 export const runFactsListText = {
   version: (blueprintVersion: string) => `version ${blueprintVersion}`,
   startedBy: 'Started by',
-  ended: 'Ended',
   runningFor: 'Running for',
   skipped: (skipped: number) => `, ${skipped} skipped`,
   failed: (failedSteps: number) => `, ${failedSteps} failed`,
@@ -330,7 +342,6 @@ export const runPageText = {
   run: (title: string) => `${title}, run`,
   couldNotLoadUpdatesOfThis: 'Could not load updates for this run',
   progress: 'Progress',
-  theRunFailed: 'The run failed',
   theRunIsActive: 'The run is active.',
   theRunIsWaitingForInput: 'The run is waiting for input.',
   theRunCompleted: 'The run completed.',
@@ -431,6 +442,7 @@ export const stepPanelText = {
 /** Texts of pages/runs/step-rows.ts. */
 export const stepRowsText = {
   item: (index: number) => `Item ${index}`,
+  stepOfItem: (item: string, step: string) => `${item} · ${step}`,
 } as const
 
 /** Texts of pages/runs/steps.tsx. */

@@ -8,7 +8,7 @@ import { commonText } from '../../text/common'
 
 type Exchange = NonNullable<NonNullable<Step['error']>['exchange']>
 
-/** The request and response of a failed step, as stored with the failure. */
+/** The response to a failed step, which says why it failed, and its request, as stored with the failure. */
 export function FailedExchange({ exchange, address }: { exchange: Exchange; address: string }) {
   const { request, response } = exchange
   const mail = request.url === undefined
@@ -32,16 +32,6 @@ export function FailedExchange({ exchange, address }: { exchange: Exchange; addr
         </>
       ) : (
         <>
-          <Text size="sm" className={classes.url}>
-            {request.method} {request.url}
-          </Text>
-          <Side
-            level={4}
-            title={failedExchangeText.request}
-            headers={request.headers}
-            body={request.body}
-            label={failedExchangeText.requestBodyFor(address)}
-          />
           {response ? (
             <Side
               level={4}
@@ -61,6 +51,14 @@ export function FailedExchange({ exchange, address }: { exchange: Exchange; addr
               brief
             />
           )}
+          <Side
+            level={4}
+            title={failedExchangeText.request}
+            first={`${request.method ?? ''} ${request.url ?? ''}`}
+            headers={request.headers}
+            body={request.body}
+            label={failedExchangeText.requestBodyFor(address)}
+          />
         </>
       )}
       <Text size="xs" c="dimmed" mt={4}>

@@ -46,15 +46,9 @@ export function RunFactsList({
     ],
     [runFactsListText.startedBy, listed ? <StartedBy facts={facts} /> : wait(listed)],
     [commonText.started, <Time at={run.startTime} past />],
-    [
-      isOver(run.status) ? runFactsListText.ended : runFactsListText.runningFor,
-      isOver(run.status) ? (
-        <Time at={run.endTime} past />
-      ) : (
-        <Duration ms={Number.isFinite(start) ? Math.max(0, now - start) : null} />
-      ),
-    ],
-    [commonText.duration, isOver(run.status) && Number.isFinite(end - start) ? <Duration ms={end - start} /> : false],
+    isOver(run.status)
+      ? [commonText.duration, Number.isFinite(end - start) ? <Duration ms={end - start} /> : false]
+      : [runFactsListText.runningFor, <Duration ms={Number.isFinite(start) ? Math.max(0, now - start) : null} />],
     [
       commonText.steps,
       runFactsListText.ofCompleted(

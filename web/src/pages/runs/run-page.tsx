@@ -1,4 +1,4 @@
-import { Alert, Button, Progress, Skeleton, Stack, Text, VisuallyHidden } from '@mantine/core'
+import { Button, Progress, Skeleton, Stack, Text, VisuallyHidden } from '@mantine/core'
 import { IconSearchOff } from '@tabler/icons-react'
 import { Link, useParams } from 'wouter'
 import { useSignedIn } from '../../api/session'
@@ -7,6 +7,7 @@ import { later } from '../../parts/later'
 import { Answers } from './answers'
 import { Reached } from './reached'
 import { RunActions } from './run-actions'
+import { RunData } from './run-data'
 import { RunFactsList } from './run-facts-list'
 import { RunLog } from './run-log'
 import classes from './run-page.module.css'
@@ -81,6 +82,7 @@ function RunView({ id }: { id: string }) {
       />
       <VisuallyHidden role="status">{spoken(run.status)}</VisuallyHidden>
       {error !== null && <ErrorNote error={error} title={runPageText.couldNotLoadUpdatesOfThis} onRetry={live.again} />}
+      <RunFactsList run={run} facts={facts} id={id} live={phase} />
       {!isOver(run.status) && (
         <div className={classes.progress}>
           <Progress value={run.progress} aria-label={runPageText.progress} size="sm" />
@@ -89,22 +91,11 @@ function RunView({ id }: { id: string }) {
           </Text>
         </div>
       )}
-      {facts.listed?.error && (
-        <Alert
-          color={facts.listed.error.startsWith('cancelled') ? 'gray' : 'red'}
-          mb="md"
-          title={facts.listed.error.startsWith('cancelled') ? undefined : runPageText.theRunFailed}
-        >
-          <Text size="sm" className={classes.wrap}>
-            {facts.listed.error}
-          </Text>
-        </Alert>
-      )}
       {run.status === 'failed' && run.steps.some((step) => step.error?.grant) && (
         <FailedGrants run={run} mine={facts.listed?.userId === user.id} />
       )}
       <Answers run={run} facts={facts} onRecord={live.put} onStale={live.again} />
-      <RunFactsList run={run} facts={facts} id={id} live={phase} />
+      <RunData run={run} facts={facts} />
       <Steps run={run} facts={facts} />
       <RunLog run={run} />
       <Reached record={facts.record} />

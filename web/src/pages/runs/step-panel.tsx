@@ -1,14 +1,15 @@
 import { ActionIcon, Alert, Anchor, Button, CopyButton, Group, Text, Title, Tooltip } from '@mantine/core'
 import { IconAlertTriangle, IconArrowsLeftRight, IconCheck, IconLink, IconPencil, IconX } from '@tabler/icons-react'
-import { useMemo } from 'react'
+import { type ReactNode, useMemo } from 'react'
 import { Link } from 'wouter'
-import { Duration, JsonView, KeyValue, StatusBadge, Time, useUrlStates } from '../../parts'
+import { Duration, JsonView, StatusBadge, Time, useUrlStates } from '../../parts'
 import { FailedExchange } from './failed-exchange'
 import { hintFor } from './failure-hints'
+import { itemLabel } from './item-label'
 import { LogLines } from './run-log'
 import classes from './run-page.module.css'
 import { nameOf } from './step-rows'
-import { around, nodePathOf } from './step-tree'
+import { around, nodePathOf, placeOf, treeOf } from './step-tree'
 import type { Span } from './time-scale'
 import { isOf } from './traffic-words'
 import { ms, type Run, type Step } from './types'
@@ -32,12 +33,13 @@ export function StepPanel({ run, address, whole, blueprintId, onClose, onSelect 
     () => (step ? [] : run.steps.filter((one) => one.nodeId.startsWith(`${address}/`))),
     [run.steps, step, address],
   )
+  const label = useMemo(() => labelAt(within, address), [within, address])
   return (
     <section aria-label={stepPanelText.selectedStep}>
       <div className={classes.panelHead}>
         <div>
           <Title order={3} tabIndex={-1} data-autofocus className={classes.panelTitle}>
-            {step ? nameOf(step) : within.length > 0 ? stepPanelText.itemOfALoop : stepPanelText.unknownStep}
+            {step ? nameOf(step) : within.length > 0 ? (label ?? stepPanelText.itemOfALoop) : stepPanelText.unknownStep}
           </Title>
           <div className={classes.address}>
             {around(address)
@@ -51,10 +53,11 @@ export function StepPanel({ run, address, whole, blueprintId, onClose, onSelect 
                 </span>
               ))}
             {address}
+            {step && ` · ${step.nodeType}`}
           </div>
         </div>
         <Group gap={2} wrap="nowrap">
-          <CopyButton value={location.href} timeout={2000}>
+          <CopyButton value={linkTo(address)} timeout={2000}>
             {({ copied, copy }) => (
               <Tooltip label={copied ? commonText.copied : stepPanelText.copyALinkToThisStep}>
                 <ActionIcon
@@ -107,19 +110,27 @@ function Inside({ run, step, whole }: { run: Run; step: Step; whole: Span }) {
   const lines = useMemo(() => run.logs.filter((line) => line.nodeId === step.nodeId), [run.logs, step.nodeId])
   const reused = ms(step.endTime) < whole.from
   const begun = step.startTime !== null
+  const pairs: [string, ReactNode][] = [
+    [commonText.status, <StatusBadge status={step.status} size="sm" />],
+    [commonText.started, begun ? <Time at={step.startTime} past /> : false],
+    [commonText.duration, begun && step.durationMs !== null ? <Duration ms={step.durationMs} /> : false],
+    [stepPanelText.attempts, step.attempt > 1 ? String(step.attempt) : false],
+    [commonText.tokens, step.tokensUsed ? step.tokensUsed.toLocaleString('en') : false],
+    [stepPanelText.result, reused ? stepPanelText.keptFromTheRetriedRun : false],
+  ]
   return (
     <>
-      <KeyValue
-        pairs={[
-          [commonText.status, <StatusBadge status={step.status} size="sm" />],
-          [commonText.type, step.nodeType],
-          [commonText.started, begun ? <Time at={step.startTime} past /> : false],
-          [commonText.duration, begun && step.durationMs !== null ? <Duration ms={step.durationMs} /> : false],
-          [stepPanelText.attempts, step.attempt > 0 ? String(step.attempt) : false],
-          [commonText.tokens, step.tokensUsed ? step.tokensUsed.toLocaleString('en') : false],
-          [stepPanelText.result, reused ? stepPanelText.keptFromTheRetriedRun : false],
-        ]}
-      />
+      <dl className={classes.meta}>
+        {pairs.map(
+          ([name, value]) =>
+            value !== false && (
+              <div key={name}>
+                <dt>{name}</dt>
+                <dd>{value}</dd>
+              </div>
+            ),
+        )}
+      </dl>
       {step.error && (
         <Alert
           color="red"
@@ -139,14 +150,22 @@ function Inside({ run, step, whole }: { run: Run; step: Step; whole: Span }) {
       <TrafficOf run={run} address={step.nodeId} />
       {begun && (
         <div className={classes.part}>
-          <Title order={4}>{commonText.input}</Title>
-          <JsonView value={step.input} label={stepPanelText.inputOf(step.nodeId)} maxHeight="320px" />
+          <JsonView
+            heading={<Title order={4}>{commonText.input}</Title>}
+            value={step.input}
+            label={stepPanelText.inputOf(step.nodeId)}
+            maxHeight="240px"
+          />
         </div>
       )}
       {(step.status === 'completed' || step.output !== null) && (
         <div className={classes.part}>
-          <Title order={4}>{commonText.output}</Title>
-          <JsonView value={step.output} label={stepPanelText.outputOf(step.nodeId)} maxHeight="420px" />
+          <JsonView
+            heading={<Title order={4}>{commonText.output}</Title>}
+            value={step.output}
+            label={stepPanelText.outputOf(step.nodeId)}
+            maxHeight="420px"
+          />
         </div>
       )}
       {!begun && step.status === 'pending' && (
@@ -167,6 +186,20 @@ function Inside({ run, step, whole }: { run: Run; step: Step; whole: Span }) {
       )}
     </>
   )
+}
+
+// The label of an item, from its steps.
+function labelAt(within: Step[], address: string): string | undefined {
+  const place = placeOf(`${address}/x`)
+  if (!place || within.length === 0) return undefined
+  const [loop] = treeOf([{ ...within[0]!, nodeId: place.loop }, ...within])
+  return loop?.items[0] && itemLabel(loop.items[0])
+}
+
+function linkTo(address: string): string {
+  const link = new URL(location.href)
+  link.searchParams.set('step', address)
+  return link.href
 }
 
 // A link to the traffic of the step, if known.

@@ -1,4 +1,5 @@
 /** The rows of the timeline: the expanded part of the tree of steps. */
+import { itemLabel } from './item-label'
 import { around, countItems, type ItemNode, placeOf, type StepNode } from './step-tree'
 import { ms, type Step, type StepStatus } from './types'
 import { stepRowsText } from '../../text/runs'
@@ -10,6 +11,8 @@ export type Row = {
   kind: 'step' | 'item'
   depth: number
   title: string
+  /** The number of the item that the row shows, if the title names it by its value. */
+  index?: number
   status: StepStatus
   start: number
   end: number
@@ -41,7 +44,7 @@ export function rowsOf(tree: StepNode[], asked: RowsAsked): Row[] {
   const forced = new Set(asked.selected ? around(asked.selected) : [])
   const isOpen = (address: string, byItself: boolean) => forced.has(address) || (asked.toggled.get(address) ?? byItself)
 
-  function addStep(node: StepNode, depth: number, title: string): void {
+  function addStep(node: StepNode, depth: number, title: string, index?: number): void {
     if (!wanted(node, asked.only)) return
     const { step, items } = node
     const open = items.length > 0 && isOpen(step.nodeId, items.length <= manyItems)
@@ -50,6 +53,7 @@ export function rowsOf(tree: StepNode[], asked: RowsAsked): Row[] {
       kind: 'step',
       depth,
       title,
+      index,
       status: step.status,
       start: ms(step.startTime),
       end: ms(step.endTime),
@@ -63,14 +67,20 @@ export function rowsOf(tree: StepNode[], asked: RowsAsked): Row[] {
 
   function addItem(item: ItemNode, depth: number): void {
     const [only] = item.steps
-    if (item.steps.length === 1 && only) return addStep(only, depth, `[${item.index}] ${nameOf(only.step)}`)
+    const label = itemLabel(item)
+    if (item.steps.length === 1 && only) {
+      const name = nameOf(only.step)
+      if (label === undefined) return addStep(only, depth, `[${item.index}] ${name}`)
+      return addStep(only, depth, stepRowsText.stepOfItem(label, name), item.index)
+    }
     if (!item.steps.some((node) => wanted(node, asked.only))) return
     const open = isOpen(item.address, false)
     rows.push({
       address: item.address,
       kind: 'item',
       depth,
-      title: stepRowsText.item(item.index),
+      title: label ?? stepRowsText.item(item.index),
+      index: label === undefined ? undefined : item.index,
       status: item.status,
       start: item.start,
       end: item.end,

@@ -2,7 +2,7 @@ import { ActionIcon, Button, Chip, Drawer, Group, Title, Tooltip } from '@mantin
 import '@mantine/core/styles/Chip.layer.css'
 import { useMediaQuery } from '@mantine/hooks'
 import { IconArrowsMaximize, IconFocus2, IconZoomIn, IconZoomOut } from '@tabler/icons-react'
-import { useCallback, useMemo, useState } from 'react'
+import { useCallback, useMemo, useRef, useState } from 'react'
 import { GraphView } from '../../graph'
 import { useUrlStates } from '../../parts'
 import { graphOf } from './run-graph'
@@ -10,9 +10,13 @@ import classes from './run-page.module.css'
 import { StepPanel } from './step-panel'
 import { rowsOf } from './step-rows'
 import { treeOf } from './step-tree'
+import { useNodeTypesLater } from '../../graph/use-node-types'
+import { alwaysWaits } from './always-waits'
+import { axisOf, busyOf } from './time-axis'
 import { around, pausesOf, type Span, wholeOf, zoomed } from './time-scale'
 import { Timeline } from './timeline'
 import { isOver, type Run, type StepStatus, waitsOf } from './types'
+import { useRoom } from './use-room'
 import type { RunFacts } from './use-run-facts'
 import { useServerClock } from './use-server-clock'
 import { stepsText } from '../../text/runs'
@@ -22,13 +26,17 @@ const failures: ReadonlySet<StepStatus> = new Set(['failed', 'paused', 'running'
 
 /** The steps of a run: on the graph, over time, and the selected one in full. The selection is in the address. */
 export function Steps({ run, facts }: { run: Run; facts: RunFacts }) {
-  const [{ step: selected, only }, set] = useUrlStates({ step: '', only: '' })
+  const [{ step: linked, only }, set] = useUrlStates({ step: '', only: '' })
+  const [closed, setClosed] = useState(false)
   const [toggled, setToggled] = useState<ReadonlyMap<string, boolean>>(new Map())
   const [chosenWindow, setWindow] = useState<Span | null>(null)
   const wide = useMediaQuery('(min-width: 75em)', true, { getInitialValueInEffect: false })
+  const columns = useRef<HTMLDivElement>(null)
+  const room = useRoom(columns)
+  // A failed run shows why, until the user selects another step or closes it. A sheet would cover the page.
+  const selected = linked || (wide && !closed ? failedStepOf(run) : '')
   const now = useServerClock(!isOver(run.status))
   const whole = wholeOf(run, now)
-  const window = chosenWindow && chosenWindow.to > chosenWindow.from ? chosenWindow : whole
   const tree = useMemo(() => treeOf(run.steps), [run.steps])
   const rows = useMemo(
     () => rowsOf(tree, { toggled, selected: selected || null, only: only === 'failed' ? failures : undefined }),
@@ -36,11 +44,26 @@ export function Steps({ run, facts }: { run: Run; facts: RunFacts }) {
   )
   const waits = useMemo(() => new Map(waitsOf(run).map((asked) => [asked.nodeId, asked])), [run])
   const pauses = useMemo(() => pausesOf(run.logs), [run.logs])
+  const types = useNodeTypesLater().data
+  const axis = useMemo(() => {
+    const span = { from: whole.from, to: whole.to }
+    return axisOf(
+      span,
+      busyOf(tree, span, waits, pauses, (step) => alwaysWaits(types, step.nodeType)),
+    )
+  }, [whole.from, whole.to, tree, waits, pauses, types])
+  const window = chosenWindow && chosenWindow.to > chosenWindow.from ? chosenWindow : axis.whole
   const graph = useMemo(() => graphOf(facts.map, run.steps), [facts.map, run.steps])
-  const choose = useCallback((address: string | undefined) => set({ step: address ?? '' }), [set])
+  const choose = useCallback(
+    (address: string | undefined) => {
+      setClosed(!address)
+      set({ step: address ?? '' })
+    },
+    [set],
+  )
   const onWindow = useCallback((next: Span) => setWindow(next), [])
   const row = rows.find((one) => one.address === selected)
-  const zoomedIn = window.to - window.from < whole.to - whole.from - 0.5
+  const zoomedIn = window.to - window.from < axis.whole.to - axis.whole.from - 0.5
   const failed = run.steps.some((step) => step.status === 'failed')
   const toggle = (address: string, open: boolean) => {
     setToggled((before) => new Map(before).set(address, open))
@@ -64,59 +87,76 @@ export function Steps({ run, facts }: { run: Run; facts: RunFacts }) {
         <Title order={2} id="run-steps">
           {commonText.steps}
         </Title>
+        <div className={classes.tools}>
+          {(failed || only === 'failed') && (
+            <Chip size="xs" checked={only === 'failed'} onChange={(on) => set({ only: on ? 'failed' : '' })}>
+              {stepsText.failedAndActiveOnly}
+            </Chip>
+          )}
+          <Group gap={4} role="group" aria-label={stepsText.timelineZoom}>
+            <Tool name={stepsText.zoomIn} off={false} act={() => onWindow(zoomed(window, axis.whole, 0.5))}>
+              <IconZoomIn size={17} aria-hidden />
+            </Tool>
+            <Tool
+              name={stepsText.zoomOut}
+              off={!zoomedIn}
+              act={() => setWindow(next(zoomed(window, axis.whole, 2), axis.whole))}
+            >
+              <IconZoomOut size={17} aria-hidden />
+            </Tool>
+            <Tool
+              name={stepsText.zoomToTheSelectedStep}
+              off={!row || !Number.isFinite(row.start) || row.end < whole.from}
+              act={() =>
+                row &&
+                onWindow(
+                  around(
+                    axis.place({ from: row.start, to: Number.isFinite(row.end) ? row.end : whole.to }),
+                    axis.whole,
+                  ),
+                )
+              }
+            >
+              <IconFocus2 size={17} aria-hidden />
+            </Tool>
+            <Tool name={stepsText.showTheWholeRun} off={!zoomedIn} act={() => setWindow(null)}>
+              <IconArrowsMaximize size={17} aria-hidden />
+            </Tool>
+          </Group>
+        </div>
       </div>
-      {graph && (
-        <div className={classes.graph}>
-          <GraphView
-            map={graph.map}
-            statuses={graph.statuses}
-            selected={graph.selectedOf(selected)}
+      <div className={classes.columns} data-two={wide && Boolean(selected)} ref={columns}>
+        <div>
+          {graph && (
+            <div className={classes.graph}>
+              <GraphView
+                map={graph.map}
+                statuses={graph.statuses}
+                selected={graph.selectedOf(selected)}
+                onSelect={choose}
+                height={wide ? 230 : 200}
+                label={stepsText.blueprintWithStepStatuses}
+              />
+            </div>
+          )}
+          <Timeline
+            rows={rows}
+            whole={whole}
+            axis={axis}
+            window={window}
+            selected={selected || null}
+            waits={waits}
+            pauses={pauses}
             onSelect={choose}
-            height={wide ? 300 : 240}
-            label={stepsText.blueprintWithStepStatuses}
+            onToggle={toggle}
+            onWindow={onWindow}
           />
         </div>
-      )}
-      <div className={classes.tools}>
-        {(failed || only === 'failed') && (
-          <Chip size="xs" checked={only === 'failed'} onChange={(on) => set({ only: on ? 'failed' : '' })}>
-            {stepsText.failedAndActiveOnly}
-          </Chip>
+        {wide && panel && (
+          <div className={classes.panel} style={{ maxHeight: room }}>
+            {panel}
+          </div>
         )}
-        <Group gap={4} role="group" aria-label={stepsText.timelineZoom}>
-          <Tool name={stepsText.zoomIn} off={false} act={() => onWindow(zoomed(window, whole, 0.5))}>
-            <IconZoomIn size={17} aria-hidden />
-          </Tool>
-          <Tool name={stepsText.zoomOut} off={!zoomedIn} act={() => setWindow(next(zoomed(window, whole, 2), whole))}>
-            <IconZoomOut size={17} aria-hidden />
-          </Tool>
-          <Tool
-            name={stepsText.zoomToTheSelectedStep}
-            off={!row || !Number.isFinite(row.start) || row.end < whole.from}
-            act={() =>
-              row && onWindow(around({ from: row.start, to: Number.isFinite(row.end) ? row.end : whole.to }, whole))
-            }
-          >
-            <IconFocus2 size={17} aria-hidden />
-          </Tool>
-          <Tool name={stepsText.showTheWholeRun} off={!zoomedIn} act={() => setWindow(null)}>
-            <IconArrowsMaximize size={17} aria-hidden />
-          </Tool>
-        </Group>
-      </div>
-      <div className={classes.columns} data-two={wide && Boolean(selected)}>
-        <Timeline
-          rows={rows}
-          whole={whole}
-          window={window}
-          selected={selected || null}
-          waits={waits}
-          pauses={pauses}
-          onSelect={choose}
-          onToggle={toggle}
-          onWindow={onWindow}
-        />
-        {wide && panel && <div className={classes.panel}>{panel}</div>}
       </div>
       {!wide && (
         <Drawer
@@ -135,6 +175,13 @@ export function Steps({ run, facts }: { run: Run; facts: RunFacts }) {
       )}
     </section>
   )
+}
+
+// The failed step of a failed run that explains it best: the innermost one.
+function failedStepOf(run: Run): string {
+  if (run.status !== 'failed') return ''
+  const failed = run.steps.filter((step) => step.status === 'failed').map((step) => step.nodeId)
+  return failed.find((address) => !failed.some((other) => other.startsWith(`${address}[`))) ?? ''
 }
 
 // While fully zoomed out, the window follows an active run.

@@ -20,7 +20,13 @@ export function wholeOf(run: Pick<Run, 'startTime' | 'endTime'>, now: number): S
  * The parts of a row's bar; none for a step that has not started, or was taken over from the run that this one retries.
  * `pauses` are the spans between attempts; `onlyWaits` means that nodes of its type always wait.
  */
-export function partsOf(row: Row, whole: Span, asked?: Awaiting, pauses: Span[] = [], onlyWaits = false): Part[] {
+export function partsOf(
+  row: Pick<Row, 'start' | 'end' | 'status'>,
+  whole: Span,
+  asked?: Awaiting,
+  pauses: Span[] = [],
+  onlyWaits = false,
+): Part[] {
   if (!Number.isFinite(row.start) || isReused(row, whole)) return []
   const end = Number.isFinite(row.end) ? row.end : whole.to
   const to = Math.max(row.start, end)
@@ -129,19 +135,9 @@ const steps = [
   365 * day,
 ]
 
-/** At most `most` marks within the window: offsets from the start of the run at round numbers. */
-export function ticksOf(window: Span, start: number, most: number): { at: number; label: string }[] {
-  const length = window.to - window.from
-  const step = steps.find((each) => length / each <= most) ?? Math.ceil(length / most / day) * day
-  const ticks: { at: number; label: string }[] = []
-  for (
-    let offset = Math.ceil((window.from - start) / step) * step;
-    start + offset <= window.to && ticks.length <= most;
-    offset += step
-  ) {
-    ticks.push({ at: start + offset, label: lengthLabel(offset, step) })
-  }
-  return ticks
+/** The distance between at most `most` marks at round numbers. */
+export function stepBetween(length: number, most: number): number {
+  return steps.find((each) => length / each <= most) ?? Math.ceil(length / most / day) * day
 }
 
 /** A duration for the axis, with the precision of the step between marks: `250 ms`, `1.5 s`, `2 min 30 s`, `3 h`. */

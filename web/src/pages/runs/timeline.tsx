@@ -10,13 +10,14 @@ import {
   useRef,
   useState,
 } from 'react'
+import { alwaysWaits } from './always-waits'
 import { describeRow } from './row-words'
-import { typeIn } from '../../graph/node-types'
 import { useNodeTypesLater } from '../../graph/use-node-types'
 import { showDuration } from '../../parts/time-words'
 import { lookOf } from './status-look'
 import { inSight, neighbour, type Row } from './step-rows'
-import { isReused, moved, partsOf, placed, type Span, ticksOf, zoomed } from './time-scale'
+import { type Axis, ticksOn } from './time-axis'
+import { isReused, moved, partsOf, placed, type Span, zoomed } from './time-scale'
 import classes from './timeline.module.css'
 import type { Awaiting } from './types'
 import { timelineText } from '../../text/runs'
@@ -28,6 +29,8 @@ const rowHeight = 36
 export type TimelineProps = {
   rows: Row[]
   whole: Span
+  axis: Axis
+  /** The visible part of the axis. */
   window: Span
   selected: string | null
   waits: ReadonlyMap<string, Awaiting>
@@ -41,6 +44,7 @@ export type TimelineProps = {
 export function Timeline({
   rows,
   whole,
+  axis,
   window,
   selected,
   waits,
@@ -58,9 +62,13 @@ export function Timeline({
   const width = useWidth(frame)
   const room = (sight.width || width) - (width < 600 ? 148 : 260) - 10 // of the bars
   const ticks = useMemo(
-    () => ticksOf(window, whole.from, width < 600 ? 2 : width < 900 ? 4 : 7),
-    [window, whole.from, width],
+    () => ticksOn(axis, window, whole.from, width < 600 ? 2 : width < 900 ? 4 : 7),
+    [axis, window, whole.from, width],
   )
+  const breaks = axis.breaks.flatMap((one) => {
+    const place = placed(one.place, window)
+    return place ? [{ ...one, ...place }] : []
+  })
   const selectedAt = rows.findIndex((row) => row.address === selected)
 
   useLayoutEffect(() => {
@@ -85,7 +93,7 @@ export function Timeline({
   const hidden = selectedAt < 0
   useEffect(() => show(), [selected, hidden])
 
-  useWheel(scroller, window, whole, onWindow)
+  useWheel(scroller, window, axis.whole, onWindow)
 
   function press(event: KeyboardEvent): void {
     if (event.ctrlKey || event.metaKey || event.altKey) return
@@ -128,10 +136,10 @@ export function Timeline({
         break
       case '+':
       case '=':
-        onWindow(zoomed(window, whole, 0.5))
+        onWindow(zoomed(window, axis.whole, 0.5))
         break
       case '-':
-        onWindow(zoomed(window, whole, 2))
+        onWindow(zoomed(window, axis.whole, 2))
         break
       default:
         return
@@ -151,6 +159,11 @@ export function Timeline({
       <div className={classes.axis} aria-hidden style={{ width: sight.width || undefined }}>
         <div className={classes.axisName}>{commonText.step}</div>
         <div className={classes.ticks}>
+          {breaks.map(({ place, left, width: share, time }) => (
+            <span key={place.from} className={classes.breakLabel} style={{ left: `${left}%`, width: `${share}%` }}>
+              {showDuration(time.to - time.from)}
+            </span>
+          ))}
           {ticks.map(({ at, label }) => {
             const left = placed({ from: at, to: at }, window)?.left ?? 0
             return (
@@ -176,20 +189,26 @@ export function Timeline({
         onPointerLeave={() => setHover(null)}
       >
         <div className={classes.space} role="presentation" style={{ height: rows.length * rowHeight }}>
+          {breaks.length > 0 && (
+            <div className={classes.breaks} aria-hidden>
+              {breaks.map(({ place, left, width: share }) => (
+                <span key={place.from} className={classes.break} style={{ left: `${left}%`, width: `${share}%` }} />
+              ))}
+            </div>
+          )}
           {rows.slice(from, to).map((row, offset) => (
             <TimelineRow
               key={row.address}
               row={row}
               at={from + offset}
               whole={whole}
+              axis={axis}
               window={window}
               room={room}
               chosen={row.address === selected}
               asked={waits.get(row.address)}
               pauses={pauses.get(row.address)}
-              onlyWaits={
-                row.step !== undefined && ['time', 'person'].includes(typeIn(types, row.step.nodeType)?.waits ?? '')
-              }
+              onlyWaits={row.step !== undefined && alwaysWaits(types, row.step.nodeType)}
               onSelect={onSelect}
               onToggle={onToggle}
               onPoint={point}
@@ -211,6 +230,7 @@ type RowProps = {
   row: Row
   at: number
   whole: Span
+  axis: Axis
   window: Span
   room: number
   chosen: boolean
@@ -226,6 +246,7 @@ function TimelineRow({
   row,
   at,
   whole,
+  axis,
   window,
   room,
   chosen,
@@ -240,7 +261,7 @@ function TimelineRow({
   const parts = partsOf(row, whole, asked, pauses, onlyWaits)
   const last = parts[parts.length - 1]
   const first = parts[0]
-  const bar = first && last && placed({ from: first.from, to: last.to }, window)
+  const bar = first && last && placed(axis.place({ from: first.from, to: last.to }), window)
   const attempts = row.step?.attempt ?? 0
   return (
     // The tree keeps the focus and handles keys.
@@ -273,6 +294,7 @@ function TimelineRow({
           <Icon size={16} stroke={2} aria-hidden />
         </span>
         <span className={classes.title}>{row.title}</span>
+        {row.index !== undefined && <span className={classes.note}>[{row.index}]</span>}
         {attempts > 1 && (
           <span className={classes.note} aria-hidden>
             ×{attempts}
@@ -289,7 +311,7 @@ function TimelineRow({
       <div className={classes.bars} aria-hidden>
         {isReused(row, whole) && <span className={classes.reused}>{timelineText.keptFromTheEarlierRun}</span>}
         {parts.map((part) => {
-          const place = placed(part, window)
+          const place = placed(axis.place(part), window)
           return (
             place && (
               <span

@@ -140,7 +140,11 @@ export function Side({ title, first, headers = {}, body, cut, label, error, brie
       <Title order={level} size="h4">
         {title}
       </Title>
-      {first && <Text size="sm">{first}</Text>}
+      {first && (
+        <Text size="sm" className={classes.first}>
+          {first}
+        </Text>
+      )}
       {error && (
         <Text size="sm" className={classes.error}>
           {error}
