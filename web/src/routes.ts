@@ -33,6 +33,7 @@ export const routes: Route[] = [
   route('/blueprints/:id/:tab?', blueprint),
   route('/runs', () => import('./pages/runs/runs-page')),
   route('/runs/:id', () => import('./pages/runs/run-page')),
+  route('/runs/:id/compare', () => import('./pages/runs/compare-page')),
   route('/triggers', () => import('./pages/triggers/triggers-page')),
   route('/triggers/new', () => import('./pages/triggers/new-trigger-page')),
   route('/triggers/:id/edit', () => import('./pages/triggers/edit-trigger-page')),

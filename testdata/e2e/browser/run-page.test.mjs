@@ -150,3 +150,45 @@ test('names items by their value and compresses a long wait', async () => {
   const axis = await page.getByRole('tree', { name: 'Steps over time' }).boundingBox();
   assert.ok(wait.width < 0.6 * axis.width && end.x > wait.x, `the wait takes ${wait.width} of ${axis.width}, and the end is at ${end.x}`);
 });
+
+test('compares a failed run with the last good one, and with any other', async () => {
+  const good = await run(orders, { id: '1041', card: 'visa' });
+  await ended(client, good);
+  const { nodes, edges } = orders.blueprint_map;
+  const changed = await client.blueprint.update.mutate({ id: orders.id, blueprint_map: { edges, nodes: nodes.map((one) => (one.id === 'letter' ? { ...one, config: { text: 'Order {{nodes.order.output.id}} is paid, thanks' } } : one)) } });
+  const failed = await run(changed, { id: '1042', card: 'broken' });
+  await ended(client, failed);
+  await page.goto(`/runs/${failed}`);
+  await settled(page, 'Orders');
+  await page.getByRole('link', { name: 'Compare with the last good run' }).click();
+  await settled(page, 'Compare runs');
+  assert.equal(new URL(page.url()).searchParams.get('with'), good);
+  await page.getByRole('region', { name: 'Other run' }).getByText('Completed').waitFor();
+  await page.getByRole('region', { name: 'This run' }).getByText('Failed', { exact: true }).waitFor();
+  const input = page.getByRole('region', { name: 'Input' });
+  for (const value of ['1041', '1042', 'visa', 'broken']) await input.getByText(value).waitFor();
+  const steps = page.getByRole('region', { name: 'Steps' });
+  const charge = steps.getByRole('group').filter({ hasText: 'The charge node' });
+  await charge.getByText('failed', { exact: false }).first().waitFor();
+  await charge.getByText(/answered 422/).waitFor();
+  await page.getByRole('link', { name: 'Compare the versions' }).click();
+  await settled(page, 'Orders');
+  assert.match(page.url(), /versions\?from=1\.0\.0&to=1\.1\.0/);
+  await page.goBack();
+
+  // The same input and version: only times differ.
+  const again = await run(changed, { id: '1042', card: 'broken' });
+  await ended(client, again);
+  await page.goto(`/runs/${again}`);
+  await settled(page, 'Orders');
+  await page.getByRole('button', { name: 'More actions' }).click();
+  await page.getByRole('menuitem', { name: 'Compare with another run' }).click();
+  await settled(page, 'Compare runs');
+  await page.getByRole('combobox', { name: 'Compare with' }).click();
+  await page.getByRole('option', { name: new RegExp(failed.slice(-8)) }).click();
+  await page.getByText('Both ran version 1.1.0.').waitFor();
+  await input.getByText('No difference').waitFor();
+  await steps.getByText('All steps are equal').waitFor();
+  await steps.getByText('Show 3 equal steps').click();
+  await steps.getByText('The letter node').waitFor();
+});

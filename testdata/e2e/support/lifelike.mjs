@@ -122,6 +122,7 @@ export const pagesOf = ({ organization, shop, sales, stock, webhook, schedule, c
   ['runs', '/runs', 'Runs'],
   ['run-completed', `/runs/${runs.completed}`, sales.title],
   ['run-failed', `/runs/${runs.failed}`, stock.title],
+  ['run-compare', `/runs/${runs.approval}/compare`, 'Compare runs'],
   ['run-approval', `/runs/${runs.approval}`, shop.title],
   ['run-form', `/runs/${runs.form}`, 'Book a room'],
   ['triggers', '/triggers', 'Triggers'],

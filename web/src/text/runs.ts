@@ -241,6 +241,35 @@ export const runChartText = {
     `${when}: ${completed} completed, ${failed} failed`,
 } as const
 
+/** Texts of pages/runs/compare-page.tsx. */
+export const comparePageText = {
+  compareRuns: 'Compare runs',
+  compareRunsOf: (title: string) => `Compare runs of ${title}`,
+  runNotFound: 'Run not found',
+  itMayBeDeletedOrYouCannot: 'The run may be deleted, or you cannot see it.',
+  allRuns: 'All runs',
+  couldNotLoadTheRun: 'Could not load the run',
+  compareWith: 'Compare with',
+  noRunsFound: 'No runs found',
+  noEarlierCompletedRun: 'No earlier completed run',
+  chooseAnotherRunOf: 'Choose another run of this blueprint above.',
+  run: (id: string) => `Run …${id}`,
+  version: (version: string) => `version ${version}`,
+  otherRun: 'Other run',
+  thisRun: 'This run',
+  theRunsAreOfDifferentBlueprints: 'The runs are of different blueprints.',
+  bothRanVersion: (version: string) => `Both ran version ${version}.`,
+  versionChanged: (from: string, to: string) => `The version differs: ${from} → ${to}.`,
+  compareTheVersions: 'Compare the versions',
+  result: 'Result',
+  noDifference: 'No difference',
+  showEqualSteps: (n: number) => `Show ${count(n, 'equal step')}`,
+  allStepsAreEqual: 'All steps are equal',
+  showMoreLeft: (value: string) => `Show more (${value} left)`,
+  noSuchStep: 'no such step',
+  to: 'to',
+} as const
+
 /** Texts of pages/runs/run-data.tsx. */
 export const runDataText = {
   result: 'Result',
@@ -252,6 +281,7 @@ export const runDataText = {
   availableWhenTheRunHasEnded: 'Available when the run has ended',
   theRunFailed: 'The run failed',
   completedWithErrors: 'Completed with errors',
+  compareWithTheLastGoodRun: 'Compare with the last good run',
 } as const
 
 /** Texts of pages/runs/run-dialog.tsx. */
@@ -329,6 +359,7 @@ export const runMenuText = {
   saveAsTest: 'Save as test',
   availableWhenTheRunHasEnded: 'Available when the run has ended',
   forBlueprintdTest: 'For blueprintd test',
+  compareWithAnotherRun: 'Compare with another run',
   exportRun: 'Export run',
   viewItWithBlueprintdOpenFile: 'View it with blueprintd open FILE',
 } as const

@@ -1,9 +1,11 @@
-import { Alert, Skeleton, Text, Title } from '@mantine/core'
+import { Alert, Anchor, Skeleton, Text, Title } from '@mantine/core'
 import { IconAlertTriangle } from '@tabler/icons-react'
 import type { ReactNode } from 'react'
+import { Link } from 'wouter'
 import { JsonView } from '../../parts'
 import classes from './run-data.module.css'
 import { isOver, type Run } from './types'
+import { useLastGood } from './use-last-good'
 import type { RunFacts } from './use-run-facts'
 import { commonText } from '../../text/common'
 import { runDataText } from '../../text/runs'
@@ -69,6 +71,7 @@ function Outcome({ run, facts: { record, listed } }: { run: Run; facts: RunFacts
           className={classes.error}
         >
           {error}
+          {run.status === 'failed' && !cancelled && <CompareLink listed={listed} />}
         </Alert>
       )}
       {ended && (
@@ -85,6 +88,18 @@ function Outcome({ run, facts: { record, listed } }: { run: Run; facts: RunFacts
         </Nothing>
       )}
     </Box>
+  )
+}
+
+function CompareLink({ listed }: { listed: RunFacts['listed'] }) {
+  const good = useLastGood(listed)
+  if (!good || !listed) return null
+  return (
+    <div>
+      <Anchor component={Link} href={`/runs/${listed.executionId}/compare?with=${good.executionId}`} size="sm" fw={600}>
+        {runDataText.compareWithTheLastGoodRun}
+      </Anchor>
+    </div>
   )
 }
 

@@ -141,7 +141,7 @@ function RunLink({ id }: { id: string }) {
 function RunId({ id }: { id: string }) {
   return (
     <span className={classes.id}>
-      <code title={id}>{id}</code>
+      <code title={id}>…{id.slice(-8)}</code>
       <CopyButton value={id} timeout={2000}>
         {({ copied, copy }) => (
           <Tooltip label={copied ? commonText.copied : commonText.copy}>

@@ -1,8 +1,9 @@
 import { ActionIcon, Menu, Modal, Skeleton, Text } from '@mantine/core'
 import { useMediaQuery } from '@mantine/hooks'
-import { IconDots, IconDownload, IconTestPipe } from '@tabler/icons-react'
+import { IconArrowsDiff, IconDots, IconDownload, IconTestPipe } from '@tabler/icons-react'
 import { useMutation } from '@tanstack/react-query'
 import { useRef, useState } from 'react'
+import { Link } from 'wouter'
 import { api } from '../../api/client'
 import { show } from '../../api/json'
 import { notifyDone, notifyError } from '../../parts'
@@ -54,6 +55,13 @@ export function RunMenu({ run, facts }: { run: Run; facts: RunFacts }) {
           </ActionIcon>
         </Menu.Target>
         <Menu.Dropdown>
+          <Menu.Item
+            leftSection={<IconArrowsDiff size={16} aria-hidden />}
+            component={Link}
+            href={`/runs/${run.id}/compare`}
+          >
+            {runMenuText.compareWithAnotherRun}
+          </Menu.Item>
           <Menu.Item
             leftSection={<IconTestPipe size={16} aria-hidden />}
             disabled={reason !== undefined || early}
