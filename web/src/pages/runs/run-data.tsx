@@ -10,7 +10,7 @@ import type { RunFacts } from './use-run-facts'
 import { commonText } from '../../text/common'
 import { runDataText } from '../../text/runs'
 
-/** What a run was given and what came of it, side by side. */
+/** The input of a run and its result, side by side. */
 export function RunData({ run, facts }: { run: Run; facts: RunFacts }) {
   return (
     <div className={classes.data}>
