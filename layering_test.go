@@ -41,6 +41,7 @@ var layers = []struct {
 	{2, "foundation/mutant", ""},
 	{2, "foundation/smtpsink", ""},
 	{2, "foundation/secret", "blueprint"},
+	{2, "foundation/form", "blueprint blueprint/jsonschema"},
 	{2, "foundation/outbound", "blueprint foundation/clock foundation/secret"},
 	{2, "foundation/recording", "blueprint blueprint/document foundation/fileio foundation/outbound foundation/secret foundation/smtpsink"},
 
@@ -65,6 +66,7 @@ var layers = []struct {
 	{3, "rpc/agents", "blueprint blueprint/jsonschema"},
 	{3, "rpc/mcp", "blueprint foundation/clock foundation/ids foundation/metrics rpc/agents"},
 	{3, "connections", "blueprint blueprint/* foundation/*"},
+	{3, "approvals", "blueprint blueprint/* foundation/*"},
 	{3, "web", "foundation/ids"},
 
 	{4, "project", "blueprint blueprint/* foundation/* engine/nodes triggers"},
@@ -77,7 +79,7 @@ var layers = []struct {
 	{5, "server/certificate", "blueprint blueprint/* foundation/*"},
 	{5, "server/limits", "blueprint blueprint/* foundation/*"},
 	{5, "server/sandbox", "blueprint blueprint/* foundation/*"},
-	{5, "server", "clients blueprint blueprint/* foundation/* store store/* engine engine/* engine/nodes/* triggers triggers/* rpc rpc/* connections web project project/local project/testsuite server/* docs"},
+	{5, "server", "clients blueprint blueprint/* foundation/* store store/* engine engine/* engine/nodes/* triggers triggers/* rpc rpc/* connections approvals web project project/local project/testsuite server/* docs"},
 
 	{6, "command/terminal", "blueprint"},
 	{6, "command/dev", "blueprint blueprint/* foundation/* engine project project/* server command/terminal"},

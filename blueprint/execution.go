@@ -129,7 +129,23 @@ type AwaitingInput struct {
 	URL         string    `json:"url,omitempty"`
 	RequestedAt Time      `json:"requestedAt"`
 	ExpiresAt   Time      `json:"expiresAt,omitempty"`
+	// LinkExpiresAt is when approval links to the question expire.
+	LinkExpiresAt Time `json:"-"`
 }
+
+// MayAnswer reports whether a user may answer a question of a run of principal.
+func (k AwaitKind) MayAnswer(userID, principalID string, canManage bool) bool {
+	switch k {
+	case AwaitHuman:
+		return canManage || userID == principalID
+	case AwaitOAuth:
+		return userID == principalID
+	}
+	return canManage
+}
+
+// ByLink reports whether approval links exist for questions of this kind.
+func (k AwaitKind) ByLink() bool { return k == AwaitHuman || k == AwaitApproval }
 
 // ExecutionStatus is the result of getExecutionStatus.
 type ExecutionStatus struct {
@@ -379,4 +395,54 @@ type ResumeAnswer struct {
 	Input       any
 	UserID      string
 	CanManage   bool // of the run's blueprint
+	// Link is the approval link that the answer was given with; nil for none.
+	Link *LinkUse
 }
+
+// LinkUse is the use of an approval link. A link that a node made permits the answer; for
+// one that a user made, the rights of that user do.
+type LinkUse struct {
+	ID       string // of the link, which does not reveal it
+	ByNode   bool   // a node made it
+	Question QuestionID
+}
+
+// QuestionID identifies one of the questions that a node has asked.
+type QuestionID struct {
+	At      Time `json:"at"`
+	Attempt int  `json:"attempt"`
+}
+
+// Question is a question of a run, whether or not it is open.
+type Question struct {
+	State QuestionState
+	Title string // of the node that asks
+	// Input and ID are set if it is open. Secrets are redacted.
+	Input *AwaitingInput
+	ID    QuestionID
+	// PrincipalID is that of the run.
+	PrincipalID    string
+	PrivateTo      string // the only user who may see the data of the run; "" = all who may see the run
+	OrganizationID string
+}
+
+// MayShare reports whether a user may make an approval link to an open question, which shows
+// it: they must be allowed to answer it, and to see it.
+func (q *Question) MayShare(userID string, canManage bool) bool {
+	if q.Input.Kind == AwaitHuman && q.PrivateTo != "" && q.PrivateTo != userID {
+		return false
+	}
+	return q.Input.Kind.MayAnswer(userID, q.PrincipalID, canManage)
+}
+
+// QuestionState is how far a question has come.
+type QuestionState string
+
+// The states of questions.
+const (
+	QuestionPending  QuestionState = "pending" // not asked yet
+	QuestionOpen     QuestionState = "open"
+	QuestionAnswered QuestionState = "answered"
+	QuestionExpired  QuestionState = "expired" // not answered in time
+	QuestionClosed   QuestionState = "closed"  // skipped, or the run ended before
+)

@@ -72,6 +72,9 @@ const (
 	AnsweredByStub     Answerer = "stub"     // its result depends on people, other runs or subscribers, which are not recorded
 )
 
+// Asks reports whether the node asks a person, so that it has an approval link.
+func (k *NodeType) Asks() bool { return k.Waits == "person" }
+
 // NeedsStub reports whether a repeated node of the type needs a stub; recorded reports
 // whether there is a cassette.
 func (k *NodeType) NeedsStub(recorded bool) bool {
@@ -184,9 +187,16 @@ type Await struct {
 	URL     string // to visit, if any
 	// Expires is the time limit for the answer; 0 = none.
 	Expires time.Duration
+	// LinkExpires is how long approval links to it are valid; 0 = DefaultLinkLife or, if it
+	// is set, Expires.
+	LinkExpires time.Duration
 	// OnExpire is what happens after Expires: "fail", "continue", "approve" or "reject".
 	OnExpire string
 }
+
+// DefaultLinkLife is how long an approval link is valid after its question was asked, unless
+// the question expires or its node says otherwise.
+const DefaultLinkLife = 7 * 24 * time.Hour
 
 // Response is an HTTP response. Body is a plain JSON value; a string is sent as it is.
 type Response struct {

@@ -344,20 +344,45 @@ func (v *validator) reference(i int, ref Reference) (message, severity string) {
 	case ref.NodeID == "" && v.outer == nil && (ref.Name == "item" || ref.Name == "index"):
 		return fmt.Sprintf("uses %s, which only exists inside a for-each node", ref.Name), severityOf(ref)
 	case ref.NodeID == "":
-		return wrongKey(ref)
+		return wrongKey(ref, ScopeKeys[ref.Name])
 	case !exists && ref.Optional:
 		return fmt.Sprintf("refers to the node %q, which does not exist", ref.NodeID) + v.meantNode(ref.NodeID), SeverityWarning
 	case !exists:
 		return fmt.Sprintf("refers to the node %q, which does not exist", ref.NodeID) + v.meantNode(ref.NodeID), SeverityError
+	case ref.Name == "nodes" && ref.Key == KeyLink:
+		return v.wrongLink(to, i, ref)
 	case v.graph != nil && !v.leads(to, i):
 		return fmt.Sprintf("refers to the node %q, which does not lead to this one: its output is never available", ref.NodeID), SeverityWarning
 	}
-	return wrongKey(ref)
+	known := ScopeKeys[ref.Name]
+	if !v.asks(v.index[ref.NodeID]) {
+		known = slices.DeleteFunc(slices.Clone(known), func(key string) bool { return key == KeyLink })
+	}
+	return wrongKey(ref, known)
 }
 
-// wrongKey checks the key of a reference.
-func wrongKey(ref Reference) (message, severity string) {
-	known := ScopeKeys[ref.Name]
+// asks reports whether a node asks a person, or may because its type is unknown.
+func (v *validator) asks(node int) bool {
+	if v.graph == nil {
+		return true
+	}
+	kind := v.catalogue[v.graph.Node(node).Type]
+	return kind == nil || kind.Asks()
+}
+
+// wrongLink checks a reference of node i to the approval link of another one.
+func (v *validator) wrongLink(to, i int, ref Reference) (message, severity string) {
+	switch {
+	case !v.asks(to):
+		return fmt.Sprintf("refers to the link of the node %q, which asks nothing: only human and approval-gate nodes have a link", ref.NodeID), severityOf(ref)
+	case v.graph != nil && v.leads(to, i) && to != i:
+		return fmt.Sprintf("refers to the link of the node %q, which is answered before this node runs: send the link before it, or beside it", ref.NodeID), SeverityWarning
+	}
+	return "", ""
+}
+
+// wrongKey checks the key of a reference to something that has the known keys.
+func wrongKey(ref Reference, known []string) (message, severity string) {
 	if ref.Key == "" || known == nil || slices.Contains(known, ref.Key) {
 		return "", ""
 	}

@@ -36,9 +36,12 @@ var variableName = regexp.MustCompile(`^[A-Za-z0-9_]+$`)
 // ReservedNames are names of the scope that no variable may have.
 var ReservedNames = []string{"inputData", "input", "nodes", "item", "index", "execution", "blueprint", "trigger", "now"}
 
+// KeyLink is the key of nodes.<id> with the approval link of a node that asks a person.
+const KeyLink = "link"
+
 // ScopeKeys are the possible keys of names of the scope; for nodes, those after the id.
 var ScopeKeys = map[string][]string{
-	"nodes": {"output"}, "execution": {"id"}, "blueprint": {"id", "title"}, "trigger": {"id", "type", "headers"},
+	"nodes": {"output", KeyLink}, "execution": {"id"}, "blueprint": {"id", "title"}, "trigger": {"id", "type", "headers"},
 }
 
 var variableKeys = []string{"name", "type", "default", "description", "required", "secret"}

@@ -28,7 +28,7 @@ var chapters = []struct {
 	topics string
 }{
 	{"Start", "getting-started concepts"},
-	{"Build", "blueprints expressions nodes triggers connections-and-sign-in testing-blueprints agents fake-backend"},
+	{"Build", "blueprints expressions nodes triggers connections-and-sign-in approval-links testing-blueprints agents fake-backend"},
 	{"Operate", "dashboard deploying scaling security upgrading backup-and-recovery reliability benchmarks"},
 	{"Reference", "api cli files decisions"},
 	{"Contribute", "architecture contributing"},

@@ -73,6 +73,7 @@ func (a *attempt) perform() (result blueprint.Result, err error) {
 	if err := a.mayUse(a.run.ctx, a.node.config.Names()); err != nil {
 		return result, err
 	}
+	a.makeLinks(a.node.links)
 	if a.config, err = a.node.config.Resolve(a.scope); err != nil {
 		return result, err
 	}
@@ -184,6 +185,7 @@ func (a *attempt) evaluate(source string) (any, error) {
 	if err := a.mayUse(a.run.ctx, compiled.Names()); err != nil {
 		return nil, err
 	}
+	a.makeLinks(compiled.links)
 	value, err := compiled.Eval(a.scope)
 	if err != nil {
 		return nil, failureOf(err)
@@ -303,6 +305,9 @@ func (a *attempt) newAwait(q *blueprint.Await, now time.Time) *await {
 	out.RequestedAt = blueprint.TimeOf(now)
 	if q.Expires > 0 {
 		out.ExpiresAt = blueprint.TimeOf(now.Add(q.Expires))
+	}
+	if q.LinkExpires > 0 {
+		out.LinkExpires = blueprint.TimeOf(now.Add(q.LinkExpires))
 	}
 	return out
 }

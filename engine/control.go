@@ -25,7 +25,7 @@ func (e *Engine) Resume(ctx context.Context, a blueprint.ResumeAnswer) error {
 
 // resume answers a question of a run of this process. Unless asked is nil, it has to be that
 // question.
-func (e *Engine) resume(ctx context.Context, a blueprint.ResumeAnswer, asked *question) error {
+func (e *Engine) resume(ctx context.Context, a blueprint.ResumeAnswer, asked *blueprint.QuestionID) error {
 	r, err := e.acquire(ctx, a.ExecutionID)
 	if err != nil {
 		return err
@@ -34,14 +34,19 @@ func (e *Engine) resume(ctx context.Context, a blueprint.ResumeAnswer, asked *qu
 	if err == nil {
 		err = r.mayAnswer(n.await.Kind, a)
 	}
-	if err == nil && asked != nil && *asked != (question{n.await.RequestedAt, n.attempt}) {
+	if err == nil && a.Link != nil && a.Link.Question != n.questionID() {
+		err = blueprint.Errorf(blueprint.CodeConflict, "node %q does not ask this question any more", n.address())
+	}
+	if err == nil && asked != nil && *asked != n.questionID() {
 		err = blueprint.Errorf(blueprint.CodeConflict, "node %q asks another question by now", n.address())
 	}
 	if err == nil && n.await.Kind == blueprint.AwaitBudget {
 		return e.raiseBudget(ctx, r, n, a.Input)
 	}
 	if err == nil {
-		err = r.answer(n, a.Input)
+		if err = r.answer(n, a.Input); err == nil && a.Link != nil {
+			r.logAnswer(n, a.Link)
+		}
 		r.ensureTimerFor(n)
 	}
 	if err == nil {
@@ -76,17 +81,19 @@ func (r *fold) awaitingNode(nodeID string) (first *nodeRun, err error) {
 }
 
 func (r *fold) mayAnswer(kind blueprint.AwaitKind, a blueprint.ResumeAnswer) error {
-	may := a.CanManage
-	switch kind {
-	case blueprint.AwaitHuman:
-		may = may || a.UserID == r.begin.UserID
-	case blueprint.AwaitOAuth:
-		may = a.UserID == r.begin.UserID
+	may := kind.MayAnswer(a.UserID, r.begin.UserID, a.CanManage)
+	if a.Link != nil {
+		may = kind.ByLink() && (may || a.Link.ByNode)
 	}
 	if !may {
 		return blueprint.Errorf(blueprint.CodeForbidden, "only another user may answer this question (%s)", kind)
 	}
 	return nil
+}
+
+// questionID identifies what an awaiting node asks.
+func (n *nodeRun) questionID() blueprint.QuestionID {
+	return blueprint.QuestionID{At: n.await.RequestedAt, Attempt: n.attempt}
 }
 
 // answer applies an answer to a node. The caller holds r.mu.

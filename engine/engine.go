@@ -72,6 +72,9 @@ type Options struct {
 	// Drain is how long nodes may continue once the engine stops, in real time; 0 = 10
 	// s.
 	Drain time.Duration
+	// Link returns the approval link of a question for the node that uses it, and the part of
+	// it that is secret. The same arguments give the same link. Nil = there are no links.
+	Link func(executionID, questionAddress, usedBy string) (link, secret string)
 	// Peers are the other processes that share the journal; nil = none.
 	Peers Peers
 	// Lost closes when the journal has failed permanently.

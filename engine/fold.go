@@ -149,6 +149,7 @@ func (r *fold) applyToNode(n *nodeRun, e *entry) {
 		n.due = d.Due
 		r.move(n, waiting)
 	case entryAwait:
+		d.Await.LinkExpiresAt = d.Await.linkExpiry()
 		n.due, n.await, n.pauseState = d.Await.ExpiresAt, d.Await, d.Await.State
 		n.signIn = n.signIn || d.Await.Kind == blueprint.AwaitOAuth
 		r.move(n, awaiting)

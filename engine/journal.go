@@ -157,8 +157,9 @@ type concurrencyPlace struct {
 
 type await struct {
 	blueprint.AwaitingInput
-	Config map[string]any `json:"config,omitempty"` // resolved when the node asked
-	State  any            `json:"state,omitempty"`  // for the attempt after the answer
+	LinkExpires blueprint.Time `json:"linkExpires,omitempty"`
+	Config      map[string]any `json:"config,omitempty"` // resolved when the node asked
+	State       any            `json:"state,omitempty"`  // for the attempt after the answer
 }
 
 // record applies an entry and schedules its flush. The caller holds r.mu.

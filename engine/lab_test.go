@@ -308,6 +308,7 @@ func (l *lab) catalogue() blueprint.Catalogue {
 		}
 		return blueprint.Result{Await: &blueprint.Await{Kind: kind, Prompt: text(task.Config["prompt"]), Expires: milliseconds(task.Config["expiresMs"])}}, nil
 	})
+	ask.Waits = "person"
 	ask.Answer = func(task *blueprint.Task, answer any) (blueprint.Result, error) {
 		switch answer {
 		case "bad":

@@ -33,15 +33,9 @@ var errElsewhere = errors.New("another process of the server has the run")
 // command is what one process asks of another: an answer, a cancellation, or a sign-in.
 type command struct {
 	Answer   *blueprint.ResumeAnswer `json:"answer,omitempty"`
-	Asked    *question               `json:"asked,omitempty"`    // what Answer is for; zero = nothing was asked
+	Asked    *blueprint.QuestionID   `json:"asked,omitempty"`    // what Answer is for; zero = nothing was asked
 	Cancel   *string                 `json:"cancel,omitempty"`   // the reason
 	SignedIn *string                 `json:"signedIn,omitempty"` // the address of the node
-}
-
-// question identifies a question of a node.
-type question struct {
-	At      blueprint.Time `json:"at"`
-	Attempt int            `json:"attempt"`
 }
 
 // answer is the outcome of a command, or the response of a run that was handed over.
@@ -124,7 +118,7 @@ func (e *Engine) ask(ctx context.Context, executionID string, c command) (*answe
 
 // asked returns the question of a node of a stored run, or its first one for ""; zero for none.
 // By the time an answer is performed elsewhere, the run may ask another one.
-func (e *Engine) asked(ctx context.Context, executionID, node string) (q question, err error) {
+func (e *Engine) asked(ctx context.Context, executionID, node string) (q blueprint.QuestionID, err error) {
 	stored, err := e.Journal.Load(ctx, executionID)
 	if err != nil {
 		return q, err
@@ -138,7 +132,7 @@ func (e *Engine) asked(ctx context.Context, executionID, node string) (q questio
 			continue
 		}
 		at := slices.IndexFunc(view.Steps, func(s blueprint.Step) bool { return s.NodeID == open.NodeID })
-		return question{open.RequestedAt, view.Steps[at].Attempt}, nil
+		return blueprint.QuestionID{At: open.RequestedAt, Attempt: view.Steps[at].Attempt}, nil
 	}
 	return q, nil
 }

@@ -21,7 +21,7 @@ type program struct {
 	versions   []blueprint.VersionRef
 
 	mu          sync.Mutex
-	expressions map[string]*expression.Expression
+	expressions map[string]*sourced
 }
 
 // body is a graph with its compiled nodes: that of the blueprint or of a for-each node.
@@ -37,8 +37,9 @@ type compiled struct {
 	config  *expression.Config
 	problem *blueprint.Failure
 	effect  blueprint.Effect
-	quick   bool  // an attempt takes no noticeable time
-	body    *body // of a for-each node
+	quick   bool     // an attempt takes no noticeable time
+	body    *body    // of a for-each node
+	links   []string // ids of nodes whose approval link the config uses
 }
 
 // compile compiles a definition. A map that violates the graph rules is an error; a
@@ -51,7 +52,7 @@ func compile(catalogue blueprint.Catalogue, definition *blueprint.Definition) (*
 	if len(issues) > 0 {
 		return nil, &blueprint.Error{Code: blueprint.CodeBadRequest, Message: "blueprint_map.edges " + issues[0].Message, Issues: issues}
 	}
-	p := &program{definition: definition, versions: []blueprint.VersionRef{definition.Ref}, expressions: map[string]*expression.Expression{}}
+	p := &program{definition: definition, versions: []blueprint.VersionRef{definition.Ref}, expressions: map[string]*sourced{}}
 	for _, variable := range definition.Variables {
 		if variable.Secret {
 			p.secrets = append(p.secrets, variable.Name)
@@ -105,7 +106,7 @@ func compileNode(catalogue blueprint.Catalogue, node *blueprint.Node, depth int)
 	if len(issues) > 0 {
 		return bad("bad_template", issueText(append([]any{"config"}, issues[0].Path...), issues[0].Message))
 	}
-	out.config = config
+	out.config, out.links = config, linksIn(config.References())
 	if out.kind.Body == nil {
 		return out
 	}
@@ -138,21 +139,28 @@ func (p *program) secret(name string) bool {
 	return found
 }
 
+// sourced is a compiled expression with the ids of nodes whose approval link it uses.
+type sourced struct {
+	*expression.Expression
+	links []string
+}
+
 // maxExpressions bounds the cache of a program. Expressions come from its config, so
 // only a map that generates them reaches it.
 const maxExpressions = 1000
 
 // expression compiles source once.
-func (p *program) expression(source string) (*expression.Expression, error) {
+func (p *program) expression(source string) (*sourced, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if e, ok := p.expressions[source]; ok {
 		return e, nil
 	}
-	e, err := expression.CompileExpression(source)
+	compiled, err := expression.CompileExpression(source)
 	if err != nil {
 		return nil, err
 	}
+	e := &sourced{compiled, linksIn(compiled.References())}
 	if len(p.expressions) < maxExpressions {
 		p.expressions[source] = e
 	}

@@ -324,7 +324,8 @@ type scope struct {
 	now       time.Time
 	input     any
 	inputSize int
-	nodes     map[string]any // everything that led here, once used
+	nodes     map[string]any    // everything that led here, once used
+	links     map[string]string // approval links by node id, if used; guarded by run.mu
 }
 
 // scopeOf returns the scope of a node. The caller holds r.mu.
@@ -390,19 +391,25 @@ func (s *scope) Names() []string {
 // a large run would take quadratic time.
 func (s *scope) HasParts(name string) bool { return name == "nodes" }
 
-// Part returns {"output": ...} of a node that led to this one. Parallel nodes are left
-// out even when they are done: what a node sees must not depend on timing.
+// Part returns {"output": ...} of a node that led to this one, and the link of one that asks
+// a person, if it is used. Outputs of parallel nodes are left out even when they are done:
+// what a node sees must not depend on timing.
 func (s *scope) Part(_, id string) (any, bool) {
 	r := s.run
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	part := map[string]any{}
+	if link, made := s.links[id]; made {
+		part[blueprint.KeyLink] = link
+	}
 	for n := s.node; n != nil; n = n.frame.loopNode() {
 		f := n.frame
 		if from := f.body.graph.Index(id); from >= 0 && f.plan.Precedes(from, n.index) {
-			return map[string]any{"output": r.withOutput(&f.nodes[from]).output}, true
+			part["output"] = r.withOutput(&f.nodes[from]).output
+			break
 		}
 	}
-	return nil, false
+	return part, len(part) > 0
 }
 
 // maxNearby bounds the nodes that an error takes suggestions from.

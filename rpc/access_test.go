@@ -410,7 +410,7 @@ func TestMayAct(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			runner := &accessRunner{privateTo: test.privateTo, viewErr: test.view}
 			s := newAccess(&accessStore{definition: test.definition, canManage: true}, runner)
-			if _, got := s.mayAct(t.Context(), callerOf(test.user), "e"); !errors.Is(got, test.want) {
+			if _, got := s.MayAct(t.Context(), callerOf(test.user).Principal, "e"); !errors.Is(got, test.want) {
 				t.Errorf("got %v, want %v", got, test.want)
 			}
 			var want []string

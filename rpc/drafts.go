@@ -11,19 +11,22 @@ import (
 // in to the dashboard can call.
 func (s *Service) DashboardProcedures() []trpc.Procedure {
 	if s.Frozen != nil {
-		return frozen(s.drafts(), s.Frozen)
+		return frozen(s.forPeople(), s.Frozen)
 	}
-	return audited(s.Store, s.drafts())
+	return audited(s.Store, s.forPeople())
 }
 
 // DashboardProcedures describes all procedures for the dashboard alone, including those of
 // Sessions. They cannot be called.
 func DashboardProcedures() []trpc.Procedure {
-	return append((*Sessions)(nil).table(), (*Service)(nil).drafts()...)
+	return append((*Sessions)(nil).table(), (*Service)(nil).forPeople()...)
 }
 
-func (s *Service) drafts() []trpc.Procedure {
-	return []trpc.Procedure{trpc.Mutation("draft.apply", blueprint.ScopeWrite, s.draftApply)}
+func (s *Service) forPeople() []trpc.Procedure {
+	return []trpc.Procedure{
+		trpc.Mutation("draft.apply", blueprint.ScopeWrite, s.draftApply),
+		trpc.Mutation("execution.link", blueprint.ScopeRun, s.executionLink),
+	}
 }
 
 type draftApply struct {

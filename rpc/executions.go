@@ -147,7 +147,7 @@ type executionResume struct {
 }
 
 func (s *Service) executionResume(ctx context.Context, caller *trpc.Caller, in executionResume) (*blueprint.ExecutionStatus, error) {
-	canManage, err := s.mayAct(ctx, caller, in.ID)
+	canManage, err := s.MayAct(ctx, caller.Principal, in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -158,20 +158,45 @@ func (s *Service) executionResume(ctx context.Context, caller *trpc.Caller, in e
 	return s.status(ctx, caller, in.ID)
 }
 
-// mayAct refuses a caller who has left the organization or the blueprint of a run. Runs
+type executionLink struct {
+	ID     string `json:"executionId" check:"required"`
+	NodeID string `json:"nodeId" check:"required"`
+}
+
+type approvalLink struct {
+	URL       string         `json:"url"`
+	ExpiresAt blueprint.Time `json:"expiresAt"`
+}
+
+// executionLink returns an approval link to an open question that the caller may answer. It
+// permits the answer for as long as the caller may give it.
+func (s *Service) executionLink(ctx context.Context, caller *trpc.Caller, in executionLink) (approvalLink, error) {
+	canManage, err := s.MayAct(ctx, caller.Principal, in.ID)
+	if err != nil {
+		return approvalLink{}, err
+	}
+	address, id, expires, err := s.Link(ctx, caller.UserID, canManage, in.ID, in.NodeID)
+	if err != nil {
+		return approvalLink{}, err
+	}
+	caller.Note("execution", in.ID, map[string]any{"nodeId": in.NodeID, "link": id})
+	return approvalLink{address, expires}, nil
+}
+
+// MayAct refuses a user who has left the organization or the blueprint of a run. Runs
 // that they started without belonging to either stay theirs. For a deleted blueprint the
 // runner decides.
-func (s *Service) mayAct(ctx context.Context, caller *trpc.Caller, id string) (canManage bool, err error) {
-	stored, canManage, err := s.Store.Execution(ctx, caller.Principal, id)
+func (s *Service) MayAct(ctx context.Context, principal blueprint.Principal, id string) (canManage bool, err error) {
+	stored, canManage, err := s.Store.Execution(ctx, principal, id)
 	if err != nil {
 		return false, err
 	}
-	_, _, err = s.Store.Definition(ctx, caller.Principal, stored.Row.BlueprintID)
+	_, _, err = s.Store.Definition(ctx, principal, stored.Row.BlueprintID)
 	switch blueprint.CodeOf(err) {
 	case blueprint.CodeNotFound:
 		return canManage, nil
 	case blueprint.CodeForbidden:
-		if view, viewErr := s.view(ctx, caller.Principal, stored, 0); viewErr != nil || view.PrivateTo == caller.UserID && stored.Row.UserID == caller.UserID {
+		if view, viewErr := s.view(ctx, principal, stored, 0); viewErr != nil || view.PrivateTo == principal.UserID && stored.Row.UserID == principal.UserID {
 			return canManage, viewErr
 		}
 	}
@@ -184,7 +209,7 @@ type executionCancel struct {
 }
 
 func (s *Service) executionCancel(ctx context.Context, caller *trpc.Caller, in executionCancel) (*blueprint.ExecutionStatus, error) {
-	if _, err := s.mayAct(ctx, caller, in.ID); err != nil {
+	if _, err := s.MayAct(ctx, caller.Principal, in.ID); err != nil {
 		return nil, err
 	}
 	if err := s.Runner.Cancel(ctx, in.ID, in.Reason); err != nil {

@@ -9,7 +9,7 @@ import (
 	"blueprintd/rpc/trpc"
 )
 
-// Options are what a Service works with. All are required but Connections and Frozen.
+// Options are what a Service works with. All are required but Connections, Link and Frozen.
 type Options struct {
 	Store     Store
 	Runner    Runner
@@ -26,6 +26,9 @@ type Options struct {
 	Info func() ServerInfo
 	// Connections tests connections; nil = none can be tested.
 	Connections ConnectionTester
+	// Link returns an approval link to an open question for a user who may answer it, its short
+	// id, and when it expires; nil on a read-only server.
+	Link func(ctx context.Context, userID string, canManage bool, executionID, nodeID string) (address, id string, expires blueprint.Time, err error)
 	// Frozen is the error of every mutation on a read-only server; nil on all others.
 	Frozen error
 }

@@ -20,6 +20,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"blueprintd/approvals"
 	"blueprintd/blueprint"
 	"blueprintd/connections"
 	"blueprintd/engine"
@@ -54,6 +55,7 @@ type Server struct {
 	Scripts     *script.Pool
 	Triggers    *triggers.Service
 	connections *connections.Service
+	approvals   *approvals.Service
 	mail        *mail.Server     // nil = no mail is received
 	sandbox     *sandbox.Sandbox // replaces the network; nil = the real network
 	decoding    chan struct{}    // semaphore of mail attachments being decoded
@@ -120,8 +122,9 @@ func New(ctx context.Context, o Options) (_ *Server, err error) {
 	if o.URL != "" {
 		peers = s.Store
 	}
+	links := approvals.Signer{Key: s.pageKey(key.Sealer, "approval links"), Host: s.APIHost}
 	s.Engine = engine.New(engine.Options{
-		Peers:     peers,
+		Peers: peers, Link: links.ForNode,
 		Catalogue: s.wrapCatalogue(catalogue), Journal: s.Store, Clock: o.Clock, IDs: s.IDs.Stream("engine"), Sealer: key.Sealer, Logger: o.Logger, Schedule: s.serializer(),
 		Blueprints: Blueprints{s.Store}, MaxRunning: o.MaxRunning, MaxQueued: o.MaxQueued, Lost: s.lost, Limits: engine.Limits{Held: int(min(shares.Inputs, math.MaxInt))}, InputWait: wait, Authority: s.Store, Connections: s.connections,
 		Emit: func(ctx context.Context, e blueprint.Event) (int, error) { return s.Triggers.Emit(ctx, e) },
@@ -135,9 +138,17 @@ func New(ctx context.Context, o Options) (_ *Server, err error) {
 		Relimit: s.Engine.Relimit, Nodes: s.Store.LiveNodes, Channels: s.connections, Mail: s.mailOptions(), UpSince: s.upSince, WhileAvailable: s.Store.WhileAvailable,
 		FormKey: s.pageKey(key.Sealer, "forms"), Network: o.Proxies().Network,
 	})
+	var service *rpc.Service
+	s.approvals = approvals.New(approvals.Options{
+		Signer: links, Clock: o.Clock, Question: s.Engine.Question, Resume: s.Engine.Resume, Note: s.Store.NoteAction, Network: o.Proxies().Network,
+		MayAct: func(ctx context.Context, userID, executionID string) (bool, error) {
+			return service.MayAct(ctx, blueprint.Principal{UserID: userID}, executionID)
+		},
+		Failed: func(err error) { o.Logger.Error("approval link failed", "error", err) },
+	})
 	started := o.Clock.Now()
-	service := rpc.New(rpc.Options{
-		Store: s.Store, Runner: runner, Triggers: s.Triggers, Catalogue: catalogue, CheckConfig: project.CheckConfig, IDs: s.IDs.Stream("procedures"), APIHost: s.APIHost, Connections: s.connections,
+	service = rpc.New(rpc.Options{
+		Store: s.Store, Runner: runner, Triggers: s.Triggers, Catalogue: catalogue, CheckConfig: project.CheckConfig, IDs: s.IDs.Stream("procedures"), APIHost: s.APIHost, Connections: s.connections, Link: s.approvals.LinkFor,
 		Explain: func(story *blueprint.FiringStory) *blueprint.Explanation { return explain.Firing(story, o.Clock.Now()) },
 		Info:    func() rpc.ServerInfo { return s.info(started) },
 	})

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"blueprintd/blueprint"
+	"blueprintd/foundation/form"
 	"blueprintd/triggers/signature"
 )
 
@@ -90,7 +91,7 @@ func (presetName) schema(*field) map[string]any { return choiceSchema(signature.
 // judgeWebhook checks content type, signature and body, in that order.
 func (t *Service) judgeWebhook(a *activation, at time.Time) *refusal {
 	d := a.firing.Delivery
-	media, boundary := formMedia(d.Header["content-type"])
+	media, boundary := form.Media(d.Header["content-type"])
 	isForm := media != "" && a.binding.Trigger.Config["form"] != nil && (a.form || a.firing.Source == blueprint.SourceRedelivery)
 	var refused *blueprint.Error
 	if !isForm {

@@ -18,6 +18,7 @@ import (
 
 	"blueprintd/blueprint"
 	"blueprintd/foundation/clock"
+	"blueprintd/foundation/form"
 	"blueprintd/foundation/ids"
 	"blueprintd/foundation/metrics"
 )
@@ -140,7 +141,7 @@ type Service struct {
 	schemas  inputSchemas
 	throttle throttle
 	mails    mailBudget
-	forms    formSenders
+	forms    form.Limiter
 	started  atomic.Int64
 	missing  atomic.Int64 // rows lost since the store became unavailable
 	counts   counts

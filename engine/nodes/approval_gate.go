@@ -7,9 +7,10 @@ import (
 )
 
 type approvalConfig struct {
-	Prompt    text   `key:"prompt" form:"lines" required:"true" doc:"The question to decide."`
-	ExpiresMs *int64 `key:"expiresMs" title:"Expires after" form:"duration-ms" minimum:"1" maximum:"3153600000000" doc:"The time to wait for a decision, in milliseconds. Default: no limit."`
-	OnExpire  string `key:"onExpire" title:"When it expires" enum:"fail|approve|reject" default:"\"fail\"" doc:"The outcome if there is no decision in time."`
+	Prompt        text   `key:"prompt" form:"lines" required:"true" doc:"The question to decide."`
+	ExpiresMs     *int64 `key:"expiresMs" title:"Expires after" form:"duration-ms" minimum:"1" maximum:"3153600000000" doc:"The time to wait for a decision, in milliseconds. Default: no limit."`
+	OnExpire      string `key:"onExpire" title:"When it expires" enum:"fail|approve|reject" default:"\"fail\"" doc:"The outcome if there is no decision in time."`
+	LinkExpiresMs *int64 `key:"linkExpiresMs" title:"Links expire after" form:"duration-ms" minimum:"1" maximum:"3153600000000" doc:"How long approval links are valid after the question was asked, in milliseconds. Default: until the question expires, or 7 days without expiresMs."`
 }
 
 func approvalGate() *blueprint.NodeType {
@@ -26,7 +27,7 @@ func approvalGate() *blueprint.NodeType {
 		example:     `{"prompt": "Send the offer to {{inputData.customer ?? \"the customer\"}}?", "expiresMs": 86400000, "onExpire": "reject"}`,
 		run: func(_ context.Context, _ *blueprint.Task, c *approvalConfig) (blueprint.Result, error) {
 			return blueprint.Result{Await: &blueprint.Await{
-				Kind: blueprint.AwaitApproval, Prompt: string(c.Prompt), Expires: milliseconds(c.ExpiresMs), OnExpire: orFail(c.OnExpire),
+				Kind: blueprint.AwaitApproval, Prompt: string(c.Prompt), Expires: milliseconds(c.ExpiresMs), LinkExpires: milliseconds(c.LinkExpiresMs), OnExpire: orFail(c.OnExpire),
 			}}, nil
 		},
 		answer: func(task *blueprint.Task, _ *approvalConfig, answer any) (blueprint.Result, error) {

@@ -10,10 +10,11 @@ import (
 )
 
 type humanConfig struct {
-	Prompt    text       `key:"prompt" form:"lines" required:"true" doc:"The question."`
-	Schema    jsonSchema `key:"schema" title:"Schema of the answer" doc:"The JSON Schema of the answer. Without a schema, any answer is accepted."`
-	ExpiresMs *int64     `key:"expiresMs" title:"Expires after" form:"duration-ms" minimum:"1" maximum:"3153600000000" doc:"The time to wait for an answer, in milliseconds. Default: no limit."`
-	OnExpire  string     `key:"onExpire" title:"When it expires" enum:"fail|continue" default:"\"fail\"" doc:"The outcome if there is no answer in time."`
+	Prompt        text       `key:"prompt" form:"lines" required:"true" doc:"The question."`
+	Schema        jsonSchema `key:"schema" title:"Schema of the answer" doc:"The JSON Schema of the answer. Without a schema, any answer is accepted."`
+	ExpiresMs     *int64     `key:"expiresMs" title:"Expires after" form:"duration-ms" minimum:"1" maximum:"3153600000000" doc:"The time to wait for an answer, in milliseconds. Default: no limit."`
+	OnExpire      string     `key:"onExpire" title:"When it expires" enum:"fail|continue" default:"\"fail\"" doc:"The outcome if there is no answer in time."`
+	LinkExpiresMs *int64     `key:"linkExpiresMs" title:"Links expire after" form:"duration-ms" minimum:"1" maximum:"3153600000000" doc:"How long approval links are valid after the question was asked, in milliseconds. Default: until the question expires, or 7 days without expiresMs."`
 
 	compiled *jsonschema.Schema // nil without a schema
 }
@@ -31,7 +32,7 @@ func human() *blueprint.NodeType {
 		check:       (*humanConfig).compile,
 		run: func(_ context.Context, _ *blueprint.Task, c *humanConfig) (blueprint.Result, error) {
 			return blueprint.Result{Await: &blueprint.Await{
-				Kind: blueprint.AwaitHuman, Prompt: string(c.Prompt), Schema: c.Schema.Value, Expires: milliseconds(c.ExpiresMs), OnExpire: orFail(c.OnExpire),
+				Kind: blueprint.AwaitHuman, Prompt: string(c.Prompt), Schema: c.Schema.Value, Expires: milliseconds(c.ExpiresMs), LinkExpires: milliseconds(c.LinkExpiresMs), OnExpire: orFail(c.OnExpire),
 			}}, nil
 		},
 		answer: func(_ *blueprint.Task, c *humanConfig, answer any) (blueprint.Result, error) {

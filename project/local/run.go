@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"net/netip"
+	"net/url"
 	"slices"
 	"sync"
 	"time"
@@ -74,7 +75,7 @@ func (l *Run) Do(ctx context.Context) (*blueprint.Recording, error) {
 	}
 	journal := &memoryJournal{definition: l.Definition, others: l.Others, runs: map[string]*blueprint.StoredExecution{}, changed: make(chan struct{}, 1)}
 	options := engine.Options{
-		Catalogue: catalogue, Journal: journal, Clock: l.Clock, IDs: l.IDs, Sealer: sealer, Connections: opener, Emit: l.Emit,
+		Catalogue: catalogue, Journal: journal, Clock: l.Clock, IDs: l.IDs, Sealer: sealer, Connections: opener, Emit: l.Emit, Link: noLink,
 		Logger: slog.New(slog.NewTextHandler(l.Errors, &slog.HandlerOptions{Level: slog.LevelError})), Drain: time.Second,
 	}
 	if len(l.Others) > 0 {
@@ -154,6 +155,12 @@ func (l *Run) follow(ctx context.Context, runner *engine.Engine, journal *memory
 			await(next)
 		}
 	}
+}
+
+// noLink returns an address that leads nowhere: without a server there are no approval links,
+// and nodes that send one shall run all the same.
+func noLink(_, questionAddress, _ string) (link, secret string) {
+	return "https://local.invalid/answer/" + url.PathEscape(questionAddress), ""
 }
 
 // cancel cancels the run unless it has ended.

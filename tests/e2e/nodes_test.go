@@ -92,6 +92,26 @@ func awaitNodes(t *testing.T, s *process.Server, wanted ...string) {
 
 var human = []any{node("ask", "human", object{"prompt": "Your name?"}), node("greet", "template", object{"text": "Hello {{input.name}}"})}
 
+// TestNodesShareApprovalLinks makes a link in one process, opens it in another and answers it
+// through a third.
+func TestNodesShareApprovalLinks(t *testing.T) {
+	t.Parallel()
+	c := startCluster(t, process.PostgreSQL(t), 3)
+	inbox, came, answer := linkInbox(t)
+	nodes := []any{notify(inbox), node("gate", "approval-gate", object{"prompt": "Pay?"}), node("paid", "template", object{"text": "paid {{input.approved}}"})}
+	run := c.nodes[0].Launch(c.nodes[0].Create("pay", nodes...), nodes...)
+	link := pathOf(t, <-came)
+	answer <- struct{}{}
+	c.nodes[0].Until(run, "paused")
+	approve(t, c.nodes[1], c.nodes[2], link)
+	if record := c.nodes[1].Until(run, "completed"); !strings.Contains(fmt.Sprint(record), "paid true") {
+		t.Errorf("the run: %v", record)
+	}
+	if status, text := page(t, c.nodes[0], link, nil); status != http.StatusGone {
+		t.Errorf("the link afterwards: %d %s", status, text)
+	}
+}
+
 // TestNodesShareRuns starts runs in one process and reads, follows, answers and cancels them
 // through others. What one process changes counts in the others at once.
 func TestNodesShareRuns(t *testing.T) {

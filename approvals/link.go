@@ -1,0 +1,98 @@
+// Package approvals serves approval links: addresses at which a person answers one question of
+// a run without an account. A link is signed, not stored. It names a node of a run, so that it
+// can be sent before the node asks, and the same link is made again after a crash.
+package approvals
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/hex"
+)
+
+// Path is the path of a link, which ends in its token.
+const Path = "/answer/"
+
+// Link is an approval link.
+type Link struct {
+	ExecutionID string
+	NodeID      string // the address of the node that asks
+	// MadeByNode is the address of the node that uses the link; "" for one that a user copied.
+	MadeByNode string
+	MadeByUser string
+}
+
+const (
+	format  = 1 // of a token
+	macSize = 16
+)
+
+// longestToken bounds the addresses of nodes in it, which may be nested.
+const longestToken = 8 << 10
+
+// Signer makes links.
+type Signer struct {
+	Key  []byte        // of the database; all processes of a server share it
+	Host func() string // the host root of the server
+}
+
+// URL returns the address of a link, and its token, which is secret.
+func (s Signer) URL(l Link) (address, token string) {
+	token = s.token(l)
+	return s.Host() + Path + token, token
+}
+
+func (s Signer) token(l Link) string {
+	data := []byte{format}
+	for _, part := range []string{l.ExecutionID, l.NodeID, l.MadeByNode, l.MadeByUser} {
+		data = binary.AppendUvarint(data, uint64(len(part)))
+		data = append(data, part...)
+	}
+	return base64.RawURLEncoding.EncodeToString(append(data, s.sign("link", string(data))...))
+}
+
+// sign returns the MAC of texts for one purpose.
+func (s Signer) sign(purpose string, texts ...string) []byte {
+	mac := hmac.New(sha256.New, s.Key)
+	for _, text := range append([]string{purpose}, texts...) {
+		mac.Write(binary.AppendUvarint(nil, uint64(len(text))))
+		mac.Write([]byte(text))
+	}
+	return mac.Sum(nil)[:macSize]
+}
+
+// open returns the link with a token, false for a token that was not made with the key.
+func (s Signer) open(token string) (l Link, ok bool) {
+	if len(token) > longestToken {
+		return l, false
+	}
+	data, err := base64.RawURLEncoding.Strict().DecodeString(token)
+	if err != nil || len(data) < 1+macSize {
+		return l, false
+	}
+	data, mac := data[:len(data)-macSize], data[len(data)-macSize:]
+	if !hmac.Equal(mac, s.sign("link", string(data))) || data[0] != format {
+		return l, false
+	}
+	data = data[1:]
+	for _, part := range []*string{&l.ExecutionID, &l.NodeID, &l.MadeByNode, &l.MadeByUser} {
+		length, size := binary.Uvarint(data)
+		if size <= 0 || length > uint64(len(data)-size) {
+			return l, false
+		}
+		*part, data = string(data[size:size+int(length)]), data[size+int(length):]
+	}
+	return l, len(data) == 0
+}
+
+// ID returns a short id of the link with a token, which does not reveal it.
+func ID(token string) string {
+	sum := sha256.Sum256([]byte("link/" + token))
+	return hex.EncodeToString(sum[:6])
+}
+
+// ForNode returns the link to a question for the node that uses it, and its token.
+func (s Signer) ForNode(executionID, questionAddress, usedBy string) (address, token string) {
+	return s.URL(Link{ExecutionID: executionID, NodeID: questionAddress, MadeByNode: usedBy})
+}

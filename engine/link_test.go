@@ -1,0 +1,108 @@
+package engine_test
+
+import (
+	"strings"
+	"testing"
+
+	"blueprintd/blueprint"
+	"blueprintd/engine"
+)
+
+// withLinks makes links whose secret names the question and its user.
+func withLinks(o *engine.Options) {
+	o.Link = func(executionID, question, usedBy string) (link, secret string) {
+		secret = "secret-" + question + "-by-" + usedBy + "-" + executionID[len(executionID)-8:]
+		return "https://host/answer/" + secret, secret
+	}
+}
+
+// sentLink returns the link that a node has used: the journal has it, no view.
+func (w *fixture) sentLink(h *engine.Handle, question, usedBy string) string {
+	return "https://host/answer/secret-" + question + "-by-" + usedBy + "-" + h.ID[len(h.ID)-8:]
+}
+
+// A link exists before its question is asked, is the same after a crash, and is redacted in
+// every view of the run.
+func TestLinkOfAQuestion(t *testing.T) {
+	testWith(t, withLinks, func(w *fixture) {
+		gate := w.hold("mail")
+		h := w.start(w.define("text echo {\"value\": \"see {{nodes.gate.link}}\"}\nexpr eval {\"expression\": \"nodes.gate.link\"}\nmail act {\"text\": \"{{nodes.gate.link}}\"}\ngate ask {\"prompt\": \"Sure?\"}\ntext -> expr\nexpr -> mail\nmail -> gate"))
+		<-gate.came
+		w.crash()
+		close(gate.open)
+		x := w.settle(h.ID)
+		for node, usedBy := range map[string]string{"text": "text", "expr": "expr"} {
+			shown, _ := step(x, node).Output.(string)
+			if !strings.HasSuffix(shown, "https://host/answer/***") {
+				t.Errorf("%s shows %q, which is not redacted", node, shown)
+			}
+			if strings.Contains(encode(x), "secret-gate-by-"+usedBy) {
+				t.Errorf("the view has the link of %s: %s", usedBy, encode(x))
+			}
+		}
+		q, err := w.Question(w.Context(), h.ID, "gate")
+		if err != nil || q.State != blueprint.QuestionOpen || q.Input.Prompt != "Sure?" || q.Title != "GATE" || q.PrincipalID != owner.UserID {
+			t.Fatalf("the question: %+v, %v", q, err)
+		}
+		if want := q.Input.RequestedAt.Time().Add(blueprint.DefaultLinkLife); !q.Input.LinkExpiresAt.Time().Equal(want) {
+			t.Errorf("links expire at %v, want %v", q.Input.LinkExpiresAt, want)
+		}
+		w.crash()
+		use := &blueprint.LinkUse{ID: "1234", ByNode: true, Question: q.ID}
+		other := *use
+		other.Question.Attempt++
+		w.code(w.Resume(w.Context(), blueprint.ResumeAnswer{ExecutionID: h.ID, NodeID: "gate", Input: "yes", Link: &other}), blueprint.CodeConflict)
+		w.code(w.Resume(w.Context(), blueprint.ResumeAnswer{ExecutionID: h.ID, NodeID: "gate", Input: "yes", Link: &blueprint.LinkUse{Question: q.ID}}), blueprint.CodeForbidden)
+		if err := w.Resume(w.Context(), blueprint.ResumeAnswer{ExecutionID: h.ID, NodeID: "gate", Input: "yes", Link: use}); err != nil {
+			t.Fatal(err)
+		}
+		w.code(w.Resume(w.Context(), blueprint.ResumeAnswer{ExecutionID: h.ID, NodeID: "gate", Input: "yes", Link: use}), blueprint.CodeConflict)
+		x = w.settle(h.ID)
+		if x.Status != blueprint.StatusCompleted || !strings.Contains(encode(x.Logs), "answered with the approval link 1234") {
+			t.Errorf("in the end: %s, %s", sum(x), encode(x.Logs))
+		}
+		if q, err := w.Question(w.Context(), h.ID, "gate"); err != nil || q.State != blueprint.QuestionAnswered || q.Input != nil {
+			t.Errorf("the answered question: %+v, %v", q, err)
+		}
+		if strings.Contains(encode(x), "secret-gate") || strings.Contains(w.logged(), "secret-gate") {
+			t.Errorf("a record or the log has a link: %s", encode(x))
+		}
+	})
+}
+
+// The data that nodes exchange has the link itself.
+func TestLinkIsPassedOn(t *testing.T) {
+	testWith(t, withLinks, func(w *fixture) {
+		h := w.start(w.define("a eval {\"expression\": \"nodes.gate.link\"}\nb choose {\"handle\": \"x\"}\ngate ask {\"prompt\": \"?\"}\nc eval {\"expression\": \"nodes.a.output\"}\na -> b\nb -y> gate\nb -x> c"))
+		w.wait(h)
+		ending, err := h.Ending(w.Context())
+		if q, err := w.Question(w.Context(), h.ID, "gate"); err != nil || q.State != blueprint.QuestionClosed {
+			t.Errorf("a question that is not asked: %+v, %v", q, err)
+		}
+		if err != nil || ending.Output != w.sentLink(h, "gate", "a") {
+			t.Errorf("the bare output is %s, %v; want the link", encode(ending.Output), err)
+		}
+	})
+}
+
+// A question has no link where the node that would use it cannot reach it.
+func TestLinkOfNoQuestion(t *testing.T) {
+	for name, test := range map[string]struct {
+		options func(*engine.Options)
+		lines   string
+	}{
+		"no question":         {withLinks, "a echo {\"value\": \"{{nodes.b.link}}\"}\nb pass"},
+		"in another node":     {withLinks, "a echo {\"value\": \"{{nodes.q.link}}\"}\n" + each("l", `"items": [1]`, "", "q ask {\"prompt\": \"?\"}")},
+		"without links":       {nil, "a echo {\"value\": \"{{nodes.q.link}}\"}\nq ask {\"prompt\": \"?\"}\na -> q"},
+		"with a dynamic name": {withLinks, "a eval {\"expression\": \"nodes[string(inputData.n)].link + 1\"}\nq ask {\"prompt\": \"?\"}\na -> q"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			testWith(t, test.options, func(w *fixture) {
+				x := w.run(w.define(test.lines))
+				if got := step(x, "a"); got.Status != blueprint.StepFailed {
+					t.Errorf("the node that uses it: %s", sum(x))
+				}
+			})
+		})
+	}
+}
