@@ -4,6 +4,8 @@
 package approvals
 
 import (
+	"crypto/aes"
+	"crypto/cipher"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
@@ -24,8 +26,8 @@ type Link struct {
 }
 
 const (
-	format  = 1 // of a token
-	macSize = 16
+	format  = 1             // of a token
+	macSize = aes.BlockSize // of a link
 )
 
 // longestToken bounds the addresses of nodes in it, which may be nested.
@@ -43,13 +45,26 @@ func (s Signer) URL(l Link) (address, token string) {
 	return s.Host() + Path + token, token
 }
 
+// token returns the parts of a link, encrypted with their MAC as the initialization vector: the
+// same link always has the same token, which can neither be read nor changed.
 func (s Signer) token(l Link) string {
 	data := []byte{format}
 	for _, part := range []string{l.ExecutionID, l.NodeID, l.MadeByNode, l.MadeByUser} {
 		data = binary.AppendUvarint(data, uint64(len(part)))
 		data = append(data, part...)
 	}
-	return base64.RawURLEncoding.EncodeToString(append(data, s.sign("link", string(data))...))
+	mac := s.sign("link", string(data))[:macSize]
+	s.encrypt(mac, data)
+	return base64.RawURLEncoding.EncodeToString(append(mac, data...))
+}
+
+// encrypt encrypts data in place, or decrypts it.
+func (s Signer) encrypt(mac, data []byte) {
+	block, err := aes.NewCipher(s.sign("encryption"))
+	if err != nil {
+		panic("approvals: " + err.Error()) // the key has the right size
+	}
+	cipher.NewCTR(block, mac).XORKeyStream(data, data)
 }
 
 // sign returns the MAC of texts for one purpose.
@@ -59,7 +74,7 @@ func (s Signer) sign(purpose string, texts ...string) []byte {
 		mac.Write(binary.AppendUvarint(nil, uint64(len(text))))
 		mac.Write([]byte(text))
 	}
-	return mac.Sum(nil)[:macSize]
+	return mac.Sum(nil)
 }
 
 // open returns the link with a token, false for a token that was not made with the key.
@@ -71,8 +86,9 @@ func (s Signer) open(token string) (l Link, ok bool) {
 	if err != nil || len(data) < 1+macSize {
 		return l, false
 	}
-	data, mac := data[:len(data)-macSize], data[len(data)-macSize:]
-	if !hmac.Equal(mac, s.sign("link", string(data))) || data[0] != format {
+	mac, data := data[:macSize:macSize], data[macSize:]
+	s.encrypt(mac, data)
+	if !hmac.Equal(mac, s.sign("link", string(data))[:macSize]) || data[0] != format {
 		return l, false
 	}
 	data = data[1:]

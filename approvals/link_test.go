@@ -1,6 +1,7 @@
 package approvals
 
 import (
+	"encoding/base64"
 	"strings"
 	"testing"
 )
@@ -30,6 +31,12 @@ func TestLink(t *testing.T) {
 			t.Errorf("%+v and %+v have the same token", l, other)
 		}
 		seen[token] = l
+		plain, _ := base64.RawURLEncoding.DecodeString(token)
+		for _, part := range []string{l.ExecutionID, l.NodeID, l.MadeByNode, l.MadeByUser} {
+			if part != "" && strings.Contains(string(plain), part) {
+				t.Errorf("the token of %+v shows %q", l, part)
+			}
+		}
 		if id := ID(token); len(id) != 12 || strings.Contains(token, id) {
 			t.Errorf("the id of %s is %s", token, id)
 		}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"sync"
 
 	"blueprintd/blueprint"
 	"blueprintd/foundation/clock"
@@ -73,7 +74,31 @@ func (r *fold) hide(values []string) {
 	for _, value := range r.hidden {
 		all = append(all, value)
 	}
-	r.masker.Store(secret.NewMasker(all))
+	r.masker.set(all)
+}
+
+// lazyMasker makes the Masker of a run once it is needed: a run may hide many secrets, one
+// after the other, and each Masker takes time for all of them. It is safe for concurrent use.
+type lazyMasker struct {
+	mu     sync.Mutex
+	values []any // of masker, unless it is made
+	masker *secret.Masker
+}
+
+func (m *lazyMasker) set(values []any) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.values, m.masker = values, nil
+}
+
+// Load returns the Masker, nil if there is nothing to mask.
+func (m *lazyMasker) Load() *secret.Masker {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.values != nil {
+		m.masker, m.values = secret.NewMasker(m.values), nil
+	}
+	return m.masker
 }
 
 // usedServer is an MCP server that a node used.

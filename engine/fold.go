@@ -6,10 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync/atomic"
 
 	"blueprintd/blueprint"
-	"blueprintd/foundation/secret"
 )
 
 // fold is the state of a run. It is determined only by the program and the journal entries,
@@ -28,7 +26,7 @@ type fold struct {
 	restarts     []*nodeRun       // started nodes that are due for another attempt
 	reused       map[string]*step // by address: finished steps of an earlier run, until settled
 	variables    map[string]any   // declared, with the caller's values
-	masker       atomic.Pointer[secret.Masker]
+	masker       lazyMasker
 	secrets      []any       // values of secret variables
 	hidden       []string    // other secrets in its values, sorted: of connections and of related runs
 	bounds       []bound     // budgets of the run, outermost first

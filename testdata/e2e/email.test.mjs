@@ -5,6 +5,7 @@ import { after, before, beforeEach, describe, test } from 'node:test';
 import { connect } from './support/clients.mjs';
 import { makeCertificate, refusal, startMail } from './support/mail.mjs';
 import { node } from './support/maps.mjs';
+import { ended } from './support/poll.mjs';
 import { startServer, stopAll } from './support/server.mjs';
 
 const password = 'pa55-of-ada-"é"';
@@ -115,6 +116,36 @@ test('unencrypted, on the same machine', async () => {
   const answer = await send({}, { connection: 'none' });
   assert.equal(answer.success, true, JSON.stringify(answer));
   assert.deepEqual([clear.mails[0].secure, clear.mails[0].user], [false, 'ada']);
+});
+
+test('an approval link arrives whole and answers the run once', async () => {
+  const blueprint = await client.blueprint.create.mutate({
+    title: 'Pay', blueprint_map: {
+      nodes: [
+        node('send', 'send-email', { connectionId: connections.starttls, to: 'grace@recipient.example', subject: 'Pay?', text: 'Answer here:\n{{nodes.gate.link}}\n', html: '<p><a href="{{nodes.gate.link}}">Answer</a></p>' }),
+        node('gate', 'approval-gate', { prompt: 'Pay 270 euros?' }),
+        node('paid', 'template', { text: 'paid: {{input.comment}}' }),
+      ],
+    },
+  });
+  const { executionId, result } = await client.blueprint.execute.mutate({ id: blueprint.id });
+  assert.equal(result.status, 'paused');
+  const [{ mail: got }] = mail.mails;
+  const link = lines(got.text).split('\n')[1];
+  assert.match(link, new RegExp(`^${server.apiHost}/answer/[A-Za-z0-9_-]+$`));
+  assert.equal(/href="([^"]+)"/.exec(got.html)[1], link);
+  // Programs that check the links of a mail open them, and change nothing.
+  for (const method of ['HEAD', 'GET', 'GET']) assert.equal((await fetch(link, { method })).status, 200);
+  const page = await (await fetch(link)).text();
+  const ticket = /name="_ticket" value="([^"]+)"/.exec(page)[1];
+  const answer = () => fetch(link, { method: 'POST', body: new URLSearchParams({ _ticket: ticket, _decision: 'approve', comment: 'fine' }) });
+  assert.equal((await answer()).status, 200);
+  assert.equal((await answer()).status, 410);
+  const { steps } = await ended(client, executionId);
+  assert.deepEqual(steps[2].output, { text: 'paid: fine' });
+  const { entries } = await client.auditLog.list.query({ organizationId: blueprint.organization_id });
+  assert.ok(entries.some(({ action, targetId, detail }) => action === 'execution.answerByLink' && targetId === executionId && detail.madeByNode === 'send'), JSON.stringify(entries));
+  assert.ok(!server.said().includes(link.split('/').pop()), 'the log has the link');
 });
 
 describe('mail that is not sent', () => {

@@ -52,6 +52,25 @@ async function send(config, more) {
   return { blueprintId: blueprint.id, ...await client.blueprint.execute.mutate({ id: blueprint.id }) };
 }
 
+test('an approval link in text and as a button', async () => {
+  const blueprint = await client.blueprint.create.mutate({
+    title: 'Pay', blueprint_map: {
+      nodes: [
+        node('post', 'send-slack', {
+          connectionId, channel: 'C0123456789', text: '<{{nodes.gate.link}}|Approve or reject>',
+          blocks: [{ type: 'actions', elements: [{ type: 'button', text: { type: 'plain_text', text: 'Answer' }, url: '{{nodes.gate.link}}', action_id: 'answer' }] }],
+        }),
+        node('gate', 'approval-gate', { prompt: 'Pay?' }),
+      ],
+    },
+  });
+  const { result } = await client.blueprint.execute.mutate({ id: blueprint.id });
+  assert.equal(result.status, 'paused');
+  const { text, blocks: [{ elements: [{ url }] }] } = slack.calls[0].fields;
+  assert.equal(text, `<${url}|Approve or reject>`);
+  assert.equal((await fetch(url)).status, 200);
+});
+
 const blocks = [
   { type: 'section', text: { type: 'mrkdwn', text: '*Order 7* is paid – ünïcode & <https://example.org|a link>' } },
   { type: 'divider' },
