@@ -66,7 +66,6 @@ var layers = []struct {
 	{3, "rpc/agents", "blueprint blueprint/jsonschema"},
 	{3, "rpc/mcp", "blueprint foundation/clock foundation/ids foundation/metrics rpc/agents"},
 	{3, "connections", "blueprint blueprint/* foundation/*"},
-	{3, "approvals", "blueprint blueprint/* foundation/*"},
 	{3, "web", "foundation/ids"},
 
 	{4, "project", "blueprint blueprint/* foundation/* engine/nodes triggers"},
@@ -76,10 +75,11 @@ var layers = []struct {
 	{4, "project/deploy", "blueprint blueprint/* foundation/* project triggers clients/go"},
 
 	{5, "server/accounts", "blueprint blueprint/* foundation/*"},
+	{5, "server/approvals", "blueprint blueprint/* foundation/*"},
 	{5, "server/certificate", "blueprint blueprint/* foundation/*"},
 	{5, "server/limits", "blueprint blueprint/* foundation/*"},
 	{5, "server/sandbox", "blueprint blueprint/* foundation/*"},
-	{5, "server", "clients blueprint blueprint/* foundation/* store store/* engine engine/* engine/nodes/* triggers triggers/* rpc rpc/* connections approvals web project project/local project/testsuite server/* docs"},
+	{5, "server", "clients blueprint blueprint/* foundation/* store store/* engine engine/* engine/nodes/* triggers triggers/* rpc rpc/* connections web project project/local project/testsuite server/* docs"},
 
 	{6, "command/terminal", "blueprint"},
 	{6, "command/dev", "blueprint blueprint/* foundation/* engine project project/* server command/terminal"},

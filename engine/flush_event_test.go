@@ -299,7 +299,7 @@ func TestEmitWhileStopping(t *testing.T) {
 	})
 }
 
-// The end of a server or of a run during an outage is no failure of a node that publishes
+// The end of a server or of a run during an outage is not a failure of a node that publishes
 // an event.
 func TestEmitEndsDuringAnOutage(t *testing.T) {
 	for name, end := range map[string]func(w *fixture, id string){

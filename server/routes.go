@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 
-	"blueprintd/approvals"
 	"blueprintd/blueprint"
 	"blueprintd/clients"
 	"blueprintd/docs"
@@ -40,7 +39,7 @@ func (s *Server) Routes() http.Handler {
 	mux.Handle("/sandbox/verify", s.RPC.AuthenticatedUnlimited(blueprint.ScopeAdmin, s.sandboxVerify()))
 	mux.Handle("/sandbox/send", s.RPC.AuthenticatedUnlimited(blueprint.ScopeAdmin, s.sandboxOnly(map[string]trpc.PlainFunc{http.MethodPost: s.sendWebhook})))
 	mux.HandleFunc("GET /sandbox/authorize", s.sandboxAuthorize)
-	mux.Handle(approvals.Path+"{token...}", s.approvals)
+	mux.Handle("/answer/{token...}", s.approvals)
 	mux.HandleFunc("GET /oauth/start", s.connections.Start)
 	mux.HandleFunc("GET /oauth/callback", s.connections.Callback)
 	mux.HandleFunc("GET /healthz", s.health)

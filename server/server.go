@@ -20,7 +20,6 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"blueprintd/approvals"
 	"blueprintd/blueprint"
 	"blueprintd/connections"
 	"blueprintd/engine"
@@ -35,6 +34,7 @@ import (
 	"blueprintd/rpc"
 	"blueprintd/rpc/trpc"
 	"blueprintd/server/accounts"
+	"blueprintd/server/approvals"
 	"blueprintd/server/certificate"
 	"blueprintd/server/limits"
 	"blueprintd/server/sandbox"

@@ -107,9 +107,11 @@ func TestApprovalLink(t *testing.T) {
 	for name, want := range map[string]string{
 		"Cache-Control": "no-store", "Referrer-Policy": "no-referrer", "X-Robots-Tag": "noindex", "X-Frame-Options": "DENY", "X-Content-Type-Options": "nosniff",
 	} {
-		if got := page.Header.Get(name); got != want {
-			t.Errorf("%s is %q, want %q", name, got, want)
-		}
+		t.Run(name, func(t *testing.T) {
+			if got := page.Header.Get(name); got != want {
+				t.Errorf("%q, want %q", got, want)
+			}
+		})
 	}
 	if policy := page.Header.Get("Content-Security-Policy"); !strings.HasPrefix(policy, "default-src 'none'; style-src 'sha256-") || !strings.Contains(policy, "form-action 'self'") {
 		t.Errorf("the policy is %q", policy)
@@ -121,9 +123,11 @@ func TestApprovalLink(t *testing.T) {
 		t.Errorf("PUT: %d %v", put.Status, put.Header)
 	}
 	for name, values := range map[string]url.Values{"without a ticket": {"_decision": {"approve"}}, "another ticket": {"_decision": {"approve"}, "_ticket": {"AAAA"}}} {
-		if got := sendForm(t, stranger, link, values); got.Status != http.StatusBadRequest {
-			t.Errorf("%s: %d %s", name, got.Status, got.Text)
-		}
+		t.Run(name, func(t *testing.T) {
+			if got := sendForm(t, stranger, link, values); got.Status != http.StatusBadRequest {
+				t.Errorf("%d %s", got.Status, got.Text)
+			}
+		})
 	}
 	says(t, press(t, stranger, link, url.Values{"comment": {"hm"}}), http.StatusBadRequest, "out of date")
 	if record := ada.Record(t, run); record["status"] != "paused" {
@@ -147,9 +151,11 @@ func TestApprovalLink(t *testing.T) {
 	shown := servertest.Encoded(t, record)
 	has(t, "the run", shown, "answered with the approval link ", "/answer/***")
 	for name, text := range map[string]string{"the audit log": entries, "the run": shown, "the listing": servertest.Encoded(t, ada.OK(t, "execution.listRecentExecutions", nil))} {
-		if in := servertest.Found(text, token); in != nil {
-			t.Errorf("%s shows the link in the forms %v: %s", name, in, text)
-		}
+		t.Run(name, func(t *testing.T) {
+			if in := servertest.Found(text, token); in != nil {
+				t.Errorf("it shows the link in the forms %v: %s", in, text)
+			}
+		})
 	}
 }
 

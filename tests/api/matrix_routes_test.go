@@ -24,6 +24,7 @@ var (
 		"GET /sandbox/authorize":          http.StatusNotFound,   // on a server without a sandbox
 		"GET /oauth/start":                http.StatusBadRequest, // without a ticket
 		"GET /oauth/callback":             http.StatusBadRequest, // without a state
+		"/answer/{token...}":              http.StatusNotFound,   // of a link that was not made
 		"GET /healthz":                    http.StatusOK,
 		"GET /readyz":                     http.StatusOK,
 		"GET /metrics":                    http.StatusOK, // for callers on this machine

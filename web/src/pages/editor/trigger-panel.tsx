@@ -115,7 +115,7 @@ function Open({ id, begun, onBegun, onGone }: Pick<Props, 'begun' | 'onBegun'> &
       <PausedNote trigger={trigger} />
       <Address trigger={trigger} />
       <EditForm
-        // The form starts anew from what is stored.
+        // The form starts again from what is stored.
         key={begun.has(id) ? 'begun' : JSON.stringify(trigger.config)}
         trigger={trigger}
         begun={begun.get(id)}

@@ -13,8 +13,8 @@ import (
 	"encoding/hex"
 )
 
-// Path is the path of a link, which ends in its token.
-const Path = "/answer/"
+// path is the path of a link, which ends in its token.
+const path = "/answer/"
 
 // Link is an approval link.
 type Link struct {
@@ -42,7 +42,7 @@ type Signer struct {
 // URL returns the address of a link, and its token, which is secret.
 func (s Signer) URL(l Link) (address, token string) {
 	token = s.token(l)
-	return s.Host() + Path + token, token
+	return s.Host() + path + token, token
 }
 
 // token returns the parts of a link, encrypted with their MAC as the initialization vector: the
