@@ -32,6 +32,17 @@ test('lists earlier nodes only', () => {
   assert.deepEqual(Object.keys(scopeOf(chain, 'c', { types: nodeTypes, variables: [] }).nodes!.members!), ['a', 'b'])
 })
 
+test('offers the link of a later question, and only its link', () => {
+  const asking: BlueprintMap = {
+    nodes: [node('mail', 'send-email'), node('gate', 'approval-gate'), node('after', 'template')],
+  }
+  const at = (id: string, text: string) => offered(text, scopeOf(asking, id, { types: nodeTypes, variables: [] }))
+  assert.deepEqual(at('mail', '{{nodes.'), ['gate.link'])
+  assert.deepEqual(at('mail', '{{nodes.gate.'), ['link'])
+  assert.deepEqual(at('gate', '{{nodes.'), ['mail.output'])
+  assert.deepEqual(at('after', '{{nodes.gate.'), ['output'])
+})
+
 test('takes the input from one node, several nodes or the run', () => {
   assert.deepEqual(offered('{{input.', scopeOf(map, 'b', { types: nodeTypes, variables: [] })), [
     'body',

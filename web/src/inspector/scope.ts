@@ -48,6 +48,12 @@ export function scopeOf(map: BlueprintMap, nodeId: string, facts: Facts): Names 
         members: { output: { ...level.outputOf(node), note: node.title } },
         note: node.title,
       }
+    else if (node.id !== nodeId && typeIn(facts.types, node.type)?.waits === 'person')
+      nodes[node.id] = {
+        closed: true,
+        members: { link: { schema: text, note: scopeText.approvalLink } },
+        note: node.title,
+      }
     else delete nodes[node.id] // a node of this map hides one of a surrounding map with the same id
   }
   names.nodes = { closed: true, members: nodes, note: scopeText.outputsOfEarlierNodes }

@@ -8,6 +8,16 @@ export const answerApprovalText = {
   reject: 'Reject',
 } as const
 
+/** Texts of pages/runs/approval-link.tsx. */
+export const approvalLinkText = {
+  copyApprovalLink: 'Copy approval link',
+  copied: 'Approval link copied',
+  link: 'Approval link',
+  worksOnce: 'Everyone who has the link can answer this request without an account. It works once.',
+  expires: 'It expires',
+  couldNotCreateTheLink: 'Could not create the link',
+} as const
+
 /** Texts of pages/runs/answer-budget.tsx. */
 export const answerBudgetText = {
   mustBeAWholeNumberGreater: 'Must be a whole number greater than 0.',

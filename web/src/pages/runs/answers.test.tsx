@@ -21,6 +21,7 @@ function ask(
   const facts = { listed: { userId: 'bo' }, blueprint: { can_manage: canManage } } as unknown as RunFacts
   const calls = serve({
     'server.getInfo': () => ({ now: '2026-01-01T00:00:00Z', clock: 'system' }),
+    'execution.link': () => ({ url: 'https://host/answer/abc', expiresAt: '2026-01-08T00:00:00Z' }),
     'execution.resume': () => {
       if (refuse) throw refuse
       return { ...run, status: 'running' }
@@ -35,7 +36,12 @@ function ask(
       onStale={() => told.push('stale')}
     />,
   )
-  return { user, told, answers: () => inputsOf(calls, 'execution.resume') }
+  return {
+    user,
+    told,
+    answers: () => inputsOf(calls, 'execution.resume'),
+    links: () => inputsOf(calls, 'execution.link'),
+  }
 }
 
 const sent = (input: unknown) => [{ executionId: 'r1', nodeId: 'ask', ...(input === undefined ? {} : { input }) }]
@@ -59,6 +65,15 @@ describe('an approval', () => {
     ask({ kind: 'approval' }, { canManage: false })
     screen.getByText(/^Only a manager of the blueprint can answer/)
     expect(screen.queryByRole('button')).toBeNull()
+  })
+
+  test('offers a link for a person without an account', async () => {
+    const { user, links, answers } = ask({ kind: 'approval' })
+    await user.click(screen.getByRole('button', { name: 'Copy approval link' }))
+    await screen.findByText('https://host/answer/abc')
+    expect(await navigator.clipboard.readText()).toBe('https://host/answer/abc')
+    expect(links()).toEqual(sent(undefined))
+    expect(answers()).toEqual([])
   })
 
   test('shows that another user answered first', async () => {

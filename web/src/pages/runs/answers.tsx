@@ -10,6 +10,7 @@ import { ApprovalForm } from './answer-approval'
 import { BudgetForm } from './answer-budget'
 import { OutcomeForm } from './answer-outcome'
 import { SignInForm } from './answer-sign-in'
+import { ApprovalLink } from './approval-link'
 import { expiry, whyNot } from './may-answer'
 import classes from './run-page.module.css'
 import { nameOf } from './step-rows'
@@ -118,7 +119,10 @@ function Answer({ run, asked, facts, onRecord, onStale }: Props & { asked: Await
             <IconLock size={15} aria-hidden style={{ verticalAlign: '-2px' }} /> {reason}
           </Text>
         ) : (
-          <Form asked={asked} run={run} facts={facts} answering={answer} />
+          <>
+            <Form asked={asked} run={run} facts={facts} answering={answer} />
+            {(asked.kind === 'human' || asked.kind === 'approval') && <ApprovalLink run={run} asked={asked} />}
+          </>
         )}
         <div ref={note}>
           {failed && code !== 'CONFLICT' && !(asked.kind === 'human' && issues.length > 0) && (

@@ -3,9 +3,9 @@ import { IconChevronDown } from '@tabler/icons-react'
 import type { ReactNode } from 'react'
 import type { Outputs } from '../../api/client'
 import { JsonView, KeyValue, Time } from '../../parts'
-import { actionWords } from './audit-words'
+import { actionWords, byLink } from './audit-words'
 import classes from './audit.module.css'
-import { auditDetailsText } from '../../text/settings'
+import { auditDetailsText, auditWordsText } from '../../text/settings'
 
 type Entry = Outputs['auditLog']['list']['entries'][number]
 
@@ -48,7 +48,12 @@ export function AuditDetails({ of, id }: { of: Entry; id: string }) {
         </span>
       ),
     ],
-    [auditDetailsText.actor, <code key="actor">{of.actorId || auditDetailsText.theOperator}</code>],
+    [
+      auditDetailsText.actor,
+      <code key="actor">
+        {of.actorId || (of.action === byLink ? auditWordsText.aPersonWithALink : auditDetailsText.theOperator)}
+      </code>,
+    ],
   ]
   return (
     <div id={id} className={classes.details}>

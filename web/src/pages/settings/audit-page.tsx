@@ -9,9 +9,9 @@ import { type Column, DataTable, EmptyState, ErrorNote, Pager, Time, useUrlState
 import { AuditDetails, DetailsToggle } from './audit-details'
 import { AuditFilters, type Filters } from './audit-filters'
 import classes from './audit.module.css'
-import { actionWords, areaOf, targetHref, targetWord, viaWord } from './audit-words'
+import { actionWords, areaOf, byLink, targetHref, targetWord, viaWord } from './audit-words'
 import { SettingsFrame } from './settings-frame'
-import { auditPageText } from '../../text/settings'
+import { auditPageText, auditWordsText } from '../../text/settings'
 import { commonText } from '../../text/common'
 
 type Row = Outputs['auditLog']['list']['entries'][number]
@@ -64,7 +64,7 @@ export default function AuditPage() {
       },
     },
     { key: 'target', title: auditPageText.target, width: '120px', render: (row) => <Target of={row} /> },
-    { key: 'via', title: auditPageText.source, width: '120px', render: (row) => viaWord(row.via) },
+    { key: 'via', title: auditPageText.source, width: '120px', render: (row) => viaWord(row.via, row.action) },
     { key: 'when', title: auditPageText.time, width: '150px', render: (row) => <Time at={row.at} /> },
   ]
   const rows = list.data?.entries
@@ -142,6 +142,7 @@ function Target({ of }: { of: Row }) {
 
 function who(row: Row, own: string): string {
   if (row.actorId === own) return commonText.you
+  if (row.action === byLink) return auditWordsText.aPersonWithALink
   return row.actorName || (row.actorId ? auditPageText.formerUser : auditPageText.theOperator)
 }
 

@@ -6,6 +6,9 @@ import { commonText } from '../../text/common'
 /** The part of an entry that the descriptions need. */
 export type Entry = { action: string; targetType: string; targetId: string; detail: Record<string, unknown> }
 
+/** The action of an answer with an approval link. Who used the link is not known. */
+export const byLink = 'execution.answerByLink'
+
 // The verb and the kind of target, or a whole phrase for actions without a target.
 const words: Record<string, string | [verb: string, kind: string]> = {
   'apiKey.create': [auditWordsText.created, auditWordsText.apiKey],
@@ -25,6 +28,8 @@ const words: Record<string, string | [verb: string, kind: string]> = {
   'execution.executeBlueprintWithLogging': auditWordsText.ranABlueprint,
   'execution.cancel': auditWordsText.cancelledARun,
   'execution.resume': auditWordsText.answeredARun,
+  [byLink]: auditWordsText.answeredARun,
+  'execution.link': auditWordsText.madeAnApprovalLink,
   'execution.retry': auditWordsText.retriedARun,
   'blueprintTriggers.create': auditWordsText.createdATrigger,
   'blueprintTriggers.update': auditWordsText.changedATrigger,
@@ -136,7 +141,8 @@ export function targetWord(targetType: string): string {
 }
 
 /** The channel of an action, in words. */
-export function viaWord(via: string): string {
+export function viaWord(via: string, action = ''): string {
+  if (action === byLink) return auditWordsText.approvalLink
   const known: Record<string, string> = {
     api: auditWordsText.api,
     dashboard: auditWordsText.dashboard,
