@@ -18,8 +18,8 @@ type messages struct {
 // longestText is how much of a message is kept.
 const longestText = 16
 
-// next reads up to the end of a message. It returns how many bytes those were; kind is 0 if
-// the message, or the first one of a client, does not end in data.
+// next reads up to the end of a message, and returns how many bytes those were. kind is 0 for
+// the first message of a client, and if data ends before the message does.
 func (m *messages) next(data []byte) (size int, kind byte, text string) {
 	for size < len(data) {
 		if len(m.header) < 5 {
