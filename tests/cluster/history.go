@@ -134,6 +134,12 @@ func (h *history) openRuns() []*run {
 	return slices.Clone(h.open)
 }
 
+func (h *history) countUnsettled() int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return len(h.unsettled)
+}
+
 // delivered records the run of a delivery.
 func (c *cluster) delivered(d *delivery, id string) *run {
 	r := c.history.add(id, "delivered under "+d.key, d.shape)

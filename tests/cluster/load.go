@@ -71,14 +71,18 @@ func (c *client) judge(a process.Answer, what string) outcome {
 	return refused
 }
 
-// maxOpen is the number of open runs from which clients start no more.
-const maxOpen = 200
+// maxOpen is the number of open runs from which clients start no more. maxUnsettled is the
+// number of deliveries without an acknowledgement from which they repeat these first.
+const (
+	maxOpen      = 200
+	maxUnsettled = 50
+)
 
 // work loads the server until loaded ends.
 func (c *client) work(ctx, loaded context.Context) {
 	for process.Pause(loaded, time.Duration(10+c.random.IntN(60))*time.Millisecond) {
 		switch dice := c.random.IntN(100); {
-		case dice < 8:
+		case dice < 8, dice < 60 && c.history.countUnsettled() >= maxUnsettled:
 			c.sendUnsettled(ctx)
 		case dice < 14:
 			c.repeatOld(ctx)

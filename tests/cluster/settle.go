@@ -25,10 +25,19 @@ const (
 // it.
 func (c *cluster) settle(ctx context.Context, created time.Time) {
 	var clients []*client
+	var sending sync.WaitGroup
 	for i := range c.clients {
 		clients = append(clients, c.client(fmt.Sprint("settle", i), uint64(200+i)))
 	}
 	client := clients[0]
+	for _, client := range clients { // the load has left some
+		sending.Go(func() {
+			for range c.history.countUnsettled() {
+				client.sendUnsettled(ctx)
+			}
+		})
+	}
+	sending.Wait()
 	began, changed, told, before := now(), now(), now(), ""
 	var unfinished map[string]string
 	for process.Pause(ctx, 200*time.Millisecond) && now().Sub(began) < maxSettle && now().Sub(changed) < maxQuiet {
