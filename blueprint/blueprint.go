@@ -223,8 +223,10 @@ type BlueprintSummary struct {
 	// NodeCount is nil for a map that is too large to be counted for a list.
 	NodeCount *int          `json:"node_count"`
 	Triggers  TriggerCounts `json:"triggers"`
-	// LastRun is the newest of those that the user may see; nil = none.
-	LastRun *LastRun `json:"last_run"`
+	// RecentRuns are the newest of those that the user may see, newest first, at most
+	// ten. LastRun is the first of them; nil = none.
+	RecentRuns []LastRun `json:"recent_runs"`
+	LastRun    *LastRun  `json:"last_run"`
 }
 
 // TriggerCounts counts the triggers of a blueprint.

@@ -104,7 +104,7 @@ type TriggerFilter struct {
 }
 
 // keysOfEveryTrigger are the config keys of all types.
-var keysOfEveryTrigger = []string{"concurrency", "breaker", "record"}
+var keysOfEveryTrigger = []string{"label", "concurrency", "breaker", "record"}
 
 // triggerAliases are spellings of config keys beyond snake_case.
 var triggerAliases = map[string]string{"tz": "timezone", "time_zone": "timezone", "timeZone": "timezone"}

@@ -83,7 +83,7 @@ var triggerKinds = []TriggerKind{
 		Secrets: TriggerSecrets{"signingSecret", "previousSigningSecret", "previousSigningSecretUntil"},
 	},
 	{Type: TriggerEvent, Source: SourceEvent, Keys: []string{"event", "blueprintId"}},
-	{Type: TriggerAPI, Source: SourceAPI, Path: "/v1/triggers/{triggerId}/fire", Keys: []string{"label", "inputSchema"}},
+	{Type: TriggerAPI, Source: SourceAPI, Path: "/v1/triggers/{triggerId}/fire", Keys: []string{"inputSchema"}},
 }
 
 // TriggerKinds returns all kinds, in the order in which documentation lists them.

@@ -174,6 +174,7 @@ type listingStore interface {
 	CountBlueprints(ctx context.Context, p blueprint.Principal) (int, error)
 	ListRuns(ctx context.Context, p blueprint.Principal, filter blueprint.RunFilter) (blueprint.RunPage, error)
 	RunHours(ctx context.Context, p blueprint.Principal, filter blueprint.HoursFilter) (blueprint.RunHours, error)
+	ServerHours(ctx context.Context, from, to int64) ([]blueprint.RunHour, error)
 	ListAllTriggers(ctx context.Context, p blueprint.Principal, filter blueprint.TriggerFilter) ([]blueprint.ListedTrigger, int, error)
 	TriggerDetails(ctx context.Context, p blueprint.Principal, id string) (blueprint.ListedTrigger, error)
 }
@@ -190,6 +191,7 @@ func (s *Service) listings() []trpc.Procedure {
 		trpc.Query("connection.listTypes", blueprint.ScopeRead, s.connectionTypes),
 		trpc.Mutation("connection.signIn", blueprint.ScopeWrite, s.connectionSignIn),
 		trpc.Query("server.getInfo", blueprint.ScopeRead, s.serverInfo),
+		trpc.Query("server.getStatus", blueprint.ScopeRead, s.serverStatus),
 	}
 }
 

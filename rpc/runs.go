@@ -135,9 +135,16 @@ func (s *Service) runStatistics(ctx context.Context, caller *trpc.Caller, in sta
 	if err != nil {
 		return picture{}, err
 	}
-	out := picture{Buckets: make([]bucket, len(starts)), Running: found.Running, Paused: found.Paused}
+	out := picture{Running: found.Running, Paused: found.Paused}
+	out.Buckets, out.Totals = fillBuckets(starts, end, found.Hours)
+	return out, nil
+}
+
+// fillBuckets adds up hours, which are in order, to buckets that begin at starts; the last
+// one ends at end.
+func fillBuckets(starts []time.Time, end time.Time, hours []blueprint.RunHour) ([]bucket, sums) {
+	buckets := make([]bucket, len(starts))
 	var all blueprint.RunSums
-	hours := found.Hours
 	for i, start := range starts {
 		next := end
 		if i+1 < len(starts) {
@@ -148,10 +155,9 @@ func (s *Service) runStatistics(ctx context.Context, caller *trpc.Caller, in sta
 			own.Add(hours[0].RunSums)
 		}
 		all.Add(own)
-		out.Buckets[i] = bucket{blueprint.TimeOf(start), sumsOf(own)}
+		buckets[i] = bucket{blueprint.TimeOf(start), sumsOf(own)}
 	}
-	out.Totals = sumsOf(all)
-	return out, nil
+	return buckets, sumsOf(all)
 }
 
 // bucketsOf returns the starts of the hours or days that a span touches, and the end of

@@ -5,6 +5,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"time"
 
 	"blueprintd/blueprint"
 	"blueprintd/rpc/trpc"
@@ -23,6 +24,7 @@ type ServerInfo struct {
 	Limits     ServerLimits   `json:"limits"`
 	Events     []string       `json:"events"` // that triggers can listen to, besides custom ones
 	NodeTypes  int            `json:"nodeTypes"`
+	MayOperate bool           `json:"mayOperate"` // whether the caller may call server.getStatus
 }
 
 // ServerLimits are the limits of the server; 0 = none.
@@ -48,7 +50,84 @@ func (s *Service) serverInfo(ctx context.Context, caller *trpc.Caller, _ struct{
 	}
 	info := s.Info()
 	info.Limits.Blueprints, info.NodeTypes, info.Events = count, len(s.Catalogue), blueprint.ServiceEvents
+	info.MayOperate = s.MayOperate != nil && s.MayOperate(caller)
 	return info, nil
+}
+
+// ServerStatus is the state of the server for the people who operate it: of this process,
+// and of the database that it shares with others.
+type ServerStatus struct {
+	Ready           bool           `json:"ready"`
+	Checks          []Check        `json:"checks"`
+	Now             blueprint.Time `json:"now"`
+	Version         string         `json:"version"`
+	GoVersion       string         `json:"goVersion"`
+	Database        string         `json:"database" words:"sqlite|postgres"`
+	SchemaVersion   int            `json:"schemaVersion"`
+	StartedAt       blueprint.Time `json:"startedAt"`
+	Runs            StatusRuns     `json:"runs"`
+	Schedules       StatusTimes    `json:"schedules"`
+	Disk            StatusDisk     `json:"disk"`
+	MemoryBytes     *int64         `json:"memoryBytes"` // resident; nil = unknown
+	OpenConnections int64          `json:"openConnections"`
+	Processes       []Process      `json:"processes"` // of a server on PostgreSQL
+	Hours           []bucket       `json:"hours"`     // the last 24, of the runs of all users
+	Totals          sums           `json:"totals"`    // of these hours
+}
+
+// Check is one check of a server's health. Detail and Hint are for the operator.
+type Check struct {
+	Name   string `json:"name"`
+	OK     bool   `json:"ok"`
+	Detail string `json:"detail"`
+	Hint   string `json:"hint,omitempty"`
+}
+
+// StatusRuns counts the unfinished runs of this process.
+type StatusRuns struct {
+	Working    int   `json:"working"`
+	MaxRunning int   `json:"maxRunning"`
+	Queued     int   `json:"queued"`
+	MaxQueued  int   `json:"maxQueued"`
+	Blocked    int   `json:"blocked"` // by their concurrency group
+	Waiting    int   `json:"waiting"` // for an instant
+	Paused     int64 `json:"paused"`  // for an answer
+}
+
+// StatusTimes describes the schedules that this process fires.
+type StatusTimes struct {
+	Active  int64 `json:"active"`
+	Overdue int64 `json:"overdue"`
+	Missed  int64 `json:"missed"` // ticks since the start
+}
+
+// StatusDisk describes the database and its disk, in bytes.
+type StatusDisk struct {
+	Database int64  `json:"database"` // with its log; 0 in memory
+	Free     *int64 `json:"free"`     // nil = unknown
+	Limit    int64  `json:"limit"`    // 0 = none
+}
+
+// Process is one of the processes of a server on PostgreSQL.
+type Process struct {
+	Name         string   `json:"name"`
+	State        string   `json:"state" words:"live|leaving|drained|dead"`
+	LeaseSeconds float64  `json:"leaseSeconds"`
+	Duties       []string `json:"duties"`
+}
+
+func (s *Service) serverStatus(ctx context.Context, caller *trpc.Caller, _ struct{}) (ServerStatus, error) {
+	if s.MayOperate == nil || !s.MayOperate(caller) {
+		return ServerStatus{}, blueprint.Errorf(blueprint.CodeForbidden, "only the owner of this server may see its status")
+	}
+	status := s.Status(ctx)
+	starts, end := bucketsOf(0, 0, false, time.UTC, status.Now.Time())
+	hours, err := s.Store.ServerHours(ctx, hourOf(starts[0]), hourOf(end))
+	if err != nil {
+		return ServerStatus{}, err
+	}
+	status.Hours, status.Totals = fillBuckets(starts, end, hours)
+	return status, nil
 }
 
 type nodeType struct {

@@ -9,7 +9,8 @@ import (
 	"blueprintd/rpc/trpc"
 )
 
-// Options are what a Service works with. All are required but Connections, Link and Frozen.
+// Options are what a Service works with. All are required but Status, MayOperate,
+// Connections, Link and Frozen.
 type Options struct {
 	Store     Store
 	Runner    Runner
@@ -24,6 +25,10 @@ type Options struct {
 	APIHost func() string
 	// Info returns the description of the server that every caller may read.
 	Info func() ServerInfo
+	// Status returns the status of the server, without its hours.
+	Status func(ctx context.Context) ServerStatus
+	// MayOperate reports whether a caller may see the status; nil = no caller may.
+	MayOperate func(caller *trpc.Caller) bool
 	// Connections tests connections; nil = none can be tested.
 	Connections ConnectionTester
 	// Link returns an approval link to an open question for a user who may answer it, its short

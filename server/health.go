@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"runtime"
 	"strconv"
 	"strings"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"blueprintd/blueprint"
 	"blueprintd/foundation/clock"
 	"blueprintd/foundation/metrics"
+	"blueprintd/rpc"
 	"blueprintd/store"
 	"blueprintd/triggers"
 )
@@ -18,13 +20,7 @@ import (
 // readyRetry is the Retry-After of a server that is not ready.
 const readyRetry = 2 * time.Second
 
-// check is a health check. Detail and Hint are for the operator.
-type check struct {
-	Name   string `json:"name"`
-	OK     bool   `json:"ok"`
-	Detail string `json:"detail"`
-	Hint   string `json:"hint,omitempty"`
-}
+type check = rpc.Check
 
 // Readiness is the answer of /readyz.
 type Readiness struct {
@@ -66,11 +62,10 @@ func (s *Server) readyz(w http.ResponseWriter, r *http.Request) {
 	s.writeReadiness(r.Context(), w, r.URL.Query().Has("verbose") && isLocalRequest(r))
 }
 
-// writeReadiness reports whether the server accepts work: recovered, not draining, and with
-// a database that answers.
+// writeReadiness reports whether the server accepts work.
 func (s *Server) writeReadiness(ctx context.Context, w http.ResponseWriter, verbose bool) {
 	answer, status := Readiness{Status: "ready"}, http.StatusOK
-	if !s.Ready.Load() || !s.Store.Reachable() {
+	if !s.isReady() {
 		answer.Status, status = "not ready", http.StatusServiceUnavailable
 		w.Header().Set("Retry-After", strconv.Itoa(int(readyRetry/time.Second)))
 	}
@@ -80,6 +75,39 @@ func (s *Server) writeReadiness(ctx context.Context, w http.ResponseWriter, verb
 	}
 	WriteJSON(w, status, answer)
 }
+
+// status describes the server to its owner.
+func (s *Server) status(ctx context.Context, started time.Time) rpc.ServerStatus {
+	runs, schedules, database := s.Engine.Stats(), s.Triggers.Stats(), s.Store.Stats()
+	status := rpc.ServerStatus{
+		Ready: s.isReady(), Checks: s.checks(ctx), Now: blueprint.TimeOf(s.Options.Clock.Now()),
+		Version: s.Options.Version, GoVersion: runtime.Version(), Database: "sqlite", SchemaVersion: store.SchemaVersion, StartedAt: blueprint.TimeOf(started),
+		Runs: rpc.StatusRuns{
+			Working: runs.Working, MaxRunning: runs.MaxRunning, Queued: runs.Queued, MaxQueued: runs.MaxQueued,
+			Blocked: runs.Blocked, Waiting: runs.Waiting, Paused: runs.Paused,
+		},
+		Schedules:       rpc.StatusTimes{Active: schedules.Schedules, Overdue: schedules.Overdue, Missed: schedules.Missed},
+		Disk:            rpc.StatusDisk{Database: database.Database + database.Log, Limit: database.Limit},
+		OpenConnections: s.main.Open(), Processes: []rpc.Process{},
+	}
+	if s.Options.URL != "" {
+		status.Database = "postgres"
+	}
+	if database.Free > 0 || database.Reserve > 0 {
+		status.Disk.Free = &database.Free
+	}
+	if bytes, ok := residentMemory(); ok {
+		status.MemoryBytes = &bytes
+	}
+	for _, node := range s.nodeStates() {
+		status.Processes = append(status.Processes, rpc.Process(node))
+	}
+	return status
+}
+
+// isReady reports whether the server accepts work: recovered, not draining, and with a
+// database that answers.
+func (s *Server) isReady() bool { return s.Ready.Load() && s.Store.Reachable() }
 
 func (s *Server) checks(ctx context.Context) []check {
 	database := s.Store.Stats()
@@ -118,10 +146,10 @@ func DatabaseCheck(stats *store.Stats, now time.Time) check {
 func diskCheck(stats *store.Stats) check {
 	c := check{Name: "disk", OK: !stats.LowSpace && !stats.Full}
 	if c.Detail = "unknown"; stats.Reserve != 0 || stats.Free != 0 {
-		c.Detail = fmt.Sprintf("%d bytes free, new runs are refused below %d; the database has %d, its log %d", stats.Free, stats.Reserve, stats.Database, stats.Log)
+		c.Detail = fmt.Sprintf("%s free, new runs are refused below %s; the database has %s, its log %s", store.Size(stats.Free), store.Size(stats.Reserve), store.Size(stats.Database), store.Size(stats.Log))
 	}
 	if stats.Limit > 0 {
-		c.Detail += fmt.Sprintf(", both at most %d", stats.Limit)
+		c.Detail += fmt.Sprintf(", both at most %s", store.Size(stats.Limit))
 	}
 	switch {
 	case stats.LowSpace:

@@ -144,8 +144,8 @@ func writeProcess(p *metrics.Page) {
 	if heap[0].Value.Kind() == runtimemetrics.KindUint64 {
 		p.Gauge("go_memstats_heap_alloc_bytes", "Bytes of objects on the heap.").Value(float64(heap[0].Value.Uint64()))
 	}
-	if pages, ok := processField("/proc/self/statm", "", 1); ok {
-		p.Gauge("process_resident_memory_bytes", "Resident memory of the process.").Value(float64(pages) * float64(os.Getpagesize()))
+	if bytes, ok := residentMemory(); ok {
+		p.Gauge("process_resident_memory_bytes", "Resident memory of the process.").Value(float64(bytes))
 	}
 	// The fields follow the program's name, which may contain spaces.
 	user, ok := processField("/proc/self/stat", ") ", 11)
@@ -161,6 +161,12 @@ func writeProcess(p *metrics.Page) {
 			p.Gauge("process_open_fds", "Open file descriptors.").Value(float64(len(names)))
 		}
 	}
+}
+
+// residentMemory returns the resident memory of the process in bytes.
+func residentMemory() (int64, bool) {
+	pages, ok := processField("/proc/self/statm", "", 1)
+	return pages * int64(os.Getpagesize()), ok
 }
 
 // processField returns field n after the last mark of a file of /proc/self.

@@ -149,8 +149,10 @@ func New(ctx context.Context, o Options) (_ *Server, err error) {
 	started := o.Clock.Now()
 	service = rpc.New(rpc.Options{
 		Store: s.Store, Runner: runner, Triggers: s.Triggers, Catalogue: catalogue, CheckConfig: project.CheckConfig, IDs: s.IDs.Stream("procedures"), APIHost: s.APIHost, Connections: s.connections, Link: s.approvals.LinkFor,
-		Explain: func(story *blueprint.FiringStory) *blueprint.Explanation { return explain.Firing(story, o.Clock.Now()) },
-		Info:    func() rpc.ServerInfo { return s.info(started) },
+		Explain:    func(story *blueprint.FiringStory) *blueprint.Explanation { return explain.Firing(story, o.Clock.Now()) },
+		Info:       func() rpc.ServerInfo { return s.info(started) },
+		Status:     func(ctx context.Context) rpc.ServerStatus { return s.status(ctx, started) },
+		MayOperate: s.isOwner,
 	})
 	limiter := s.newLimiter(o.RateLimit, o.RateBurst)
 	procedures := service.Procedures()

@@ -70,7 +70,7 @@ func formWorld(t *testing.T, form string) Options {
 	key := must(hex.DecodeString(strings.TrimSpace(string(must(os.ReadFile(filepath.Join(folder, "master.key")))(t)))))(t)
 	options.Sealer = must(secret.NewSealer(key))(t)
 	options.VirtualClock = true
-	if form != fmt.Sprint(schemaVersion) {
+	if form != fmt.Sprint(SchemaVersion) {
 		check(t, must(Open(t.Context(), options))(t).Close())
 	}
 	return options

@@ -115,7 +115,7 @@ func (d *diagnosis) file() bool {
 		d.add("file", Broken, "run blueprintd as that user, or give it the file with chown", "%s belongs to %s and cannot be opened for writing", d.path, dbfile.OwnerName(info))
 		return false
 	}
-	d.add("file", Fine, "", "%s, %s", d.path, inUnits(info.Size()))
+	d.add("file", Fine, "", "%s, %s", d.path, Size(info.Size()))
 	return true
 }
 
@@ -168,11 +168,11 @@ func (d *diagnosis) disk() {
 	reserve := p.Reserve(d.options.MinFree)
 	switch {
 	case p.Free < reserve:
-		d.add("disk", Broken, "free some space; the server then accepts new runs again", "%s are free, and with less than %s new runs are refused", inUnits(p.Free), inUnits(reserve))
+		d.add("disk", Broken, "free some space; the server then accepts new runs again", "%s are free, and with less than %s new runs are refused", Size(p.Free), Size(reserve))
 	case p.Free < 4*reserve:
-		d.add("disk", Dubious, "free some space", "%s are free; with less than %s new runs are refused", inUnits(p.Free), inUnits(reserve))
+		d.add("disk", Dubious, "free some space", "%s are free; with less than %s new runs are refused", Size(p.Free), Size(reserve))
 	default:
-		d.add("disk", Fine, "", "%s of %s are free", inUnits(p.Free), inUnits(p.Total))
+		d.add("disk", Fine, "", "%s of %s are free", Size(p.Free), Size(p.Total))
 	}
 }
 
@@ -199,16 +199,17 @@ func (d *diagnosis) log() bool {
 	}
 	switch {
 	case length > long:
-		d.add("log", Dubious, "end programs that keep the database open for reading; the log then shrinks", "the write-ahead log takes %s", inUnits(length))
+		d.add("log", Dubious, "end programs that keep the database open for reading; the log then shrinks", "the write-ahead log takes %s", Size(length))
 	case length == 0:
 		d.add("log", Fine, "", "the write-ahead log is empty")
 	default:
-		d.add("log", Fine, "", "the write-ahead log takes %s", inUnits(length))
+		d.add("log", Fine, "", "the write-ahead log takes %s", Size(length))
 	}
 	return true
 }
 
-func inUnits(n int64) string {
+// Size returns a number of bytes in words: 1.5 GiB.
+func Size(n int64) string {
 	units := []string{"bytes", "KiB", "MiB", "GiB", "TiB"}
 	value, unit := float64(n), 0
 	for value >= 1024 && unit < len(units)-1 {

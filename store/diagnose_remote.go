@@ -50,7 +50,7 @@ func (d *diagnosis) remoteServer(q *session, config *postgres.Config) error {
 	if err := q.row(settings, nil, &version, &commit, &standbys, &vacuum, &counts, &bytes); err != nil {
 		return err
 	}
-	d.add("database", Fine, "", "%s, PostgreSQL %s, %s", config.Name(), version, inUnits(bytes))
+	d.add("database", Fine, "", "%s, PostgreSQL %s, %s", config.Name(), version, Size(bytes))
 	switch err := postgres.CheckServer(d.ctx, q.conn); {
 	case err != nil:
 		d.add("settings", Broken, hintOf(err, ""), "%s", messageOf(err))

@@ -463,8 +463,8 @@ func (o *Options) settlePurpose(t *transaction) error {
 	return nil
 }
 
-// schemaVersion is stored in the header of the database, beside ApplicationID.
-const schemaVersion = 9
+// SchemaVersion is stored in the header of the database, beside ApplicationID.
+const SchemaVersion = 9
 
 // recognise verifies that the file is a database of this program, or empty, in which case
 // it creates one. A server upgrades a database with an older schema version. It writes to

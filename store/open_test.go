@@ -116,10 +116,10 @@ func TestForeignFiles(t *testing.T) {
 		{"another program's", "PRAGMA application_id = 7; CREATE TABLE theirs (x)", "belongs to another program"},
 		{"an anonymous one", "CREATE TABLE theirs (x); INSERT INTO theirs VALUES (1)", "belongs to another program"},
 		{"only a version", "PRAGMA user_version = 3", "belongs to another program"},
-		{"newer", fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d; CREATE TABLE new (x)", dbfile.ApplicationID, schemaVersion+1), fmt.Sprintf("schema version %d, and this program supports versions up to %d", schemaVersion+1, schemaVersion)},
+		{"newer", fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d; CREATE TABLE new (x)", dbfile.ApplicationID, SchemaVersion+1), fmt.Sprintf("schema version %d, and this program supports versions up to %d", SchemaVersion+1, SchemaVersion)},
 		{"older", fmt.Sprintf("PRAGMA application_id = %d; CREATE TABLE old (x)", dbfile.ApplicationID), "schema version 0"},
-		{"of an earlier schema version", fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = 1; CREATE TABLE old (x)", dbfile.ApplicationID), fmt.Sprintf("schema version 1, which this program cannot upgrade to version %d", schemaVersion)},
-		{"other tables", fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d; CREATE TABLE x (x)", dbfile.ApplicationID, schemaVersion), "tables"},
+		{"of an earlier schema version", fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = 1; CREATE TABLE old (x)", dbfile.ApplicationID), fmt.Sprintf("schema version 1, which this program cannot upgrade to version %d", SchemaVersion)},
+		{"other tables", fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d; CREATE TABLE x (x)", dbfile.ApplicationID, SchemaVersion), "tables"},
 		{"text", "", "not an SQLite database"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -36,7 +36,7 @@ func smallBackup(t testing.TB) ([]byte, Options) {
 func resigned(t testing.TB, backup []byte, change func(*dbfile.Manifest)) []byte {
 	t.Helper()
 	file := fileWith(t, backup)
-	m, seal, err := dbfile.ReadBackup(file, nil, schemaVersion, schemaVersion)
+	m, seal, err := dbfile.ReadBackup(file, nil, SchemaVersion, SchemaVersion)
 	check(t, err)
 	change(&m)
 	return withDigest(append(append(bytes.Clone(backup[:len(backup)-dbfile.TrailerSize]), must(m.Encode())(t)...), dbfile.SignatureLine(seal.MAC)...))
@@ -75,7 +75,7 @@ func TestRestoreNoticesEveryByte(t *testing.T) {
 		offsets = append(offsets, len(good)-1-i)
 	}
 	file := fileWith(t, good)
-	if _, _, err := dbfile.ReadBackup(file, nil, schemaVersion, schemaVersion); err != nil {
+	if _, _, err := dbfile.ReadBackup(file, nil, SchemaVersion, SchemaVersion); err != nil {
 		t.Fatal(err)
 	}
 	write := func(offset int, value byte) {
@@ -88,7 +88,7 @@ func TestRestoreNoticesEveryByte(t *testing.T) {
 			changed = good[offset] ^ 0x20 // another case of a letter
 		}
 		write(offset, changed)
-		if _, _, err := dbfile.ReadBackup(file, nil, schemaVersion, schemaVersion); err == nil {
+		if _, _, err := dbfile.ReadBackup(file, nil, SchemaVersion, SchemaVersion); err == nil {
 			t.Errorf("a backup whose byte %d is %#x instead of %#x is accepted", offset, changed, good[offset])
 		}
 		if i%500 == 0 {
@@ -98,12 +98,12 @@ func TestRestoreNoticesEveryByte(t *testing.T) {
 		write(offset, good[offset])
 	}
 	for _, length := range append(random.Perm(len(good))[:100], 0, 1, dbfile.TrailerSize-1, dbfile.TrailerSize, len(good)-1, len(good)-dbfile.TrailerSize) {
-		if _, _, err := dbfile.ReadBackup(fileWith(t, good[:length]), nil, schemaVersion, schemaVersion); err == nil {
+		if _, _, err := dbfile.ReadBackup(fileWith(t, good[:length]), nil, SchemaVersion, SchemaVersion); err == nil {
 			t.Errorf("the first %d of %d bytes are taken for good, want an error", length, len(good))
 		}
 	}
 	for _, more := range [][]byte{{0}, {'\n'}, make([]byte, 4096), good[len(good)-dbfile.TrailerSize:], good} {
-		if _, _, err := dbfile.ReadBackup(fileWith(t, slices.Concat(good, more)), nil, schemaVersion, schemaVersion); err == nil {
+		if _, _, err := dbfile.ReadBackup(fileWith(t, slices.Concat(good, more)), nil, SchemaVersion, SchemaVersion); err == nil {
 			t.Errorf("%d bytes more are taken for good, want an error", len(more))
 		}
 	}
@@ -120,7 +120,7 @@ func TestRestoreRefusesForgeries(t *testing.T) {
 	user(t, s, "ann")
 	good := must(os.ReadFile(saved(t, s).Path))(t)
 	file := fileWith(t, good)
-	m, seal, err := dbfile.ReadBackup(file, nil, schemaVersion, schemaVersion)
+	m, seal, err := dbfile.ReadBackup(file, nil, SchemaVersion, SchemaVersion)
 	check(t, err)
 	forged := bytes.Replace(good, []byte("ann@example.com"), []byte("eve@example.com"), -1)
 	if bytes.Equal(forged, good) {
@@ -201,7 +201,7 @@ func TestRestoreRefusesOtherFiles(t *testing.T) {
 	foreignDatabase(t, foreign, "CREATE TABLE theirs (x)")
 	theirs := must(os.ReadFile(foreign))(t)
 	crafted := func(pages []byte, change func(*dbfile.Manifest)) []byte {
-		m := dbfile.NewManifest(schemaVersion, "1.2.3", 0)
+		m := dbfile.NewManifest(SchemaVersion, "1.2.3", 0)
 		m.PageSize, m.Pages = 4096, int64(len(pages)/4096)
 		if change != nil {
 			change(&m)
@@ -223,7 +223,7 @@ func TestRestoreRefusesOtherFiles(t *testing.T) {
 		{"text", "not a complete backup", []byte(strings.Repeat("text ", 1000))},
 		{"a database of another program", "not a complete backup", theirs},
 		{"a copied database", "not a complete backup", good[:len(good)-dbfile.TrailerSize]},
-		{"a newer database", "written by the newer blueprintd 9.0.0", resigned(t, good, func(m *dbfile.Manifest) { m.Version, m.Schema = "9.0.0", schemaVersion+1 })},
+		{"a newer database", "written by the newer blueprintd 9.0.0", resigned(t, good, func(m *dbfile.Manifest) { m.Version, m.Schema = "9.0.0", SchemaVersion+1 })},
 		{"an older database", "written by the older blueprintd 0.1.0", resigned(t, good, func(m *dbfile.Manifest) { m.Version, m.Schema = "0.1.0", 1 })},
 		{"a newer form", "written by the newer blueprintd 9.0.0", resigned(t, good, func(m *dbfile.Manifest) { m.Version, m.Form = "9.0.0", m.Form+1 })},
 		{"another kind", "not a complete backup", resigned(t, good, func(m *dbfile.Manifest) { m.Kind = "something else" })},

@@ -34,20 +34,18 @@ var summaryOrders = map[string]string{
 // countedMap is the maximum size of a map whose nodes are counted, in bytes.
 const countedMap = 512 << 10
 
-// summaryColumns selects a summary of blueprint b as user ?1 sees it. The last run is that
-// of any user, which only a user who can manage the blueprint may see.
+// summaryColumns selects a summary of blueprint b as user ?1 sees it.
 const summaryColumns = `b.id, b.title, b.description, b.status, b.visibility, b.version, b.tags, b.created_by, u.name, b.organization_id, o.name,
 	b.created_at, b.updated_at, b.rating_sum, b.rating_count, EXISTS (SELECT 1 FROM favorites f WHERE f.blueprint_id = b.id AND f.user_id = ?1),
 	CASE WHEN content.map IS NULL THEN '{}' WHEN octet_length(content.map) <= ?7 THEN content.map END,
 	(SELECT count(*) FROM triggers t WHERE t.blueprint_id = b.id AND t.deleted_at IS NULL),
 	(SELECT count(*) FROM triggers t WHERE t.blueprint_id = b.id AND t.deleted_at IS NULL AND t.is_active = 1),
-	coalesce(r.id, ''), coalesce(r.status, ''), coalesce(r.start_time, 0), coalesce(r.end_time, 0), ` + accessLevel
+	` + accessLevel
 
 const summaryTables = ` JOIN blueprints b ON b.seq = p.seq
 	JOIN users u ON u.id = b.created_by JOIN organizations o ON o.id = b.organization_id
 	JOIN blueprint_versions v ON v.blueprint_id = b.id AND v.version = b.version
-	JOIN blueprint_contents content ON content.blueprint_id = b.id AND content.version = v.content_version
-	LEFT JOIN executions r ON r.seq = (SELECT x.seq FROM executions x WHERE x.blueprint_seq = b.seq ORDER BY x.created_at DESC, x.seq DESC LIMIT 1) `
+	JOIN blueprint_contents content ON content.blueprint_id = b.id AND content.version = v.content_version `
 
 // ListSummaries returns a page of blueprints, and the number of all of them.
 // CodeForbidden for an organization of which the principal is not a member, whether it
@@ -98,18 +96,14 @@ func scanSummary(scan scanner) (b blueprint.BlueprintSummary, err error) {
 		nodes  []byte
 		rating float64
 		access blueprint.Access
-		last   blueprint.LastRun
 	)
 	err = scan(&b.ID, &b.Title, &b.Description, &b.Status, &b.Visibility, &b.Version, &tags, &b.CreatedBy, &b.CreatorName, &b.OrganizationID, &b.OrganizationName,
-		&b.CreatedAt, &b.UpdatedAt, &rating, &b.RatingCount, &b.IsFavorited, &nodes, &b.Triggers.Total, &b.Triggers.Active,
-		&last.ExecutionID, &last.Status, &last.StartTime, &last.EndTime, &access)
+		&b.CreatedAt, &b.UpdatedAt, &rating, &b.RatingCount, &b.IsFavorited, &nodes, &b.Triggers.Total, &b.Triggers.Active, &access)
 	if err != nil {
 		return b, err
 	}
 	b.CanManage = access >= blueprint.AccessManage
-	if b.AverageRating = average(rating, b.RatingCount); b.CanManage && last.ExecutionID != "" {
-		b.LastRun = &last
-	}
+	b.AverageRating, b.RecentRuns = average(rating, b.RatingCount), []blueprint.LastRun{}
 	if err := json.Unmarshal(tags, &b.Tags); err != nil {
 		return b, fmt.Errorf("tags of blueprint %s: %w", b.ID, err)
 	}
@@ -170,28 +164,54 @@ func taggedBlueprints(q *session, principal blueprint.Principal, scope, tag stri
 // that the user cannot manage.
 const ownLately = 500
 
+// mostRecent is the maximum number of recent runs in a summary.
+const mostRecent = 10
+
+// recentRuns selects the newest ?2 runs of any user of each blueprint of the list ?1 of ids,
+// which only a user who can manage the blueprint may see.
+const recentRuns = `SELECT b.id, x.id, x.status, x.start_time, coalesce(x.end_time, 0) FROM json_each(?1) list JOIN blueprints b ON b.id = list.value
+	JOIN executions x ON x.seq IN (SELECT r.seq FROM executions r WHERE r.blueprint_seq = b.seq ORDER BY r.created_at DESC, r.seq DESC LIMIT ?2)
+	ORDER BY x.created_at DESC, x.seq DESC`
+
+// recentOwnRuns selects the newest ?2 runs of user ?1.
+const recentOwnRuns = `SELECT (SELECT id FROM blueprints WHERE seq = x.blueprint_seq), x.id, x.status, x.start_time, coalesce(x.end_time, 0) FROM executions x
+	WHERE x.user_seq = (SELECT seq FROM users WHERE id = ?1) ORDER BY x.created_at DESC, x.seq DESC LIMIT ?2`
+
 // complete adds the results of other queries to summaries.
 func (s *Store) complete(q *session, principal blueprint.Principal, list []blueprint.BlueprintSummary) (err error) {
-	others := map[string]*blueprint.BlueprintSummary{}
+	byID := map[string]*blueprint.BlueprintSummary{}
+	managed := []string{}
 	for i := range list {
 		b := &list[i]
 		if b.Categories, err = categoriesOf(q, b.ID); err != nil {
 			return err
 		}
-		if !b.CanManage {
-			others[b.ID] = b
+		if byID[b.ID] = b; b.CanManage {
+			managed = append(managed, b.ID)
 		}
 	}
-	if len(others) == 0 {
-		return nil
+	ids, err := blueprint.Encode(managed)
+	if err != nil {
+		return err
 	}
-	const own = `SELECT (SELECT id FROM blueprints WHERE seq = x.blueprint_seq), x.id, x.status, x.start_time, coalesce(x.end_time, 0) FROM executions x
-		WHERE x.user_seq = (SELECT seq FROM users WHERE id = ?) ORDER BY x.created_at DESC, x.seq DESC LIMIT ?`
-	return q.each(own, []any{principal.UserID, ownLately}, func(scan scanner) error {
+	if err := addRecent(q, byID, true, recentRuns, string(ids), mostRecent); err != nil || len(managed) == len(list) {
+		return err
+	}
+	return addRecent(q, byID, false, recentOwnRuns, principal.UserID, ownLately)
+}
+
+// addRecent adds the runs that a query selects, newest first, to those summaries whose
+// blueprint the user can manage, or cannot.
+func addRecent(q *session, byID map[string]*blueprint.BlueprintSummary, managed bool, query string, args ...any) error {
+	return q.each(query, args, func(scan scanner) error {
 		var of string
 		var run blueprint.LastRun
 		err := scan(&of, &run.ExecutionID, &run.Status, &run.StartTime, &run.EndTime)
-		if b := others[of]; b != nil && b.LastRun == nil {
+		b := byID[of]
+		if b == nil || b.CanManage != managed || len(b.RecentRuns) == mostRecent {
+			return err
+		}
+		if b.RecentRuns = append(b.RecentRuns, run); b.LastRun == nil {
 			b.LastRun = &run
 		}
 		return err
@@ -406,10 +426,7 @@ func (s *Store) RunHours(ctx context.Context, principal blueprint.Principal, fil
 			}
 			key, query = filter.BlueprintID, endedIn(oneScope)
 		}
-		err := collect(q, &found.Hours, query, []any{key, filter.From, filter.To}, fields(func(one *blueprint.RunHour) []any {
-			return []any{&one.Hour, &one.Completed, &one.Failed, &one.Duration, &one.Slowest}
-		}))
-		if err != nil {
+		if err := collect(q, &found.Hours, query, []any{key, filter.From, filter.To}, runHourFields); err != nil {
 			return err
 		}
 		return q.each(underWay, []any{user, filter.BlueprintID, filter.OrganizationID, mostUnderWay}, func(scan scanner) error {
@@ -426,6 +443,19 @@ func (s *Store) RunHours(ctx context.Context, principal blueprint.Principal, fil
 	})
 	return found, err
 }
+
+// ServerHours returns how many runs of all users ended in each hour from one to before
+// another, counted from 1970. Hours without a run are left out.
+func (s *Store) ServerHours(ctx context.Context, from, to int64) (hours []blueprint.RunHour, err error) {
+	defer wrap(&err, "hours of all runs")
+	return hours, s.read(ctx, func(q *session) error {
+		return collect(q, &hours, endedIn("SELECT id FROM organizations WHERE id <> ?1"), []any{"", from, to}, runHourFields)
+	})
+}
+
+var runHourFields = fields(func(one *blueprint.RunHour) []any {
+	return []any{&one.Hour, &one.Completed, &one.Failed, &one.Duration, &one.Slowest}
+})
 
 // endedIn returns the query of the sums of the hours from ?2 to before ?3 of some scopes.
 func endedIn(scopes string) string {

@@ -168,13 +168,17 @@ func TestSummary(t *testing.T) {
 	advance(t, s, time.Second)
 	ours := finished(s, b, people["member"], []byte("x"))
 	check(t, s.Commit(ctx, ours))
-	last := func(c *blueprint.JournalCommit) *blueprint.LastRun {
-		return &blueprint.LastRun{ExecutionID: c.Row.ID, Status: c.Row.Status, StartTime: c.Row.StartTime, EndTime: c.Row.EndTime}
+	runs := func(list ...*blueprint.JournalCommit) []blueprint.LastRun {
+		out := make([]blueprint.LastRun, len(list))
+		for i, c := range list {
+			out[i] = blueprint.LastRun{ExecutionID: c.Row.ID, Status: c.Row.Status, StartTime: c.Row.StartTime, EndTime: c.Row.EndTime}
+		}
+		return out
 	}
 	for who, want := range map[string]struct {
-		last               *blueprint.LastRun
+		runs               []blueprint.LastRun
 		canManage, isOwner bool
-	}{"creator": {last(ours), true, true}, "member": {last(ours), true, false}, "stranger": {last(theirs), false, false}, "former member": {nil, false, false}} {
+	}{"creator": {runs(ours, theirs), true, true}, "member": {runs(ours, theirs), true, false}, "stranger": {runs(theirs), false, false}, "former member": {runs(), false, false}} {
 		t.Run(who, func(t *testing.T) {
 			scope := blueprint.ScopeAll
 			if !want.canManage {
@@ -186,13 +190,23 @@ func TestSummary(t *testing.T) {
 			summary := blueprint.BlueprintSummary{
 				ID: b.ID, Title: "T", Status: "draft", Visibility: "public", Version: "1.0.1", Tags: []string{}, CreatedBy: b.CreatedBy, CreatorName: "creator",
 				OrganizationID: team, OrganizationName: "team", CreatedAt: b.CreatedAt, UpdatedAt: b.UpdatedAt, Categories: []blueprint.Label{}, NodeCount: &one,
-				Triggers: blueprint.TriggerCounts{Active: 1, Total: 2}, LastRun: want.last, CanManage: want.canManage, IsOwner: want.isOwner,
+				Triggers: blueprint.TriggerCounts{Active: 1, Total: 2}, RecentRuns: want.runs, CanManage: want.canManage, IsOwner: want.isOwner,
+			}
+			if len(want.runs) > 0 {
+				summary.LastRun = &want.runs[0]
 			}
 			if diff := cmp.Diff([]blueprint.BlueprintSummary{summary}, list); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
 	}
+	for range mostRecent {
+		advance(t, s, time.Second)
+		check(t, s.Commit(ctx, finished(s, b, people["creator"], []byte("x"))))
+	}
+	newest := finished(s, b, people["creator"], []byte("x"))
+	advance(t, s, time.Second)
+	check(t, s.Commit(ctx, newest))
 	large := oneNode("set").(map[string]any)
 	large["more"] = strings.Repeat("x", countedMap)
 	var m any = large
@@ -200,6 +214,9 @@ func TestSummary(t *testing.T) {
 	list, _, err := s.ListSummaries(ctx, people["creator"], blueprint.SummaryFilter{Scope: blueprint.ScopeOwn, Sort: "updated", Page: 1, Limit: 20})
 	if err != nil || list[0].NodeCount != nil {
 		t.Errorf("%v, %+v; want NodeCount nil", err, list)
+	}
+	if list[0].LastRun.ExecutionID != newest.Row.ID || len(list[0].RecentRuns) != mostRecent {
+		t.Errorf("last run %s, %d recent runs; want %s, %d", list[0].LastRun.ExecutionID, len(list[0].RecentRuns), newest.Row.ID, mostRecent)
 	}
 }
 

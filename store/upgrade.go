@@ -35,7 +35,7 @@ func (o *Options) version() int {
 	if n := len(o.steps); n > 0 {
 		return o.steps[n-1].Version
 	}
-	return schemaVersion
+	return SchemaVersion
 }
 
 // stepsOf returns all known steps.
@@ -330,7 +330,7 @@ func (u *upgrade) room() (bytes int64, err error) {
 	}
 	if p.Free < need {
 		return bytes, dbfile.Refusal(hint, "upgrading the database from schema version %d to version %d needs %s (%d bytes) of free space, and %s are free",
-			u.version, u.options.version(), inUnits(need), need, inUnits(p.Free))
+			u.version, u.options.version(), Size(need), need, Size(p.Free))
 	}
 	return bytes, nil
 }

@@ -243,11 +243,11 @@ func TestUpgradeWithFaults(t *testing.T) {
 					newer.Path = filepath.Join(left, filepath.Base(template.Path))
 				}
 				switch version := versionOf(t, newer.Path); version {
-				case schemaVersion:
+				case SchemaVersion:
 					old++
 				case next:
 					upgraded++
-					if version := versionOf(t, oldCopy(newer.Path, schemaVersion)); version != schemaVersion {
+					if version := versionOf(t, oldCopy(newer.Path, SchemaVersion)); version != SchemaVersion {
 						t.Errorf("point %d: the copy has version %d", points, version)
 					}
 				default:
@@ -263,7 +263,7 @@ func TestUpgradeWithFaults(t *testing.T) {
 					t.Errorf("point %d: version %d after the next start", points, version)
 				}
 				wantContent(t, newer.Path, before)
-				wantContent(t, oldCopy(newer.Path, schemaVersion), before)
+				wantContent(t, oldCopy(newer.Path, SchemaVersion), before)
 				if names := files(t, filepath.Dir(newer.Path)); len(names) != 3 {
 					t.Errorf("point %d: files are %v", points, names)
 				}

@@ -23,7 +23,7 @@ import (
 )
 
 // next is the schema version that the steps of these tests lead to.
-const next = schemaVersion + 1
+const next = SchemaVersion + 1
 
 // rebuilt returns a schema in which tables have one column more, and the SQL that
 // rebuilds them.
@@ -135,8 +135,8 @@ func TestUpgrade(t *testing.T) {
 	if version := versionOf(t, options.Path); version != next {
 		t.Errorf("version %d, want %d", version, next)
 	}
-	kept := oldCopy(options.Path, schemaVersion)
-	for _, want := range []string{"database upgrade started", fmt.Sprintf("from=%d to=%d", schemaVersion, next), "database upgraded", "copy=" + kept} {
+	kept := oldCopy(options.Path, SchemaVersion)
+	for _, want := range []string{"database upgrade started", fmt.Sprintf("from=%d to=%d", SchemaVersion, next), "database upgraded", "copy=" + kept} {
 		if !strings.Contains(log.String(), want) {
 			t.Errorf("the log does not say %q: %s", want, &log)
 		}
@@ -162,7 +162,7 @@ func TestGoBack(t *testing.T) {
 	options := testOptions(t)
 	before := used(t, options)
 	check(t, must(Open(t.Context(), nextForm(t, options)))(t).Close())
-	kept := oldCopy(options.Path, schemaVersion)
+	kept := oldCopy(options.Path, SchemaVersion)
 	_, err := Open(t.Context(), options)
 	wantRefused(t, err, "supports versions up to")
 	if known, _ := errors.AsType[*blueprint.Error](err); !strings.Contains(known.Hint, "move "+kept+" to "+options.Path) {
@@ -181,7 +181,7 @@ func TestUpgradeKeepsEverything(t *testing.T) {
 	newer := nextForm(t, options)
 	check(t, must(Open(t.Context(), newer))(t).Close())
 	wantContent(t, options.Path, before)
-	wantContent(t, oldCopy(options.Path, schemaVersion), before)
+	wantContent(t, oldCopy(options.Path, SchemaVersion), before)
 	for _, f := range Diagnose(t.Context(), newer, true) {
 		if f.Health != Fine && f.Check != "file system" && f.Check != "disk" {
 			t.Errorf("%s: %s", f.Check, f.Message)
@@ -205,7 +205,7 @@ func TestUpgradeBySeveralSteps(t *testing.T) {
 	if version := versionOf(t, options.Path); version != next+1 || users != 2 {
 		t.Errorf("version %d with %d users", version, users)
 	}
-	if version := versionOf(t, oldCopy(options.Path, schemaVersion)); version != schemaVersion {
+	if version := versionOf(t, oldCopy(options.Path, SchemaVersion)); version != SchemaVersion {
 		t.Errorf("the copy has version %d", version)
 	}
 }
@@ -227,8 +227,8 @@ func TestUpgradeIsUndone(t *testing.T) {
 			options := testOptions(t)
 			before := used(t, options)
 			wantRefusal(t, nextForm(t, options, test.script), test.want)
-			if version := versionOf(t, options.Path); version != schemaVersion {
-				t.Errorf("version %d, want %d", version, schemaVersion)
+			if version := versionOf(t, options.Path); version != SchemaVersion {
+				t.Errorf("version %d, want %d", version, SchemaVersion)
 			}
 			wantContent(t, options.Path, before)
 			check(t, must(Open(t.Context(), options))(t).Close())
@@ -259,7 +259,7 @@ func TestUpgradeRefusesDamage(t *testing.T) {
 	used(t, options)
 	foreignDatabase(t, options.Path, "PRAGMA foreign_keys = OFF; UPDATE journal SET execution = 99")
 	wantRefusal(t, nextForm(t, options), "the database is damaged")
-	if version := versionOf(t, options.Path); version != schemaVersion {
+	if version := versionOf(t, options.Path); version != SchemaVersion {
 		t.Errorf("version %d", version)
 	}
 }
@@ -364,7 +364,7 @@ func TestKeepOld(t *testing.T) {
 			} else {
 				check(t, must(Open(t.Context(), newer))(t).Close())
 			}
-			if kept := size(oldCopy(options.Path, schemaVersion)) > 0; kept != test.kept {
+			if kept := size(oldCopy(options.Path, SchemaVersion)) > 0; kept != test.kept {
 				t.Errorf("copy: %t, want %t", kept, test.kept)
 			}
 		})
@@ -376,7 +376,7 @@ func TestKeepOldReplaces(t *testing.T) {
 	t.Parallel()
 	options := testOptions(t)
 	before := used(t, options)
-	kept := oldCopy(options.Path, schemaVersion)
+	kept := oldCopy(options.Path, SchemaVersion)
 	check(t, os.WriteFile(kept, []byte("theirs"), 0o600))
 	wantRefusal(t, nextForm(t, options), "in the way")
 	check(t, os.Remove(kept))
@@ -452,7 +452,7 @@ func TestRestoreOfAnOlderVersion(t *testing.T) {
 func TestStepsLeadToTheSchema(t *testing.T) {
 	t.Parallel()
 	steps := migrations.Steps()
-	if n := len(steps); n > 0 && steps[n-1].Version != schemaVersion {
-		t.Errorf("the last step leads to version %d, and the schema has version %d", steps[n-1].Version, schemaVersion)
+	if n := len(steps); n > 0 && steps[n-1].Version != SchemaVersion {
+		t.Errorf("the last step leads to version %d, and the schema has version %d", steps[n-1].Version, SchemaVersion)
 	}
 }

@@ -206,7 +206,7 @@ func TestSettle(t *testing.T) {
 		{"webhook", `{"secret":"s"}`, `{"secret": ""}`, `{}`, ""},
 		{"slack", `{"signingSecret":"s"}`, `{"signing_secret": ""}`, `{}`, ""},
 		{"webhook", "", `{"note": 1, "respnod": "wait"}`, `{"note":1,"respnod":"wait"}`,
-			`note: unknown key, kept without effect; known keys: secret, previousSecret, previousSecretUntil, respond, preset, form, thanks, concurrency, breaker, record; respnod: unknown key, kept without effect; did you mean "respond"?`},
+			`note: unknown key, kept without effect; known keys: secret, previousSecret, previousSecretUntil, respond, preset, form, thanks, label, concurrency, breaker, record; respnod: unknown key, kept without effect; did you mean "respond"?`},
 		{"event", "", `{"event_type": "execution.failed"}`, `{"event_type":"execution.failed"}`, `event_type: unknown key, kept without effect; did you mean "event"?`},
 		{"manual", "", `null`, `{}`, ""},
 	} {

@@ -158,6 +158,7 @@ func read[C any](config map[string]any) (c C) {
 
 // commonConfig holds the keys of every kind.
 type commonConfig struct {
+	Label       line    `key:"label" doc:"its name in lists, and that of the MCP tool of an api trigger"`
 	Concurrency limits  `key:"concurrency" doc:"the limit on concurrent runs of the trigger"`
 	Breaker     boolean `key:"breaker" doc:"whether it is switched off when its runs keep failing"`
 	Record      boolean `key:"record" doc:"whether the exchanges of its runs with other services are recorded"`

@@ -15,7 +15,6 @@ import (
 )
 
 type apiConfig struct {
-	Label       line        `key:"label" doc:"its display name, which its MCP tool also has"`
 	InputSchema inputSchema `key:"inputSchema" doc:"the JSON Schema that the body must match"`
 }
 

@@ -347,6 +347,7 @@ var matrix = []row{
 	{name: "connection.listTypes", grid: anybody, input: nothing},
 	{name: "node.types", grid: anybody, input: nothing},
 	{name: "server.getInfo", grid: anybody, input: nothing},
+	{name: "server.getStatus", how: "of a server of somebody else", grid: grid{"none": "fff ff fff f"}, input: nothing},
 	{name: "connection.delete", grid: used.with("ours", "fff ff f.. ."), input: byConnection, spoils: true},
 	{name: "connection.delete", how: "somebody's own", grid: used.with("ours", "fff ff fff ."), input: byPrivate, spoils: true},
 	{name: "connection.test", grid: used, input: byConnection},

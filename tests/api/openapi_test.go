@@ -62,7 +62,9 @@ func TestOpenAPI(t *testing.T) {
 		if err := os.WriteFile(packed, gzipped(t, want), 0o644); err != nil {
 			t.Fatal(err)
 		}
-	} else if !bytes.Equal(clients.OpenAPI(), want) {
+		return // the server of this process still has the old one
+	}
+	if !bytes.Equal(clients.OpenAPI(), want) {
 		t.Errorf("%s holds another document; run make goldens", packed)
 	}
 	s := servertest.New(t)

@@ -147,6 +147,7 @@ var procedureWords = map[string]words{
 	"organization.removeMember": {"Remove a member", `{"organizationId": ` + theTeam + `, "userId": ` + theUser + `}`},
 	"organization.update":       {"Rename an organization", `{"organizationId": ` + theTeam + `, "name": "Shop"}`},
 
-	"server.getInfo": {"Get the version, the limits and the clock of the server", ``},
-	"user.update":    {"Change the caller's name", `{"name": "Ada"}`},
+	"server.getInfo":   {"Get the version, the limits and the clock of the server", ``},
+	"server.getStatus": {"Get the state of the server: checks, queue, disk, processes and the runs of the last 24 hours; for its owner only", ``},
+	"user.update":      {"Change the caller's name", `{"name": "Ada"}`},
 }

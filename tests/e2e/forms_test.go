@@ -63,7 +63,7 @@ func TestForms(t *testing.T) {
 	}
 	fresh := filepath.Join(t.TempDir(), "fresh.db")
 	process.Serve(t, "--db", fresh).Stop()
-	current := schemaVersion(t, fresh)
+	current := SchemaVersion(t, fresh)
 	for _, folder := range folders {
 		number, err := strconv.Atoi(filepath.Base(folder))
 		if err != nil || number > current {
@@ -76,14 +76,14 @@ func TestForms(t *testing.T) {
 				f, to := unpackForm(t, folder)
 				database := filepath.Join(to, "server.db")
 				useForm(t, f, "--db", database)
-				if got := schemaVersion(t, database); got != current {
+				if got := SchemaVersion(t, database); got != current {
 					t.Errorf("schema version %d, want %d", got, current)
 				}
 				kept := fmt.Sprintf("%s.v%d", database, number)
 				if _, err := os.Stat(kept); (err == nil) != (number < current) {
 					t.Errorf("the copy before the upgrade: %v", err)
-				} else if err == nil && schemaVersion(t, kept) != number {
-					t.Errorf("the copy has schema version %d, want %d", schemaVersion(t, kept), number)
+				} else if err == nil && SchemaVersion(t, kept) != number {
+					t.Errorf("the copy has schema version %d, want %d", SchemaVersion(t, kept), number)
 				}
 			})
 			t.Run("without a copy", func(t *testing.T) {
@@ -94,7 +94,7 @@ func TestForms(t *testing.T) {
 					t.Errorf("a backup before the upgrade: %s", refused.Said())
 				}
 				process.Serve(t, "--db", database, "--clock", "virtual="+f.Now, "--keep-old", "never").Stop()
-				if got := schemaVersion(t, database); got != current {
+				if got := SchemaVersion(t, database); got != current {
 					t.Errorf("schema version %d, want %d", got, current)
 				}
 				if kept, err := filepath.Glob(database + ".v*"); err != nil || len(kept) > 0 {
@@ -113,8 +113,8 @@ func TestForms(t *testing.T) {
 	}
 }
 
-// schemaVersion returns the schema version of a database that no process uses.
-func schemaVersion(t *testing.T, database string) (version int) {
+// SchemaVersion returns the schema version of a database that no process uses.
+func SchemaVersion(t *testing.T, database string) (version int) {
 	t.Helper()
 	db, err := sql.Open("sqlite", "file:"+database+"?mode=ro")
 	if err != nil {

@@ -47,5 +47,6 @@ export const routes: Route[] = [
   route('/settings/grants', () => import('./pages/settings/grants-page')),
   route('/settings/tools', () => import('./pages/settings/tools-page')),
   route('/settings/audit', () => import('./pages/settings/audit-page')),
+  route('/settings/status', () => import('./pages/settings/status-page')),
   route('/settings/limits', () => import('./pages/settings/limits-page')),
 ]

@@ -144,6 +144,7 @@ export const pagesOf = ({ organization, shop, sales, stock, webhook, schedule, c
   ['settings-tools', '/settings/tools', 'MCP tools'],
   ['settings-audit', '/settings/audit', 'Audit log'],
   ['settings-limits', '/settings/limits', 'Limits'],
+  ['settings-status', '/settings/status', 'Status'],
   ['not-found', '/settings/nowhere', 'Page not found'],
 ].map(([name, path, heading]) => ({ name, path, heading }));
 

@@ -29,6 +29,7 @@ const settings: [string, string][] = [
   ['tools', commandPaletteText.tools],
   ['audit', commandPaletteText.auditLog],
   ['limits', commandPaletteText.limits],
+  ['status', commandPaletteText.status],
 ]
 
 /** The pages, which are found without the server. */
@@ -171,9 +172,9 @@ function useFound(wanted: string): { list: Command[]; loading: boolean } {
           icon: IconSitemap,
           href: `/blueprints/${id}/edit`,
         })),
-        ...triggers.data.map(({ id, trigger_type: type, blueprint_title: title }) => ({
+        ...triggers.data.map(({ id, trigger_type: type, config: { label }, blueprint_title: blueprint }) => ({
           key: id,
-          title,
+          title: typeof label === 'string' && label !== '' ? label : blueprint,
           note: commandPaletteText.triggerOf(type),
           icon: IconBolt,
           href: `/triggers/${id}`,

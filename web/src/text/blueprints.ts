@@ -42,6 +42,13 @@ export const blueprintTableText = {
   notStarted: 'not started',
 } as const
 
+/** Texts of pages/blueprints/recent-runs.tsx. */
+export const recentRunsText = {
+  lastRuns: (runs: number, statuses: string, longest: string) =>
+    `The last ${runs} runs: ${statuses}; the longest took ${longest}`,
+  ofStatus: (runs: number, status: string) => `${runs} ${status}`,
+} as const
+
 /** Texts of pages/blueprints/blueprints-page.tsx. */
 export const blueprintsPageText = {
   mine: 'Mine',

@@ -94,6 +94,11 @@ export const safeLinkText = {
   opensInANewTab: '(opens in a new tab)',
 } as const
 
+/** Texts of parts/filter-bar.tsx. */
+export const filterBarText = {
+  filters: (set: number) => (set > 0 ? `Filters (${set})` : 'Filters'),
+} as const
+
 /** Texts of parts/search-field.tsx. */
 export const searchFieldText = {
   clearSearch: 'Clear search',

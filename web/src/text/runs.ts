@@ -240,6 +240,7 @@ export const runChartText = {
   timeRange: 'Time range',
   showChart: 'Show chart',
   showTable: 'Show table',
+  oneBarPer: (unitOf: string) => `One bar per ${unitOf}`,
   oneBarPerSelectABar: (unitOf: string) => `One bar per ${unitOf}. Select a bar to list its runs.`,
   runsCompletedFailed: (completed: number, value: string) => `${count(completed, 'run')} completed, ${value} failed`,
   meanSlowest: (duration: string, word: string) => `Mean ${duration}, slowest ${word}`,

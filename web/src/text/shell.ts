@@ -31,6 +31,7 @@ export const commandPaletteText = {
   grants: 'Grants',
   tools: 'MCP tools',
   auditLog: 'Audit log',
+  status: 'Server status',
   limits: 'Limits',
   documentation: 'Documentation',
   triggerOf: (type: string) => `Trigger, ${type}`,

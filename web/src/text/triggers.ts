@@ -26,8 +26,6 @@ export const againText = {
 /** Texts of pages/triggers/api-fields.tsx. */
 export const apiFieldsText = {
   apiCall: 'API call',
-  label: 'Label',
-  shownHereAndToAgentsAs: 'Shown here and to agents as the name of the MCP tool',
   inputSchema: 'Input schema',
   jsonSchemaDraft202012Bodies:
     'JSON Schema, draft 2020-12. Bodies that do not match get 400 and start no run. Leave empty to accept any object.',
@@ -98,6 +96,9 @@ export const codeBlockText = {
 
 /** Texts of pages/triggers/common-fields.tsx. */
 export const commonFieldsText = {
+  label: 'Label',
+  nameInLists: 'Its name in lists. Without one, lists say what starts it.',
+  nameInListsAndForAgents: 'Its name in lists, and that of the MCP tool for agents',
   limitsAndRecording: 'Limits and recording',
   limitConcurrentRuns: 'Limit concurrent runs',
   queuedAndPausedRunsCountToo: 'Queued and paused runs count too.',
@@ -615,6 +616,7 @@ export const triggerTableText = {
   none: 'none',
   onDelivery: 'on delivery',
   lastFiring: 'Last firing',
+  listensTo: (what: string) => `${what} · `,
   starts: (blueprint_title: string) => `Starts ${blueprint_title}`,
   urlEndsIn: (end: string) => `, URL ends in …${end}`,
   runsAs: (creator_name: string) => `, runs as ${creator_name}`,

@@ -6,6 +6,7 @@ import { None } from '../../parts/quantity'
 import { BlueprintMenu } from './blueprint-menu'
 import classes from './blueprints.module.css'
 import { shownTags } from './drafts'
+import { RecentRuns } from './recent-runs'
 import { FavoriteButton } from './favorite-button'
 import { LazyRunDialog } from '../runs/lazy-run-dialog'
 import type { Summary } from '../../api/use-blueprint'
@@ -80,7 +81,7 @@ export function BlueprintTable({ rows, stale, empty, onTag }: Props) {
       render: (row) => row.node_count?.toLocaleString('en') ?? <None />,
     },
     { key: 'triggers', title: commonText.triggers, width: '100px', render: (row) => <Triggers row={row} /> },
-    { key: 'run', title: blueprintTableText.lastRun, width: '160px', render: (row) => <LastRun row={row} /> },
+    { key: 'run', title: blueprintTableText.lastRun, width: '185px', render: (row) => <LastRun row={row} /> },
     {
       key: 'rating',
       title: blueprintTableText.rating,
@@ -182,7 +183,8 @@ function Triggers({ row: { id, triggers } }: { row: Summary }) {
   )
 }
 
-function LastRun({ row: { last_run: run } }: { row: Summary }) {
+function LastRun({ row }: { row: Summary }) {
+  const run = row.last_run
   if (!run)
     return (
       <Text size="sm" c="dimmed" component="span">
@@ -190,11 +192,14 @@ function LastRun({ row: { last_run: run } }: { row: Summary }) {
       </Text>
     )
   return (
-    <Link href={`/runs/${run.executionId}`} className={classes.run}>
-      <StatusBadge status={run.status} />
-      <Text size="xs" c="dimmed" component="span">
-        <Time at={run.endTime ?? run.startTime} none={blueprintTableText.notStarted} />
-      </Text>
-    </Link>
+    <span className={classes.runs}>
+      <Link href={`/runs/${run.executionId}`} className={classes.run}>
+        <StatusBadge status={run.status} />
+        <Text size="xs" c="dimmed" component="span">
+          <Time at={run.endTime ?? run.startTime} none={blueprintTableText.notStarted} />
+        </Text>
+      </Link>
+      <RecentRuns of={row} />
+    </span>
   )
 }

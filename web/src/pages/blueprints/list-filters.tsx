@@ -1,9 +1,8 @@
 import { NativeSelect } from '@mantine/core'
 import { useQueries, useQuery } from '@tanstack/react-query'
 import { api } from '../../api/client'
-import { SearchField } from '../../parts'
+import { FilterBar, SearchField } from '../../parts'
 import { useOrganizationFilter } from '../../shell/organization'
-import classes from './blueprints.module.css'
 import { shownTags } from './drafts'
 import { listFiltersText } from '../../text/blueprints'
 import { commonText } from '../../text/common'
@@ -27,14 +26,17 @@ export function ListFilters({ filters, onChange }: Props) {
   const listed = (tags.data ?? []).filter(({ tag }) => shownTags([tag]).length > 0)
   const known = listed.some(({ tag }) => tag === filters.tag) || filters.tag === ''
   return (
-    <div className={classes.filters} role="search" aria-label={listFiltersText.filterBlueprints}>
-      <div className={classes.search}>
+    <FilterBar
+      label={listFiltersText.filterBlueprints}
+      search={
         <SearchField
           label={listFiltersText.searchTitlesAndDescriptions}
           value={filters.search}
           onSearch={(search) => set({ search })}
         />
-      </div>
+      }
+      set={[filters.status, filters.tag, filters.category].filter(Boolean).length}
+    >
       <NativeSelect
         aria-label={commonText.status}
         value={filters.status}
@@ -96,7 +98,7 @@ export function ListFilters({ filters, onChange }: Props) {
           { value: 'title', label: commonText.title },
         ]}
       />
-    </div>
+    </FilterBar>
   )
 }
 

@@ -4,7 +4,7 @@ import { Handle, type Node, type NodeProps, Position } from '@xyflow/react'
 import { memo } from 'react'
 import { Link } from 'wouter'
 import { Time } from '../../parts'
-import { kinds, listensTo } from '../triggers/kinds'
+import { kinds, nameOf } from '../triggers/kinds'
 import { textOf, type Trigger } from '../triggers/types'
 import classes from './trigger-cards.module.css'
 import { triggerCardsText } from '../../text/editor'
@@ -19,7 +19,7 @@ export type BesideNode = TriggerNode | AddNode | FirstNode
 /** A trigger on the canvas, which handles the click. */
 export const TriggerCard = memo(function TriggerCard({ data: { trigger, open } }: NodeProps<TriggerNode>) {
   const kind = kinds[trigger.trigger_type]
-  const name = listensTo(trigger.trigger_type, trigger.config)
+  const name = nameOf(trigger)
   return (
     <UnstyledButton
       className={`${classes.card} nodrag nopan`}

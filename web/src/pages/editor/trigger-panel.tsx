@@ -5,7 +5,7 @@ import { Link } from 'wouter'
 import { CopyField, DocLink, ErrorNote, Time } from '../../parts'
 import { ActiveSwitch } from '../triggers/active-switch'
 import { EditForm } from '../triggers/edit-form'
-import { kinds, listensTo } from '../triggers/kinds'
+import { kinds, nameOf } from '../triggers/kinds'
 import { NewForm } from '../triggers/new-form'
 import { PausedNote } from '../triggers/paused-note'
 import { TypeCards } from '../triggers/type-cards'
@@ -134,7 +134,7 @@ function Head({ trigger, onGone }: { trigger: Trigger; onGone: () => void }) {
       <Group gap="xs" wrap="nowrap" align="flex-start">
         <kind.icon size={20} stroke={1.7} style={{ flex: 'none', marginTop: 1 }} role="img" aria-label={kind.title} />
         <Text fw={600} size="sm" style={{ overflowWrap: 'anywhere' }}>
-          {listensTo(trigger.trigger_type, trigger.config)}
+          {nameOf(trigger)}
         </Text>
       </Group>
       <Group gap="xs" wrap="nowrap">

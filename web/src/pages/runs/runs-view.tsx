@@ -1,10 +1,11 @@
 import { Button, CloseButton, NativeSelect, Text } from '@mantine/core'
 import { IconArrowUp, IconTimeline } from '@tabler/icons-react'
 import { useRef } from 'react'
-import { EmptyState, ErrorNote, SearchField, showCount, useUrlStates } from '../../parts'
+import { EmptyState, ErrorNote, FilterBar, SearchField, showCount, useUrlStates } from '../../parts'
 import { BlueprintFilter } from './blueprint-filter'
 import { type Range, ranges } from './run-bars'
-import { RunChart, when } from './run-chart'
+import { RunChart } from './run-chart'
+import { when } from './run-plot'
 import { isFiltered, noFilters, statuses, times } from './run-filters'
 import { RunTable } from './run-table'
 import classes from './runs.module.css'
@@ -42,14 +43,18 @@ export function RunsView({ blueprintId, begin }: Props) {
         onRange={(value: Range) => set({ over: value, from: '', to: '' })}
         onChoose={(span) => set(span ? { ...span, time: '' } : { from: '', to: '' })}
       />
-      <div ref={head} className={classes.filters} role="search" aria-label={runsViewText.filterTheRuns}>
-        <div className={classes.search}>
+      <FilterBar
+        ref={head}
+        label={runsViewText.filterTheRuns}
+        search={
           <SearchField
             label={runsViewText.searchByRunId}
             value={filters.search}
             onSearch={(search) => set({ search })}
           />
-        </div>
+        }
+        set={[!blueprintId && filters.blueprint, filters.status, filters.time || filters.from].filter(Boolean).length}
+      >
         {!blueprintId && <BlueprintFilter value={filters.blueprint} onChange={(blueprint) => set({ blueprint })} />}
         <NativeSelect
           aria-label={commonText.status}
@@ -77,7 +82,7 @@ export function RunsView({ blueprintId, begin }: Props) {
             onChange={(event) => set({ time: event.currentTarget.value })}
           />
         )}
-      </div>
+      </FilterBar>
       {(list.list?.held ?? 0) > 0 && (
         <div className={classes.new} role="status">
           <Button

@@ -1,6 +1,7 @@
 import { Stack } from '@mantine/core'
 import type { ReactNode } from 'react'
 import { useLocation } from 'wouter'
+import { useServerInfo } from '../../api/server-info'
 import { PageHeader, UrlTabs } from '../../parts'
 import type { Crumb } from '../../parts/page-header'
 import { settingsFrameText } from '../../text/settings'
@@ -15,6 +16,7 @@ const tabs = [
   { href: '/settings/audit', title: settingsFrameText.auditLog },
   { href: '/settings/limits', title: settingsFrameText.limits },
 ]
+const ownersTabs = [...tabs, { href: '/settings/status', title: settingsFrameText.status }]
 
 type Props = {
   title: string
@@ -28,7 +30,8 @@ type Props = {
 /** The frame of every settings page: the navigation between them, and the page header. */
 export function SettingsFrame({ children, ...head }: Props) {
   const [path] = useLocation()
-  const marked = tabs.map((tab) => ({ ...tab, current: path === tab.href || path.startsWith(`${tab.href}/`) }))
+  const shown = useServerInfo().data?.mayOperate ? ownersTabs : tabs
+  const marked = shown.map((tab) => ({ ...tab, current: path === tab.href || path.startsWith(`${tab.href}/`) }))
   return (
     <>
       <UrlTabs tabs={marked} label={commonText.settings} pages />

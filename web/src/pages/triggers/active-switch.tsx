@@ -1,7 +1,7 @@
 import { Switch } from '@mantine/core'
 import type { Trigger } from './types'
 import { useSwitch } from './use-triggers'
-import { listensTo } from './kinds'
+import { nameOf } from './kinds'
 import { activeSwitchText } from '../../text/triggers'
 
 /** Activates and pauses a trigger; shows the requested state until the server has responded. */
@@ -15,11 +15,7 @@ export function ActiveSwitch({ trigger, label }: { trigger: Trigger; label?: str
       label={label}
       withThumbIndicator={false}
       size="md"
-      aria-label={
-        label
-          ? undefined
-          : activeSwitchText.active(listensTo(trigger.trigger_type, trigger.config), trigger.blueprint_title)
-      }
+      aria-label={label ? undefined : activeSwitchText.active(nameOf(trigger), trigger.blueprint_title)}
       onChange={(event) => turn.mutate({ triggerId: trigger.id, isActive: event.currentTarget.checked })}
     />
   )

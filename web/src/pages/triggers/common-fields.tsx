@@ -1,7 +1,22 @@
-import { NumberInput, Radio, Stack, Switch, Text } from '@mantine/core'
+import { NumberInput, Radio, Stack, Switch, Text, TextInput } from '@mantine/core'
 import { fault, type FieldsProps } from './fields'
 import classes from './triggers.module.css'
+import { textOf } from './types'
 import { commonFieldsText } from '../../text/triggers'
+
+/** label, the name of a trigger. */
+export function LabelField({ config, set, error, agents }: FieldsProps & { agents: boolean }) {
+  return (
+    <TextInput
+      label={commonFieldsText.label}
+      description={agents ? commonFieldsText.nameInListsAndForAgents : commonFieldsText.nameInLists}
+      value={textOf(config, 'label')}
+      onChange={(event) => set({ label: event.currentTarget.value || undefined })}
+      error={fault(error, 'label')}
+      maxLength={200}
+    />
+  )
+}
 
 /** concurrency, breaker and record, which every type has. */
 export function CommonFields({ config, set, error }: FieldsProps) {

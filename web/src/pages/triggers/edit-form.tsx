@@ -3,7 +3,7 @@ import { useMutation } from '@tanstack/react-query'
 import { type FormEvent, type ReactNode, useState } from 'react'
 import { api, type Inputs } from '../../api/client'
 import { ErrorNote, notifyDone } from '../../parts'
-import { CommonFields } from './common-fields'
+import { CommonFields, LabelField } from './common-fields'
 import { changeOf } from './config-change'
 import { faultWithLabel } from './fields'
 import { unshown } from './kinds'
@@ -56,6 +56,7 @@ export function EditForm({ trigger: now, onDone, cancel, begun, onConfig }: Prop
   return (
     <form onSubmit={submit} noValidate className={classes.form} data-trigger-form>
       <ErrorNote error={save.error} title={editTriggerPageText.couldNotSaveTheTrigger} describe={faultWithLabel} />
+      <LabelField {...props} agents={trigger.trigger_type === 'api'} />
       <TypeFields type={trigger.trigger_type} {...props} />
       <CommonFields {...props} />
       {others.length > 0 && (

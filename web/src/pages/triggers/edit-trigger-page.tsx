@@ -2,7 +2,7 @@ import { Button, Skeleton, Text } from '@mantine/core'
 import { Link, useLocation, useParams } from 'wouter'
 import { DocLink, ErrorNote, PageHeader } from '../../parts'
 import { EditForm } from './edit-form'
-import { kinds, listensTo } from './kinds'
+import { kinds, nameOf } from './kinds'
 import { useTrigger } from './use-triggers'
 import { editTriggerPageText } from '../../text/triggers'
 import { commonText } from '../../text/common'
@@ -14,7 +14,7 @@ export default function EditTriggerPage() {
   const [, go] = useLocation()
   const crumbs = [
     { title: commonText.triggers, href: '/triggers' },
-    ...(trigger ? [{ title: listensTo(trigger.trigger_type, trigger.config), href: `/triggers/${id}` }] : []),
+    ...(trigger ? [{ title: nameOf(trigger), href: `/triggers/${id}` }] : []),
   ]
   return (
     <>

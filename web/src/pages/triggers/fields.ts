@@ -35,7 +35,7 @@ const labels: Record<string, string> = {
   'config.thanks': webhookFieldsText.afterSending,
   'config.secret': webhookFieldsText.secret,
   'config.respond': commonText.response,
-  'config.label': apiFieldsText.label,
+  'config.label': commonFieldsText.label,
   'config.inputSchema': apiFieldsText.inputSchema,
   'config.allowFrom': emailFieldsText.allowedSenders,
   'config.requireAuth': emailFieldsText.requireSenderAuthentication,

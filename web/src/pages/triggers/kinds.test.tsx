@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { kinds, listensTo } from './kinds'
+import { kinds, listensTo, nameOf } from './kinds'
 
 test('describes what a trigger reacts to', () => {
   expect(listensTo('scheduled', { cron: '0 9 * * 1-5', timezone: 'Europe/Berlin' })).toBe(
@@ -16,6 +16,13 @@ test('describes what a trigger reacts to', () => {
     'When a run failed, of one blueprint',
   )
   expect(listensTo('api', {})).toBe('API call')
+})
+
+test('names a trigger by its label, or by what it reacts to', () => {
+  expect(nameOf({ trigger_type: 'webhook', config: { label: 'Orders of the web shop' } })).toBe(
+    'Orders of the web shop',
+  )
+  expect(nameOf({ trigger_type: 'webhook', config: { label: '' } })).toBe('Webhook, unsigned')
 })
 
 test('creates sample inputs from the config', () => {

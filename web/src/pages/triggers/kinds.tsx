@@ -12,7 +12,7 @@ import { now } from '../../api/clock'
 import { scheduleInWords } from './cron-words'
 import { exampleOf } from './sample-input'
 import { newSecret } from './signature'
-import { textOf, type Config, type TriggerType } from './types'
+import { textOf, type Config, type Trigger, type TriggerType } from './types'
 import { eventInWords, presets, upper } from './words'
 import { localZone } from './zone'
 import { kindsText } from '../../text/triggers'
@@ -78,9 +78,9 @@ export const kinds: Record<TriggerType, Kind> = {
     text: kindsText.startsRunsFromYourProgramsWith,
     gives: kindsText.inputdataIsTheJsonBodyChecked,
     start: () => ({}),
-    keys: ['label', 'inputSchema'],
+    keys: ['inputSchema'],
     use: kindsText.callTheApi,
-    listensTo: (config) => textOf(config, 'label') || kindsText.apiCall,
+    listensTo: () => kindsText.apiCall,
     sample: (config) => exampleOf(config.inputSchema) as Record<string, unknown>,
   },
   email: {
@@ -183,6 +183,11 @@ export function listensTo(type: TriggerType, config: Config): string {
   return kinds[type].listensTo(config)
 }
 
+/** The name of a trigger: its label, or what starts it. */
+export function nameOf({ trigger_type: type, config }: Pick<Trigger, 'trigger_type' | 'config'>): string {
+  return textOf(config, 'label') || listensTo(type, config)
+}
+
 /** The sources of the ledger in words. */
 export const sources: Record<string, string> = {
   ...Object.fromEntries(Object.values(kinds).map((kind) => [kind.source, kind.title])),
@@ -193,6 +198,7 @@ export const sources: Record<string, string> = {
 export function unshown(type: TriggerType, config: Config): string[] {
   const known = [
     ...kinds[type].keys,
+    'label',
     'concurrency',
     'breaker',
     'record',

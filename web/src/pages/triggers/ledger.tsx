@@ -10,6 +10,7 @@ import {
   DataTable,
   EmptyState,
   ErrorNote,
+  FilterBar,
   Pager,
   SearchField,
   StatusBadge,
@@ -92,14 +93,17 @@ export function Ledger({ trigger }: { trigger: Trigger }) {
   ]
   return (
     <>
-      <div className={classes.filters} role="search" aria-label={ledgerText.filterTheLedger}>
-        <div className={classes.search}>
+      <FilterBar
+        label={ledgerText.filterTheLedger}
+        search={
           <SearchField
             label={ledgerText.searchByDeliveryId}
             value={filters.key}
             onSearch={(key) => set({ key, page: '1' })}
           />
-        </div>
+        }
+        set={[filters.decision, filters.source, filters.status, filters.time].filter(Boolean).length}
+      >
         <NativeSelect
           aria-label={ledgerText.decision}
           data={decisions}
@@ -127,7 +131,7 @@ export function Ledger({ trigger }: { trigger: Trigger }) {
           value={filters.time}
           onChange={(event) => set({ time: event.currentTarget.value, page: '1' })}
         />
-      </div>
+      </FilterBar>
       {list.error && !list.data ? (
         <ErrorNote error={list.error} title={ledgerText.couldNotLoadTheLedger} onRetry={() => void list.refetch()} />
       ) : (

@@ -5,7 +5,7 @@ import { api, type Inputs } from '../../api/client'
 import { issueFor } from '../../api/errors'
 import { ErrorNote, notifyDone } from '../../parts'
 import { BlueprintSelect } from './blueprint-select'
-import { CommonFields } from './common-fields'
+import { CommonFields, LabelField } from './common-fields'
 import { compact } from './config-change'
 import { faultWithLabel } from './fields'
 import { kinds } from './kinds'
@@ -58,6 +58,8 @@ export function NewForm({ type, blueprint, onBlueprint, onCreated, cancel, begun
     setConfig({ ...config, ...change })
     onConfig?.({ ...config, ...change })
   }
+  const fields = { config, set, error: create.error, stored: false }
+  const named = <LabelField {...fields} agents={type === 'api'} />
   return (
     <form onSubmit={submit} noValidate className={classes.form} data-trigger-form>
       <ErrorNote error={create.error} title={newTriggerPageText.couldNotCreateTheTrigger} describe={faultWithLabel} />
@@ -78,19 +80,23 @@ export function NewForm({ type, blueprint, onBlueprint, onCreated, cancel, begun
           <Text size="sm" c="dimmed">
             {kinds[type].gives}
           </Text>
+          {named}
         </section>
       ) : (
-        <Text size="sm" c="dimmed">
-          {kinds[type].gives}
-        </Text>
+        <>
+          <Text size="sm" c="dimmed">
+            {kinds[type].gives}
+          </Text>
+          {named}
+        </>
       )}
-      <TypeFields type={type} config={config} set={set} error={create.error} stored={false} />
+      <TypeFields type={type} {...fields} />
       {type === 'manual' && (
         <Alert color="petrol">
           <Text size="sm">{newTriggerPageText.thisTriggerHasNoSettingsFire}</Text>
         </Alert>
       )}
-      <CommonFields config={config} set={set} error={create.error} stored={false} />
+      <CommonFields {...fields} />
       <div className={classes.bar}>
         <Button type="submit" loading={create.isPending}>
           {newTriggerPageText.createTrigger}

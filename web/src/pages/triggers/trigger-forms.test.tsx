@@ -247,8 +247,8 @@ describe('the form of a trigger', () => {
   }
 
   test('sends only changes and keeps unknown settings', async () => {
-    const { save, updates } = open({ secret: 'swordfish', preset: 'github', note: 'x', label: 'Orders' })
-    await screen.findByText('Other settings that stay unchanged: note, label.')
+    const { save, updates } = open({ secret: 'swordfish', preset: 'github', note: 'x', priority: 1, label: 'Orders' })
+    await screen.findByText('Other settings that stay unchanged: note, priority.')
     fireEvent.change(screen.getByRole('combobox', { name: 'Sender' }), { target: { value: '' } })
     await save()
     await waitFor(() => expect(updates()).toEqual([{ triggerId: 't1', config: { preset: null } }]))

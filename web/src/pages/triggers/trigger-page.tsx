@@ -2,12 +2,12 @@ import { Badge, Skeleton } from '@mantine/core'
 import { useParams } from 'wouter'
 import { ErrorNote, PageHeader, StatusBadge, UrlTabs, useUrlStates } from '../../parts'
 import { TriggerGrant } from '../authority/trigger-grant'
-import { kinds, listensTo } from './kinds'
+import { kinds, listensTo, nameOf } from './kinds'
 import { Ledger } from './ledger'
 import { PausedNote } from './paused-note'
 import { TriggerActions } from './trigger-actions'
 import { TriggerFacts } from './trigger-facts'
-import type { Trigger } from './types'
+import { textOf, type Trigger } from './types'
 import { UseIt } from './use-it'
 import { useTrigger } from './use-triggers'
 import { triggerPageText } from '../../text/triggers'
@@ -40,7 +40,8 @@ export default function TriggerPage() {
   return (
     <>
       <PageHeader
-        title={listensTo(trigger.trigger_type, trigger.config)}
+        title={nameOf(trigger)}
+        text={textOf(trigger.config, 'label') && listensTo(trigger.trigger_type, trigger.config)}
         breadcrumbs={crumbs}
         badge={
           <>

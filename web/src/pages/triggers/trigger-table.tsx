@@ -3,9 +3,9 @@ import type { ReactNode } from 'react'
 import { Link } from 'wouter'
 import { type Column, DataTable, StatusBadge, Time } from '../../parts'
 import { ActiveSwitch } from './active-switch'
-import { kinds, listensTo } from './kinds'
+import { kinds, listensTo, nameOf } from './kinds'
 import classes from './triggers.module.css'
-import type { Trigger } from './types'
+import { textOf, type Trigger } from './types'
 import { addressEnd } from './words'
 import { triggerTableText } from '../../text/triggers'
 import { commonText } from '../../text/common'
@@ -61,9 +61,12 @@ function What({ trigger, ofOneBlueprint }: { trigger: Trigger; ofOneBlueprint: b
       <kind.icon size={20} stroke={1.7} className={classes.kind} role="img" aria-label={kind.title} />
       <div>
         <Anchor component={Link} href={`/triggers/${trigger.id}`} fw={550} inherit>
-          {listensTo(trigger.trigger_type, trigger.config)}
+          {nameOf(trigger)}
         </Anchor>
         <div className={classes.sub}>
+          {textOf(trigger.config, 'label') && (
+            <span>{triggerTableText.listensTo(listensTo(trigger.trigger_type, trigger.config))}</span>
+          )}
           {ofOneBlueprint ? kind.title : <>{triggerTableText.starts(trigger.blueprint_title)}</>}
           {end && <span className={classes.tail}>{triggerTableText.urlEndsIn(end)}</span>}
           <span>{triggerTableText.runsAs(trigger.creator_name)}</span>

@@ -2,11 +2,10 @@ import { Button, NativeSelect, Stack } from '@mantine/core'
 import { IconBolt, IconPlus } from '@tabler/icons-react'
 import { Link } from 'wouter'
 import type { Inputs } from '../../api/client'
-import { EmptyState, ErrorNote, Pager, SearchField, useUrlStates } from '../../parts'
+import { EmptyState, ErrorNote, FilterBar, Pager, SearchField, useUrlStates } from '../../parts'
 import { useOrganizationFilter } from '../../shell/organization'
 import { isType, kinds, types } from './kinds'
 import { TriggerTable } from './trigger-table'
-import classes from './triggers.module.css'
 import { TypeCards } from './type-cards'
 import { useTriggerList, useTriggersOf } from './use-triggers'
 import { triggersViewText } from '../../text/triggers'
@@ -36,14 +35,17 @@ export function AllTriggers() {
   }
   return (
     <>
-      <div className={classes.filters} role="search" aria-label={triggersViewText.filterTriggers}>
-        <div className={classes.search}>
+      <FilterBar
+        label={triggersViewText.filterTriggers}
+        search={
           <SearchField
             label={triggersViewText.searchTriggers}
             value={filters.search}
             onSearch={(search) => set({ search, page: '1' })}
           />
-        </div>
+        }
+        set={[filters.type, filters.active].filter(Boolean).length}
+      >
         <NativeSelect
           aria-label={commonText.type}
           data={[
@@ -63,7 +65,7 @@ export function AllTriggers() {
           value={filters.active}
           onChange={(event) => set({ active: event.currentTarget.value, page: '1' })}
         />
-      </div>
+      </FilterBar>
       {list.error && !list.data ? (
         <ErrorNote
           error={list.error}

@@ -1,7 +1,7 @@
 import { useMutation } from '@tanstack/react-query'
 import { api } from '../../api/client'
 import { confirm, notifyDone, notifyError } from '../../parts'
-import { listensTo } from './kinds'
+import { nameOf } from './kinds'
 import type { Trigger } from './types'
 import { useRefresh } from './use-triggers'
 import { triggerActionsText } from '../../text/triggers'
@@ -25,7 +25,7 @@ export function useRemove(trigger: Trigger, onGone: () => void) {
         title: triggerActionsText.deleteThisTrigger,
         action: commonText.delete,
         danger: true,
-        text: <>{triggerActionsText.itsAddressStopsWorkingAndIts(listensTo(trigger.trigger_type, trigger.config))}</>,
+        text: <>{triggerActionsText.itsAddressStopsWorkingAndIts(nameOf(trigger))}</>,
       })
       if (yes) remove.mutate()
     },
