@@ -473,6 +473,14 @@ CREATE TABLE journal (
   PRIMARY KEY (execution, position)
 ) STRICT, WITHOUT ROWID;
 
+-- Which runs retry or fork another one, which may have been removed since.
+CREATE TABLE retries (
+  execution INTEGER PRIMARY KEY REFERENCES executions (seq) ON DELETE CASCADE,
+  retry_of  TEXT NOT NULL CHECK (retry_of <> '')
+) STRICT;
+
+CREATE INDEX retries_of ON retries (retry_of);
+
 -- How many runs ended in each hour and how long they took, of each blueprint and
 -- of each organization, counted in the transaction of their end: a picture of a
 -- month need not read a million runs.

@@ -209,6 +209,8 @@ type Execution struct {
 	FiringID          string
 	ParentExecutionID string
 	RetryOf           string // the execution that this one retries
+	RetryFrom         string // the node that the retry began at; "" = what had not completed
+	InputEdited       bool   // the input of that node was edited
 	CreatedAt         Time
 	UpdatedAt         Time
 	InputVariables    map[string]any
@@ -326,6 +328,7 @@ type ListedRun struct {
 	TriggerID         *string      `json:"triggerId"`
 	TriggerType       *TriggerType `json:"triggerType"`
 	ParentExecutionID *string      `json:"parentExecutionId"`
+	RetryOf           *string      `json:"retryOf"`
 	Status            Status       `json:"status"`
 	StartTime         Time         `json:"startTime"`
 	EndTime           Time         `json:"endTime"`
@@ -343,6 +346,7 @@ type RunFilter struct {
 	OrganizationID    string
 	TriggerID         string
 	ParentExecutionID string // the run that started them
+	RetryOf           string // the run that they retry
 	Status            Status
 	From, To          Time   // of their creation; To is not included
 	Search            string // an id or its prefix

@@ -59,6 +59,7 @@ type ExecutionRow struct {
 	TriggerID         string
 	FiringID          string
 	ParentExecutionID string
+	RetryOf           string // set for new and listed runs only
 	Status            Status
 	CreatedAt         Time
 	UpdatedAt         Time

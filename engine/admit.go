@@ -133,7 +133,7 @@ func (r *run) start(l ledger) *Handle {
 	at := blueprint.TimeOf(e.Clock.Now())
 	r.row = blueprint.ExecutionRow{
 		ID: r.id, LogID: blueprint.LogID(r.id), BlueprintID: definition.BlueprintID, BlueprintVersion: definition.Version,
-		OrganizationID: definition.OrganizationID, UserID: r.begin.UserID, ParentExecutionID: r.begin.Parent,
+		OrganizationID: definition.OrganizationID, UserID: r.begin.UserID, ParentExecutionID: r.begin.Parent, RetryOf: r.begin.RetryOf,
 		Status: blueprint.StatusRunning, CreatedAt: at, UpdatedAt: at, StartTime: at,
 	}
 	r.ledger = l

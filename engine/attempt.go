@@ -55,9 +55,7 @@ func (r *run) startNode(n *nodeRun) *attempt {
 	address := n.address()
 	r.record(&entry{Kind: entryStart, Node: address, At: blueprint.TimeOf(now), Attempt: number})
 	a := &attempt{run: r, at: n, node: n.node(), address: address, number: number, scope: r.scopeOf(n, now), state: n.pauseState}
-	for _, from := range n.inputs() {
-		a.inputs = append(a.inputs, blueprint.NodeOutput{NodeID: from.node().ID, Output: r.withOutput(from).output})
-	}
+	a.inputs = r.outputsBefore(n)
 	return a
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -199,6 +200,10 @@ func (e *Engine) cancel(ctx context.Context, id, reason string) error {
 // an ad hoc map and the principal cannot manage the blueprint, CodeBadRequest when
 // there is nothing to retry, no such node, or no default for such a variable.
 func (e *Engine) Retry(ctx context.Context, stored *blueprint.StoredExecution, fromNodeID string, principal blueprint.Principal, canManage bool) (*Handle, error) {
+	return e.retry(ctx, stored, fromNodeID, nil, principal, canManage)
+}
+
+func (e *Engine) retry(ctx context.Context, stored *blueprint.StoredExecution, fromNodeID string, edited *edit, principal blueprint.Principal, canManage bool) (*Handle, error) {
 	if !stored.Row.Status.Terminal() {
 		return nil, blueprint.Errorf(blueprint.CodeConflict, "the execution has not ended")
 	}
@@ -214,6 +219,9 @@ func (e *Engine) Retry(ctx context.Context, stored *blueprint.StoredExecution, f
 	if old.Begin.Map != nil && !canManage {
 		return nil, blueprint.Errorf(blueprint.CodeForbidden, "the run had other nodes than the stored ones; only a manager of the blueprint may retry it")
 	}
+	if owner := old.Begin.privateTo(); edited != nil && owner != "" && owner != principal.UserID {
+		return nil, blueprint.Errorf(blueprint.CodeForbidden, "only the caller of this run can edit its data; retry it with the same input")
+	}
 	definition, err := e.Journal.DefinitionVersion(ctx, stored.Row.BlueprintID, stored.Row.BlueprintVersion)
 	if err != nil {
 		return nil, err
@@ -223,6 +231,7 @@ func (e *Engine) Retry(ctx context.Context, stored *blueprint.StoredExecution, f
 		return nil, err
 	}
 	b := old.Begin
+	b.From, b.Edited = fromNodeID, false
 	b.DataOf = old.Begin.privateTo()
 	b.UserID, b.CanManage, b.RetryOf, b.Hidden = principal.UserID, canManage, stored.Row.ID, old.Hidden
 	b.Parent, b.Address, b.Root, b.Flow, b.Depth = "", "", "", "", 0 // it has no parent
@@ -232,8 +241,25 @@ func (e *Engine) Retry(ctx context.Context, stored *blueprint.StoredExecution, f
 			return nil, err
 		}
 	}
-	if b.Reuse, err = old.reusable(p, fromNodeID); err != nil {
+	starts, err := old.startsFrom(p, fromNodeID)
+	if err != nil {
 		return nil, err
+	}
+	var edits map[string]any
+	if edited != nil {
+		shown, err := e.decodeRecord(stored, false)
+		if err != nil {
+			return nil, err
+		}
+		if starts, edits, err = old.edit(&b, edited, shown, e.Limits); err != nil {
+			return nil, err
+		}
+	}
+	b.Reuse, b.Edits = old.reusable(p, starts, fromNodeID != "")
+	if b.Edits == nil {
+		b.Edits = edits
+	} else {
+		maps.Copy(b.Edits, edits)
 	}
 	b.Taped = old.reusedExchanges(b.Reuse)
 	handle, err := e.launch(endedContext, e.newExecutionID(nil), p, &b, ledger{}, AtOnce)

@@ -117,6 +117,14 @@ type begin struct {
 	Lineage []blueprint.VersionRef `json:"lineage,omitempty"`
 	RetryOf string                 `json:"retryOf,omitempty"`
 	Reuse   []step                 `json:"reuse,omitempty"` // finished nodes of the run that is retried
+	// From is the node that a retry began at, "" for what had not completed; Edited says
+	// that its input was edited.
+	From   string `json:"from,omitempty"`
+	Edited bool   `json:"edited,omitempty"`
+	// Edits are the edited inputs of nodes, by address, and of items, by "loop[3]": of this
+	// retry and, for nodes that it keeps, of those before it. A node that takes the input
+	// data of the run has none: the input data is edited.
+	Edits map[string]any `json:"edits,omitempty"`
 	// Root is the first ancestor; "" = this run.
 	Root string `json:"root,omitempty"`
 	// Parent is the run that waits for this one, and Address its waiting node.

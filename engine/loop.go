@@ -21,12 +21,13 @@ type loop struct {
 }
 
 func (r *fold) beginLoop(n *nodeRun, e *entry) {
-	items, _ := e.Output.([]any)
+	given, _ := e.Output.([]any)
+	items := r.editedItems(n, given)
 	r.move(n, looping)
 	before := n.loop
 	n.loop = &loop{items: items, concurrency: max(1, e.read().Most), frames: make([]*frame, 0, len(items)), size: e.size, halted: n.frame.plan.Halted()}
-	if e.size == 0 {
-		n.loop.size, _ = jsonSize(e.Output, maxSize)
+	if e.size == 0 || len(r.begin.Edits) > 0 {
+		n.loop.size, _ = jsonSize(items, maxSize)
 	}
 	r.outputSize += n.loop.size
 	if before != nil && len(before.items) == len(items) { // another attempt keeps finished items
@@ -37,6 +38,20 @@ func (r *fold) beginLoop(n *nodeRun, e *entry) {
 		r.inherit(n, before)
 	}
 	r.beginItems(n, e.At)
+}
+
+// editedItems returns the items of a for-each node with those that were edited.
+func (r *fold) editedItems(n *nodeRun, items []any) []any {
+	if len(r.begin.Edits) == 0 {
+		return items
+	}
+	items = slices.Clone(items)
+	for i := range items {
+		if edited, ok := r.begin.Edits[fmt.Sprintf("%s[%d]", n.address(), i)]; ok {
+			items[i] = edited
+		}
+	}
+	return items
 }
 
 func (l *loop) keepFinished(before *loop) {

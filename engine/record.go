@@ -159,6 +159,10 @@ func (s *runRecord) mask(m *secret.Masker) *runRecord {
 		}
 	}
 	out.Begin.InputData, out.Begin.Map = m.Value(s.Begin.InputData), m.Value(s.Begin.Map)
+	out.Begin.Edits = maps.Clone(s.Begin.Edits)
+	for address, value := range out.Begin.Edits {
+		out.Begin.Edits[address] = m.Value(value)
+	}
 	if s.Begin.Trigger != nil {
 		trigger := *s.Begin.Trigger
 		trigger.Headers, _ = m.Value(trigger.Headers).(map[string]any)

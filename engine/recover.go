@@ -150,7 +150,7 @@ func (e *Engine) load(ctx context.Context, r *run) error {
 	if err := e.replay(ctx, &r.fold, stored); err != nil {
 		return err
 	}
-	r.memory = footprint(r.begin.InputData) + r.tapeSize
+	r.memory = r.footprint()
 	r.resolveInterrupted()
 	r.endInterruptedCalls()
 	return nil

@@ -7,26 +7,41 @@ import (
 	"blueprintd/blueprint"
 )
 
-// reusable returns the finished steps that a retry keeps. A for-each node runs again,
-// with its finished items kept.
-func (s *runRecord) reusable(p *program, from string) ([]step, error) {
-	var starts []string
+// startsFrom returns the nodes that a retry begins at: the one that was named, or what did
+// not complete.
+func (s *runRecord) startsFrom(p *program, from string) (starts []string, err error) {
 	if from != "" {
-		if p.locate(from) == nil || strings.Contains(from, "]/") && !slices.ContainsFunc(s.Steps, func(at step) bool { return at.Node == from }) {
+		if p.locate(from) == nil || strings.Contains(from, "]/") && s.step(from) == nil {
 			return nil, blueprint.Errorf(blueprint.CodeBadRequest, "fromNodeId: the execution has no node %q", from)
 		}
-		starts = []string{from}
-	} else {
-		for _, old := range s.Steps {
-			if old.Status == blueprint.StepFailed || old.Status == blueprint.StepPending || old.Dropped {
-				starts = append(starts, old.Node)
-			}
-		}
-		if len(starts) == 0 {
-			return nil, blueprint.Errorf(blueprint.CodeBadRequest, "every node of the execution completed; name the node to begin at in fromNodeId")
+		return []string{from}, nil
+	}
+	for _, old := range s.Steps {
+		if old.Status == blueprint.StepFailed || old.Status == blueprint.StepPending || old.Dropped {
+			starts = append(starts, old.Node)
 		}
 	}
-	again := p.rerun(starts, from != "")
+	if len(starts) == 0 {
+		return nil, blueprint.Errorf(blueprint.CodeBadRequest, "every node of the execution completed; name the node to begin at in fromNodeId")
+	}
+	return starts, nil
+}
+
+// step returns the step of a node, nil if there is none.
+func (s *runRecord) step(address string) *step {
+	at := slices.IndexFunc(s.Steps, func(at step) bool { return at.Node == address })
+	if at < 0 {
+		return nil
+	}
+	return &s.Steps[at]
+}
+
+// reusable returns the finished steps that a retry keeps, and the edited inputs that still
+// count: not those of nodes downstream of starts, whose input is computed again. A for-each
+// node runs again, with its finished items kept. If named, starts were named rather than
+// found.
+func (s *runRecord) reusable(p *program, starts []string, named bool) ([]step, map[string]any) {
+	again := p.rerun(starts, named)
 	begins := make(map[string]bool, len(starts)) // also for-each nodes that failed before their items began
 	for _, start := range starts {
 		begins[start] = true
@@ -38,7 +53,20 @@ func (s *runRecord) reusable(p *program, from string) ([]step, error) {
 			kept = append(kept, old)
 		}
 	}
-	return slices.Clip(kept), nil
+	var edits map[string]any
+	for address, value := range s.Begin.Edits {
+		node := address
+		if strings.HasSuffix(address, "]") && s.step(address) == nil {
+			node += "/" // an item: not in the set, but perhaps the for-each node around it
+		}
+		if begins[address] || !again.contains(node) {
+			if edits == nil {
+				edits = map[string]any{}
+			}
+			edits[address] = value
+		}
+	}
+	return slices.Clip(kept), edits
 }
 
 func (p *program) locate(address string) *compiled {
@@ -118,7 +146,7 @@ func (p *program) rerun(starts []string, named bool) addressSet {
 	for where, nodes := range from {
 		for i, reached := range where.body.graph.Downstream(nodes...) {
 			address := where.prefix + where.body.nodes[i].ID
-			keepsItems := where.body.nodes[i].body != nil && slices.Contains(nodes, i) && !(named && address == starts[0])
+			keepsItems := where.body.nodes[i].body != nil && slices.Contains(nodes, i) && !(named && slices.Contains(starts, address))
 			if reached && !keepsItems {
 				again[address] = true
 			}

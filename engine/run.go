@@ -205,8 +205,17 @@ func (r *run) setUp(p *program, b *begin) error {
 	if err := r.fold.setUp(p, b, r.engine.Limits); err != nil {
 		return err
 	}
-	r.memory = footprint(b.InputData) + r.tapeSize
+	r.memory = r.footprint()
 	return nil
+}
+
+// footprint returns the memory of what the run was given and has recorded.
+func (r *run) footprint() int {
+	size := footprint(r.begin.InputData) + r.tapeSize
+	for _, edited := range r.begin.Edits {
+		size += footprint(edited)
+	}
+	return size
 }
 
 func variableError(issues []blueprint.Issue) error {

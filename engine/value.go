@@ -139,6 +139,12 @@ func (r *fold) withOutput(n *nodeRun) *nodeRun {
 // input returns the input of a node and its size: the run's input data or the item; the
 // output of a single predecessor, or the outputs of several by node id.
 func (r *fold) input(n *nodeRun) (any, int) {
+	if len(r.begin.Edits) > 0 {
+		if edited, ok := r.begin.Edits[n.address()]; ok {
+			weight, _ := jsonSize(edited, maxSize)
+			return edited, weight
+		}
+	}
 	inputs := n.inputs()
 	switch len(inputs) {
 	case 0:
@@ -158,6 +164,32 @@ func (r *fold) input(n *nodeRun) (any, int) {
 		}
 		return out, weight
 	}
+}
+
+// outputsBefore returns the outputs that the input of a node consists of, in the order of
+// the edges. Of an edited input of several nodes, it leaves out those that have no member.
+func (r *fold) outputsBefore(n *nodeRun) (list []blueprint.NodeOutput) {
+	edited, isEdited := any(nil), false
+	if len(r.begin.Edits) > 0 {
+		edited, isEdited = r.begin.Edits[n.address()]
+	}
+	before := n.inputs()
+	for _, from := range before {
+		id := from.node().ID
+		output := r.withOutput(from).output
+		if isEdited && len(before) == 1 {
+			output = edited
+		} else if isEdited {
+			members, _ := edited.(map[string]any)
+			member, ok := members[id]
+			if !ok {
+				continue
+			}
+			output = member
+		}
+		list = append(list, blueprint.NodeOutput{NodeID: id, Output: output})
+	}
+	return list
 }
 
 // visibleWriters returns the variables that nodes of its frame have set and n sees.
@@ -182,6 +214,7 @@ const maxSize = 1 << 40
 // out, a large value that passes through many nodes is repeated for each.
 type values struct {
 	input   sizedValue
+	edits   map[string]any // inputs of nodes, by address
 	steps   map[string]*step
 	items   map[string]sizedValue // by "loop[3]"
 	last    map[string][]string   // by "loop[3]": the nodes whose output is the item's
@@ -191,7 +224,7 @@ type values struct {
 }
 
 func newValues(s *runRecord) *values {
-	v := &values{steps: make(map[string]*step, len(s.Steps)), items: map[string]sizedValue{}, last: map[string][]string{}, outputs: make(map[string]sizedValue, len(s.Steps)), room: s.room, omitted: map[string]bool{}}
+	v := &values{edits: s.Begin.Edits, steps: make(map[string]*step, len(s.Steps)), items: map[string]sizedValue{}, last: map[string][]string{}, outputs: make(map[string]sizedValue, len(s.Steps)), room: s.room, omitted: map[string]bool{}}
 	v.input = v.measure(s.Begin.InputData)
 	for i := range s.Steps {
 		at := &s.Steps[i]
@@ -223,7 +256,7 @@ func (v *values) output(node string) sizedValue {
 	switch at := v.steps[node]; {
 	case at == nil:
 	case at.Pass:
-		out = v.inputFrom(at.In, at.From)
+		out = v.inputOf(at)
 	case at.Each && at.Status == blueprint.StepCompleted:
 		out = v.itemOutputs(at)
 	default:
@@ -245,6 +278,14 @@ func (v *values) itemOutputs(at *step) sizedValue {
 		weight = min(weight+2+from.size, maxSize)
 	}
 	return sizedValue{out, weight}
+}
+
+// inputOf returns the input of a step.
+func (v *values) inputOf(at *step) sizedValue {
+	if edited, ok := v.edits[at.Node]; ok {
+		return v.measure(edited)
+	}
+	return v.inputFrom(at.In, at.From)
 }
 
 // inputFrom returns the input of a node with these predecessors, in an item or the run.
@@ -294,7 +335,7 @@ func (v *values) step(at *step) blueprint.Step {
 		out.Output = v.fit(at.Node, v.output(at.Node))
 	}
 	if at.Start != 0 {
-		out.Input = v.fit(at.Node, v.inputFrom(at.In, at.From))
+		out.Input = v.fit(at.Node, v.inputOf(at))
 	}
 	if at.Error != nil && at.Error.Exchange != nil {
 		if weight := stepExchangeSize(at.Error.Exchange); weight <= v.room {

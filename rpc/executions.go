@@ -2,6 +2,7 @@ package rpc
 
 import (
 	"context"
+	"maps"
 	"time"
 
 	"blueprintd/blueprint"
@@ -28,6 +29,7 @@ func (s *Service) executions() []trpc.Procedure {
 		trpc.Mutation("execution.resume", blueprint.ScopeRun, s.executionResume),
 		trpc.Mutation("execution.cancel", blueprint.ScopeRun, s.executionCancel),
 		trpc.Mutation("execution.retry", blueprint.ScopeRun, s.executionRetry),
+		trpc.Mutation("execution.fork", blueprint.ScopeRun, s.executionFork),
 		trpc.Subscription("execution.subscribe", blueprint.ScopeRead, s.executionSubscribe),
 	}
 }
@@ -227,7 +229,29 @@ type executionRetry struct {
 // executionRetry starts a new run as the caller, who must still be allowed to start the
 // blueprint.
 func (s *Service) executionRetry(ctx context.Context, caller *trpc.Caller, in executionRetry) (started, error) {
-	stored, _, err := s.Store.Execution(ctx, caller.Principal, in.ID)
+	return s.again(ctx, caller, in.ID, nil, func(stored *blueprint.StoredExecution, canManage bool) (string, error) {
+		return s.Runner.Retry(ctx, stored, in.FromNodeID, caller.Principal, canManage)
+	})
+}
+
+type executionFork struct {
+	ID         string `json:"executionId" check:"required"`
+	FromNodeID string `json:"fromNodeId" check:"required"`
+	Input      any    `json:"input" check:"required,nullable"`
+}
+
+// executionFork is executionRetry from a node with another input.
+func (s *Service) executionFork(ctx context.Context, caller *trpc.Caller, in executionFork) (started, error) {
+	noted := map[string]any{"fromNodeId": in.FromNodeID}
+	return s.again(ctx, caller, in.ID, noted, func(stored *blueprint.StoredExecution, canManage bool) (string, error) {
+		return s.Runner.Fork(ctx, stored, in.FromNodeID, in.Input, caller.Principal, canManage)
+	})
+}
+
+// again starts a new run of a run that the caller may see, of a blueprint that the caller may
+// start. The audit log gets noted and the id of the earlier run.
+func (s *Service) again(ctx context.Context, caller *trpc.Caller, id string, noted map[string]any, start func(stored *blueprint.StoredExecution, canManage bool) (string, error)) (started, error) {
+	stored, _, err := s.Store.Execution(ctx, caller.Principal, id)
 	if err != nil {
 		return started{}, err
 	}
@@ -235,11 +259,13 @@ func (s *Service) executionRetry(ctx context.Context, caller *trpc.Caller, in ex
 	if err != nil {
 		return started{}, err
 	}
-	id, err := s.Runner.Retry(ctx, stored, in.FromNodeID, caller.Principal, access >= blueprint.AccessManage)
-	if id != "" {
-		caller.Note("execution", id, map[string]any{"retryOf": in.ID})
+	newID, err := start(stored, access >= blueprint.AccessManage)
+	if newID != "" {
+		details := map[string]any{"retryOf": id}
+		maps.Copy(details, noted)
+		caller.Note("execution", newID, details)
 	}
-	return started{err == nil, id}, err
+	return started{err == nil, newID}, err
 }
 
 // executionSubscribe sends the status record at once, after each change, and at the end.
@@ -447,7 +473,9 @@ type executionMetadata struct {
 	FiringID          string `json:"firingId,omitempty"`
 	ParentExecutionID string `json:"parentExecutionId,omitempty"`
 	RetryOf           string `json:"retryOf,omitempty"`
-	Sandbox           bool   `json:"sandbox,omitempty"` // fakes answered its requests
+	FromNodeID        string `json:"fromNodeId,omitempty"`  // where the retry began
+	InputEdited       bool   `json:"inputEdited,omitempty"` // of that node
+	Sandbox           bool   `json:"sandbox,omitempty"`     // fakes answered its requests
 }
 
 func (s *Service) logRecord(x *blueprint.Execution) logRecord {
@@ -456,7 +484,7 @@ func (s *Service) logRecord(x *blueprint.Execution) logRecord {
 		StartTime: x.StartTime, EndTime: x.EndTime, TotalSteps: x.TotalSteps, CompletedSteps: x.CompletedSteps, FailedSteps: x.FailedSteps, Progress: x.Progress,
 		ExecutionData: executionData{x.ID, x.Steps, x.Logs}, CreatedAt: x.CreatedAt, UpdatedAt: x.UpdatedAt, Telemetry: x.Telemetry,
 		InputVariables: x.InputVariables, OutputSummary: outputSummary{x.Output, map[blueprint.StepStatus]int{}},
-		ExecutionMetadata: executionMetadata{x.BlueprintVersion, x.TriggerID, x.FiringID, x.ParentExecutionID, x.RetryOf, s.Info().Sandbox},
+		ExecutionMetadata: executionMetadata{x.BlueprintVersion, x.TriggerID, x.FiringID, x.ParentExecutionID, x.RetryOf, x.RetryFrom, x.InputEdited, s.Info().Sandbox},
 	}
 	if out.Status == blueprint.StatusPaused {
 		out.Status = blueprint.StatusRunning

@@ -14,6 +14,7 @@ type runList struct {
 	OrganizationID string  `json:"organizationId" check:"uuid"`
 	TriggerID      string  `json:"triggerId" check:"uuid"`
 	Parent         string  `json:"parentExecutionId" check:"max=100"`
+	RetryOf        string  `json:"retryOf" check:"max=100"`
 	Status         string  `json:"status" check:"enum=running|paused|completed|failed"`
 	From           *string `json:"from"`
 	To             *string `json:"to"`
@@ -32,7 +33,7 @@ type runPage struct {
 
 func (s *Service) runList(ctx context.Context, caller *trpc.Caller, in runList) (runPage, error) {
 	filter := blueprint.RunFilter{
-		BlueprintID: in.BlueprintID, OrganizationID: in.OrganizationID, TriggerID: in.TriggerID, ParentExecutionID: in.Parent, Status: blueprint.Status(in.Status), Search: in.Search, Limit: in.Limit,
+		BlueprintID: in.BlueprintID, OrganizationID: in.OrganizationID, TriggerID: in.TriggerID, ParentExecutionID: in.Parent, RetryOf: in.RetryOf, Status: blueprint.Status(in.Status), Search: in.Search, Limit: in.Limit,
 	}
 	var issues []blueprint.Issue
 	filter.From, filter.To, issues = spanOf(in.From, in.To)

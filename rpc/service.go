@@ -99,6 +99,7 @@ type Control interface {
 	Cancel(ctx context.Context, id, reason string) error
 	CancelAll(ctx context.Context, ids []string, reason string) error
 	Retry(ctx context.Context, stored *blueprint.StoredExecution, fromNodeID string, principal blueprint.Principal, canManage bool) (id string, err error)
+	Fork(ctx context.Context, stored *blueprint.StoredExecution, fromNodeID string, input any, principal blueprint.Principal, canManage bool) (id string, err error)
 }
 
 // Triggers fires triggers and checks their configs.

@@ -421,6 +421,14 @@ func (r Runner) Retry(ctx context.Context, stored *blueprint.StoredExecution, fr
 	return r.begun(ctx, handle)
 }
 
+func (r Runner) Fork(ctx context.Context, stored *blueprint.StoredExecution, fromNodeID string, input any, principal blueprint.Principal, canManage bool) (string, error) {
+	handle, err := r.Engine.Fork(ctx, stored, fromNodeID, input, principal, canManage)
+	if err != nil {
+		return "", err
+	}
+	return r.begun(ctx, handle)
+}
+
 // starter implements the runner of triggers by the engine.
 type starter struct{ engine *engine.Engine }
 

@@ -43,6 +43,7 @@ func strangeWorld(t *testing.T) Options {
 			"INSERT INTO sessions VALUES ('01AAAAAAAAAAAAAAAAAAAAAAAA', zeroblob(32), ?1, ?2, -9223372036854775808, 0, 9223372036854775807)",
 			"INSERT INTO setup_links SELECT ?1, x'01000102030405060708090a0b0c0d0e0f000102030405060708090a0b0c0d0e', 1 WHERE ?2 <> ''",
 			"INSERT INTO audit_log (seq, id, at, actor_id, organization_id, action, target_type, target_id, via, detail) SELECT 9000000000, '01AAAAAAAAAAAAAAAAAAAAAAAA', 1, ?1, '', ?2, '', '', 'cli', '{\"a\":\"\\u0000\", \"n\":1e400}'",
+			"INSERT INTO retries SELECT seq, ?2 FROM executions WHERE ?1 <> '' ORDER BY seq LIMIT 1",
 			"INSERT INTO run_hours VALUES (?1 || ?2, 1, 2, 3, 4, 5)",
 		} {
 			if _, err := w.exec(row, bob.UserID, strange); err != nil {

@@ -68,7 +68,7 @@ func (s *Store) commitJob(c *blueprint.JournalCommit) *job {
 		j.size += deliverySize(c.Firing)
 	}
 	ended := c.Row.Status.Terminal()
-	if c.New && ended && c.Coalesced == nil && c.Cursor == 0 && (c.Firing == nil || len(c.Firing.Files) == 0) {
+	if c.New && ended && c.Row.RetryOf == "" && c.Coalesced == nil && c.Cursor == 0 && (c.Firing == nil || len(c.Firing.Files) == 0) {
 		j.short = c
 	}
 	if !ended {
@@ -79,7 +79,7 @@ func (s *Store) commitJob(c *blueprint.JournalCommit) *job {
 	switch {
 	case !c.New:
 		j.run = s.concluded(c, updateExecution)
-	case c.Firing == nil && (ended || len(c.Entries) == 0):
+	case c.Firing == nil && c.Row.RetryOf == "" && (ended || len(c.Entries) == 0):
 		j.single = true
 		j.run = s.concluded(c, func(t *transaction, c *blueprint.JournalCommit) error {
 			_, err := s.beginExecution(t, c)
@@ -119,6 +119,9 @@ func (s *Store) beginExecution(t *transaction, c *blueprint.JournalCommit) (seq 
 	seq, err = t.insert(insertExecution, s.executionArguments(c)...)
 	if err == nil && seq == 0 {
 		return 0, blueprint.Errorf(blueprint.CodeConflict, "there is an execution %s already", c.Row.ID)
+	}
+	if err == nil && c.Row.RetryOf != "" {
+		_, err = t.exec("INSERT INTO retries (execution, retry_of) VALUES (?, ?)", seq, c.Row.RetryOf)
 	}
 	return seq, err
 }

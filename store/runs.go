@@ -81,6 +81,8 @@ func (l *runSearch) prepare() error {
 	l.scoped = true
 	switch searched, some := l.search(); {
 	case searched == nil && !some: // no run has such an id
+	case f.RetryOf != "":
+		l.scoped, l.sources = false, []*runSource{{query: runsRetrying, key: f.RetryOf}}
 	case searched != nil:
 		l.scoped, l.sources = false, []*runSource{searched}
 	case f.Status == blueprint.StatusRunning || f.Status == blueprint.StatusPaused:
@@ -154,6 +156,9 @@ const (
 	// millisecond, which few runs share.
 	unfinishedRuns = runsFrom + "INDEXED BY executions_unfinished WHERE x.end_time IS NULL AND ?1 = ''" + nextRuns
 	runsByID       = runsFrom + "WHERE x.id >= ?1 AND x.id < ?1 || '~'" + nextRuns
+
+	// The key of runsRetrying is the id of a run.
+	runsRetrying = runsFrom + "JOIN retries y ON y.execution = x.seq WHERE y.retry_of = ?1" + nextRuns
 
 	runsFrom = "SELECT x.created_at, x.seq FROM executions x "
 	nextRuns = " AND x.created_at BETWEEN ?2 AND ?3 AND (x.created_at < ?3 OR x.seq < ?4) ORDER BY x.created_at DESC, x.seq DESC LIMIT ?5"
@@ -263,12 +268,13 @@ func (l *runSearch) search() (source *runSource, some bool) {
 // blueprints of all of them, except deleted ones and those of the user's own runs. The
 // title is the current one if the user may see it, else that of the version that ran.
 const pickRuns = "SELECT " + executionColumns + `, e.seq,
-	CASE WHEN b.deleted_at IS NULL AND (?8 AND u.id <> ?1 OR ` + maySee + `) THEN b.title ELSE coalesce(v.title, '') END, u.name, coalesce(t.type, '')
+	CASE WHEN b.deleted_at IS NULL AND (?8 AND u.id <> ?1 OR ` + maySee + `) THEN b.title ELSE coalesce(v.title, '') END, u.name, coalesce(t.type, ''),
+	coalesce((SELECT retry_of FROM retries WHERE execution = e.seq), '')
 	FROM json_each(?2) place CROSS JOIN executions e JOIN blueprints b ON b.seq = e.blueprint_seq
 	JOIN users u ON u.seq = e.user_seq LEFT JOIN blueprint_versions v ON v.blueprint_id = b.id AND v.version = e.blueprint_version
 	LEFT JOIN triggers t ON t.seq = e.trigger_seq
 	WHERE e.seq = CAST(place.value AS BIGINT) AND (?3 = '' OR e.status = ?3) AND (?4 = '' OR b.id = ?4) AND (?5 = '' OR e.organization_seq = (SELECT seq FROM organizations WHERE id = ?5)) AND (?6 = '' OR t.id = ?6)
-	AND (?9 = '' OR e.parent_execution_id = ?9)
+	AND (?9 = '' OR e.parent_execution_id = ?9) AND (?10 = '' OR e.seq IN (SELECT execution FROM retries WHERE retry_of = ?10))
 	AND substr(e.id, 1, length(?7)) = ?7 AND (u.id = ?1 OR b.deleted_at IS NULL AND (?8 OR ` + mayManage + `))
 	ORDER BY e.created_at DESC, e.seq DESC`
 
@@ -280,7 +286,7 @@ func (l *runSearch) pick(chunk []blueprint.RunPosition) (found []blueprint.Liste
 	}
 	list[len(list)-1] = ']'
 	f := l.filter
-	args := []any{l.principal.UserID, string(list), string(f.Status), f.BlueprintID, f.OrganizationID, f.TriggerID, f.Search, l.scoped, f.ParentExecutionID}
+	args := []any{l.principal.UserID, string(list), string(f.Status), f.BlueprintID, f.OrganizationID, f.TriggerID, f.Search, l.scoped, f.ParentExecutionID, f.RetryOf}
 	err = l.each(pickRuns, args, func(scan scanner) error {
 		one, place, err := scanListedRun(scan)
 		found, places = append(found, one), append(places, place)
@@ -293,7 +299,7 @@ func scanListedRun(scan scanner) (one blueprint.ListedRun, place blueprint.RunPo
 	stored := &blueprint.StoredExecution{}
 	r := &stored.Row
 	var trigger blueprint.TriggerType
-	if err := scan(executionFields(r, &place.Seq, &one.BlueprintTitle, &one.UserName, &trigger)...); err != nil {
+	if err := scan(executionFields(r, &place.Seq, &one.BlueprintTitle, &one.UserName, &trigger, &r.RetryOf)...); err != nil {
 		return one, place, err
 	}
 	place.At = r.CreatedAt
@@ -307,6 +313,9 @@ func scanListedRun(scan scanner) (one blueprint.ListedRun, place blueprint.RunPo
 	}
 	if r.ParentExecutionID != "" {
 		one.ParentExecutionID = &r.ParentExecutionID
+	}
+	if r.RetryOf != "" {
+		one.RetryOf = &r.RetryOf
 	}
 	if r.EndTime != 0 {
 		took := max(0, int64(r.EndTime-r.StartTime))

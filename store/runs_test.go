@@ -59,6 +59,9 @@ func TestListRuns(t *testing.T) {
 			if len(rows) > 0 && random.IntN(3) == 0 {
 				c.Row.ParentExecutionID = rows[random.IntN(min(len(rows), 20))].ID
 			}
+			if len(rows) > 0 && random.IntN(3) == 0 {
+				c.Row.RetryOf = rows[random.IntN(min(len(rows), 20))].ID
+			}
 			check(t, s.Commit(ctx, c))
 			rows = append(rows, c.Row)
 		}
@@ -75,7 +78,7 @@ func TestListRuns(t *testing.T) {
 		fits := func(f *blueprint.RunFilter, r *blueprint.ExecutionRow) bool {
 			return (f.BlueprintID == "" || f.BlueprintID == r.BlueprintID) && (f.OrganizationID == "" || f.OrganizationID == r.OrganizationID) &&
 				(f.TriggerID == "" || f.TriggerID == r.TriggerID) && (f.Status == "" || f.Status == r.Status) && strings.HasPrefix(r.ID, f.Search) &&
-				(f.ParentExecutionID == "" || f.ParentExecutionID == r.ParentExecutionID) &&
+				(f.ParentExecutionID == "" || f.ParentExecutionID == r.ParentExecutionID) && (f.RetryOf == "" || f.RetryOf == r.RetryOf) &&
 				r.CreatedAt >= f.From && (f.To == 0 || r.CreatedAt < f.To)
 		}
 		visible := map[string]map[string]bool{} // ids of runs by user
@@ -103,7 +106,7 @@ func TestListRuns(t *testing.T) {
 			f := blueprint.RunFilter{Limit: 1 + random.IntN(20)}
 			one := rows[random.IntN(len(rows))]
 			for range random.IntN(3) {
-				switch random.IntN(8) {
+				switch random.IntN(9) {
 				case 0:
 					f.BlueprintID = one.BlueprintID
 				case 1:
@@ -116,6 +119,8 @@ func TestListRuns(t *testing.T) {
 					f.From = one.CreatedAt
 				case 5:
 					f.To = one.CreatedAt
+				case 8:
+					f.RetryOf = one.RetryOf
 				case 7:
 					f.ParentExecutionID = one.ParentExecutionID
 				case 6:

@@ -165,7 +165,7 @@ func (f *field) decode(d *decoding, above *step, object map[string]any, target r
 	value, present := object[f.name]
 	at := &step{above, f.name}
 	switch {
-	case present && value == nil && f.rules.required && f.isAny:
+	case present && value == nil && f.rules.required && f.isAny && !f.rules.nullable:
 		d.fault(at, "required")
 	case present && (value != nil || f.rules.required || f.rules.nullable):
 		f.value(d, at, value, target.FieldByIndex(f.index))

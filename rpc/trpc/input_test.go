@@ -171,6 +171,15 @@ func TestInputNulls(t *testing.T) {
 	if _, _, message := decodeInto[input](t, `{"json":{"title":null,"must":null}}`); message != "title: must be a string; must: required" {
 		t.Errorf("%v, want title: must be a string; must: required", message)
 	}
+	type anything struct {
+		Value any `json:"value" check:"required,nullable"`
+	}
+	if got, _, message := decodeInto[anything](t, `{"json":{"value":null}}`); message != "" || got.Value != nil {
+		t.Errorf("%v %s, want nil and no message", got.Value, message)
+	}
+	if _, _, message := decodeInto[anything](t, `{"json":{}}`); message != "value: required" {
+		t.Errorf("%v, want value: required", message)
+	}
 }
 
 func TestInputMarks(t *testing.T) {

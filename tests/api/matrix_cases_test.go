@@ -274,6 +274,10 @@ var matrix = []row{
 	{name: "execution.retry", grid: runReached.with("deleted", "nnn nn nnn n"), input: func(x *target, _ string) object {
 		return object{"executionId": x.run, "fromNodeId": "choose"}
 	}},
+	// Nor does anyone edit data that they cannot see.
+	{name: "execution.fork", grid: runReached.with("viewed", "n.n ff fff f").with("deleted", "nnn nn nnn n"), input: func(x *target, _ string) object {
+		return object{"executionId": x.run, "fromNodeId": "choose", "input": object{}}
+	}},
 
 	{name: "blueprintTriggers.list", grid: managedSeen, input: byBlueprint},
 	{name: "blueprintTriggers.listAll", fresh: true, input: nothing, grid: grid{

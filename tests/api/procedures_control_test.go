@@ -260,6 +260,81 @@ func TestRetryOfOtherNodes(t *testing.T) {
 	}
 }
 
+// TestFork starts a run from a node of another one with an edited input, and finds each from
+// the other.
+func TestFork(t *testing.T) {
+	t.Parallel()
+	s := servertest.New(t, servertest.AtNoon)
+	ada, ben := s.NewUser(t, "ada"), s.NewUser(t, "ben")
+	id := ada.IDOf(t, "blueprint.create", object{
+		"title": "t", "blueprint_map": object{"nodes": []any{
+			node("order", "set", object{"values": object{"id": "{{inputData.id}}", "mark": "{{execution.id}}"}}),
+			node("text", "template", object{"text": "{{input.id}} {{nodes.order.output.mark}} {{token}}"}),
+		}}, "environment_variables": []any{object{"name": "token", "secret": true, "default": "open sesame"}},
+	})
+	ada.OK(t, "blueprint.update", object{"id": id, "visibility": "public"})
+	first := at(ada.OK(t, "blueprint.execute", object{"id": id, "inputData": object{"id": 1}}), "executionId").(string)
+	if data := at(ada.OK(t, "execution.getRecord", object{"executionId": first}), "inputData.id"); data != json.Number("1") {
+		t.Errorf("inputData.id is %v, want 1", data)
+	}
+	const fork = "execution.fork"
+	answer := ada.OK(t, fork, object{"executionId": first, "fromNodeId": "text", "input": object{"id": 2}})
+	servertest.Shape(t, "fork", answer, `{"success": true, "executionId": "<execution>"}`)
+	second := at(answer, "executionId").(string)
+	s.Advance(t, "0s")
+	record := ada.Record(t, second)
+	if text := at(record["steps"].([]any)[1], "output.text"); record["status"] != "completed" || text != "2 "+first+" ***" {
+		t.Errorf("the fork: %s, want status completed and output.text 2 %s ***", servertest.Encoded(t, record), first)
+	}
+	servertest.Shape(t, "metadata", at(ada.OK(t, "execution.getRecord", object{"executionId": second}), "executionMetadata"),
+		fmt.Sprintf(`{"blueprintVersion": "1.0.1", "retryOf": %q, "fromNodeId": "text", "inputEdited": true}`, first))
+
+	null := at(ada.OK(t, fork, object{"executionId": second, "fromNodeId": "order", "input": nil}), "executionId").(string)
+	s.Advance(t, "0s")
+	if data, ok := ada.OK(t, "execution.getRecord", object{"executionId": null}).(object)["inputData"]; !ok || data != nil {
+		t.Errorf("a fork with null has the inputData %v, want null", data)
+	}
+	third := at(ada.OK(t, fork, object{"executionId": first, "fromNodeId": "order", "input": object{"id": 3}}), "executionId").(string)
+	s.Advance(t, "0s")
+	if data := at(ada.OK(t, "execution.getRecord", object{"executionId": third}), "inputData.id"); data != json.Number("3") {
+		t.Errorf("a fork from the first node has the inputData.id %v, want 3", data)
+	}
+	fourth := at(ada.OK(t, "execution.retry", object{"executionId": second, "fromNodeId": "text"}), "executionId").(string)
+	s.Advance(t, "0s")
+	again := func(caller servertest.Caller, of string) (list []string) {
+		for _, run := range at(caller.OK(t, "execution.listRuns", object{"retryOf": of}), "runs").([]any) {
+			if at(run, "retryOf") != of {
+				t.Errorf("a run in the list retries %v, want %s", at(run, "retryOf"), of)
+			}
+			list = append(list, at(run, "executionId").(string))
+		}
+		return list
+	}
+	want := map[string][]string{first: {third, second}, second: {fourth, null}, third: nil}
+	got := map[string][]string{}
+	for of := range want {
+		got[of] = again(ada, of)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("retries of each run (-want +got):\n%s", diff)
+	}
+	if list := again(ben, first); list != nil {
+		t.Errorf("ben finds %v, want none", list)
+	}
+
+	ada.Refused(t, blueprint.CodeBadRequest, fork, object{"executionId": first, "fromNodeId": "text"})
+	ada.Refused(t, blueprint.CodeBadRequest, fork, object{"executionId": first, "input": 1})
+	ada.Refused(t, blueprint.CodeBadRequest, fork, object{"executionId": first, "fromNodeId": "nowhere", "input": 1})
+	ada.Refused(t, blueprint.CodeBadRequest, fork, object{"executionId": first, "fromNodeId": "text[0]/a", "input": 1})
+	ben.Refused(t, blueprint.CodeNotFound, fork, object{"executionId": first, "fromNodeId": "text", "input": 1})
+	// Ada manages the blueprint, but cannot see the data of ben's run.
+	bens := at(ben.OK(t, "execution.executeBlueprintWithLogging", object{"nodes": at(ada.OK(t, "blueprint.get", object{"id": id}), "blueprint_map.nodes"), "options": object{"blueprintId": id, "inputData": object{"id": 9}}}), "executionId").(string)
+	s.Advance(t, "0s")
+	ada.Refused(t, blueprint.CodeForbidden, fork, object{"executionId": bens, "fromNodeId": "order", "input": object{"id": 1}})
+	ada.OK(t, "execution.retry", object{"executionId": bens, "fromNodeId": "order"})
+	ben.OK(t, fork, object{"executionId": bens, "fromNodeId": "order", "input": object{"id": 1}})
+}
+
 // TestSubscribe reads the records of a run as they change, to its end.
 func TestSubscribe(t *testing.T) {
 	t.Parallel()

@@ -131,6 +131,7 @@ var procedureWords = map[string]words{
 	"execution.listRecentExecutions":        {"List the runs of all blueprints as log records, newest first", `{"limit": 20}`},
 	"execution.listRuns":                    {"List runs page by page, with filters", `{"status": "completed", "limit": 20}`},
 	"execution.resume":                      {"Answer a run that is waiting for input; it continues in the background", `{"executionId": ` + thePaused + `, "input": {"approved": true}}`},
+	"execution.fork":                        {"Start a new run of an ended one from a node that ran, with another input; the nodes before it keep their results", `{"executionId": ` + theFailed + `, "fromNodeId": "end", "input": {"order": 1043}}`},
 	"execution.retry":                       {"Retry a failed run: run the nodes that did not complete", `{"executionId": ` + theFailed + `}`},
 	"execution.subscribe":                   {"Follow a run by server-sent events", runExample},
 

@@ -273,6 +273,9 @@ func makeForm(t *testing.T, folder string) {
 	// Runs in every state.
 	launch("completed", "completed", node("hi", "template", object{"text": "hello"}))
 	launch("failed", "failed", node("no", "stop", object{"failed": true, "message": "no"}))
+	f.Runs["forked"] = at(s.Mutate("execution.fork", object{"executionId": f.Runs["failed"], "fromNodeId": "no", "input": object{"n": 2}}), "executionId").(string)
+	f.Statuses["forked"] = "failed"
+	s.Until(f.Runs["forked"], "failed")
 	launch("waiting", "running", node("before", "template", object{"text": "a"}), node("two days", "wait", object{"durationMs": 172800000}), node("after", "template", object{"text": "b"}))
 	launch("asked", "paused", node("before", "template", object{"text": "a"}), node("ask", "human", object{"prompt": "Where?"}), node("after", "template", object{"text": "b"}))
 	order := s.Create("Order", node("decide", "approval-gate", object{"prompt": "Pay {{inputData.n}}?"}))

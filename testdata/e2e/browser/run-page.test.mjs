@@ -192,3 +192,40 @@ test('compares a failed run with the last good one, and with any other', async (
   await steps.getByText('Show 3 equal steps').click();
   await steps.getByText('The letter node').waitFor();
 });
+
+test('forks a run from a step with edited input, and links both runs', async () => {
+  const failed = await run(orders, { id: '1042', card: 'broken' });
+  await ended(client, failed);
+  await advance('1m');
+  await page.goto(`/runs/${failed}`);
+  await settled(page, 'Orders');
+  await details().getByRole('button', { name: 'Run again from here' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Retry this run' });
+  const input = dialog.getByRole('textbox', { name: 'Input of this step' });
+  assert.deepEqual(JSON.parse(await input.inputValue()), { card: 'broken', id: '1042' });
+  await input.fill('{"card": "visa", "id": "1042"}');
+  await dialog.getByRole('button', { name: 'Fork' }).press('Enter');
+  await page.waitForURL((url) => url.pathname.startsWith('/runs/exec_') && !url.pathname.endsWith(failed));
+  await page.getByRole('status').filter({ hasText: 'The run completed.' }).waitFor();
+  const forked = new URL(page.url()).pathname.split('/').pop();
+  await page.getByRole('group', { name: 'Result of the run' }).getByText(/Order 1042 is paid/).waitFor();
+  await step(/The order node : completed, kept from the earlier run/).waitFor();
+  await step(/The charge node : completed/).click();
+  await details().getByRole('heading', { name: 'Input, edited for this run' }).waitFor();
+  const origin = page.getByRole('definition').filter({ hasText: 'at The charge node' });
+  await origin.getByRole('link', { name: new RegExp(failed.slice(-8)) }).waitFor();
+
+  await origin.getByRole('link', { name: 'Compare' }).click();
+  await settled(page, 'Compare runs');
+  await page.getByRole('region', { name: 'Other run' }).getByText('Failed', { exact: true }).waitFor();
+  const charge = page.getByRole('region', { name: 'Steps' }).getByRole('group').filter({ hasText: 'The charge node' });
+  await charge.getByText('broken').waitFor();
+  await charge.getByText('visa').waitFor();
+
+  await page.goto(`/runs/${failed}`);
+  await settled(page, 'Orders');
+  const list = page.getByRole('definition').filter({ has: page.getByRole('link', { name: new RegExp(forked.slice(-8)) }) });
+  await list.getByText('completed').waitFor();
+  await list.getByRole('link', { name: new RegExp(forked.slice(-8)) }).click();
+  await page.getByRole('group', { name: 'Result of the run' }).getByText(/Order 1042 is paid/).waitFor();
+});

@@ -181,6 +181,25 @@ export const reachedText = {
   connections: (n: number) => count(n, 'connection'),
 } as const
 
+/** Texts of pages/runs/retry-dialog.tsx. */
+export const retryDialogText = {
+  retryThisRun: 'Retry this run',
+} as const
+
+/** Texts of pages/runs/retry-form.tsx. */
+export const retryFormText = {
+  newRunStarted: 'New run started',
+  incompleteSteps: 'Incomplete steps',
+  startsANewRunOfThe:
+    'Starts a new run of the same version. Steps before the selected one keep their results. It and all later steps run again and repeat their mails, messages and requests.',
+  startAt: 'Start at',
+  noStepsFound: 'No steps found',
+  inputOfThisStep: 'Input of this step',
+  editItToFork: 'Edit it to fork the run. Values shown as *** keep their original.',
+  couldNotStartARun: 'Could not start a run',
+  fork: 'Fork',
+} as const
+
 /** Texts of pages/runs/row-words.ts. */
 export const rowWordsText = {
   keptFromTheEarlierRun: (word: string) => `${word}, kept from the earlier run`,
@@ -201,21 +220,12 @@ export const runActionFormsText = {
   couldNotCancelTheRun: 'Could not cancel the run',
   keepRunning: 'Keep running',
   cancelRun: 'Cancel run',
-  newRunStarted: 'New run started',
-  incompleteSteps: 'Incomplete steps',
-  theFirstStep: ', the first step',
-  startsANewRunOfThe:
-    'Starts a new run of the same version with the same input. Steps before the selected one keep their results. It and all later steps run again and repeat their mails, messages and requests.',
-  startAt: 'Start at',
-  noStepsFound: 'No steps found',
-  couldNotStartARun: 'Could not start a run',
 } as const
 
 /** Texts of pages/runs/run-actions.tsx. */
 export const runActionsText = {
   cancelRun: 'Cancel run',
   cancelThisRun: 'Cancel this run?',
-  retryThisRun: 'Retry this run',
 } as const
 
 /** Texts of pages/runs/run-bars.ts. */
@@ -321,6 +331,10 @@ export const runFactsListText = {
   ofCompleted: (completedSteps: number, totalSteps: number, word: string, word2: string) =>
     `${completedSteps} of ${totalSteps} completed${word}${word2}`,
   retryOf: 'Retry of',
+  forkOf: 'Fork of',
+  at: (step: string) => `at ${step}`,
+  compare: 'Compare',
+  retriesAndForks: 'Retries and forks',
   parentRun: 'Parent run',
   childRuns: 'Child runs',
   andMore: (value: number) => `and ${value} more`,
@@ -464,6 +478,8 @@ export const stepPanelText = {
   itemOfALoop: 'Item of a loop',
   unknownStep: 'Unknown step',
   copyALinkToThisStep: 'Copy a link to this step',
+  runAgainFromHere: 'Run again from here',
+  editedInput: 'Input, edited for this run',
   openNodeInEditor: 'Open node in editor',
   closeStep: 'Close step',
   thisRunHasNoStepWith: 'This run has no such step.',

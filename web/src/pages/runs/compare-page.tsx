@@ -208,7 +208,7 @@ function Versions({ one, two }: { one: ListedRun; two: ListedRun }) {
   return (
     <Text size="sm" mb="md">
       {comparePageText.versionChanged(from, to)}{' '}
-      <Anchor component={Link} href={`/blueprints/${two.blueprintId}/versions?${query}`} inherit>
+      <Anchor component={Link} href={`/blueprints/${two.blueprintId}/versions?${query}`} inherit underline="always">
         {comparePageText.compareTheVersions}
       </Anchor>
     </Text>

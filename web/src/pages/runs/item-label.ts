@@ -1,7 +1,7 @@
 /** Short labels for the items of a for-each node, from their values. */
 import { isRaw } from '../../api/json'
-import type { ItemNode } from './step-tree'
-import { ms } from './types'
+import { type ItemNode, type StepNode, treeOf } from './step-tree'
+import { ms, type Step } from './types'
 
 const longest = 48
 // Members that name their object, best first.
@@ -27,6 +27,20 @@ export function itemLabel(item: ItemNode): string | undefined {
   const begun = item.steps.map(({ step }) => step).filter((step) => step.startTime !== null)
   const [first] = begun.sort((a, b) => ms(a.startTime) - ms(b.startTime))
   return first && labelOf(first.input)
+}
+
+/** The labels of all items of a run, by their addresses. */
+export function itemNames(steps: Step[]): Map<string, string> {
+  const names = new Map<string, string>()
+  const add = (node: StepNode): void => {
+    for (const item of node.items) {
+      const label = itemLabel(item)
+      if (label !== undefined) names.set(item.address, label)
+      item.steps.forEach(add)
+    }
+  }
+  treeOf(steps).forEach(add)
+  return names
 }
 
 function isScalar(value: unknown): boolean {

@@ -1,7 +1,9 @@
 import { Button, Modal, Skeleton } from '@mantine/core'
 import { IconPlayerStop, IconRefresh } from '@tabler/icons-react'
 import { useState } from 'react'
+import { useUrlStates } from '../../parts'
 import { later } from '../../parts/later'
+import { RetryDialog } from './retry-dialog'
 import { RunMenu } from './run-menu'
 import { isOver, type Run } from './types'
 import type { RunFacts } from './use-run-facts'
@@ -12,16 +14,12 @@ const Cancel = later(
   async () => ({ default: (await import('./run-more')).Cancel }),
   () => <Skeleton h={210} />,
 ).Component
-const Retry = later(
-  async () => ({ default: (await import('./run-more')).Retry }),
-  () => <Skeleton h={190} />,
-).Component
-
 type Props = { run: Run; facts: RunFacts; onRecord: (run: Run) => void }
 
 /** The actions for a run: cancel it while it runs, retry it after it ended. */
 export function RunActions({ run, facts, onRecord }: Props) {
   const [asked, setAsked] = useState<'cancel' | 'retry' | null>(null)
+  const [{ step: selected }] = useUrlStates({ step: '' })
   const close = () => setAsked(null)
   return (
     <>
@@ -46,9 +44,7 @@ export function RunActions({ run, facts, onRecord }: Props) {
       <Modal opened={asked === 'cancel'} onClose={close} title={runActionsText.cancelThisRun} returnFocus>
         <Cancel run={run} onRecord={onRecord} onClose={close} />
       </Modal>
-      <Modal opened={asked === 'retry'} onClose={close} title={runActionsText.retryThisRun} returnFocus>
-        <Retry run={run} onClose={close} />
-      </Modal>
+      <RetryDialog run={run} step={selected || undefined} opened={asked === 'retry'} onClose={close} />
     </>
   )
 }

@@ -7,7 +7,9 @@ import type { RunState } from './run-feed'
 import classes from './run-page.module.css'
 import { triggerWord } from './trigger-words'
 import { isOver, ms, type Run } from './types'
-import { type RunFacts, useChildren } from './use-run-facts'
+import { lookOf } from './status-look'
+import { nameOf } from './step-rows'
+import { type LogRecord, type RunFacts, useChildren, useRetries } from './use-run-facts'
 import { useServerClock } from './use-server-clock'
 import { runFactsListText } from '../../text/runs'
 import { commonText } from '../../text/common'
@@ -27,6 +29,7 @@ export function RunFactsList({
   const { listed, record } = facts
   const now = useServerClock(!isOver(run.status))
   const children = useChildren(id, run)
+  const retries = useRetries(id, isOver(run.status))
   const start = ms(run.startTime)
   const end = ms(run.endTime)
   const skipped = run.steps.filter((step) => step.status === 'skipped' && !step.nodeId.includes(']/')).length
@@ -59,9 +62,23 @@ export function RunFactsList({
       ),
     ],
     [commonText.tokens, record && record.totalTokensUsed > 0 ? record.totalTokensUsed.toLocaleString('en') : false],
+    [runFactsListText.runId, <RunId id={id} />],
     [
-      runFactsListText.retryOf,
-      record?.executionMetadata.retryOf ? <RunLink id={record.executionMetadata.retryOf} /> : false,
+      record?.executionMetadata.inputEdited ? runFactsListText.forkOf : runFactsListText.retryOf,
+      record?.executionMetadata.retryOf ? <Origin run={run} of={record.executionMetadata} /> : false,
+    ],
+    [
+      runFactsListText.retriesAndForks,
+      retries.length > 0
+        ? retries.map((one) => (
+            <div key={one.executionId}>
+              <RunLink id={one.executionId} /> {lookOf(one.status).word}{' '}
+              <Anchor component={Link} href={`/runs/${one.executionId}/compare?with=${id}`} inherit>
+                {runFactsListText.compare}
+              </Anchor>
+            </div>
+          ))
+        : false,
     ],
     [runFactsListText.parentRun, listed?.parentExecutionId ? <RunLink id={listed.parentExecutionId} /> : false],
     [
@@ -90,7 +107,6 @@ export function RunFactsList({
             ? runFactsListText.everyFewSeconds
             : 'connecting',
     ],
-    [runFactsListText.runId, <RunId id={id} />],
   ]
   return (
     <dl className={classes.facts}>
@@ -126,6 +142,19 @@ function StartedBy({ facts: { listed, record } }: { facts: RunFacts }) {
         triggerWord(null)
       )}
       {listed.userName && runFactsListText.as(listed.userName)}
+    </>
+  )
+}
+
+// The run that this one retries or forks.
+function Origin({ run, of }: { run: Run; of: LogRecord['executionMetadata'] }) {
+  const step = run.steps.find(({ nodeId }) => nodeId === of.fromNodeId)
+  return (
+    <>
+      <RunLink id={of.retryOf!} /> {of.fromNodeId && runFactsListText.at(step ? nameOf(step) : of.fromNodeId)}{' '}
+      <Anchor component={Link} href={`/runs/${run.id}/compare?with=${of.retryOf}`} inherit>
+        {runFactsListText.compare}
+      </Anchor>
     </>
   )
 }

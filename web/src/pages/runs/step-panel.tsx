@@ -1,18 +1,27 @@
 import { ActionIcon, Alert, Anchor, Button, CopyButton, Group, Text, Title, Tooltip } from '@mantine/core'
-import { IconAlertTriangle, IconArrowsLeftRight, IconCheck, IconLink, IconPencil, IconX } from '@tabler/icons-react'
-import { type ReactNode, useMemo } from 'react'
+import {
+  IconAlertTriangle,
+  IconArrowsLeftRight,
+  IconCheck,
+  IconGitFork,
+  IconLink,
+  IconPencil,
+  IconX,
+} from '@tabler/icons-react'
+import { type ReactNode, useMemo, useState } from 'react'
 import { Link } from 'wouter'
 import { Duration, JsonView, StatusBadge, Time, useUrlStates } from '../../parts'
 import { FailedExchange } from './failed-exchange'
 import { hintFor } from './failure-hints'
 import { itemLabel } from './item-label'
+import { RetryDialog } from './retry-dialog'
 import { LogLines } from './run-log'
 import classes from './run-page.module.css'
 import { nameOf } from './step-rows'
 import { around, nodePathOf, placeOf, treeOf } from './step-tree'
 import type { Span } from './time-scale'
 import { isOf } from './traffic-words'
-import { ms, type Run, type Step } from './types'
+import { isOver, ms, type Run, type Step } from './types'
 import { useExchanges } from './use-exchanges'
 import { stepPanelText } from '../../text/runs'
 import { commonText } from '../../text/common'
@@ -22,12 +31,13 @@ type Props = {
   address: string
   whole: Span
   /** The blueprint of the steps, if they belong to one. */ blueprintId?: string
+  /** The step whose input was edited for this run. */ edited?: string
   onClose?: () => void
   onSelect: (address: string) => void
 }
 
 /** One step in full: its input, output, log and error. For an item of a loop, its steps. */
-export function StepPanel({ run, address, whole, blueprintId, onClose, onSelect }: Props) {
+export function StepPanel({ run, address, whole, blueprintId, edited, onClose, onSelect }: Props) {
   const step = run.steps.find((one) => one.nodeId === address)
   const within = useMemo(
     () => (step ? [] : run.steps.filter((one) => one.nodeId.startsWith(`${address}/`))),
@@ -88,7 +98,7 @@ export function StepPanel({ run, address, whole, blueprintId, onClose, onSelect 
           )}
         </Group>
       </div>
-      {step && <Inside run={run} step={step} whole={whole} />}
+      {step && <Inside run={run} step={step} whole={whole} edited={step.nodeId === edited} />}
       {within.map((one) => (
         <Group key={one.nodeId} justify="space-between" gap="xs" mt={6} wrap="nowrap">
           <Anchor component="button" type="button" size="sm" ta="start" onClick={() => onSelect(one.nodeId)} mih={24}>
@@ -106,7 +116,7 @@ export function StepPanel({ run, address, whole, blueprintId, onClose, onSelect 
   )
 }
 
-function Inside({ run, step, whole }: { run: Run; step: Step; whole: Span }) {
+function Inside({ run, step, whole, edited }: { run: Run; step: Step; whole: Span; edited: boolean }) {
   const lines = useMemo(() => run.logs.filter((line) => line.nodeId === step.nodeId), [run.logs, step.nodeId])
   const reused = ms(step.endTime) < whole.from
   const begun = step.startTime !== null
@@ -131,6 +141,7 @@ function Inside({ run, step, whole }: { run: Run; step: Step; whole: Span }) {
             ),
         )}
       </dl>
+      {begun && isOver(run.status) && run.status !== 'not_found' && <Again run={run} address={step.nodeId} />}
       {step.error && (
         <Alert
           color="red"
@@ -151,7 +162,7 @@ function Inside({ run, step, whole }: { run: Run; step: Step; whole: Span }) {
       {begun && (
         <div className={classes.part}>
           <JsonView
-            heading={<Title order={4}>{commonText.input}</Title>}
+            heading={<Title order={4}>{edited ? stepPanelText.editedInput : commonText.input}</Title>}
             value={step.input}
             label={stepPanelText.inputOf(step.nodeId)}
             maxHeight="240px"
@@ -184,6 +195,25 @@ function Inside({ run, step, whole }: { run: Run; step: Step; whole: Span }) {
           <LogLines lines={lines} start={whole.from} label={stepPanelText.logLinesOf(step.nodeId)} />
         </div>
       )}
+    </>
+  )
+}
+
+// Starts a new run from a step.
+function Again({ run, address }: { run: Run; address: string }) {
+  const [opened, setOpened] = useState(false)
+  return (
+    <>
+      <Button
+        mt="sm"
+        variant="default"
+        size="compact-sm"
+        leftSection={<IconGitFork size={15} aria-hidden />}
+        onClick={() => setOpened(true)}
+      >
+        {stepPanelText.runAgainFromHere}
+      </Button>
+      <RetryDialog run={run} step={address} opened={opened} onClose={() => setOpened(false)} />
     </>
   )
 }

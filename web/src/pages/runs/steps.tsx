@@ -76,6 +76,7 @@ export function Steps({ run, facts }: { run: Run; facts: RunFacts }) {
       address={selected}
       whole={whole}
       blueprintId={facts.map ? facts.listed?.blueprintId : undefined}
+      edited={facts.record?.executionMetadata.inputEdited ? facts.record.executionMetadata.fromNodeId : undefined}
       onClose={wide ? () => choose('') : undefined}
       onSelect={choose}
     />

@@ -96,3 +96,14 @@ export function useChildren(id: string, run: Run | null): ListedRun[] {
   })
   return children.data ?? []
 }
+
+/** The runs that retry or fork a run, newest first; none before it has ended. */
+export function useRetries(id: string, over: boolean): ListedRun[] {
+  const retries = useQuery({
+    queryKey: ['run', id, 'retries'],
+    queryFn: async () => (await api.execution.listRuns.query({ retryOf: id, limit: 10 })).runs,
+    enabled: over,
+    retry: false,
+  })
+  return retries.data ?? []
+}
