@@ -354,6 +354,46 @@ func TestApprovalLinkOfAUser(t *testing.T) {
 	}
 }
 
+// TestApprovalLinkOfAFormerUser removes a user who copied a link, and refuses links to questions
+// that a user may answer without seeing them.
+func TestApprovalLinkOfAFormerUser(t *testing.T) {
+	t.Parallel()
+	s := servertest.New(t, servertest.AtNoon)
+	ada, stranger := setUpAda(t, s), servertest.Caller{Server: s}
+	other := s.NewUser(t, "bo")
+	path, err := s.Accounts.NewLink(t.Context(), other.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, token, _ := strings.Cut(path, "token=")
+	bo := &browser{Server: s}
+	bo.OK(t, "session.setup", object{"token": token, "email": "bo@example.org", "name": "Bo", "password": "another long password"})
+
+	nodes := []any{node("gate", "approval-gate", object{"prompt": "Sure?"}), node("ask", "human", object{"prompt": "How many?"})}
+	id := s.Root.Blueprint(t, "t", nodes...)
+	s.Root.OK(t, "collaborator.add", object{"blueprintId": id, "email": "bo@example.org", "role": "editor"})
+	run := s.Root.Launch(t, id, nil, nodes...)
+	s.Advance(t, "0s")
+	made, err := url.Parse(at(bo.OK(t, "execution.link", object{"executionId": run, "nodeId": "gate"}), "url").(string))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, ticket := openForm(t, stranger, made.Path)
+	s.Root.OK(t, "collaborator.remove", object{"blueprintId": id, "userId": other.ID})
+	says(t, stranger.Send(t, http.MethodGet, made.Path, ""), http.StatusNotFound, "This link is not valid")
+	says(t, sendForm(t, stranger, made.Path, url.Values{"_ticket": {ticket}, "_decision": {"approve"}}), http.StatusNotFound, "This link is not valid")
+
+	// The run of a user who may only start the blueprint shows its data to nobody else.
+	s.Root.OK(t, "blueprint.update", object{"id": id, "visibility": "public"})
+	private := other.Launch(t, id, nil, nodes...)
+	s.Advance(t, "0s")
+	bo.Refused(t, blueprint.CodeForbidden, "only another user", "execution.link", object{"executionId": private, "nodeId": "gate"})
+	s.Root.OK(t, "execution.resume", object{"executionId": private, "nodeId": "gate", "input": object{"approved": true}})
+	s.Advance(t, "0s")
+	ada.Refused(t, blueprint.CodeForbidden, "only another user may share", "execution.link", object{"executionId": private, "nodeId": "ask"})
+	bo.OK(t, "execution.link", object{"executionId": private, "nodeId": "ask"})
+}
+
 // TestApprovalLinksAtOnce answers a link and the run itself concurrently: one answer counts.
 func TestApprovalLinksAtOnce(t *testing.T) {
 	t.Parallel()
