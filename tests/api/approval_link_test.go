@@ -383,7 +383,7 @@ func TestApprovalLinkOfAFormerUser(t *testing.T) {
 	says(t, stranger.Send(t, http.MethodGet, made.Path, ""), http.StatusNotFound, "This link is not valid")
 	says(t, sendForm(t, stranger, made.Path, url.Values{"_ticket": {ticket}, "_decision": {"approve"}}), http.StatusNotFound, "This link is not valid")
 
-	// The run of a user who may only start the blueprint shows its data to nobody else.
+	// The run of a user who may only start the blueprint shows its data to no user else.
 	s.Root.OK(t, "blueprint.update", object{"id": id, "visibility": "public"})
 	private := other.Launch(t, id, nil, nodes...)
 	s.Advance(t, "0s")
