@@ -6,6 +6,7 @@ import { signUpFirst, startBrowser } from '../support/browser.mjs';
 import { connect } from '../support/clients.mjs';
 import { settled } from '../support/lifelike.mjs';
 import { edge, node } from '../support/maps.mjs';
+import { until } from '../support/poll.mjs';
 import { startServer, stopAll } from '../support/server.mjs';
 
 let server, browser, client, page;
@@ -151,7 +152,82 @@ test('shows the last stored run as the last run', async () => {
   await page.goto(`/blueprints/${id}/edit`);
   await card(/say/).click();
   await page.getByRole('tab', { name: 'Last run' }).click();
-  await page.getByText('said hello').waitFor();
+  await page.getByRole('tabpanel', { name: 'Last run' }).getByText('said hello').waitFor();
+});
+
+/** A blueprint with a completed run whose input is {"who": "Ada"}. */
+async function ran(title) {
+  const map = { nodes: [at(0, 0, node('person', 'transform', { expression: '{"name": inputData.who, "age": 36}' })), at(320, 0, node('hello', 'template', { text: 'Hello' })), at(640, 0, node('bye', 'template', { text: 'after {{nodes.hello.output.text}}' }))], edges: [edge('person', 'hello'), edge('hello', 'bye')] };
+  const id = await open(title, map);
+  const { executionId } = await client.execution.executeBlueprintWithLogging.mutate({ ...map, options: { blueprintId: id, inputData: { who: 'Ada' } } });
+  await until('the end of the run', async () => (await client.execution.getExecutionStatus.query({ executionId })).status === 'completed' || undefined);
+  await page.reload();
+  await card(/hello/).click();
+  return { id, executionId };
+}
+
+test('inserts the path of a value of the last run with a click, and shows the value', async () => {
+  await ran('Clicked data');
+  const text = page.getByRole('textbox', { name: 'Text', exact: true });
+  await text.click();
+  await page.keyboard.press('End');
+  await page.keyboard.type(' ');
+  await page.getByRole('button', { name: 'Insert input.name' }).click();
+  await page.keyboard.type('!');
+  assert.equal(await text.inputValue(), 'Hello {{input.name}}!');
+  await page.getByText('Last run: Hello Ada!').waitFor();
+});
+
+test('runs one node as it is edited, and from a node on, with the data of a chosen run', async () => {
+  const { id, executionId } = await ran('In part');
+  await page.getByRole('textbox', { name: 'Text', exact: true }).fill('Good day {{input.name}}, {{inputData.who}}');
+  const runs = async () => (await client.execution.listRuns.query({ blueprintId: id })).runs.map((run) => run.executionId);
+  const newest = async (known) => {
+    const run = await until('another run', async () => (await runs()).find((one) => !known.includes(one)));
+    return until('its end', async () => {
+      const status = await client.execution.getExecutionStatus.query({ executionId: run });
+      return status.status === 'completed' ? status : undefined;
+    });
+  };
+  await page.getByRole('button', { name: 'Run this node' }).click();
+  const one = await newest([executionId]);
+  assert.deepEqual(one.steps.map(({ nodeId, output }) => [nodeId, output]), [['person', { name: 'Ada', age: 36 }], ['hello', { text: 'Good day Ada, Ada' }]]);
+  assert.equal((await stored()).version, '1.0.0', 'nothing is saved');
+  await page.getByRole('combobox', { name: 'Run', exact: true }).selectOption(executionId);
+  await page.getByRole('button', { name: 'Run from here' }).click();
+  const two = await newest([executionId, one.id]);
+  assert.deepEqual(two.steps.at(-1).output, { text: 'after Good day Ada, Ada' });
+});
+
+test('uses a pinned output in place of that of the run', async () => {
+  const { id, executionId } = await ran('Pinned');
+  await card(/person/).click();
+  await page.getByRole('button', { name: 'Pin the output' }).click();
+  await page.getByText(/^The output is pinned in this browser/).waitFor();
+  await client.execution.executeBlueprintWithLogging.mutate({ ...(await client.blueprint.get.query({ id })).blueprint_map, options: { blueprintId: id, inputData: { who: 'Bo' } } });
+  await page.reload();
+  await card(/hello/).click();
+  await page.getByRole('textbox', { name: 'Text', exact: true }).fill('Hello {{input.name}}');
+  await page.getByText('Last run: Hello Ada').waitFor();
+  const known = (await client.execution.listRuns.query({ blueprintId: id })).runs.map((run) => run.executionId);
+  await page.getByRole('button', { name: 'Run this node' }).click();
+  const run = await until('another run', async () => (await client.execution.listRuns.query({ blueprintId: id })).runs.find((one) => !known.includes(one.executionId)));
+  const steps = await until('its end', async () => {
+    const status = await client.execution.getExecutionStatus.query({ executionId: run.executionId });
+    return status.status === 'completed' ? status.steps : undefined;
+  });
+  assert.deepEqual(steps.at(-1).output, { text: 'Hello Ada' });
+  assert.ok(known.includes(executionId));
+});
+
+test('saves before it leaves, if asked to', async () => {
+  const id = await open('Saved on leaving', { nodes: [at(0, 0, node('say', 'template', { text: 'one' }))] });
+  await card(/say/).click();
+  await page.getByRole('textbox', { name: 'Text', exact: true }).fill('two');
+  await page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: 'Triggers' }).click();
+  await page.getByRole('dialog', { name: 'Unsaved changes' }).getByRole('button', { name: 'Save and leave' }).click();
+  await page.waitForURL((url) => url.pathname === '/triggers');
+  assert.equal((await client.blueprint.get.query({ id })).blueprint_map.nodes[0].config.text, 'two');
 });
 
 test('deletes the selected edge with Delete', async () => {

@@ -9,6 +9,7 @@ import { type ControlProps, useFormState } from './form-state'
 import { about, Frame } from './frame'
 import { sentence } from './issues'
 import type { Step } from './path'
+import { Preview } from './preview-line'
 import { TemplateInput } from './template-input'
 import type { FormIssue } from './types'
 import { useKeptText, useNotApplied } from './unapplied'
@@ -47,16 +48,19 @@ export function AnyField(props: ControlProps) {
   switch (shown) {
     case 'text':
       control = (
-        <TemplateInput
-          {...said}
-          value={text}
-          onChange={onChange}
-          names={complete}
-          lines
-          rows={1}
-          readOnly={readOnly}
-          placeholder={placeholder}
-        />
+        <>
+          <TemplateInput
+            {...said}
+            value={text}
+            onChange={onChange}
+            names={complete}
+            lines
+            rows={1}
+            readOnly={readOnly}
+            placeholder={placeholder}
+          />
+          <Preview text={text} language="template" names={complete} />
+        </>
       )
       break
     case 'number':

@@ -14,6 +14,8 @@ type Props = {
   errorLine?: number
   /** An error in the text itself. */
   message?: string
+  /** The text is a program, which names values as expressions do. */
+  program?: boolean
   /** Shows a button that formats the text. */
   onFormat?: () => void
   placeholder?: string
@@ -34,6 +36,7 @@ export function CodeBox({
   rows = 6,
   errorLine,
   message,
+  program,
   onFormat,
   placeholder,
   ...aria
@@ -82,6 +85,7 @@ export function CodeBox({
           {...aria}
           ref={box}
           id={id}
+          data-language={program ? 'code' : undefined}
           className={classes.text}
           value={value}
           rows={Math.max(rows, lines)}

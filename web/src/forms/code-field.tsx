@@ -18,6 +18,7 @@ export function CodeField({ field, id, name, label, value, onChange, issues, req
         onChange={(text) => onChange(text === '' && !required ? undefined : text)}
         readOnly={readOnly}
         rows={8}
+        program
         errorLine={failed?.line}
         placeholder={codeFieldText.returnInput}
       />

@@ -3,6 +3,7 @@ import type { Language } from './completion'
 import { type ControlProps, useFormState } from './form-state'
 import { about, Frame } from './frame'
 import { marksOf } from './marks'
+import { Preview } from './preview-line'
 import { TemplateInput } from './template-input'
 import type { FormIssue } from './types'
 import { oneLine } from './values'
@@ -40,6 +41,7 @@ export function TemplateField({
         readOnly={readOnly}
         placeholder={placeholder(field.hasDefault ? field.standard : undefined, value, language)}
       />
+      <Preview text={text} language={language} names={complete} />
     </Frame>
   )
 }

@@ -144,6 +144,7 @@ export function TemplateInput({
             {...aria}
             ref={box}
             id={id}
+            data-language={language}
             className={classes.text}
             rows={1}
             value={value}

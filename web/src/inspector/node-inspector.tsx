@@ -1,9 +1,10 @@
 import { Alert, Button, Group, Tabs, TextInput } from '@mantine/core'
-import { IconCopy, IconTrash } from '@tabler/icons-react'
+import { IconCopy, IconPlayerPlay, IconPlayerTrackNext, IconTrash } from '@tabler/icons-react'
 import { useEffect, useId, useMemo, useRef, useState } from 'react'
 import { Frame, Issues } from '../forms/frame'
 import { about } from '../forms/frame'
 import { SchemaForm } from '../forms/schema-form'
+import type { Step } from '../forms/path'
 import { usePruneUnapplied } from '../forms/unapplied'
 import { UnappliedAt } from '../forms/unapplied-at'
 import { under } from '../forms/issues'
@@ -13,6 +14,8 @@ import { type MapNode, normalType } from '../graph/map'
 import { typeIn } from '../graph/node-types'
 import { Behaviour } from './behaviour-section'
 import { behaviourKeys } from './behaviour'
+import { DataSection } from './data-section'
+import { insertPath, TARGETS } from './insert'
 import classes from './inspector.module.css'
 import { LastRunTab } from './last-run-tab'
 import { NodeIdRow } from './node-id-row'
@@ -48,6 +51,9 @@ function Inspector({
   onOpenBody,
   lastRun,
   lastRunLoading,
+  runs,
+  pin,
+  onRun,
   around,
   inputSchema,
   focus,
@@ -69,6 +75,19 @@ function Inspector({
     () => stepsAt(lastRun, way).filter((step) => idOf(step.nodeId) === nodeId),
     [lastRun, way, nodeId],
   )
+  const output = useMemo(() => {
+    const done = steps.find((step) => step.status === 'completed')
+    return done && { value: done.output, seen: true }
+  }, [steps])
+  const target = useRef<HTMLTextAreaElement>(null) // the field that was used last
+  const insert = (path: Step[]) => {
+    const form = root.current?.querySelector('[data-under="config"]')
+    const field =
+      target.current && form?.contains(target.current)
+        ? target.current
+        : form?.querySelector<HTMLTextAreaElement>(TARGETS)
+    if (field) insertPath(field, path)
+  }
   const failed = steps.find((step) => step.status === 'failed' && step.error)
   const failure = normalType(node.type) === 'code' ? failed?.error?.message : undefined
   const codeError = useMemo(() => codeErrorOf(failure), [failure])
@@ -154,33 +173,73 @@ function Inspector({
               </Group>
             </Alert>
           )}
-          <div data-under="config">
-            <UnappliedAt path={configPath}>
-              {type ? (
-                <SchemaForm
-                  schema={type.configSchema}
-                  value={node.config}
-                  onChange={(config) => set('config', config ?? {})}
-                  issues={under(own, ['config'])}
-                  complete={names}
-                  readOnly={readOnly}
-                  context={context}
-                  hide={loop ? bodyKeys : undefined}
+          <div className={classes.whole}>
+            <div className={classes.beside}>
+              <div>
+                <DataSection
+                  names={names}
+                  output={output}
+                  pin={readOnly ? undefined : pin}
+                  runs={runs}
+                  onInsert={readOnly ? undefined : insert}
                 />
-              ) : (
-                <SchemaForm
-                  schema={anyObject}
-                  value={node.config}
-                  onChange={(config) => set('config', config ?? {})}
-                  issues={under(own, ['config'])}
-                  complete={names}
-                  readOnly={readOnly}
-                  context={context}
-                />
-              )}
-            </UnappliedAt>
+                {onRun && !readOnly && (
+                  <Group gap="xs" mb="sm">
+                    <Button
+                      size="compact-sm"
+                      variant="default"
+                      leftSection={<IconPlayerPlay size={14} aria-hidden />}
+                      onClick={() => onRun(false)}
+                    >
+                      {nodeInspectorText.runThisNode}
+                    </Button>
+                    <Button
+                      size="compact-sm"
+                      variant="default"
+                      leftSection={<IconPlayerTrackNext size={14} aria-hidden />}
+                      onClick={() => onRun(true)}
+                    >
+                      {nodeInspectorText.runFromHere}
+                    </Button>
+                  </Group>
+                )}
+              </div>
+              <div>
+                <div
+                  data-under="config"
+                  onFocus={(event) => {
+                    if (event.target.matches(TARGETS)) target.current = event.target as unknown as HTMLTextAreaElement
+                  }}
+                >
+                  <UnappliedAt path={configPath}>
+                    {type ? (
+                      <SchemaForm
+                        schema={type.configSchema}
+                        value={node.config}
+                        onChange={(config) => set('config', config ?? {})}
+                        issues={under(own, ['config'])}
+                        complete={names}
+                        readOnly={readOnly}
+                        context={context}
+                        hide={loop ? bodyKeys : undefined}
+                      />
+                    ) : (
+                      <SchemaForm
+                        schema={anyObject}
+                        value={node.config}
+                        onChange={(config) => set('config', config ?? {})}
+                        issues={under(own, ['config'])}
+                        complete={names}
+                        readOnly={readOnly}
+                        context={context}
+                      />
+                    )}
+                  </UnappliedAt>
+                </div>
+                <Behaviour node={node} type={type} issues={own} readOnly={readOnly} onChange={onChange} open={opened} />
+              </div>
+            </div>
           </div>
-          <Behaviour node={node} type={type} issues={own} readOnly={readOnly} onChange={onChange} open={opened} />
         </Tabs.Panel>
         <Tabs.Panel value="run" pt="sm">
           <LastRunTab

@@ -29,6 +29,17 @@ export type LastStep = {
   durationMs?: number | null
 }
 
+/** The stored runs whose data can be shown, newest first. */
+export type RunChoice = {
+  list: readonly { id: string; status: string; at: string }[]
+  /** The id of the chosen one; the newest by default. */
+  chosen?: string
+  onChoose: (id: string) => void
+}
+
+/** Whether the output of a node is pinned: it stands in for that of the run. */
+export type Pin = { on: boolean; toggle: (output: unknown) => void }
+
 /** A map with the for-each node that contains another map. */
 export type Around = { map: BlueprintMap; nodeId: string }
 
@@ -56,6 +67,11 @@ export type NodeInspectorProps = {
   onOpenBody?: () => void
   /** The last run of this blueprint. */
   lastRun?: LastRun
+  /** The runs to choose from. */
+  runs?: RunChoice
+  pin?: Pin
+  /** Runs only this node, or it and those after it, with the data of the run. */
+  onRun?: (onward: boolean) => void
   /** The last run is still loading. */
   lastRunLoading?: boolean
   /** For a body: the surrounding maps, outermost first. */

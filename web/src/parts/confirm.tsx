@@ -4,7 +4,10 @@ import { giveBack, openerOf } from './opener'
 import { confirmText } from '../text/parts'
 import { commonText } from '../text/common'
 
-/** A question with two answers. */
+/** The answer to a question: its action, the other way to go on, or neither. */
+export type Answer = 'action' | 'other' | undefined
+
+/** A question with two answers, or three. */
 export type Question = {
   /** The question itself: `Delete "Hello"?` */
   title: string
@@ -14,11 +17,13 @@ export type Question = {
   action: string
   /** Makes that button red. */
   danger?: boolean
+  /** The label of a second way to go on, left of the confirming button. */
+  other?: string
   /** For dangerous actions: a name that the user must type first. */
   typed?: string
 }
 
-type Asked = Question & { answer: (yes: boolean) => void }
+type Asked = Question & { answer: (answer: Answer) => void }
 
 let asked: Asked | undefined
 const listeners = new Set<() => void>()
@@ -27,10 +32,15 @@ const listeners = new Set<() => void>()
  * Asks in a dialog; the promise resolves to whether the user confirmed. One question at a time: a second one cancels
  * the first.
  */
-export function confirm(question: Question): Promise<boolean> {
-  asked?.answer(false)
+export async function confirm(question: Omit<Question, 'other'>): Promise<boolean> {
+  return (await choose(question)) === 'action'
+}
+
+/** As {@link confirm}; resolves to the answer. */
+export function choose(question: Question): Promise<Answer> {
+  asked?.answer(undefined)
   const opener = openerOf(document.activeElement)
-  return new Promise<boolean>((resolve) => {
+  return new Promise<Answer>((resolve) => {
     asked = { ...question, answer: resolve }
     notify()
   }).finally(() => giveBack(opener))
@@ -41,8 +51,8 @@ export function ConfirmHost() {
   const question = useSyncExternalStore(listen, () => asked)
   const [last, setLast] = useState(question) // shown while the dialog fades out
   if (question && question !== last) setLast(question)
-  const answer = (yes: boolean) => {
-    question?.answer(yes)
+  const answer = (given: Answer) => {
+    question?.answer(given)
     asked = undefined
     notify()
   }
@@ -50,18 +60,33 @@ export function ConfirmHost() {
     <Modal
       zIndex={350}
       opened={question !== undefined}
-      onClose={() => answer(false)}
+      onClose={() => answer(undefined)}
       title={last?.title}
       size="md"
       returnFocus
     >
-      {last && <Confirm key={last.title} question={last} onAnswer={answer} />}
+      {last && (
+        <Confirm
+          key={last.title}
+          question={last}
+          onAnswer={(yes) => answer(yes ? 'action' : undefined)}
+          onOther={() => answer('other')}
+        />
+      )}
     </Modal>
   )
 }
 
 /** The content of such a dialog, for other dialogs. */
-export function Confirm({ question, onAnswer }: { question: Question; onAnswer: (yes: boolean) => void }) {
+export function Confirm({
+  question,
+  onAnswer,
+  onOther,
+}: {
+  question: Question
+  onAnswer: (yes: boolean) => void
+  onOther?: () => void
+}) {
   const [typed, setTyped] = useState('')
   const allowed = question.typed === undefined || typed.trim() === question.typed.trim()
   const submit = (event: FormEvent) => {
@@ -98,6 +123,11 @@ export function Confirm({ question, onAnswer }: { question: Question; onAnswer: 
           >
             {commonText.cancel}
           </Button>
+          {question.other !== undefined && (
+            <Button variant="default" onClick={onOther}>
+              {question.other}
+            </Button>
+          )}
           <Button
             type="submit"
             color={question.danger ? 'red' : undefined}

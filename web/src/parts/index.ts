@@ -1,6 +1,6 @@
 /** Components and functions shared by all pages. */
 export { Bytes, Duration, showBytes, showCount, showDuration } from './quantity'
-export { Confirm, confirm } from './confirm'
+export { choose, Confirm, confirm } from './confirm'
 export { CopyField } from './copy-field'
 export { type Column, DataTable } from './data-table'
 export { DocLink } from './doc-link'

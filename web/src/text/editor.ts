@@ -194,6 +194,15 @@ export const overlayText = {
   widthOf: (label: string) => `Width: ${label}`,
 } as const
 
+/** Texts of pages/editor/use-part.ts. */
+export const partText = {
+  missing: (names: string) => `There is no output of ${names} in this run. Run the blueprint, or choose another run.`,
+  runFromHere: 'Run from here?',
+  runThisNode: 'Run this node?',
+  actsForReal: (names: string) => `This acts outside the run again: ${names}.`,
+  run: 'Run',
+} as const
+
 /** Texts of pages/editor/paste-dialog.tsx. */
 export const pasteDialogText = {
   pasteNodes: 'Paste nodes',
@@ -301,7 +310,6 @@ export const toolbarText = {
   redo: (redo: string) => `Redo ${redo}`,
   arrangeNodes: 'Arrange nodes',
   viewOnly: 'View only',
-  unsaved: 'Unsaved',
   moreActions: 'More actions',
   pasteNodes: 'Paste nodes',
   addNote: 'Add note',
@@ -319,7 +327,7 @@ export const toolbarText = {
 
 /** Texts of pages/editor/trigger-cards.tsx. */
 export const triggerCardsText = {
-  trigger: (name: string, state: string) => `Trigger: ${name}, ${state.toLowerCase()}`,
+  trigger: 'Trigger:',
   addATrigger: 'Add a trigger',
   addFirstNode: 'Add first node',
   noNodesYet: 'No nodes yet',
@@ -403,6 +411,8 @@ export const guardText = {
   leaveWithoutSaving: 'Leave without saving?',
   yourChangesAreKeptInThis: 'Your changes are kept in this browser. You can restore them when you return.',
   leave: 'Leave',
+  saveAndLeave: 'Save and leave',
+  unsavedChanges: 'Unsaved changes',
 } as const
 
 /** Texts of pages/editor/use-save.ts. */

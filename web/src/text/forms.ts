@@ -263,6 +263,11 @@ export const suggestedFieldText = {
   other: 'Other…',
 } as const
 
+/** Texts of forms/preview-line.tsx. */
+export const previewText = {
+  lastRun: 'Last run:',
+} as const
+
 /** Texts of forms/suggestions.tsx. */
 export const suggestionsText = {
   suggestions: 'Suggestions',

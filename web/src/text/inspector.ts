@@ -49,6 +49,23 @@ export const behaviourText = {
   waitsBetweenAttempts20: (delays: string, word: string) => `Waits ${delays}${word} between attempts, ±20%.`,
 } as const
 
+/** Texts of inspector/data-section.tsx. */
+export const dataSectionText = {
+  data: 'Data',
+  run: 'Run',
+  lastRun: (status: string) => `Last run, ${status}`,
+  runOf: (at: string, status: string) => `${at}, ${status}`,
+  runToSeeData: 'Run the blueprint to see its data here.',
+  outputOfThisNode: 'Output of this node',
+  clickToInsert: 'Click a value to insert its path.',
+  pin: 'Pin the output',
+  unpin: 'Unpin the output',
+  pinned: 'The output is pinned in this browser: parts of the blueprint that you run use it.',
+  expand: (name: string) => `Expand ${name}`,
+  collapse: (name: string) => `Collapse ${name}`,
+  insert: (path: string) => `Insert ${path}`,
+} as const
+
 /** Texts of inspector/last-run-tab.tsx. */
 export const lastRunTabText = {
   loadingTheLastRun: 'Loading the last run',
@@ -77,6 +94,8 @@ export const nodeIdRowText = {
 
 /** Texts of inspector/node-inspector.tsx. */
 export const nodeInspectorText = {
+  runThisNode: 'Run this node',
+  runFromHere: 'Run from here',
   node: (value: string) => `Node ${value}`,
   thisServerDoesNotKnowThis: 'This server does not know this node type.',
   lastRun: 'Last run',

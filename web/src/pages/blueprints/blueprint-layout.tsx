@@ -99,9 +99,11 @@ export function BlueprintLayout({ id: given, ownRun = false, waiting = <Skeleton
               </button>
             )}
             <StatusBadge status={blueprint.status} />
-            <Text size="xs" c="dimmed" component="span" title={commonText.version} visibleFrom={ownRun ? 'xl' : 'sm'}>
-              {blueprintLayoutText.v(blueprint.version)}
-            </Text>
+            {!ownRun && (
+              <Text size="xs" c="dimmed" component="span" title={commonText.version} visibleFrom="sm">
+                {blueprintLayoutText.v(blueprint.version)}
+              </Text>
+            )}
           </>
         }
         actions={

@@ -58,7 +58,7 @@ function open(
       ),
     }),
     'blueprint.update': (change: object) => Object.assign(stored, change),
-    'execution.getExecutionLogs': () => ({ logs: [] }),
+    'execution.listRuns': () => ({ runs: [] }),
     'connection.list': () => [],
     'blueprintTriggers.list': () => triggers.map(({ id }) => ({ id })),
     'blueprintTriggers.getDetails': ({ triggerId }: { triggerId: string }) =>
@@ -150,7 +150,7 @@ test('deletes the selected edge with Delete', async () => {
   })
   await card(/The a node/)
   const edge = await waitFor(() => {
-    const found = document.querySelector('.react-flow__edge')
+    const found = document.querySelector(`.react-flow__edge[data-id='["a","main","b"]']`)
     expect(found).not.toBeNull()
     return found!
   })
@@ -166,6 +166,7 @@ test('deletes the selected edge with Delete', async () => {
 
 test('adds a node with the defaults of its type', async () => {
   const { user, saved } = open([])
+  await user.click(await screen.findByRole('button', { name: /Add first node/ }))
   await user.type(await screen.findByRole('searchbox', { name: 'Search node types' }), 'wait{Enter}')
   await card(/Wait/)
   await user.click(save())
@@ -200,30 +201,14 @@ test('shows the triggers of the blueprint left of its nodes, and opens their for
       trigger('t2', 'webhook', { secret: null }, false),
     ],
   })
-  expect(await screen.findByRole('button', { name: /^Trigger: When a run failed.*active$/ })).toBeTruthy()
-  await user.click(screen.getByRole('button', { name: /^Trigger: Webhook.*paused$/ }))
+  expect(await screen.findByRole('button', { name: /^Trigger: When a run failed, active/i })).toBeTruthy()
+  await user.click(screen.getByRole('button', { name: /^Trigger: Webhook.*paused$/i }))
   const panel = within(await settings())
   expect(await panel.findByText('https://example.com/webhooks/blueprint/t2')).toBeTruthy()
   await user.click(await panel.findByRole('switch', { name: /^Record traffic/ }))
   await user.click(panel.getByRole('button', { name: 'Save trigger' }))
   await waitFor(() =>
     expect(inputsOf(calls, 'blueprintTriggers.update')).toEqual([{ triggerId: 't2', config: { record: true } }]),
-  )
-})
-
-test('keeps what is typed into the form of a trigger when a node is selected in between', async () => {
-  const { user } = open([node('say', 'template', { text: 'hello' })], {
-    triggers: [trigger('t1', 'event', { event: 'a' })],
-  })
-  const button = await screen.findByRole('button', { name: /^Trigger:/ })
-  await user.click(button)
-  await user.click(await within(await settings()).findByRole('switch', { name: /^Record traffic/ }))
-  fireEvent.click(await card(/The say node/))
-  expect(await within(await settings()).findByRole('textbox', { name: 'Text' })).toBeTruthy()
-  await user.click(button)
-  expect(await within(await settings()).findByRole('switch', { name: /^Record traffic/ })).toHaveProperty(
-    'checked',
-    true,
   )
 })
 
@@ -234,7 +219,7 @@ test('adds a trigger to a blueprint without nodes, and shows it', async () => {
   const panel = within(await settings())
   await user.click(await panel.findByRole('button', { name: /^API call/ }))
   await user.click(await panel.findByRole('button', { name: 'Create trigger' }))
-  expect(await screen.findByRole('button', { name: 'Trigger: API call, active' })).toBeTruthy()
+  expect(await screen.findByRole('button', { name: /^Trigger: API call, active/i })).toBeTruthy()
   expect(inputsOf(calls, 'blueprintTriggers.create')).toEqual([{ blueprintId: 'b1', triggerType: 'api', config: {} }])
   expect(saves()).toEqual([]) // triggers are not part of the map
 })

@@ -31,6 +31,9 @@ import { useDraft } from './use-draft'
 import { useEditor } from './use-editor'
 import { useFollow } from './use-follow'
 import { useGuard } from './use-guard'
+import { withPins } from './pins'
+import { usePins } from './use-pins'
+import { usePart } from './use-part'
 import { usePanels } from './use-panels'
 import { useRestOfWindow } from './use-rest-of-window'
 import { type Blueprint, docOf, useSave } from './use-save'
@@ -100,14 +103,19 @@ function Inside({ blueprint, types }: Props) {
   }
 
   const live = useRun(executionId)
-  const stored = useStoredRun(blueprint.id)
-  const lastRun = live.run ?? stored.run
+  const running = live.run?.status === 'running' || live.run?.status === 'paused'
+  const stored = useStoredRun(blueprint.id, live.run && !running ? executionId : undefined)
+  // The run that was started here is followed until another one is chosen.
+  const seenRun = stored.chosen === undefined ? (live.run ?? stored.run) : stored.run
+  const pinned = usePins(blueprint.id)
+  const lastRun = useMemo(() => withPins(seenRun, pinned.pins), [seenRun, pinned.pins])
+  const runPart = usePart(editor, blueprint.id, types, lastRun, pinned.pins, setExecutionId)
   const { level } = editor.state
   const statuses = useMemo(() => (live.run ? statusesAt(live.run.steps, level) : undefined), [live.run, level])
   const follow = useFollow(executionId, statuses, commands)
 
   useAddress(editor)
-  useGuard(dirty || begun.size > 0)
+  useGuard(dirty || begun.size > 0, begun.size > 0 || editor.readOnly ? undefined : save)
   const frame = useRestOfWindow()
   useClipboard({ copy: commands.text, cut: commands.cutText, paste: commands.pasteText })
   useShortcuts({
@@ -172,6 +180,9 @@ function Inside({ blueprint, types }: Props) {
       onGo={panels.go}
       lastRun={lastRun}
       lastRunLoading={lastRun === undefined && stored.loading}
+      runs={stored.runs}
+      onRunPart={(id, onward) => void runPart(id, onward)}
+      pinned={pinned}
       unapplied={unapplied}
       focus={panels.focus}
       variable={panels.variable}
@@ -223,7 +234,7 @@ function Inside({ blueprint, types }: Props) {
         </Overlay>
       )}
       {!small && (panels.trigger !== undefined || panels.tab !== 'node' || editor.state.nodes.size === 1) && (
-        <Overlay id="editor-aside" side="right" label={commonText.settings} width={380} least={320} most={720}>
+        <Overlay id="editor-aside" side="right" label={commonText.settings} width={400} least={320} most={860}>
           {panel}
         </Overlay>
       )}

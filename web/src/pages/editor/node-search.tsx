@@ -40,13 +40,14 @@ export function NodeSearch({ search: { x, y, spot }, map, types, onClose, onChoo
       width={280}
       shadow="md"
       trapFocus
+      withRoles={false} // the anchor is no control
       returnFocus
       middlewares={{ flip: true, shift: { padding: 8 } }}
     >
       <Popover.Target>
         <span className={classes.anchor} style={{ left: x, top: y }} />
       </Popover.Target>
-      <Popover.Dropdown p={0} className={classes.search} aria-label={nodeSearchText.addANode}>
+      <Popover.Dropdown p={0} className={classes.search} role="dialog" aria-label={nodeSearchText.addANode}>
         <Catalogue types={types} where={where} draggable={false} autoFocus onAdd={(type) => onChoose(type, spot)} />
       </Popover.Dropdown>
     </Popover>

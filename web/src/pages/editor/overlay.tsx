@@ -1,4 +1,4 @@
-import { type KeyboardEvent, type PointerEvent, type ReactNode, useState } from 'react'
+import { type KeyboardEvent, type PointerEvent, type ReactNode, useLayoutEffect, useRef, useState } from 'react'
 import classes from './editor.module.css'
 import { overlayText } from '../../text/editor'
 
@@ -27,6 +27,13 @@ export function Overlay({ id, side, label, width: first, least, most, children }
     setWidth(limited(wanted))
     localStorage.setItem(key, String(limited(wanted)))
   }
+  const element = useRef<HTMLElement>(null)
+  // What else lies above the canvas keeps clear of the panel.
+  useLayoutEffect(() => {
+    const frame = element.current?.parentElement
+    frame?.style.setProperty(`--covered-${side}`, `${width + 10}px`)
+    return () => void frame?.style.removeProperty(`--covered-${side}`)
+  }, [side, width])
   const grow = side === 'left' ? 1 : -1
   const drag = (event: PointerEvent<HTMLDivElement>) => {
     event.preventDefault()
@@ -44,7 +51,7 @@ export function Overlay({ id, side, label, width: first, least, most, children }
     keep(width + grow * by)
   }
   return (
-    <aside className={classes.overlay} data-side={side} id={id} aria-label={label} style={{ width }}>
+    <aside ref={element} className={classes.overlay} data-side={side} id={id} aria-label={label} style={{ width }}>
       {children}
       <div
         className={classes.edge}

@@ -3,13 +3,14 @@ import { useMemo } from 'react'
 import type { FormIssue } from '../../forms/types'
 import { UnappliedContext, type UnappliedTexts } from '../../forms/unapplied'
 import { NodeInspector, VariablesEditor } from '../../inspector'
-import type { LastRun } from '../../inspector/types'
+import type { LastRun, RunChoice } from '../../inspector/types'
 import type { MapNode } from '../../graph/map'
 import classes from './editor.module.css'
 import { IssuesPanel } from './issues-panel'
 import { mapAt } from './nested'
 import type { Commands } from './use-commands'
 import type { Editor } from './use-editor'
+import type { usePins } from './use-pins'
 import type { NodeType } from '../../graph/node-types'
 import type { Located, Validation } from './use-validation'
 import { sidePanelText } from '../../text/editor'
@@ -30,6 +31,10 @@ type Props = {
   onGo: (issue: Located) => void
   lastRun?: LastRun
   lastRunLoading?: boolean
+  runs: RunChoice
+  /** Runs a node, or with `onward` also the nodes after it. */
+  onRunPart: (id: string, onward: boolean) => void
+  pinned: ReturnType<typeof usePins>
   /** The unapplied texts of its fields. */
   unapplied: UnappliedTexts
   focus?: { path: readonly (string | number)[] }
@@ -77,6 +82,9 @@ function Inside({
   onGo,
   lastRun,
   lastRunLoading,
+  runs,
+  onRunPart,
+  pinned,
   unapplied,
   focus,
   variable,
@@ -140,6 +148,17 @@ function Inside({
         around={around}
         lastRun={lastRun}
         lastRunLoading={lastRunLoading}
+        runs={runs}
+        pin={
+          state.level.length > 0
+            ? undefined
+            : {
+                on: Object.hasOwn(pinned.pins, node.id),
+                toggle: (output) =>
+                  Object.hasOwn(pinned.pins, node.id) ? pinned.unpin(node.id) : pinned.pin(node.id, output),
+              }
+        }
+        onRun={state.level.length === 0 ? (onward) => onRunPart(node.id, onward) : undefined}
         focus={focus}
         organizationId={organizationId}
         blueprintId={blueprintId}

@@ -113,9 +113,9 @@ export function Toolbar({
       )}
       <Status validation={validation} narrow={tight} onClick={onIssues} />
       {narrow && <div className={classes.space} />}
-      {!narrow && (
+      {!narrow && readOnly && (
         <Text size="xs" c="dimmed" className={classes.state}>
-          {readOnly ? toolbarText.viewOnly : dirty ? toolbarText.unsaved : ''}
+          {toolbarText.viewOnly}
         </Text>
       )}
       <Menu position="bottom-end">

@@ -1,4 +1,4 @@
-import { UnstyledButton } from '@mantine/core'
+import { UnstyledButton, VisuallyHidden } from '@mantine/core'
 import { IconPlayerPauseFilled, IconPlus } from '@tabler/icons-react'
 import { Handle, type Node, type NodeProps, Position } from '@xyflow/react'
 import { memo } from 'react'
@@ -25,7 +25,6 @@ export const TriggerCard = memo(function TriggerCard({ data: { trigger, open } }
       className={`${classes.card} nodrag nopan`}
       data-paused={!trigger.is_active || undefined}
       data-open={open || undefined}
-      aria-label={triggerCardsText.trigger(name, trigger.is_active ? commonText.active : commonText.paused)}
       aria-expanded={open}
       title={name}
     >
@@ -33,7 +32,10 @@ export const TriggerCard = memo(function TriggerCard({ data: { trigger, open } }
         <kind.icon size={20} stroke={1.7} aria-hidden />
       </span>
       <span className={classes.words}>
-        <span className={classes.name}>{name}</span>
+        <span className={classes.name}>
+          <VisuallyHidden>{triggerCardsText.trigger}</VisuallyHidden> {name}
+          {trigger.is_active && <VisuallyHidden>, {commonText.active}</VisuallyHidden>}
+        </span>
         <span className={classes.sub}>
           <Below trigger={trigger} />
         </span>

@@ -1,0 +1,72 @@
+import { show } from '../../api/json'
+import { idOf, stepsAt } from '../../inspector/scope'
+import type { LastRun } from '../../inspector/types'
+import { type BlueprintMap, edgesOf, isSequential, type MapEdge, type MapNode, normalType } from '../../graph/map'
+import { downstream, upstream } from '../../graph/order'
+import type { Pins } from './pins'
+
+/** A map that runs a part of another one, or the reason why it cannot. */
+export type Partial = { map: BlueprintMap } | { missing: string[] }
+
+/**
+ * A map that runs one node, or with `onward` it and all nodes after it, with the data of an earlier run: the nodes
+ * before them are replaced by nodes that return the outputs of that run. `set` nodes stay, because they write
+ * variables. A later node with a pinned output returns that. `missing` holds the nodes directly before the part that have no output in the run.
+ */
+export function partial(
+  map: BlueprintMap,
+  id: string,
+  onward: boolean,
+  run: LastRun | undefined,
+  pins: Pins = {},
+): Partial {
+  const later = isSequential(map) ? after(map, id) : downstream(map, id)
+  const part = new Set(onward ? [id, ...later] : [id])
+  const before = new Set<string>()
+  for (const each of part) for (const source of upstream(map, each)) if (!part.has(source)) before.add(source)
+  const outputs = new Map(
+    stepsAt(run, []).flatMap((step) =>
+      step.status === 'completed' ? [[idOf(step.nodeId), step.output] as const] : [],
+    ),
+  )
+  const direct = isSequential(map)
+    ? map.nodes
+        .slice(
+          0,
+          map.nodes.findIndex((node) => node.id === id),
+        )
+        .slice(-1)
+    : map.nodes.filter((node) => edgesOf(map).some((edge) => edge.source === node.id && edge.target === id))
+  const missing = direct.filter((node) => !outputs.has(node.id))
+  // Of several branches that lead here, one may have been skipped.
+  if (direct.length > 0 && missing.length === direct.length)
+    return { missing: missing.map((node) => node.title || node.id) }
+  const kept = map.nodes.flatMap((node): MapNode[] => {
+    if (part.has(node.id))
+      return [node.id !== id && Object.hasOwn(pins, node.id) ? returning(node, pins[node.id]) : node]
+    if (!before.has(node.id) || !outputs.has(node.id)) return []
+    return [normalType(node.type) === 'set' && !node.disabled ? node : returning(node, outputs.get(node.id))]
+  })
+  if (isSequential(map)) return { map: { nodes: kept } }
+  const known = new Set(kept.map((node) => node.id))
+  const edges = edgesOf(map).flatMap((edge): MapEdge[] => {
+    if (!known.has(edge.source) || !known.has(edge.target)) return []
+    const stored = !part.has(edge.source) || (edge.source !== id && Object.hasOwn(pins, edge.source))
+    return [stored ? { source: edge.source, target: edge.target } : edge]
+  })
+  return { map: { nodes: kept, edges } }
+}
+
+function after(map: BlueprintMap, id: string): string[] {
+  return map.nodes.slice(map.nodes.findIndex((node) => node.id === id) + 1).map((node) => node.id)
+}
+
+// A node that returns a stored output.
+function returning(node: MapNode, output: unknown): MapNode {
+  return {
+    id: node.id,
+    type: 'code',
+    title: node.title,
+    config: { language: 'javascript', source: `return ${show(output ?? null, 0)}` },
+  }
+}
