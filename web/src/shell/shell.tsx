@@ -1,4 +1,5 @@
 import type { ReactNode } from 'react'
+import { useLocation } from 'wouter'
 import { AwayBanner } from './away-banner'
 import { Header } from './header'
 import { OrganizationProvider } from './organization'
@@ -10,6 +11,9 @@ import { shellText } from '../text/shell'
 /** The frame of every page: header, navigation, and the page in the middle. */
 export function Shell({ children }: { children: ReactNode }) {
   useRouteFocus()
+  const [path] = useLocation()
+  // The navigation beside the editor is narrow from the start, before the page is loaded.
+  const editor = /^\/blueprints\/[^/]+\/edit$/.test(path)
   return (
     <OrganizationProvider>
       <a href="#main" className={classes.skip} onClick={skip}>
@@ -21,7 +25,7 @@ export function Shell({ children }: { children: ReactNode }) {
       <div className={classes.navbar}>
         <SectionLinks />
       </div>
-      <main id="main" tabIndex={-1} className={classes.main}>
+      <main id="main" tabIndex={-1} className={classes.main} data-editor={editor || undefined}>
         <AwayBanner />
         <div className={classes.page}>{children}</div>
       </main>
