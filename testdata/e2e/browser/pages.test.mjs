@@ -45,8 +45,8 @@ after(() => stopAll(browser, server));
 /** What opens on a page: dialogs, panels, menus. */
 const states = [
   { name: 'blueprint-menu', on: 'blueprints', open: (page) => page.getByRole('button', { name: /ctions? (for|of)|^More/ }).first().click(), shown: (page) => page.getByRole('menu') },
-  { name: 'editor-node', on: 'editor', open: (page) => page.getByRole('group', { name: /Is it large/ }).press('Enter'), shown: (page) => page.getByRole('textbox', { name: 'Title' }) },
-  { name: 'editor-keys', on: 'editor', open: (page) => page.getByRole('group', { name: /Is it large/ }).press('?'), shown: (page) => page.getByRole('dialog', { name: 'Keyboard shortcuts' }) },
+  { name: 'editor-node', on: 'editor', open: (page) => page.getByRole('group', { name: /Read the order/ }).press('Enter'), shown: (page) => page.getByRole('textbox', { name: 'Title' }) },
+  { name: 'editor-keys', on: 'editor', open: (page) => page.getByRole('group', { name: /Read the order/ }).press('?'), shown: (page) => page.getByRole('dialog', { name: 'Keyboard shortcuts' }) },
   { name: 'run-dialog', on: 'blueprint-runs', open: (page) => page.getByRole('button', { name: 'Run', exact: true }).click(), shown: (page) => page.getByRole('dialog') },
   { name: 'palette', on: 'runs', open: (page) => page.keyboard.press('Control+k'), shown: (page) => page.getByRole('listbox', { name: 'Results' }) },
   { name: 'key-dialog', on: 'settings-keys', open: (page) => page.getByRole('button', { name: 'New API key' }).click(), shown: (page) => page.getByRole('dialog', { name: 'New API key' }) },
