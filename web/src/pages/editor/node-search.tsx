@@ -40,7 +40,7 @@ export function NodeSearch({ search: { x, y, spot }, map, types, onClose, onChoo
       width={280}
       shadow="md"
       trapFocus
-      withRoles={false} // the anchor is no control
+      withRoles={false} // the anchor is not a control
       returnFocus
       middlewares={{ flip: true, shift: { padding: 8 } }}
     >
