@@ -199,6 +199,7 @@ func (r *fold) end(n *nodeRun, e *entry) {
 		r.failWalk(n, e.At)
 		r.halt(r.root, e.At)
 	case e.Stop:
+		n.rejected = true
 		r.failWalk(n, e.At)
 	default:
 		r.failNode(n, e.At)

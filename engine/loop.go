@@ -168,6 +168,23 @@ func (l *loop) repeatable() bool {
 	return !slices.ContainsFunc(l.frames, func(f *frame) bool { return f != nil && !f.finished() && f.isDoubtful() })
 }
 
+// rejected reports whether a decision failed an item: asking again could turn a rejection into
+// an approval.
+func (l *loop) rejected() bool {
+	return slices.ContainsFunc(l.frames, func(f *frame) bool {
+		if f == nil || f.finished() {
+			return false
+		}
+		for i := range f.nodes {
+			m := &f.nodes[i]
+			if m.rejected || !m.settled() && m.loop != nil && m.loop.rejected() {
+				return true
+			}
+		}
+		return false
+	})
+}
+
 // isDoubtful reports whether a node of an item, or of one within it, might act twice if the
 // item began again.
 func (f *frame) isDoubtful() bool {
@@ -250,7 +267,7 @@ func (r *fold) endLoop(n *nodeRun, at blueprint.Time) {
 		n.frame.plan.Skip(n.index)
 	case failed != nil:
 		n.err = failed
-		f := &blueprint.Failure{Message: failed.Message, Code: failed.Code}
+		f := &blueprint.Failure{Message: failed.Message, Code: failed.Code, Permanent: l.rejected()}
 		if mayRepeat(n, n.attempt, f) && l.repeatable() {
 			n.phase = idle
 			r.move(n, waiting)

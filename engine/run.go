@@ -60,6 +60,7 @@ type nodeRun struct {
 	dropped    bool // it was unfinished when the run stopped
 	haltedWalk bool // it failed, and its frame ended with it or before
 	endsItem   bool // it ended its item early
+	rejected   bool // a decision failed its item, which is not asked for again
 }
 
 // nodeUsage is what the attempts of a node used.

@@ -481,3 +481,33 @@ func TestApprovalLinkReferences(t *testing.T) {
 		})
 	}
 }
+
+// TestApprovalLinkAfterRejection rejects a link in an item of a for-each node with retry: the
+// decision stands, and nothing asks again.
+func TestApprovalLinkAfterRejection(t *testing.T) {
+	t.Parallel()
+	s := servertest.New(t, servertest.AtNoon, allowLoopback)
+	ada, stranger := s.NewUser(t, "ada"), servertest.Caller{Server: s}
+	mail := newInbox(t)
+	for name, inner := range map[string]func(body []any) []any{
+		"an item": func(body []any) []any { return body },
+		"an item of an item": func(body []any) []any {
+			return []any{node("inner", "for-each", object{"items": []any{"x"}, "nodes": body})}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			body := []any{mail.notify("notify", "gate"), node("gate", "approval-gate", object{"prompt": "Take {{item}}?"}), node("took", "template", object{"text": "taken"})}
+			each := node("each", "for-each", object{"items": []any{"a"}, "nodes": inner(body)})
+			each["retry"] = object{"maxAttempts": 2, "delayMs": 1000}
+			run := ada.Launch(t, ada.Blueprint(t, "t", each), nil, each)
+			s.Advance(t, "0s")
+			link := mail.link(t)
+			says(t, press(t, stranger, link, url.Values{"_decision": {"reject"}}), http.StatusOK, "Thank you")
+			s.Advance(t, "1h")
+			says(t, stranger.Send(t, http.MethodGet, link, ""), http.StatusGone, "Already answered")
+			if record := ada.Record(t, run); record["status"] != "failed" || len(mail.texts) == 0 {
+				t.Errorf("after the rejection: %s", servertest.Encoded(t, record))
+			}
+		})
+	}
+}
