@@ -28,6 +28,7 @@ type nodeResult struct {
 	notSent bool           // it failed before it did anything
 	acted   bool           // its child run ran a node with effect "once"
 	open    bool           // it waits for an unfinished run
+	final   bool           // a decision failed it or an item of it, which is not repeated
 	items   []*graphResult // of a for-each node: after its last attempt, nil for one not started
 
 	// Concurrent items stop each other when one fails; how far the others get depends on
@@ -337,12 +338,14 @@ func (m *model) attempts(w *graphResult, i int) {
 				complete(f.input, "")
 				f.halts, f.quits = true, w.place != "" && !o.item
 				if o.failed {
+					f.final = o.item
 					fail("stopped", "the run was stopped")
 				}
 			case loops:
 				if failure, chance = m.runItems(w, i, o.items); failure == nil {
 					return
 				}
+				f.final = failure.Permanent
 			case calls:
 				r := m.called(n, here)
 				if f.open = r == nil; f.open {

@@ -99,7 +99,7 @@ func (w *graphResult) isFinished() bool { return w.exact && w.failed < 0 && !w.q
 // failure returns why a for-each node failed on an item.
 func (w *graphResult) failure(item int) *blueprint.Failure {
 	f := &w.results[w.failed]
-	return &blueprint.Failure{Code: f.failure.Code, Message: fmt.Sprintf("item %d: node %q failed: %s", item, w.graph.nodes[w.failed].ID, f.failure.Message)}
+	return &blueprint.Failure{Code: f.failure.Code, Message: fmt.Sprintf("item %d: node %q failed: %s", item, w.graph.nodes[w.failed].ID, f.failure.Message), Permanent: f.final}
 }
 
 // addUsage accounts for the budget used by an item whose steps are replaced by those of another
