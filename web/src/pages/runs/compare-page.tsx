@@ -206,9 +206,9 @@ function Versions({ one, two }: { one: ListedRun; two: ListedRun }) {
     )
   const query = new URLSearchParams({ from, to })
   return (
-    <Text size="sm" mb="md">
+    <Text size="sm" mb="md" className={classes.versions}>
       {comparePageText.versionChanged(from, to)}{' '}
-      <Anchor component={Link} href={`/blueprints/${two.blueprintId}/versions?${query}`} inherit underline="always">
+      <Anchor component={Link} href={`/blueprints/${two.blueprintId}/versions?${query}`} inherit>
         {comparePageText.compareTheVersions}
       </Anchor>
     </Text>
