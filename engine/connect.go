@@ -55,7 +55,10 @@ func (a *attempt) hideSecret(value string) {
 
 // hideSecrets redacts values wherever the run is shown. The caller holds r.mu.
 func (r *run) hideSecrets(secrets []string) {
-	fresh := slices.DeleteFunc(slices.Clone(secrets), func(s string) bool { return s == "" || slices.Contains(r.hidden, s) })
+	fresh := slices.DeleteFunc(slices.Clone(secrets), func(s string) bool {
+		_, known := slices.BinarySearch(r.hidden, s)
+		return s == "" || known
+	})
 	if len(fresh) > 0 && !r.evicted && !r.ended {
 		r.record(&entry{Kind: entryHide, At: r.engine.now(), details: &details{Secrets: fresh}})
 	}
@@ -67,36 +70,35 @@ func unconnected(message string) *blueprint.Failure {
 
 // hide adds secrets to those of secret variables.
 func (r *fold) hide(values []string) {
-	r.hidden = append(r.hidden, values...)
-	slices.Sort(r.hidden)
-	r.hidden = slices.Compact(r.hidden)
-	all := slices.Clone(r.secrets)
-	for _, value := range r.hidden {
-		all = append(all, value)
+	for _, value := range values {
+		if at, known := slices.BinarySearch(r.hidden, value); !known {
+			r.hidden = slices.Insert(r.hidden, at, value)
+			r.masker.add(value)
+		}
 	}
-	r.masker.set(all)
 }
 
 // lazyMasker makes the Masker of a run once it is needed: a run may hide many secrets, one
 // after the other, and each Masker takes time for all of them. It is safe for concurrent use.
 type lazyMasker struct {
 	mu     sync.Mutex
-	values []any // of masker, unless it is made
-	masker *secret.Masker
+	values []any
+	masker *secret.Masker // of the values, unless there are newer ones
+	stale  bool
 }
 
-func (m *lazyMasker) set(values []any) {
+func (m *lazyMasker) add(values ...any) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.values, m.masker = values, nil
+	m.values, m.stale = append(m.values, values...), m.stale || len(values) > 0
 }
 
 // Load returns the Masker, nil if there is nothing to mask.
 func (m *lazyMasker) Load() *secret.Masker {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.values != nil {
-		m.masker, m.values = secret.NewMasker(m.values), nil
+	if m.stale {
+		m.masker, m.stale = secret.NewMasker(m.values), false
 	}
 	return m.masker
 }

@@ -61,6 +61,7 @@ func (r *fold) setUp(p *program, b *begin, limits Limits) error {
 			r.secrets = append(r.secrets, bound[name])
 		}
 	}
+	r.masker.add(r.secrets...)
 	r.hide(b.Hidden)
 	r.bind()
 	r.reused = make(map[string]*step, len(b.Reuse))

@@ -75,55 +75,83 @@ func (r *run) logAnswer(n *nodeRun, link *blueprint.LinkUse) {
 	}
 }
 
-// questionView bounds the values of steps in the view of a question, in bytes of JSON: the
-// output of a question that has expired is small.
-const questionView = 64 << 10
-
 // Question returns a question of a run by the address of its node, also before it is asked
-// and after it was answered. CodeNotFound if there is no such run.
+// and after it was answered. CodeNotFound if there is no such run. It makes no view: a run may
+// ask thousands of questions, and a stranger may open their links.
 func (e *Engine) Question(ctx context.Context, executionID, address string) (*blueprint.Question, error) {
 	stored, err := e.Journal.Load(ctx, executionID)
 	if err != nil {
 		return nil, err
 	}
-	x, err := e.ViewWithin(ctx, stored, questionView)
+	if !stored.Row.Status.Terminal() {
+		if q := liveState(ctx, e, executionID, func(r *run) *blueprint.Question { return r.question(r.row, address) }); q != nil {
+			return q, nil
+		}
+	}
+	return e.Reader.question(ctx, stored, address)
+}
+
+// question returns a question of a run that is not in memory.
+func (d *Reader) question(ctx context.Context, stored *blueprint.StoredExecution, address string) (*blueprint.Question, error) {
+	if !stored.Row.Status.Terminal() {
+		f := &fold{id: stored.Row.ID}
+		if err := d.replay(ctx, f, stored); err != nil {
+			return nil, err
+		}
+		return f.question(stored.Row, address), nil
+	}
+	s, err := d.decodeRecord(stored, false)
 	if err != nil {
 		return nil, err
 	}
-	q := &blueprint.Question{State: blueprint.QuestionPending, PrincipalID: x.UserID, PrivateTo: x.PrivateTo, OrganizationID: x.OrganizationID}
-	over := x.Status.Terminal()
-	if over {
-		q.State = blueprint.QuestionClosed
+	q := newQuestion(stored.Row, &s.Begin)
+	if at := slices.IndexFunc(s.Steps, func(step step) bool { return step.Node == address }); at >= 0 {
+		q.settle(&s.Steps[at])
 	}
-	at := slices.IndexFunc(x.Steps, func(s blueprint.Step) bool { return s.NodeID == address })
-	if at < 0 { // its item has not begun
-		return q, nil
-	}
-	step := &x.Steps[at]
-	q.Title = step.Title
-	output, _ := step.Output.(map[string]any)
-	switch code := codeOfStep(step); {
-	case step.Status == blueprint.StepSkipped, code == "cancelled":
-		q.State = blueprint.QuestionClosed
-	case code == "expired", step.Status == blueprint.StepCompleted && output["expired"] == true:
-		q.State = blueprint.QuestionExpired
-	case step.Status == blueprint.StepCompleted, step.Status == blueprint.StepFailed:
-		q.State = blueprint.QuestionAnswered
-	case over:
-	default:
-		for _, open := range x.AwaitingInputs {
-			if open.NodeID == address && open.Kind.ByLink() {
-				q.State, q.Input, q.ID = blueprint.QuestionOpen, open, blueprint.QuestionID{At: open.RequestedAt, Attempt: step.Attempt}
-			}
-		}
-	}
-	return q, nil
+	return q.Question, nil
 }
 
-// codeOfStep returns the code of the error of a step, "" for none.
-func codeOfStep(step *blueprint.Step) string {
-	if step.Error == nil {
-		return ""
+// question returns a question of the run as it is. r.mu is held, if others use it.
+func (r *fold) question(row blueprint.ExecutionRow, address string) *blueprint.Question {
+	q := newQuestion(row, r.begin)
+	n := r.find(address)
+	if n == nil { // its item has not begun
+		return q.Question
 	}
-	return step.Error.Code
+	step := n.step()
+	if q.settle(&step); q.State == blueprint.QuestionPending && n.phase == awaiting && n.await.Kind.ByLink() {
+		masker, open := r.masker.Load(), n.await.AwaitingInput
+		open.Prompt, open.Schema, open.URL = masker.Text(open.Prompt), masker.Value(open.Schema), masker.Text(open.URL)
+		q.State, q.Input, q.ID = blueprint.QuestionOpen, &open, n.questionID()
+	}
+	return q.Question
+}
+
+type question struct{ *blueprint.Question }
+
+// newQuestion returns a question that has not been asked.
+func newQuestion(row blueprint.ExecutionRow, b *begin) question {
+	q := question{&blueprint.Question{State: blueprint.QuestionPending, PrincipalID: row.UserID, PrivateTo: b.privateTo(), OrganizationID: row.OrganizationID}}
+	if row.Status.Terminal() {
+		q.State = blueprint.QuestionClosed
+	}
+	return q
+}
+
+// settle sets the state of a question whose node has ended.
+func (q question) settle(s *step) {
+	q.Title = s.Title
+	code := ""
+	if s.Error != nil {
+		code = s.Error.Code
+	}
+	output, _ := s.Output.(map[string]any)
+	switch {
+	case s.Status == blueprint.StepFailed && code == "expired", s.Status == blueprint.StepCompleted && output["expired"] == true:
+		q.State = blueprint.QuestionExpired
+	case s.Status == blueprint.StepFailed && code != "rejected", s.Status == blueprint.StepSkipped:
+		q.State = blueprint.QuestionClosed // it failed before it asked, or is not asked
+	case s.Status == blueprint.StepFailed, s.Status == blueprint.StepCompleted:
+		q.State = blueprint.QuestionAnswered
+	}
 }

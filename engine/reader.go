@@ -249,13 +249,18 @@ const liveViewTimeout = 2 * time.Second
 // liveView returns the view of a run in memory, or nil. It shows only durable state,
 // because a crash must not undo a step that a client has seen.
 func (e *Engine) liveView(ctx context.Context, id string, room int) *blueprint.Execution {
+	return liveState(ctx, e, id, func(r *run) *blueprint.Execution { return r.view(r.row, room) })
+}
+
+// liveState is liveView for anything that read makes of the run. r.mu is held meanwhile.
+func liveState[T any](ctx context.Context, e *Engine, id string, read func(r *run) *T) *T {
 	e.mu.Lock()
 	live := e.runs[id]
 	e.mu.Unlock()
 	if live == nil || live.waitLoaded(ctx) != nil {
 		return nil
 	}
-	view, durable := live.snapshot(room)
+	view, durable := snapshot(live, read)
 	if view == nil || durable {
 		return view
 	}
@@ -274,14 +279,14 @@ func (e *Engine) liveView(ctx context.Context, id string, room int) *blueprint.E
 	return nil
 }
 
-// snapshot returns the view of the run, nil if evicted, and whether all of it is durable.
-func (r *run) snapshot(room int) (view *blueprint.Execution, durable bool) {
+// snapshot returns what read makes of the run, nil if evicted, and whether all of it is durable.
+func snapshot[T any](r *run, read func(r *run) *T) (view *T, durable bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.evicted || r.begin == nil {
 		return nil, false
 	}
-	return r.view(r.row, room), len(r.pending) == 0
+	return read(r), len(r.pending) == 0
 }
 
 func (r *fold) view(row blueprint.ExecutionRow, room int) *blueprint.Execution {

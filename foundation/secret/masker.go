@@ -28,11 +28,12 @@ const shortest = 6
 // changes nothing. A Masker is safe for concurrent use.
 type Masker struct {
 	replacer *strings.Replacer
-	forms    []string        // what the replacer looks for, the longest first
-	joined   string          // the forms one after the other
-	plain    []string        // the secrets, and their unescaped forms
-	longest  int             // bytes that a secret may take
-	whole    map[string]bool // strings too short to search for, masked only if they are the whole text
+	forms    []string            // what the replacer looks for, the longest first
+	heads    map[string][]string // the forms by their first minPart bytes
+	head     int                 // bytes of the longest form
+	plain    []string            // the secrets, and their unescaped forms
+	longest  int                 // bytes that a secret may take
+	whole    map[string]bool     // strings too short to search for, masked only if they are the whole text
 }
 
 // NewMasker returns a Masker for plain JSON values, nil if there is nothing to mask.
@@ -61,9 +62,12 @@ func NewMasker(values []any) *Masker {
 	}
 	// Longest first: a shorter form must not leave the end of a longer one.
 	slices.SortFunc(forms, func(a, b string) int { return cmp.Or(len(b)-len(a), cmp.Compare(a, b)) })
-	m.forms, m.joined = forms, strings.Join(forms, "\x00")
+	m.forms, m.heads = forms, map[string][]string{}
 	var pairs []string
 	for _, form := range forms {
+		if m.head = max(m.head, len(form)); len(form) > minPart {
+			m.heads[form[:minPart]] = append(m.heads[form[:minPart]], form)
+		}
 		pairs = append(pairs, form, Mask)
 	}
 	m.replacer = strings.NewReplacer(pairs...)
@@ -359,18 +363,14 @@ func (m *Masker) beginning(text string) int {
 			end -= len(tail) - at[0]
 		}
 	}
-	if end < minPart || !strings.Contains(m.joined, text[end-minPart:end]) {
-		return len(text)
-	}
-	from, longest := len(text), minPart
-	for _, form := range m.forms {
-		for size := min(len(form)-1, end); size >= longest; size-- {
-			if strings.HasSuffix(text[:end], form[:size]) {
-				from, longest = end-size, size
+	for from := max(0, end-m.head+1); from <= end-minPart; from++ {
+		for _, form := range m.heads[text[from:from+minPart]] {
+			if len(form) > end-from && strings.HasPrefix(form, text[from:end]) {
+				return from
 			}
 		}
 	}
-	return from
+	return len(text)
 }
 
 // Cut is Address for the beginning of a longer text: it also removes as much of its end as
