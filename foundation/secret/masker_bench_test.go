@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -25,13 +26,10 @@ func TestManySecrets(t *testing.T) {
 	m := secret.NewMasker(list)
 	for _, one := range list {
 		token := one.(string)
-		for size := 8; size <= len(token); size++ {
-			for text, want := range map[string]string{
-				"at " + token[:size]: "at ***", "at " + token[:size] + "... and": "at ***... and", "at " + token[:size] + "%2": "at ***",
-			} {
-				if got := m.Text(text); got != want && !(size == len(token) && strings.HasPrefix(got, "at ***")) {
-					t.Fatalf("%q becomes %q, want %q", text, got, want)
-				}
+		for size := 8; size < len(token); size++ {
+			text := "at " + token[:size]
+			if got := []string{m.Text(text), m.Text(text + "... and"), m.Text(text + "%2")}; !slices.Equal(got, []string{"at ***", "at ***... and", "at ***"}) {
+				t.Fatalf("%q becomes %q", text, got)
 			}
 		}
 	}
