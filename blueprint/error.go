@@ -123,6 +123,8 @@ type Error struct {
 	// Outage reports, for CodeUnavailable, that the database does not answer or takes no
 	// writes, so that the same call succeeds once it does.
 	Outage bool
+	// Applied reports, for CodeUnavailable, that the command was performed and is not stored yet.
+	Applied bool
 }
 
 // Error returns the message and the cause.

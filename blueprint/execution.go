@@ -433,10 +433,13 @@ type Question struct {
 // MayShare reports whether a user may make an approval link to an open question, which shows
 // it: they must be allowed to answer it, and to see it.
 func (q *Question) MayShare(userID string, canManage bool) bool {
-	if q.Input.Kind == AwaitHuman && q.PrivateTo != "" && q.PrivateTo != userID {
-		return false
-	}
-	return q.Input.Kind.MayAnswer(userID, q.PrincipalID, canManage)
+	return !q.IsHidden(userID) && q.Input.Kind.MayAnswer(userID, q.PrincipalID, canManage)
+}
+
+// IsHidden reports whether a user may not see an open question, because its run is private to
+// another one. Approvals are for managers, who see them.
+func (q *Question) IsHidden(userID string) bool {
+	return q.Input.Kind == AwaitHuman && q.PrivateTo != "" && q.PrivateTo != userID
 }
 
 // QuestionState is how far a question has come.

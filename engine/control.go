@@ -296,7 +296,7 @@ const commandTimeout = 3 * time.Second
 // errNotDurableYet reports that a command is applied but not stored. Its commit is retried.
 var errNotDurableYet = &blueprint.Error{
 	Code: blueprint.CodeUnavailable, Message: "the database does not respond; the command takes effect once it does, unless the server stops first",
-	RetryAfter: commandTimeout, Hint: "check the run before you repeat the command",
+	RetryAfter: commandTimeout, Hint: "check the run before you repeat the command", Applied: true,
 }
 
 // commitCommand makes a command durable and drops the reference that acquire took. It

@@ -51,6 +51,7 @@ type answerError struct {
 	Hint       string            `json:"hint,omitempty"`
 	Issues     []blueprint.Issue `json:"issues,omitempty"`
 	RetryAfter time.Duration     `json:"retryAfter,omitempty"`
+	Applied    bool              `json:"applied,omitempty"`
 }
 
 // answerOf returns the answer with an error. Only the log has what an unexpected one says.
@@ -62,7 +63,7 @@ func (e *Engine) answerOf(err error) answer {
 	case errors.Is(err, errElsewhere):
 		return answer{Moved: true}
 	case errors.As(err, &known):
-		return answer{Error: &answerError{known.Code, known.Message, known.Hint, known.Issues, known.RetryAfter}}
+		return answer{Error: &answerError{known.Code, known.Message, known.Hint, known.Issues, known.RetryAfter, known.Applied}}
 	}
 	e.Logger.Error("command of another process failed", "error", err)
 	return answer{Error: &answerError{Code: blueprint.CodeInternal, Message: "the process of the server that has the run failed; its log has the details"}}
@@ -72,7 +73,7 @@ func (a *answer) err() error {
 	if a.Error == nil {
 		return nil
 	}
-	return &blueprint.Error{Code: a.Error.Code, Message: a.Error.Message, Hint: a.Error.Hint, Issues: a.Error.Issues, RetryAfter: a.Error.RetryAfter}
+	return &blueprint.Error{Code: a.Error.Code, Message: a.Error.Message, Hint: a.Error.Hint, Issues: a.Error.Issues, RetryAfter: a.Error.RetryAfter, Applied: a.Error.Applied}
 }
 
 // maxMoves is how often a command follows a run from one process to the next.

@@ -1,6 +1,7 @@
 package form
 
 import (
+	"cmp"
 	"maps"
 	"sync"
 	"time"
@@ -17,6 +18,11 @@ const (
 // Limiter limits how often a network sends a form. Its zero value is ready to use, and it is
 // safe for concurrent use.
 type Limiter struct {
+	// Burst is how many forms are allowed at once, and Every the time in which one more is;
+	// by default ten, and Interval.
+	Burst float64
+	Every time.Duration
+
 	mu   sync.Mutex
 	used map[string]use // by key
 }
@@ -26,8 +32,8 @@ type use struct {
 	at    time.Time
 }
 
-func (u use) left(now time.Time) float64 {
-	return max(0, u.count-float64(now.Sub(u.at))/float64(Interval))
+func (l *Limiter) left(u use, now time.Time) float64 {
+	return max(0, u.count-float64(now.Sub(u.at))/float64(cmp.Or(l.Every, Interval)))
 }
 
 // Take reports whether the sender with a key, such as its network, may send a form now.
@@ -38,13 +44,13 @@ func (l *Limiter) Take(key string, now time.Time) bool {
 		l.used = map[string]use{}
 	}
 	if len(l.used) >= maxSenders {
-		maps.DeleteFunc(l.used, func(_ string, u use) bool { return u.left(now) == 0 })
+		maps.DeleteFunc(l.used, func(_ string, u use) bool { return l.left(u, now) == 0 })
 		if len(l.used) >= maxSenders {
 			clear(l.used)
 		}
 	}
-	count := l.used[key].left(now)
-	if count > burst-1 {
+	count := l.left(l.used[key], now)
+	if count > cmp.Or(l.Burst, burst)-1 {
 		return false
 	}
 	l.used[key] = use{count + 1, now}

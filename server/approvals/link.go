@@ -11,6 +11,9 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"encoding/hex"
+	"strconv"
+
+	"blueprintd/blueprint"
 )
 
 // path is the path of a link, which ends in its token.
@@ -23,6 +26,7 @@ type Link struct {
 	// MadeByNode is the address of the node that uses the link; "" for one that a user copied.
 	MadeByNode string
 	MadeByUser string
+	Expires    blueprint.Time // of one that a user copied; 0 for others, which expire with their question
 }
 
 const (
@@ -49,7 +53,7 @@ func (s Signer) URL(l Link) (address, token string) {
 // same link always has the same token, which can neither be read nor changed.
 func (s Signer) token(l Link) string {
 	data := []byte{format}
-	for _, part := range []string{l.ExecutionID, l.NodeID, l.MadeByNode, l.MadeByUser} {
+	for _, part := range []string{l.ExecutionID, l.NodeID, l.MadeByNode, l.MadeByUser, strconv.FormatInt(int64(l.Expires), 36)} {
 		data = binary.AppendUvarint(data, uint64(len(part)))
 		data = append(data, part...)
 	}
@@ -92,14 +96,17 @@ func (s Signer) open(token string) (l Link, ok bool) {
 		return l, false
 	}
 	data = data[1:]
-	for _, part := range []*string{&l.ExecutionID, &l.NodeID, &l.MadeByNode, &l.MadeByUser} {
+	var expires string
+	for _, part := range []*string{&l.ExecutionID, &l.NodeID, &l.MadeByNode, &l.MadeByUser, &expires} {
 		length, size := binary.Uvarint(data)
 		if size <= 0 || length > uint64(len(data)-size) {
 			return l, false
 		}
 		*part, data = string(data[size:size+int(length)]), data[size+int(length):]
 	}
-	return l, len(data) == 0
+	at, err := strconv.ParseInt(expires, 36, 64)
+	l.Expires = blueprint.Time(at)
+	return l, len(data) == 0 && err == nil
 }
 
 // ID returns a short id of the link with a token, which does not reveal it.

@@ -14,7 +14,7 @@ func signer(key string) Signer {
 func TestLink(t *testing.T) {
 	seen := map[string]Link{}
 	for _, l := range []Link{
-		{ExecutionID: "exec_1", NodeID: "gate", MadeByNode: "mail"}, {ExecutionID: "exec_1", NodeID: "gate", MadeByUser: "mail"}, {ExecutionID: "exec_1", NodeID: "gatem", MadeByNode: "ail"},
+		{ExecutionID: "exec_1", NodeID: "gate", MadeByNode: "mail"}, {ExecutionID: "exec_1", NodeID: "gate", MadeByUser: "mail"}, {ExecutionID: "exec_1", NodeID: "gate", MadeByUser: "mail", Expires: 1}, {ExecutionID: "exec_1", NodeID: "gatem", MadeByNode: "ail"},
 		{ExecutionID: "exec_1g", NodeID: "ate", MadeByNode: "mail"}, {ExecutionID: "exec_1", NodeID: "each[12]/ga/te", MadeByNode: "each[12]/mail \x00\n"}, {},
 	} {
 		address, token := signer("key").URL(l)

@@ -39,11 +39,18 @@ type Options struct {
 // Service serves approval links. It is safe for concurrent use.
 type Service struct {
 	Options
-	limiter form.Limiter
+	opened   form.Limiter // every request
+	answered form.Limiter
 }
 
 // New returns a service.
-func New(o Options) *Service { return &Service{Options: o} }
+func New(o Options) *Service {
+	return &Service{Options: o, opened: form.Limiter{Burst: 100, Every: openInterval}}
+}
+
+// openInterval is the time in which a link may be opened once more after the first hundred
+// times, from one network.
+const openInterval = 2 * time.Second
 
 // maxAnswer limits the body of an answer, in bytes.
 const maxAnswer = 1 << 20
@@ -65,38 +72,49 @@ type asked struct {
 }
 
 // ServeHTTP shows the question of a link, and takes its answer. Reading changes nothing, so
-// that programs that open the links in a message do not answer.
+// that programs that open the links in a message do not answer. The body of an answer is read
+// first: rights and times are checked when it is complete, however slowly it came.
 func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer s.Clock.Hold()()
 	reads := r.Method == http.MethodGet || r.Method == http.MethodHead
-	a, err := s.find(r.Context(), r.PathValue("token"))
+	token := r.PathValue("token")
+	link, ok := s.open(token)
+	if !ok {
+		invalid(w)
+		return
+	}
+	if !s.opened.Take(s.Network(r)+" "+token, s.Clock.Now()) {
+		tooMany(w, openInterval)
+		closed("Too many requests", "This link was opened too often. Wait a few seconds, then open it again.").Write(w, http.StatusTooManyRequests)
+		return
+	}
+	var sent body
+	if r.Method == http.MethodPost {
+		sent = readBody(w, r)
+	}
+	a, err := s.find(r.Context(), link, token)
 	switch {
 	case err != nil:
 		s.fail(w, r, err)
 	case a == nil:
-		closed("This link is not valid", "It is not complete, or it was revoked.").Write(w, http.StatusNotFound)
+		invalid(w)
 	case !reads && r.Method != http.MethodPost:
 		w.Header().Set("Allow", "GET, HEAD, POST")
-		closed("Not possible", "Open the link in a browser.").Write(w, http.StatusMethodNotAllowed)
+		closed("Method not allowed", "Open the link in a browser.").Write(w, http.StatusMethodNotAllowed)
 	case a.State == blueprint.QuestionPending && reads:
-		page := closed("Not asked yet", "The question of this link comes later. Open the link again then.")
-		page.Write(w, http.StatusOK)
+		pending().Write(w, http.StatusOK)
 	case a.State != blueprint.QuestionOpen:
 		s.over(w, a)
 	case reads:
 		s.page(a).write(w, http.StatusOK)
 	default:
-		s.answer(w, r, a)
+		s.answer(w, r, a, sent)
 	}
 }
 
-// find returns the question of a token; nil for a token that is not valid, a run that does not
-// exist, and a user who may not answer any more. All look the same.
-func (s *Service) find(ctx context.Context, token string) (*asked, error) {
-	link, ok := s.open(token)
-	if !ok {
-		return nil, nil
-	}
+// find returns the question of a link; nil for a run that does not exist, and a user who may
+// not answer any more. Both look like a link that is not valid.
+func (s *Service) find(ctx context.Context, link Link, token string) (*asked, error) {
 	a := &asked{Link: link, token: token}
 	var err error
 	if link.MadeByUser != "" {
@@ -116,27 +134,40 @@ func (s *Service) find(ctx context.Context, token string) (*asked, error) {
 		if link.MadeByUser != "" && !a.MayShare(link.MadeByUser, a.canManage) {
 			return nil, nil
 		}
-		if !s.Clock.Now().Before(a.Input.LinkExpiresAt.Time()) {
+		expires := a.Input.LinkExpiresAt
+		if link.MadeByUser != "" {
+			expires = link.Expires
+		}
+		if !s.Clock.Now().Before(expires.Time()) {
 			a.State = blueprint.QuestionExpired
 		}
 	}
 	return a, nil
 }
 
+func invalid(w http.ResponseWriter) {
+	closed("This link is not valid", "The link is incomplete, or no longer valid.").Write(w, http.StatusNotFound)
+}
+
+func pending() *form.Page {
+	return closed("Not asked yet", "This question has not been asked yet. Open the link again later.")
+}
+
+func tooMany(w http.ResponseWriter, wait time.Duration) {
+	w.Header().Set("Retry-After", strconv.Itoa(int(wait/time.Second)))
+}
+
 // over writes the page of a question that takes no answer.
 func (s *Service) over(w http.ResponseWriter, a *asked) {
-	page := closed("No longer asked", "The question of this link needs no answer any more.")
+	page := closed("No longer asked", "This request was closed. No answer is needed.")
+	status := http.StatusGone
 	switch a.State {
 	case blueprint.QuestionPending:
-		page = closed("Not asked yet", "The question of this link comes later. Open the link again then.")
+		page, status = pending(), http.StatusConflict
 	case blueprint.QuestionAnswered:
 		page = closed("Already answered", "This question has been answered. There is nothing left to do.")
 	case blueprint.QuestionExpired:
 		page = closed("Too late", "The time to answer with this link is over.")
-	}
-	status := http.StatusGone
-	if a.State == blueprint.QuestionPending {
-		status = http.StatusConflict
 	}
 	page.Write(w, status)
 }
@@ -156,7 +187,7 @@ func (s *Service) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if code == blueprint.CodeInternal {
 		status = http.StatusInternalServerError
 	}
-	closed("Try again", "Something went wrong on our side. Open the link again in a while.").Write(w, status)
+	closed("Try again", "The server could not process the request. Try again in a few minutes.").Write(w, status)
 }
 
 // closed returns a page without a form.
@@ -209,7 +240,7 @@ func (s *Service) ticket(a *asked) string {
 	return base64.RawURLEncoding.EncodeToString(s.sign("page", a.token, strconv.FormatInt(int64(a.ID.At), 10), strconv.Itoa(a.ID.Attempt)))
 }
 
-// input returns the answer that was sent; false if no button was pressed.
+// input returns the answer that was sent; false if no button was pressed, or nothing entered.
 func (p *questionPage) input(kind blueprint.AwaitKind) (any, bool) {
 	values := p.sent.Input(p.fields, func(blueprint.File) map[string]any { return nil })
 	if kind == blueprint.AwaitApproval {
@@ -221,56 +252,87 @@ func (p *questionPage) input(kind blueprint.AwaitKind) (any, bool) {
 		return values, decision == approve || decision == reject
 	}
 	if p.whole {
-		return values[form.Whole], true
+		value, given := values[form.Whole]
+		return value, given
 	}
 	return values, true
 }
 
-// answer takes the answer to an open question.
-func (s *Service) answer(w http.ResponseWriter, r *http.Request, a *asked) {
+// body is what was sent to a link.
+type body struct {
+	sent    *form.Submission // nil if it could not be read
+	tooLong bool
+}
+
+func readBody(w http.ResponseWriter, r *http.Request) body {
+	media, _ := form.Media(r.Header.Values("Content-Type"))
+	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxAnswer))
+	if err != nil || media != form.URLEncoded {
+		_, tooLong := errors.AsType[*http.MaxBytesError](err)
+		return body{tooLong: tooLong}
+	}
+	sent, refused := form.Read(media, "", data)
+	if refused != nil {
+		return body{}
+	}
+	return body{sent: sent}
+}
+
+// answer takes the answer to an open question. A page that refuses it shows it again.
+func (s *Service) answer(w http.ResponseWriter, r *http.Request, a *asked, body body) {
 	p := s.page(a)
+	if body.sent != nil {
+		p.sent = body.sent
+	}
 	again := func(status int, message string) {
 		p.Message = message
 		p.write(w, status)
 	}
-	if !s.limiter.Take(s.Network(r)+" "+a.token, s.Clock.Now()) {
-		w.Header().Set("Retry-After", strconv.Itoa(int(form.Interval/time.Second)))
+	if !s.answered.Take(s.Network(r)+" "+a.token, s.Clock.Now()) {
+		tooMany(w, form.Interval)
 		again(http.StatusTooManyRequests, "Too many answers were sent. Wait a minute, then answer again.")
 		return
 	}
-	media, _ := form.Media(r.Header.Values("Content-Type"))
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxAnswer))
-	if err != nil || media != form.URLEncoded {
+	if body.tooLong {
+		again(http.StatusRequestEntityTooLarge, "The answer is too long. Send a shorter one.")
+		return
+	}
+	if body.sent == nil {
 		again(http.StatusBadRequest, "The answer could not be read. Answer again.")
 		return
 	}
-	sent, refused := form.Read(media, "", body)
-	if refused != nil {
-		again(http.StatusBadRequest, "The answer could not be read. Answer again.")
-		return
-	}
-	p.sent = sent
-	input, decided := p.input(a.Input.Kind)
-	if !decided || !hmac.Equal([]byte(sent.Values.Get(form.TicketName)), []byte(s.ticket(a))) {
+	if !hmac.Equal([]byte(p.sent.Values.Get(form.TicketName)), []byte(s.ticket(a))) {
 		again(http.StatusBadRequest, "This page was out of date. Check your answer, then send it.")
+		return
+	}
+	input, decided := p.input(a.Input.Kind)
+	switch {
+	case !decided && p.whole:
+		p.issues = []blueprint.Issue{{Message: "required"}}
+		again(http.StatusBadRequest, "Some answers are missing or not valid.")
+		return
+	case !decided:
+		again(http.StatusBadRequest, "Choose Approve or Reject.")
 		return
 	}
 	ctx := context.WithoutCancel(r.Context())
 	id := ID(a.token)
-	err = s.Resume(ctx, blueprint.ResumeAnswer{
+	err := s.Resume(ctx, blueprint.ResumeAnswer{
 		ExecutionID: a.ExecutionID, NodeID: a.NodeID, Input: input, UserID: a.MadeByUser, CanManage: a.canManage,
 		Link: &blueprint.LinkUse{ID: id, ByNode: a.MadeByUser == "", Question: a.ID},
 	})
-	var wrong *blueprint.Error
+	wrong, _ := errors.AsType[*blueprint.Error](err)
+	if err == nil || wrong != nil && wrong.Applied {
+		s.Note(ctx, auditEntry(a, id))
+	}
 	switch code := blueprint.CodeOf(err); {
 	case err == nil:
-		s.Note(ctx, auditEntry(a, id))
-		closed("Thank you", "Your answer was received. You can close this page.").Write(w, http.StatusOK)
-	case code == blueprint.CodeBadRequest && errors.As(err, &wrong):
+		thanks(a.Input.Kind, input).Write(w, http.StatusOK)
+	case code == blueprint.CodeBadRequest && wrong != nil:
 		p.issues = wrong.Issues
 		again(http.StatusBadRequest, "Some answers are missing or not valid.")
 	case code == blueprint.CodeConflict, code == blueprint.CodeForbidden, code == blueprint.CodeNotFound:
-		if now, err := s.find(ctx, a.token); err == nil && now != nil && now.State != blueprint.QuestionOpen {
+		if now, err := s.find(ctx, a.Link, a.token); err == nil && now != nil && now.State != blueprint.QuestionOpen {
 			a = now
 		} else {
 			a.State = blueprint.QuestionClosed
@@ -279,6 +341,19 @@ func (s *Service) answer(w http.ResponseWriter, r *http.Request, a *asked) {
 	default:
 		s.fail(w, r, err)
 	}
+}
+
+// thanks returns the page after an answer. It repeats a decision, so that a person notices the
+// wrong button.
+func thanks(kind blueprint.AwaitKind, input any) *form.Page {
+	if values, _ := input.(map[string]any); kind == blueprint.AwaitApproval {
+		decision := "Rejected"
+		if values["approved"] == true {
+			decision = "Approved"
+		}
+		return closed("Thank you", "Your answer: "+decision+". You can close this page.")
+	}
+	return closed("Thank you", "Your answer was received. You can close this page.")
 }
 
 // auditEntry names the link and its maker. Who used it is not known.
@@ -303,9 +378,16 @@ func (s *Service) LinkFor(ctx context.Context, userID string, canManage bool, ex
 		return "", "", 0, err
 	case q.State != blueprint.QuestionOpen:
 		return "", "", 0, blueprint.Errorf(blueprint.CodeConflict, "node %q does not wait for an answer that a link can give", nodeID)
+	case q.IsHidden(userID):
+		return "", "", 0, blueprint.Errorf(blueprint.CodeForbidden, "only the user who started the run may share this question: its data are private")
 	case !q.MayShare(userID, canManage):
-		return "", "", 0, blueprint.Errorf(blueprint.CodeForbidden, "only another user may share this question (%s)", q.Input.Kind)
+		return "", "", 0, blueprint.Errorf(blueprint.CodeForbidden, "you may not share this question: ask a manager of the blueprint")
 	}
-	address, token := s.URL(Link{ExecutionID: executionID, NodeID: nodeID, MadeByUser: userID})
-	return address, ID(token), q.Input.LinkExpiresAt, nil
+	// Sharing it is a new decision, so the time begins again.
+	expires = blueprint.TimeOf(s.Clock.Now().Add(q.Input.LinkExpiresAt.Time().Sub(q.Input.RequestedAt.Time())))
+	if q.Input.ExpiresAt != 0 {
+		expires = min(expires, q.Input.ExpiresAt)
+	}
+	address, token := s.URL(Link{ExecutionID: executionID, NodeID: nodeID, MadeByUser: userID, Expires: expires})
+	return address, ID(token), expires, nil
 }

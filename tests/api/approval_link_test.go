@@ -129,12 +129,12 @@ func TestApprovalLink(t *testing.T) {
 			}
 		})
 	}
-	says(t, press(t, stranger, link, url.Values{"comment": {"hm"}}), http.StatusBadRequest, "out of date")
+	says(t, press(t, stranger, link, url.Values{"comment": {"hm"}}), http.StatusBadRequest, "Choose Approve or Reject.")
 	if record := ada.Record(t, run); record["status"] != "paused" {
 		t.Fatalf("opening the link answered it: %s", servertest.Encoded(t, record))
 	}
 
-	says(t, press(t, stranger, link, url.Values{"_decision": {"approve"}, "comment": {"fine\r\nby me"}}), http.StatusOK, "Your answer was received.")
+	says(t, press(t, stranger, link, url.Values{"_decision": {"approve"}, "comment": {"fine\r\nby me"}}), http.StatusOK, "Your answer: Approved.")
 	s.Advance(t, "0s")
 	record := ada.Record(t, run)
 	want := servertest.Decoded(t, `{"approved": true, "comment": "fine\nby me"}`)
@@ -225,6 +225,7 @@ func TestApprovalLinkOfAForm(t *testing.T) {
 		"a number":          {`{"type":"integer","minimum":1}`, url.Values{"answer": {"no"}}, "must be", url.Values{"answer": {"7"}}, `7`},
 		"a list":            {`{"type":"array","items":{"type":"integer"}}`, url.Values{"answer": {`["x"]`}}, "must be", url.Values{"answer": {"[1, 2]"}}, `[1,2]`},
 		"a name of its own": {`{"type":"object","properties":{"_ticket":{"type":"string"}},"required":["_ticket"]}`, url.Values{"answer": {"{}"}}, "required", url.Values{"answer": {`{"_ticket":"x"}`}}, `{"_ticket":"x"}`},
+		"nothing":           {``, url.Values{"answer": {""}}, "required", url.Values{"answer": {"x"}}, `"x"`},
 		"no schema":         {``, nil, "", url.Values{"answer": {"by train"}}, `"by train"`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -387,10 +388,10 @@ func TestApprovalLinkOfAFormerUser(t *testing.T) {
 	s.Root.OK(t, "blueprint.update", object{"id": id, "visibility": "public"})
 	private := other.Launch(t, id, nil, nodes...)
 	s.Advance(t, "0s")
-	bo.Refused(t, blueprint.CodeForbidden, "only another user", "execution.link", object{"executionId": private, "nodeId": "gate"})
+	bo.Refused(t, blueprint.CodeForbidden, "you may not share this question", "execution.link", object{"executionId": private, "nodeId": "gate"})
 	s.Root.OK(t, "execution.resume", object{"executionId": private, "nodeId": "gate", "input": object{"approved": true}})
 	s.Advance(t, "0s")
-	ada.Refused(t, blueprint.CodeForbidden, "only another user may share", "execution.link", object{"executionId": private, "nodeId": "ask"})
+	ada.Refused(t, blueprint.CodeForbidden, "only the user who started the run may share", "execution.link", object{"executionId": private, "nodeId": "ask"})
 	bo.OK(t, "execution.link", object{"executionId": private, "nodeId": "ask"})
 }
 
@@ -447,6 +448,7 @@ func TestApprovalLinkLimit(t *testing.T) {
 		if got.Status != want {
 			t.Errorf("answer %d: %d %s", i, got.Status, got.Text)
 		}
+		says(t, got, want, `value="x"`)
 		if i == 10 && got.Header.Get("Retry-After") != "60" {
 			t.Errorf("Retry-After: %v", got.Header)
 		}
@@ -510,4 +512,71 @@ func TestApprovalLinkAfterRejection(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestApprovalLinkOfABrokenQuestion opens the link of a node that fails before it asks.
+func TestApprovalLinkOfABrokenQuestion(t *testing.T) {
+	t.Parallel()
+	s := servertest.New(t, servertest.AtNoon, allowLoopback)
+	ada, stranger := s.NewUser(t, "ada"), servertest.Caller{Server: s}
+	mail := newInbox(t)
+	nodes := []any{mail.notify("notify", "gate"), node("gate", "approval-gate", object{"prompt": "Pay {{inputData.sum}}?"})}
+	run := ada.Launch(t, ada.Blueprint(t, "t", nodes...), nil, nodes...)
+	s.Advance(t, "1m")
+	if record := ada.Record(t, run); record["status"] != "failed" {
+		t.Fatalf("the run: %s", servertest.Encoded(t, record))
+	}
+	says(t, stranger.Send(t, http.MethodGet, mail.link(t), ""), http.StatusGone, "No longer asked")
+}
+
+// TestApprovalLinkCopiedLate copies a link after those that nodes sent have expired.
+func TestApprovalLinkCopiedLate(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		config object
+		after  string
+		until  time.Duration // from the question
+	}{
+		"by default":          {object{}, "8d", 15 * 24 * time.Hour},
+		"with linkExpiresMs":  {object{"linkExpiresMs": 3_600_000}, "2h", 3 * time.Hour},
+		"not beyond its time": {object{"linkExpiresMs": 3_600_000, "expiresMs": 9_000_000}, "2h", 150 * time.Minute},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := servertest.New(t, servertest.AtNoon)
+			stranger, person := servertest.Caller{Server: s}, setUpAda(t, s)
+			test.config["prompt"] = "Sure?"
+			nodes := []any{node("gate", "approval-gate", test.config)}
+			run := s.Root.Launch(t, s.Root.Blueprint(t, "t", nodes...), nil, nodes...)
+			s.Advance(t, "0s")
+			began := servertest.Noon
+			s.Advance(t, test.after)
+			made := person.OK(t, "execution.link", object{"executionId": run, "nodeId": "gate"})
+			until, err := time.Parse(time.RFC3339, at(made, "expiresAt").(string))
+			if late := until.Sub(began.Add(test.until)); err != nil || late < -time.Second || late > time.Second {
+				t.Errorf("it expires at %v, %v; want %v", until, err, began.Add(test.until))
+			}
+			address, err := url.Parse(at(made, "url").(string))
+			if err != nil {
+				t.Fatal(err)
+			}
+			openForm(t, stranger, address.Path)
+			s.Advance(t, test.until.String())
+			says(t, stranger.Send(t, http.MethodGet, address.Path, ""), http.StatusGone, "Too late")
+		})
+	}
+}
+
+// TestApprovalLinkTooLong sends an answer beyond the limit.
+func TestApprovalLinkTooLong(t *testing.T) {
+	t.Parallel()
+	s := servertest.New(t, servertest.AtNoon, allowLoopback)
+	ada, stranger := s.NewUser(t, "ada"), servertest.Caller{Server: s}
+	mail := newInbox(t)
+	nodes := []any{mail.notify("notify", "ask"), node("ask", "human", object{"prompt": "How?"})}
+	ada.Launch(t, ada.Blueprint(t, "t", nodes...), nil, nodes...)
+	s.Advance(t, "0s")
+	link := mail.link(t)
+	says(t, press(t, stranger, link, url.Values{"answer": {strings.Repeat("x", 1<<20)}}), http.StatusRequestEntityTooLarge, "The answer is too long.")
+	says(t, press(t, stranger, link, url.Values{"answer": {"short"}}), http.StatusOK, "Thank you")
 }
