@@ -107,6 +107,12 @@ describe('a question', () => {
     expect(screen.getByRole('textbox', { name: 'People' }).getAttribute('aria-invalid')).toBe('true')
   })
 
+  test('offers no link to a question that the user may not see', async () => {
+    ask({ kind: 'human', schema, prompt: '' })
+    await screen.findByRole('button', { name: 'Submit' })
+    expect(screen.queryByRole('button', { name: 'Copy approval link' })).toBeNull()
+  })
+
   test('without a schema is answered with text or valid JSON', async () => {
     const { user, answers } = ask({ kind: 'human' })
     await user.click(await screen.findByRole('button', { name: 'Enter JSON' }))

@@ -121,7 +121,10 @@ function Answer({ run, asked, facts, onRecord, onStale }: Props & { asked: Await
         ) : (
           <>
             <Form asked={asked} run={run} facts={facts} answering={answer} />
-            {(asked.kind === 'human' || asked.kind === 'approval') && <ApprovalLink run={run} asked={asked} />}
+            {/* Without its prompt, a question of a private run is hidden from this user, and a link would show it. */}
+            {(asked.kind === 'human' || asked.kind === 'approval') && asked.prompt && (
+              <ApprovalLink run={run} asked={asked} />
+            )}
           </>
         )}
         <div ref={note}>
