@@ -11,18 +11,18 @@ import (
 // in to the dashboard can call.
 func (s *Service) DashboardProcedures() []trpc.Procedure {
 	if s.Frozen != nil {
-		return frozen(s.forPeople(), s.Frozen)
+		return frozen(s.dashboardOnly(), s.Frozen)
 	}
-	return audited(s.Store, s.forPeople())
+	return audited(s.Store, s.dashboardOnly())
 }
 
 // DashboardProcedures describes all procedures for the dashboard alone, including those of
 // Sessions. They cannot be called.
 func DashboardProcedures() []trpc.Procedure {
-	return append((*Sessions)(nil).table(), (*Service)(nil).forPeople()...)
+	return append((*Sessions)(nil).table(), (*Service)(nil).dashboardOnly()...)
 }
 
-func (s *Service) forPeople() []trpc.Procedure {
+func (s *Service) dashboardOnly() []trpc.Procedure {
 	return []trpc.Procedure{
 		trpc.Mutation("draft.apply", blueprint.ScopeWrite, s.draftApply),
 		trpc.Mutation("execution.link", blueprint.ScopeRun, s.executionLink),

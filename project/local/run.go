@@ -158,7 +158,7 @@ func (l *Run) follow(ctx context.Context, runner *engine.Engine, journal *memory
 }
 
 // noLink returns an address that leads nowhere: without a server there are no approval links,
-// and nodes that send one shall run all the same.
+// and nodes that send one still run.
 func noLink(_, questionAddress, _ string) (link, secret string) {
 	return "https://local.invalid/answer/" + url.PathEscape(questionAddress), ""
 }
