@@ -442,7 +442,7 @@ func (q *Question) IsHidden(userID string) bool {
 	return q.Input.Kind == AwaitHuman && q.PrivateTo != "" && q.PrivateTo != userID
 }
 
-// QuestionState is how far a question has come.
+// QuestionState is the state of a question.
 type QuestionState string
 
 // The states of questions.

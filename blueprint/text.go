@@ -81,12 +81,16 @@ func Counted(n int, what string) string {
 }
 
 // Nearest returns the known name with the smallest edit distance, ignoring case, of at
-// most two, or one for names of up to five letters; "" without one.
+// most two, or one for names of up to five letters and none for a single letter; ""
+// without one.
 func Nearest(name string, known []string) string {
 	best, least := "", 3
 	for _, one := range known {
 		most := 2
-		if len(one) <= 5 {
+		switch {
+		case len(one) == 1:
+			most = 0
+		case len(one) <= 5:
 			most = 1
 		}
 		wrong, right := strings.ToLower(name), strings.ToLower(one)

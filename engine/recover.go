@@ -177,14 +177,14 @@ func (e *Engine) recoverAll(ctx context.Context) error {
 	return nil
 }
 
-// listPatience is how long a process of several tries to list its runs when it starts. One
-// that is alone does not repeat what its disk refuses.
-const listPatience = 30 * time.Second
+// listTimeout is how long a process retries to list its runs when it starts, if the server has
+// several. A single process does not retry errors of its disk.
+const listTimeout = 30 * time.Second
 
 func (e *Engine) unfinished(ctx context.Context) ([]blueprint.ExecutionRow, error) {
 	for watch := metrics.Begin(); ; {
 		rows, err := e.Journal.Unfinished(ctx)
-		if e.Peers == nil || blueprint.CodeOf(err) != blueprint.CodeUnavailable || watch.Elapsed() > listPatience {
+		if e.Peers == nil || blueprint.CodeOf(err) != blueprint.CodeUnavailable || watch.Elapsed() > listTimeout {
 			return rows, err
 		}
 		if !clock.Sleep(ctx, followInterval) {

@@ -63,7 +63,11 @@ func (r *Reader) Read() {
 	}
 	for _, name := range slices.Sorted(maps.Keys(object)) {
 		if !slices.Contains(FileMembers, name) {
-			r.warn("unknown field in a blueprint file"+blueprint.DidYouMean(name, FileMembers), name)
+			hint := blueprint.DidYouMean(name, FileMembers)
+			if slices.Contains(seedMembers, name) {
+				hint = "; is this a seed file? Name it NAME.seed.yaml"
+			}
+			r.warn("unknown field in a blueprint file"+hint, name)
 			r.last().Spot.OnKey = true
 		}
 	}

@@ -60,6 +60,9 @@ type SeedReader struct {
 	Seed     *Seed
 }
 
+// seedMembers are the members of a seed file besides $schema.
+var seedMembers = []string{"users", "organizations", "connections", "blueprints"}
+
 // ReadSeed reads and checks a seed file. The error is a *document.SyntaxError.
 func ReadSeed(name string, data []byte, lookup func(string) (string, bool)) (*Seed, *document.Document, []blueprint.Issue, error) {
 	doc, err := document.Parse(name, data)
@@ -72,7 +75,7 @@ func ReadSeed(name string, data []byte, lookup func(string) (string, bool)) (*Se
 }
 
 func (r *SeedReader) read() {
-	top, ok := r.Object(r.Document.Value, nil, "$schema", "users", "organizations", "connections", "blueprints")
+	top, ok := r.Object(r.Document.Value, nil, slices.Concat([]string{"$schema"}, seedMembers)...)
 	if !ok {
 		return
 	}

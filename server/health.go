@@ -178,7 +178,7 @@ func (s *Server) checkScheduler() check {
 		c.Detail = "not started"
 		return c
 	}
-	c.Detail = fmt.Sprintf("%d schedules, last check at %s, the latest tick started %s after it was due", stats.Schedules, stats.Looked, stats.Lag)
+	c.Detail = fmt.Sprintf("%s, last check at %s, the latest tick started %s after it was due", blueprint.Counted(int(stats.Schedules), "schedule"), stats.Looked, stats.Lag)
 	if stats.Next != 0 {
 		c.Detail += ", next check at " + stats.Next.String()
 	}

@@ -225,7 +225,7 @@ var (
 	// errDeclaredDead ends a process whose runs another process of the server has taken over.
 	errDeclaredDead error = fencedError{errors.New("this process was declared dead; other processes of the server continue its runs")}
 	// errWentBack ends a process that has more in memory than the database has.
-	errWentBack error = fencedError{errors.New("the database lost what it had confirmed")}
+	errWentBack error = fencedError{errors.New("the database lost committed data")}
 )
 
 // wrap names the operation that an error came from. It is deferred by every

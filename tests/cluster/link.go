@@ -81,7 +81,7 @@ func (l *link) cutCommit(cut *commitCut) {
 	l.commit = cut
 }
 
-// takeCut returns the cut that the COMMIT of a connection is the occasion of; nil for none.
+// takeCut returns the cut to apply at the COMMIT of a connection; nil for none.
 func (l *link) takeCut() *commitCut {
 	l.mu.Lock()
 	defer l.mu.Unlock()

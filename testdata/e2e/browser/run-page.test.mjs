@@ -160,7 +160,7 @@ test('compares a failed run with the last good one, and with any other', async (
   await ended(client, failed);
   await page.goto(`/runs/${failed}`);
   await settled(page, 'Orders');
-  await page.getByRole('link', { name: 'Compare with the last good run' }).click();
+  await page.getByRole('link', { name: 'Compare with the last completed run' }).click();
   await settled(page, 'Compare runs');
   assert.equal(new URL(page.url()).searchParams.get('with'), good);
   await page.getByRole('region', { name: 'Other run' }).getByText('Completed').waitFor();

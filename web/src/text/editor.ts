@@ -343,7 +343,7 @@ export const triggerPanelText = {
   addATrigger: 'Add a trigger',
   closePanel: 'Close panel',
   couldNotOpenTheTrigger: 'Could not open the trigger',
-  firings: 'Ledger and use',
+  firings: 'Firings and use',
   deleteTrigger: 'Delete trigger',
   mailAddress: 'Mail address',
   url: 'URL',

@@ -133,7 +133,7 @@ export const scopeText = {
   positionOfTheItemFrom0: 'position of the item, from 0',
   inputOfTheRun: 'input of the run',
   outputsOfEarlierNodes: 'outputs of earlier nodes',
-  approvalLink: 'address where a person answers the node, once',
+  approvalLink: 'single-use approval link',
   whatStartedTheRun: 'what started the run',
   theRun: 'the run',
   theBlueprintOfTheRun: 'the blueprint of the run',

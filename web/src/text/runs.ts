@@ -302,7 +302,7 @@ export const runDataText = {
   availableWhenTheRunHasEnded: 'Available when the run has ended',
   theRunFailed: 'The run failed',
   completedWithErrors: 'Completed with errors',
-  compareWithTheLastGoodRun: 'Compare with the last good run',
+  compareWithTheLastCompletedRun: 'Compare with the last completed run',
 } as const
 
 /** Texts of pages/runs/run-dialog.tsx. */

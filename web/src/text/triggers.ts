@@ -97,7 +97,7 @@ export const codeBlockText = {
 /** Texts of pages/triggers/common-fields.tsx. */
 export const commonFieldsText = {
   label: 'Label',
-  nameInLists: 'Its name in lists. Without one, lists say what starts it.',
+  nameInLists: 'Its name in lists. By default, lists show what starts it.',
   nameInListsAndForAgents: 'Its name in lists, and that of the MCP tool for agents',
   limitsAndRecording: 'Limits and recording',
   limitConcurrentRuns: 'Limit concurrent runs',

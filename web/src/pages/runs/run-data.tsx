@@ -97,7 +97,7 @@ function CompareLink({ listed }: { listed: RunFacts['listed'] }) {
   return (
     <div>
       <Anchor component={Link} href={`/runs/${listed.executionId}/compare?with=${good.executionId}`} size="sm" fw={600}>
-        {runDataText.compareWithTheLastGoodRun}
+        {runDataText.compareWithTheLastCompletedRun}
       </Anchor>
     </div>
   )

@@ -53,7 +53,7 @@ test('shows a healthy server at work', async () => {
   open(() => status)
   await screen.findByText('All checks passed')
   screen.getByText('3 of 1,000')
-  screen.getByText('5 until a time, 7 for an answer')
+  screen.getByText('5 for a timer, 7 for an answer')
   screen.getByText('SQLite, schema version 9')
   expect(screen.queryByText('Processes')).toBeNull()
   const rows = within(await screen.findByRole('table', { name: 'Next scheduled runs' })).getAllByRole('row')

@@ -116,7 +116,7 @@ function Tiles({ of: { runs, disk, memoryBytes, openConnections, schedules } }: 
   return (
     <dl className={classes.tiles}>
       <Tile
-        name={statusPageText.runsAtWork}
+        name={statusPageText.activeRuns}
         value={statusPageText.ofAtMost(number(runs.working), number(runs.maxRunning))}
         share={runs.working / runs.maxRunning}
       />
@@ -126,7 +126,7 @@ function Tiles({ of: { runs, disk, memoryBytes, openConnections, schedules } }: 
         share={runs.queued / runs.maxQueued}
       />
       <Tile
-        name={statusPageText.suspended}
+        name={statusPageText.waiting}
         value={number(runs.waiting + runs.paused + runs.blocked)}
         note={[
           statusPageText.waitingForATime(number(runs.waiting)),
