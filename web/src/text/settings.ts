@@ -416,8 +416,7 @@ export const settingsFrameText = {
 /** Texts of pages/settings/status-page.tsx. */
 export const statusPageText = {
   status: 'Status',
-  onlyTheOwnerSeesThis:
-    'Runs of all users, queue, disk and health checks. Visible only to the owner of the server.',
+  onlyTheOwnerSeesThis: 'Runs of all users, queue, disk and health checks. Visible only to the owner of the server.',
   couldNotLoadTheStatus: 'Could not load the status',
   ready: 'Ready',
   notReady: 'Not ready: it accepts no work',
