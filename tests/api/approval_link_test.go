@@ -371,7 +371,8 @@ func TestApprovalLinkOfAFormerUser(t *testing.T) {
 	bo.OK(t, "session.setup", object{"token": token, "email": "bo@example.org", "name": "Bo", "password": "another long password"})
 
 	nodes := []any{node("gate", "approval-gate", object{"prompt": "Sure?"}), node("ask", "human", object{"prompt": "How many?"})}
-	id := s.Root.Blueprint(t, "t", nodes...)
+	organization := s.Root.IDOf(t, "organization.create", object{"name": "Team"})
+	id := s.Root.IDOf(t, "blueprint.create", object{"title": "t", "organization_id": organization, "blueprint_map": object{"nodes": nodes}})
 	s.Root.OK(t, "collaborator.add", object{"blueprintId": id, "email": "bo@example.org", "role": "editor"})
 	run := s.Root.Launch(t, id, nil, nodes...)
 	s.Advance(t, "0s")
@@ -380,9 +381,34 @@ func TestApprovalLinkOfAFormerUser(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, ticket := openForm(t, stranger, made.Path)
-	s.Root.OK(t, "collaborator.remove", object{"blueprintId": id, "userId": other.ID})
-	says(t, stranger.Send(t, http.MethodGet, made.Path, ""), http.StatusNotFound, "This link is not valid")
-	says(t, sendForm(t, stranger, made.Path, url.Values{"_ticket": {ticket}, "_decision": {"approve"}}), http.StatusNotFound, "This link is not valid")
+	for _, step := range []struct {
+		name     string
+		change   func()
+		mayShare bool
+	}{
+		{"removed", func() { s.Root.OK(t, "collaborator.remove", object{"blueprintId": id, "userId": other.ID}) }, false},
+		{"a member", func() {
+			s.Root.OK(t, "organization.addMember", object{"organizationId": organization, "email": "bo@example.org", "role": "member"})
+		}, true},
+		{"a former member", func() {
+			s.Root.OK(t, "organization.removeMember", object{"organizationId": organization, "userId": other.ID})
+		}, false},
+	} {
+		step.change()
+		again := bo.Call(t, "execution.link", object{"executionId": run, "nodeId": "gate"})
+		if step.mayShare {
+			openForm(t, stranger, made.Path)
+			if again.Status != http.StatusOK {
+				t.Errorf("%s: a new link: %d %s", step.name, again.Status, again.Text)
+			}
+			continue
+		}
+		says(t, stranger.Send(t, http.MethodGet, made.Path, ""), http.StatusNotFound, "This link is not valid")
+		says(t, sendForm(t, stranger, made.Path, url.Values{"_ticket": {ticket}, "_decision": {"approve"}}), http.StatusNotFound, "This link is not valid")
+		if again.Status != http.StatusForbidden && again.Status != http.StatusNotFound {
+			t.Errorf("%s: a new link: %d %s", step.name, again.Status, again.Text)
+		}
+	}
 
 	// The run of a user who may only start the blueprint shows its data to no user else.
 	s.Root.OK(t, "blueprint.update", object{"id": id, "visibility": "public"})
