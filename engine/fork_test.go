@@ -110,6 +110,8 @@ func TestFork(t *testing.T) {
 func TestForkItem(t *testing.T) {
 	test(t, func(w *fixture) {
 		x := w.run(w.define(each("l", `"items": [1, 2]`, "", "a echo {\"value\": \"{{item}}\"}\nb echo {\"value\": \"{{item}} {{input}}\"}") + "\nz pass"))
+		_, err := w.Fork(w.Context(), w.journal.stored(x.ID), "l[1]/a", 7, owner, false)
+		w.code(err, blueprint.CodeForbidden)
 		w.lab.begun = nil
 		y := w.fork(x.ID, "l[1]/a", `7`)
 		w.expect(y, `completed: l=completed l[0]/a=completed l[0]/b=completed l[1]/a=completed l[1]/b=completed z=completed -> ["1 1","7 7"]`)
@@ -201,9 +203,34 @@ func TestForkKeepsMaskedValues(t *testing.T) {
 		if ending, err := h.Ending(w.Context()); err != nil || encode(ending.Output) != want {
 			t.Errorf("it returned %s, %v; want %s", encode(ending.Output), err, want)
 		}
-		// At another place it is only text.
-		z := w.fork(x.ID, "b", `{"other": "***"}`)
-		w.expect(z, `completed: a=completed b=completed -> {"other":"***"}`)
+		for _, step := range []string{`{"other": "***"}`, `{"auth": "Basic ***"}`, `{"list": ["***", {"more": "***"}]}`} {
+			_, err := w.Fork(w.Context(), w.journal.stored(x.ID), "b", w.decode(step), owner, true)
+			w.code(err, blueprint.CodeBadRequest)
+		}
+		_, err = w.Fork(w.Context(), w.journal.stored(x.ID), "b", w.decode(shown), blueprint.Principal{UserID: "another manager"}, true)
+		w.code(err, blueprint.CodeForbidden)
+	})
+}
+
+// Elements of a list keep their own originals, wherever they are moved.
+func TestForkKeepsMaskedElements(t *testing.T) {
+	test(t, func(w *fixture) {
+		x := w.run(w.defineWith(`
+			a echo {"value": [{"to": 1, "auth": "{{token}}"}, {"to": 2, "auth": "{{other}}"}]}
+			b eval {"expression": "input"}`, `[{"name": "token", "secret": true, "default": "`+token+`"}, {"name": "other", "secret": true, "default": "another-secret-value"}]`))
+		for _, step := range []struct{ input, want string }{
+			{`[{"to":2,"auth":"***"}]`, `[{"auth":"another-secret-value","to":2}]`},
+			{`[{"to":2,"auth":"***"},{"to":1,"auth":"***"}]`, `[{"auth":"another-secret-value","to":2},{"auth":"` + token + `","to":1}]`},
+		} {
+			h, err := w.Fork(w.Context(), w.journal.stored(x.ID), "b", w.decode(step.input), owner, true)
+			if err != nil {
+				t.Fatal(err)
+			}
+			w.wait(h)
+			if ending, err := h.Ending(w.Context()); err != nil || encode(ending.Output) != step.want {
+				t.Errorf("%s returned %s, %v; want %s", step.input, encode(ending.Output), err, step.want)
+			}
+		}
 	})
 }
 
@@ -222,6 +249,7 @@ func TestForkRefuses(t *testing.T) {
 		{"an unknown item", "l[3]/x", 1, owner, blueprint.CodeBadRequest},
 		{"a large input", "a", strings.Repeat("x", 2000), owner, blueprint.CodeBadRequest},
 		{"data of another user", "a", 1, owner, blueprint.CodeForbidden},
+		{"past other nodes, by a user who may only start the blueprint", "b", 1, stranger, blueprint.CodeForbidden},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			testWith(t, func(o *engine.Options) { o.Limits.Value = 1000 }, func(w *fixture) {
@@ -230,7 +258,7 @@ func TestForkRefuses(t *testing.T) {
 					r.CanManage, r.Principal = false, stranger
 				}
 				x := w.wait(w.startWith(r, engine.Soon))
-				if _, err := w.Fork(w.Context(), w.journal.stored(x.ID), c.from, c.input, c.by, true); blueprint.CodeOf(err) != c.want {
+				if _, err := w.Fork(w.Context(), w.journal.stored(x.ID), c.from, c.input, c.by, c.by == owner); blueprint.CodeOf(err) != c.want {
 					t.Errorf("%v, want %v", err, c.want)
 				}
 			})

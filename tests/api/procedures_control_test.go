@@ -333,6 +333,11 @@ func TestFork(t *testing.T) {
 	ada.Refused(t, blueprint.CodeForbidden, fork, object{"executionId": bens, "fromNodeId": "order", "input": object{"id": 1}})
 	ada.OK(t, "execution.retry", object{"executionId": bens, "fromNodeId": "order"})
 	ben.OK(t, fork, object{"executionId": bens, "fromNodeId": "order", "input": object{"id": 1}})
+	// Ben may only start the blueprint: another input of a later node would skip what checks it.
+	message := ben.Refused(t, blueprint.CodeForbidden, fork, object{"executionId": bens, "fromNodeId": "text", "input": object{"id": 1}})
+	if !strings.Contains(message, "edit the input data of the run") {
+		t.Errorf("refused with %q, want the advice to edit the input data of the run", message)
+	}
 }
 
 // TestSubscribe reads the records of a run as they change, to its end.

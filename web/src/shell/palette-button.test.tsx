@@ -8,7 +8,10 @@ const open = () => {
   serve({
     'blueprint.listSummaries': () => ({ data: [{ id: 'b1', title: 'Ship the orders' }] }),
     'blueprintTriggers.listAll': () => ({
-      data: [{ id: 't1', trigger_type: 'webhook', blueprint_title: 'Ship the orders' }],
+      data: [
+        { id: 't1', trigger_type: 'webhook', config: {}, blueprint_title: 'Ship the orders' },
+        { id: 't2', trigger_type: 'webhook', config: { label: 'Orders of the shop' }, blueprint_title: 'Ship the orders' },
+      ],
     }),
   })
   return { user: show(<PaletteButton />, '/runs') }
