@@ -10,7 +10,12 @@ const open = () => {
     'blueprintTriggers.listAll': () => ({
       data: [
         { id: 't1', trigger_type: 'webhook', config: {}, blueprint_title: 'Ship the orders' },
-        { id: 't2', trigger_type: 'webhook', config: { label: 'Orders of the shop' }, blueprint_title: 'Ship the orders' },
+        {
+          id: 't2',
+          trigger_type: 'webhook',
+          config: { label: 'Orders of the shop' },
+          blueprint_title: 'Ship the orders',
+        },
       ],
     }),
   })
@@ -34,7 +39,13 @@ test('finds blueprints and triggers and is used with the arrow keys', async () =
   const { user } = open()
   await user.click(screen.getByRole('button', { name: 'Go to…' }))
   await user.type(await field(), 'ship')
-  await waitFor(() => expect(options()).toEqual(['Ship the ordersBlueprint', 'Ship the ordersTrigger, webhook']))
+  await waitFor(() =>
+    expect(options()).toEqual([
+      'Ship the ordersBlueprint',
+      'Ship the ordersTrigger, webhook',
+      'Orders of the shopTrigger, webhook',
+    ]),
+  )
   await user.keyboard('{ArrowDown}{ArrowDown}{ArrowUp}')
   expect(screen.getByRole('option', { selected: true }).textContent).toBe('Ship the ordersTrigger, webhook')
   await user.keyboard('{Enter}')
