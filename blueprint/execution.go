@@ -300,6 +300,9 @@ type Recording struct {
 	Connections []UsedConnection
 	// Handles are the handles that nodes chose, by address.
 	Handles map[string]string
+	// EditedNodes are the addresses of nodes and items whose input was edited in a fork, in
+	// order. Their input does not follow from the input data.
+	EditedNodes []string
 }
 
 // UsedConnection is a connection that a run opened.

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 
 	"blueprintd/blueprint"
@@ -110,7 +111,7 @@ func exchangeSize(x *blueprint.Exchange) int {
 
 // recording returns the run without its exchanges.
 func (s *runRecord) recording(row *blueprint.ExecutionRow) *blueprint.Recording {
-	out := &blueprint.Recording{Execution: s.render(row), Recorded: s.Begin.Record, Trigger: s.Begin.Trigger, Map: s.Begin.Map}
+	out := &blueprint.Recording{Execution: s.render(row), Recorded: s.Begin.Record, Trigger: s.Begin.Trigger, Map: s.Begin.Map, EditedNodes: slices.Sorted(maps.Keys(s.Begin.Edits))}
 	for i := range s.Steps {
 		for _, used := range s.Steps[i].Uses {
 			if !slices.ContainsFunc(out.Connections, func(c blueprint.UsedConnection) bool { return c.ID == used.Connection }) {

@@ -2,6 +2,7 @@ package rpc
 
 import (
 	"context"
+	"strings"
 
 	"blueprintd/blueprint"
 	"blueprintd/foundation/recording"
@@ -62,11 +63,15 @@ func (s *Service) executionExportTest(ctx context.Context, caller *trpc.Caller, 
 	return testFiles{files}, err
 }
 
-// ExportTest turns a run into a test; see package recording. Errors are those of Export.
+// ExportTest turns a run into a test; see package recording. Errors are those of Export, and
+// CodeBadRequest for a fork in which the input of a node was edited.
 func (s *Exporter) ExportTest(ctx context.Context, principal blueprint.Principal, id string) ([]recording.NamedFile, error) {
-	f, err := s.Export(ctx, principal, id)
+	f, record, err := s.export(ctx, principal, id)
 	if err != nil {
 		return nil, err
+	}
+	if edited := record.EditedNodes; len(edited) > 0 {
+		return nil, blueprint.Errorf(blueprint.CodeBadRequest, "the input of %s was edited in a fork, which a test cannot do; save a run whose nodes computed it, or a fork with other input data", strings.Join(edited, ", "))
 	}
 	return f.TestFiles(s.catalogue)
 }
@@ -74,28 +79,33 @@ func (s *Exporter) ExportTest(ctx context.Context, principal blueprint.Principal
 // Export returns a run as a file. The file holds the whole blueprint, so the principal
 // must manage it: CodeForbidden otherwise.
 func (s *Exporter) Export(ctx context.Context, principal blueprint.Principal, id string) (*recording.File, error) {
+	f, _, err := s.export(ctx, principal, id)
+	return f, err
+}
+
+func (s *Exporter) export(ctx context.Context, principal blueprint.Principal, id string) (*recording.File, *blueprint.Recording, error) {
 	stored, canManage, err := s.contents.Execution(ctx, principal, id)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if !canManage {
-		return nil, blueprint.Errorf(blueprint.CodeForbidden, "an export holds the whole blueprint; exporting its runs needs the right to manage it")
+		return nil, nil, blueprint.Errorf(blueprint.CodeForbidden, "an export holds the whole blueprint; exporting its runs needs the right to manage it")
 	}
 	record, err := s.recording(ctx, principal, stored)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if hides(record.PrivateTo, principal) {
-		return nil, errHiddenData
+		return nil, nil, errHiddenData
 	}
 	row := &stored.Row
 	details, err := s.blueprint(ctx, principal, row.BlueprintID)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	content, err := s.contents.VersionContent(ctx, principal, row.BlueprintID, row.BlueprintVersion)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	info := s.info()
 	return recording.Make(recording.Source{
@@ -104,7 +114,7 @@ func (s *Exporter) Export(ctx context.Context, principal blueprint.Principal, id
 			ID: row.BlueprintID, Version: row.BlueprintVersion, Title: details.Title, Description: details.Description, Tags: details.Tags,
 			Variables: content.EnvironmentVariables, Map: content.BlueprintMap,
 		},
-	}), nil
+	}), record, nil
 }
 
 // usedConnections returns the connections of a run that the principal may use. Of others

@@ -289,6 +289,10 @@ func TestFork(t *testing.T) {
 	servertest.Shape(t, "metadata", at(ada.OK(t, "execution.getRecord", object{"executionId": second}), "executionMetadata"),
 		fmt.Sprintf(`{"blueprintVersion": "1.0.1", "retryOf": %q, "fromNodeId": "text", "inputEdited": true}`, first))
 
+	refused := ada.Refused(t, blueprint.CodeBadRequest, "execution.exportTest", object{"executionId": second})
+	if !strings.Contains(refused, "the input of text was edited in a fork") {
+		t.Errorf("exportTest: %q, want the name of the edited node", refused)
+	}
 	null := at(ada.OK(t, fork, object{"executionId": second, "fromNodeId": "order", "input": nil}), "executionId").(string)
 	s.Advance(t, "0s")
 	if data, ok := ada.OK(t, "execution.getRecord", object{"executionId": null}).(object)["inputData"]; !ok || data != nil {
