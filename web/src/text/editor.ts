@@ -199,7 +199,8 @@ export const partText = {
   missing: (names: string) => `There is no output of ${names} in this run. Run the blueprint, or choose another run.`,
   runFromHere: 'Run from here?',
   runThisNode: 'Run this node?',
-  actsForReal: (names: string) => `This acts outside the run again: ${names}.`,
+  actsForReal: (names: string) => `These nodes act on other systems: ${names}.`,
+  masked: (names: string) => `The stored output of ${names} contains masked values (***), which are sent as they are.`,
   run: 'Run',
 } as const
 

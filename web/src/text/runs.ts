@@ -195,7 +195,8 @@ export const retryFormText = {
   startAt: 'Start at',
   noStepsFound: 'No steps found',
   inputOfThisStep: 'Input of this step',
-  editItToFork: 'Edit it to fork the run. Values shown as *** keep their original.',
+  editItToFork:
+    'Edit it to fork the run. Values shown as *** stay unchanged. If the step takes the input of the run, all steps of the fork run again. Templates that read nodes.ID.output of an earlier step keep the earlier value.',
   couldNotStartARun: 'Could not start a run',
   fork: 'Fork',
 } as const

@@ -5,6 +5,7 @@ import { createPortal } from 'react-dom'
 import { useSignedIn } from '../../api/session'
 import { UnappliedTexts, useUnappliedTexts } from '../../forms/unapplied'
 import type { NodeType } from '../../graph/node-types'
+import type { LastRun } from '../../inspector/types'
 import { later } from '../../parts/later'
 import { EditorBarContext } from '../blueprints/blueprint-layout'
 import { useRun } from '../runs/use-run'
@@ -31,6 +32,7 @@ import { useDraft } from './use-draft'
 import { useEditor } from './use-editor'
 import { useFollow } from './use-follow'
 import { useGuard } from './use-guard'
+import { overlaid } from './partial'
 import { withPins } from './pins'
 import { usePins } from './use-pins'
 import { usePart } from './use-part'
@@ -106,10 +108,18 @@ function Inside({ blueprint, types }: Props) {
   const running = live.run?.status === 'running' || live.run?.status === 'paused'
   const stored = useStoredRun(blueprint.id, live.run && !running ? executionId : undefined)
   // The run that was started here is followed until another one is chosen.
-  const seenRun = stored.chosen === undefined ? (live.run ?? stored.run) : stored.run
+  const ownRun = stored.chosen === undefined ? (live.run ?? stored.run) : stored.run
+  const [part, setPart] = useState<{ id: string; from: LastRun | undefined; ran: ReadonlySet<string> }>()
+  const seenRun = useMemo(
+    () => (ownRun && ownRun.id === part?.id ? overlaid(ownRun, part.from, part.ran) : ownRun),
+    [ownRun, part],
+  )
   const pinned = usePins(blueprint.id)
   const lastRun = useMemo(() => withPins(seenRun, pinned.pins), [seenRun, pinned.pins])
-  const runPart = usePart(editor, blueprint.id, types, lastRun, pinned.pins, setExecutionId)
+  const runPart = usePart(editor, blueprint.id, types, lastRun, pinned.pins, (id, ran) => {
+    setPart({ id, from: seenRun, ran })
+    setExecutionId(id)
+  })
   const { level } = editor.state
   const statuses = useMemo(() => (live.run ? statusesAt(live.run.steps, level) : undefined), [live.run, level])
   const follow = useFollow(executionId, statuses, commands)

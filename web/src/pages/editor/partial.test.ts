@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { MapNode } from '../../graph/map'
-import { partial } from './partial'
+import { inputOf, overlaid, partial } from './partial'
 
 const node = (id: string, type = 'log'): MapNode => ({ id, type, title: `The ${id}`, config: { of: id } })
 const step = (nodeId: string, output: unknown, status = 'completed') => ({ nodeId, status, output })
@@ -79,4 +79,44 @@ test('a later node returns its pinned output, the node itself runs', () => {
     ['yes', 'log', 'yes'],
     ['end', 'code', 'return 3'],
   ])
+})
+
+test('takes the output of a disabled node and of one that failed and continued', () => {
+  const steps = [step('vars', { a: 1 }), step('if', { kept: 1 }, 'skipped')]
+  assert.deepEqual(short(partial(graph, 'yes', false, { steps })).nodes[1], ['if', 'code', 'return {"kept":1}'])
+  const failed = { steps: [steps[0]!, step('if', { error: 'x' }, 'failed')] }
+  assert.deepEqual(short(partial(graph, 'yes', false, failed)).nodes[1], ['if', 'code', 'return {"error":"x"}'])
+  const none = { steps: [steps[0]!, step('if', null, 'failed')] }
+  assert.deepEqual(partial(graph, 'yes', false, none), { missing: ['The if'] })
+})
+
+test('names the nodes whose stored output is masked', () => {
+  const masked = { steps: [step('vars', { a: '***' }), step('if', { key: 'Bearer ***' }), step('yes', '***')] }
+  const made = partial(graph, 'yes', true, masked, { end: '***' })
+  assert.ok('map' in made)
+  assert.deepEqual(made.masked, ['The if', 'The end'], 'not the set node, which runs')
+  assert.deepEqual([...made.ran], ['yes'])
+})
+
+test('takes the input of the run from a node without a predecessor', () => {
+  const turned = { ...graph, nodes: [...graph.nodes].reverse() }
+  const steps = [
+    { ...step('end', 2), input: 'last' },
+    { ...step('vars', {}), input: 'first' },
+  ]
+  assert.equal(inputOf(turned, { steps }), 'first')
+  assert.equal(inputOf({ nodes: [node('end'), node('vars')] }, { steps }), 'last', 'a sequence begins at its first')
+  assert.equal(inputOf(turned, { steps, inputData: 'known' }), 'known')
+  assert.deepEqual(inputOf(turned, undefined), {})
+})
+
+test('a run of a part leaves the other steps those of the earlier run', () => {
+  const from = { id: 'one', inputData: 7, steps: [step('a', 1), step('b', 2), step('b[0]/x', 3), step('c', 4)] }
+  const part = { id: 'two', steps: [step('a', 'stand-in'), step('b', 5)] }
+  assert.deepEqual(overlaid(part, from, new Set(['b'])), {
+    id: 'two',
+    inputData: 7,
+    steps: [step('a', 1), step('c', 4), step('b', 5)],
+  })
+  assert.equal(overlaid(part, undefined, new Set(['b'])), part)
 })

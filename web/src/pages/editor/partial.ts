@@ -1,12 +1,23 @@
 import { show } from '../../api/json'
 import { idOf, stepsAt } from '../../inspector/scope'
-import type { LastRun } from '../../inspector/types'
+import type { LastRun, LastStep } from '../../inspector/types'
 import { type BlueprintMap, edgesOf, isSequential, type MapEdge, type MapNode, normalType } from '../../graph/map'
 import { downstream, upstream } from '../../graph/order'
 import type { Pins } from './pins'
 
 /** A map that runs a part of another one, or the reason why it cannot. */
-export type Partial = { map: BlueprintMap } | { missing: string[] }
+export type Partial =
+  | {
+      map: BlueprintMap
+      /** The ids of the nodes that run as they are. */
+      ran: ReadonlySet<string>
+      /** The nodes whose stored output contains masked values. */
+      masked: string[]
+    }
+  | { missing: string[] }
+
+// The server shows this in place of a secret.
+const mask = '***'
 
 /**
  * A map that runs one node, or with `onward` it and all nodes after it, with the data of an earlier run: the nodes
@@ -25,9 +36,7 @@ export function partial(
   const before = new Set<string>()
   for (const each of part) for (const source of upstream(map, each)) if (!part.has(source)) before.add(source)
   const outputs = new Map(
-    stepsAt(run, []).flatMap((step) =>
-      step.status === 'completed' ? [[idOf(step.nodeId), step.output] as const] : [],
-    ),
+    stepsAt(run, []).flatMap((step) => (returned(step) ? [[idOf(step.nodeId), step.output] as const] : [])),
   )
   const direct = isSequential(map)
     ? map.nodes
@@ -47,14 +56,43 @@ export function partial(
     if (!before.has(node.id) || !outputs.has(node.id)) return []
     return [normalType(node.type) === 'set' && !node.disabled ? node : returning(node, outputs.get(node.id))]
   })
-  if (isSequential(map)) return { map: { nodes: kept } }
+  const ran = new Set([...part].filter((each) => each === id || !Object.hasOwn(pins, each)))
+  const masked = kept.flatMap((node) => {
+    if (map.nodes.includes(node)) return []
+    const output = part.has(node.id) ? pins[node.id] : outputs.get(node.id)
+    return show(output ?? null, 0).includes(mask) ? [node.title || node.id] : []
+  })
+  if (isSequential(map)) return { map: { nodes: kept }, ran, masked }
   const known = new Set(kept.map((node) => node.id))
   const edges = edgesOf(map).flatMap((edge): MapEdge[] => {
     if (!known.has(edge.source) || !known.has(edge.target)) return []
     const stored = !part.has(edge.source) || (edge.source !== id && Object.hasOwn(pins, edge.source))
     return [stored ? { source: edge.source, target: edge.target } : edge]
   })
-  return { map: { nodes: kept, edges } }
+  return { map: { nodes: kept, edges }, ran, masked }
+}
+
+/** The input of a run: that of a node without a predecessor. */
+export function inputOf(map: BlueprintMap, run: LastRun | undefined): unknown {
+  if (run && Object.hasOwn(run, 'inputData')) return run.inputData
+  const sources = isSequential(map)
+    ? map.nodes.slice(0, 1)
+    : map.nodes.filter((node) => edgesOf(map).every((edge) => edge.target !== node.id))
+  const first = sources[0]?.id
+  return run?.steps.find((step) => step.nodeId === first)?.input ?? {}
+}
+
+/** A run of a part with the other steps of the run that it took its data from. */
+export function overlaid(run: LastRun, from: LastRun | undefined, ran: ReadonlySet<string>): LastRun {
+  if (!from) return run
+  const inPart = (step: LastStep) => ran.has(step.nodeId.split(/\[\d+\]\//)[0]!)
+  return { ...from, id: run.id, steps: [...from.steps.filter((step) => !inPart(step)), ...run.steps.filter(inPart)] }
+}
+
+// A disabled node, or one that failed and continued, has an output too.
+function returned(step: LastStep): boolean {
+  if (step.status === 'completed') return true
+  return (step.status === 'skipped' || step.status === 'failed') && step.output !== undefined && step.output !== null
 }
 
 function after(map: BlueprintMap, id: string): string[] {
