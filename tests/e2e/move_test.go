@@ -5,6 +5,7 @@ package e2e
 import (
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -14,7 +15,7 @@ import (
 // TestMoves moves a database with runs in every state to PostgreSQL and back, backs it up
 // and restores it there. On each, everything continues.
 func TestMoves(t *testing.T) {
-	f, to := unpackForm(t, filepath.Join(process.File(t, "testdata"), "forms", "9"))
+	f, to := unpackForm(t, newestForm(t))
 	file, key := filepath.Join(to, "server.db"), filepath.Join(to, "server.db.key")
 	first, second, back := process.PostgreSQL(t), process.PostgreSQL(t), filepath.Join(to, "back.db")
 	process.Command(t, "move", "--from", file, "--to", first)
@@ -43,4 +44,23 @@ func TestMoves(t *testing.T) {
 			useForm(t, f, append(flags, "--master-key-file", own)...)
 		})
 	}
+}
+
+// newestForm returns the folder of the form with the present schema version.
+func newestForm(t *testing.T) string {
+	t.Helper()
+	forms := filepath.Join(process.File(t, "testdata"), "forms")
+	folders, err := os.ReadDir(forms)
+	if err != nil {
+		t.Fatal(err)
+	}
+	newest := 0
+	for _, folder := range folders {
+		version, err := strconv.Atoi(folder.Name())
+		if err != nil {
+			t.Fatal(err)
+		}
+		newest = max(newest, version)
+	}
+	return filepath.Join(forms, strconv.Itoa(newest))
 }
