@@ -120,6 +120,8 @@ test('draws with the keyboard only', async () => {
   await page.keyboard.press('Enter');
   await page.getByText('No nodes yet').waitFor();
   await page.getByRole('button', { name: 'Add first node' }).press('Enter');
+  await page.locator('input[type=search]:focus').waitFor();
+  await page.getByRole('region', { name: 'Flow' }).waitFor(); // the types are loaded
   for (const [name, type] of [['template', /, template/], ['condition', /, conditional/], ['log', /, log/]]) {
     await page.keyboard.type(name); // the focus is on the search, and stays there
     await page.keyboard.press('Enter');
@@ -160,6 +162,7 @@ test('draws with the keyboard only', async () => {
   for (const [name, field, text] of [[/template/, 'Text', 'hello'], [/conditional/, 'Condition', 'input.text == "hello"'], [/log/, 'Message', 'It said {{input.text}}']]) {
     await focus(name);
     await page.keyboard.press('Enter');
+    await page.locator('input:focus').waitFor(); // the title takes the focus when the form is shown
     await page.getByRole('textbox', { name: field, exact: true }).or(page.getByRole('combobox', { name: field, exact: true })).focus();
     await page.keyboard.type(text);
     await page.keyboard.press('Escape');
