@@ -374,7 +374,7 @@ func (v *validator) asks(node int) bool {
 func (v *validator) wrongLink(to, i int, ref Reference) (message, severity string) {
 	switch {
 	case !v.asks(to):
-		return fmt.Sprintf("refers to the link of the node %q, which asks nothing: only human and approval-gate nodes have a link", ref.NodeID), severityOf(ref)
+		return fmt.Sprintf("refers to the link of the node %q, which has none: only human and approval-gate nodes have a link", ref.NodeID), severityOf(ref)
 	case v.graph != nil && v.leads(to, i) && to != i:
 		return fmt.Sprintf("refers to the link of the node %q, which is answered before this node runs: send the link before it, or beside it", ref.NodeID), SeverityWarning
 	}

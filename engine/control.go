@@ -36,7 +36,7 @@ func (e *Engine) resume(ctx context.Context, a blueprint.ResumeAnswer, asked *bl
 		err = r.mayAnswer(n.await.Kind, a)
 	}
 	if err == nil && a.Link != nil && a.Link.Question != n.questionID() {
-		err = blueprint.Errorf(blueprint.CodeConflict, "node %q does not ask this question any more", n.address())
+		err = blueprint.Errorf(blueprint.CodeConflict, "node %q is no longer waiting for this answer", n.address())
 	}
 	if err == nil && asked != nil && *asked != n.questionID() {
 		err = blueprint.Errorf(blueprint.CodeConflict, "node %q asks another question by now", n.address())

@@ -38,9 +38,10 @@ func (s *runRecord) edit(b *begin, edited *edit, shown *runRecord, limits Limits
 		return nil, nil, blueprint.Errorf(blueprint.CodeForbidden, "only a manager of the blueprint may edit the input of node %q, which skips the nodes before it; edit the input data of the run", at.Node)
 	}
 	u := unmasking{}
-	input := u.value(edited.input, newValues(shown).inputOf(at).value, newValues(s).inputOf(at).value)
+	seen, original := newValues(shown).inputOf(at).value, newValues(s).inputOf(at).value
+	input := u.value(edited.input, seen, original)
 	switch {
-	case u.misplaced:
+	case u.misplaced && !blueprint.Equal(seen, original): // otherwise it is the user's own text
 		return nil, nil, blueprint.Errorf(blueprint.CodeBadRequest, "input: contains a masked value (%s) that was changed or moved; leave it where it was, or replace it", secret.Mask)
 	case u.restored && b.UserID != s.Begin.UserID:
 		return nil, nil, blueprint.Errorf(blueprint.CodeForbidden, "input: contains masked values (%s) of another user; replace them, or retry the run with the same input", secret.Mask)

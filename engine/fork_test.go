@@ -212,6 +212,14 @@ func TestForkKeepsMaskedValues(t *testing.T) {
 	})
 }
 
+// In an input without masked values, asterisks are text.
+func TestForkTakesAsterisks(t *testing.T) {
+	test(t, func(w *fixture) {
+		x := w.run(w.define("a act\nb pass"))
+		w.expect(w.fork(x.ID, "b", `"***bold***"`), `completed: a=completed b=completed -> "***bold***"`)
+	})
+}
+
 // Elements of a list keep their own originals, wherever they are moved.
 func TestForkKeepsMaskedElements(t *testing.T) {
 	test(t, func(w *fixture) {

@@ -76,8 +76,8 @@ func (r *run) logAnswer(n *nodeRun, link *blueprint.LinkUse) {
 }
 
 // Question returns a question of a run by the address of its node, also before it is asked
-// and after it was answered. CodeNotFound if there is no such run. It makes no view: a run may
-// ask thousands of questions, and a stranger may open their links.
+// and after it was answered. CodeNotFound if there is no such run. It does not render the whole
+// run, because a run may ask thousands of questions and anyone may open their links.
 func (e *Engine) Question(ctx context.Context, executionID, address string) (*blueprint.Question, error) {
 	stored, err := e.Journal.Load(ctx, executionID)
 	if err != nil {

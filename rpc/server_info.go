@@ -57,22 +57,22 @@ func (s *Service) serverInfo(ctx context.Context, caller *trpc.Caller, _ struct{
 // ServerStatus is the state of the server for the people who operate it: of this process,
 // and of the database that it shares with others.
 type ServerStatus struct {
-	Ready           bool           `json:"ready"`
-	Checks          []Check        `json:"checks"`
-	Now             blueprint.Time `json:"now"`
-	Version         string         `json:"version"`
-	GoVersion       string         `json:"goVersion"`
-	Database        string         `json:"database" words:"sqlite|postgres"`
-	SchemaVersion   int            `json:"schemaVersion"`
-	StartedAt       blueprint.Time `json:"startedAt"`
-	Runs            StatusRuns     `json:"runs"`
-	Schedules       StatusTimes    `json:"schedules"`
-	Disk            StatusDisk     `json:"disk"`
-	MemoryBytes     *int64         `json:"memoryBytes"` // resident; nil = unknown
-	OpenConnections int64          `json:"openConnections"`
-	Processes       []Process      `json:"processes"` // of a server on PostgreSQL
-	Hours           []bucket       `json:"hours"`     // the last 24, of the runs of all users
-	Totals          sums           `json:"totals"`    // of these hours
+	Ready           bool            `json:"ready"`
+	Checks          []Check         `json:"checks"`
+	Now             blueprint.Time  `json:"now"`
+	Version         string          `json:"version"`
+	GoVersion       string          `json:"goVersion"`
+	Database        string          `json:"database" words:"sqlite|postgres"`
+	SchemaVersion   int             `json:"schemaVersion"`
+	StartedAt       blueprint.Time  `json:"startedAt"`
+	Runs            StatusRuns      `json:"runs"`
+	Schedules       StatusSchedules `json:"schedules"`
+	Disk            StatusDisk      `json:"disk"`
+	MemoryBytes     *int64          `json:"memoryBytes"` // resident; nil = unknown
+	OpenConnections int64           `json:"openConnections"`
+	Processes       []Process       `json:"processes"` // of a server on PostgreSQL
+	Hours           []bucket        `json:"hours"`     // the last 24, of the runs of all users
+	Totals          sums            `json:"totals"`    // of these hours
 }
 
 // Check is one check of a server's health. Detail and Hint are for the operator.
@@ -94,8 +94,8 @@ type StatusRuns struct {
 	Paused     int64 `json:"paused"`  // for an answer
 }
 
-// StatusTimes describes the schedules that this process fires.
-type StatusTimes struct {
+// StatusSchedules describes the schedules that this process fires.
+type StatusSchedules struct {
 	Active  int64 `json:"active"`
 	Overdue int64 `json:"overdue"`
 	Missed  int64 `json:"missed"` // ticks since the start

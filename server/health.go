@@ -86,7 +86,7 @@ func (s *Server) status(ctx context.Context, started time.Time) rpc.ServerStatus
 			Working: runs.Working, MaxRunning: runs.MaxRunning, Queued: runs.Queued, MaxQueued: runs.MaxQueued,
 			Blocked: runs.Blocked, Waiting: runs.Waiting, Paused: runs.Paused,
 		},
-		Schedules:       rpc.StatusTimes{Active: schedules.Schedules, Overdue: schedules.Overdue, Missed: schedules.Missed},
+		Schedules:       rpc.StatusSchedules{Active: schedules.Schedules, Overdue: schedules.Overdue, Missed: schedules.Missed},
 		Disk:            rpc.StatusDisk{Database: database.Database + database.Log, Limit: database.Limit},
 		OpenConnections: s.main.Open(), Processes: []rpc.Process{},
 	}

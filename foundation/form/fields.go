@@ -151,8 +151,9 @@ func optionsOf(list any) (options []string) {
 // Whole is the name of the only field of a form for a value that is not an object.
 const Whole = "answer"
 
-// FieldsOfAny returns fields for the values of any schema, nil for every value. What has no
-// control of its own is asked for as JSON. whole reports that the only field is the value itself.
+// FieldsOfAny returns the fields for a value of any schema; a nil schema accepts every value. A
+// value without a control of its own is entered as JSON. whole reports whether the only field
+// is the value itself.
 func FieldsOfAny(schema any) (fields []Field, whole bool) {
 	object, _ := schema.(map[string]any)
 	if len(object) == 0 {

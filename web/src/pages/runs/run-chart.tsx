@@ -5,6 +5,7 @@ import { api } from '../../api/client'
 import { now } from '../../api/clock'
 import { ErrorNote, showDuration } from '../../parts'
 import { useOrganizationFilter } from '../../shell/organization'
+import { FactPairs } from './fact-pairs'
 import { barsOf, failureRate, questionOf, type Range, ranges, type Statistics } from './run-bars'
 import classes from './run-chart.module.css'
 import { BarTable, RunPlot } from './run-plot'
@@ -115,13 +116,9 @@ export function RunFigures({
     ...more,
   ]
   return (
-    <dl className={classes.figures}>
-      {figures.map(([name, value]) => (
-        <div key={name}>
-          <dt>{name}</dt>
-          <dd>{value || <Skeleton h={18} w={48} mt={5} />}</dd>
-        </div>
-      ))}
-    </dl>
+    <FactPairs
+      className={classes.figures}
+      pairs={figures.map(([name, value]) => [name, value || <Skeleton h={18} w={48} mt={5} />])}
+    />
   )
 }

@@ -3,6 +3,7 @@ import { IconCheck, IconCopy } from '@tabler/icons-react'
 import type { ReactNode } from 'react'
 import { Link } from 'wouter'
 import { Duration, Time } from '../../parts'
+import { FactPairs } from './fact-pairs'
 import type { RunState } from './run-feed'
 import classes from './run-page.module.css'
 import { triggerWord } from './trigger-words'
@@ -108,19 +109,7 @@ export function RunFactsList({
             : 'connecting',
     ],
   ]
-  return (
-    <dl className={classes.facts}>
-      {pairs.map(
-        ([name, value]) =>
-          value !== false && (
-            <div key={name}>
-              <dt>{name}</dt>
-              <dd>{value}</dd>
-            </div>
-          ),
-      )}
-    </dl>
-  )
+  return <FactPairs pairs={pairs} className={classes.facts} />
 }
 
 function wait(value: unknown): ReactNode {

@@ -11,6 +11,7 @@ import {
 import { type ReactNode, useMemo, useState } from 'react'
 import { Link } from 'wouter'
 import { Duration, JsonView, StatusBadge, Time, useUrlStates } from '../../parts'
+import { FactPairs } from './fact-pairs'
 import { FailedExchange } from './failed-exchange'
 import { hintFor } from './failure-hints'
 import { itemLabel } from './item-label'
@@ -130,17 +131,7 @@ function Inside({ run, step, whole, edited }: { run: Run; step: Step; whole: Spa
   ]
   return (
     <>
-      <dl className={classes.meta}>
-        {pairs.map(
-          ([name, value]) =>
-            value !== false && (
-              <div key={name}>
-                <dt>{name}</dt>
-                <dd>{value}</dd>
-              </div>
-            ),
-        )}
-      </dl>
+      <FactPairs pairs={pairs} className={classes.meta} />
       {begun && isOver(run.status) && run.status !== 'not_found' && <Again run={run} address={step.nodeId} />}
       {step.error && (
         <Alert
