@@ -377,9 +377,9 @@ func (s *Service) LinkFor(ctx context.Context, userID string, canManage bool, ex
 	case err != nil:
 		return "", "", 0, err
 	case q.State != blueprint.QuestionOpen:
-		return "", "", 0, blueprint.Errorf(blueprint.CodeConflict, "node %q does not wait for an answer that a link can give", nodeID)
+		return "", "", 0, blueprint.Errorf(blueprint.CodeConflict, "node %q is not waiting for an answer that can be given by link", nodeID)
 	case q.IsHidden(userID):
-		return "", "", 0, blueprint.Errorf(blueprint.CodeForbidden, "only the user who started the run may share this question: its data are private")
+		return "", "", 0, blueprint.Errorf(blueprint.CodeForbidden, "only the user who started the run may share this question: its data is private")
 	case !q.MayShare(userID, canManage):
 		return "", "", 0, blueprint.Errorf(blueprint.CodeForbidden, "you may not share this question: ask a manager of the blueprint")
 	}
