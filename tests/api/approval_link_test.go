@@ -345,7 +345,7 @@ func TestApprovalLinkOfAUser(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	person.Refused(t, blueprint.CodeConflict, "does not wait", "execution.link", object{"executionId": run, "nodeId": "next"})
+	person.Refused(t, blueprint.CodeConflict, "is not waiting", "execution.link", object{"executionId": run, "nodeId": "next"})
 	person.Refused(t, blueprint.CodeNotFound, "", "execution.link", object{"executionId": s.IDs.ExecutionID(servertest.Noon), "nodeId": "gate"})
 	says(t, press(t, stranger, address.Path, url.Values{"_decision": {"reject"}}), http.StatusOK, "Thank you")
 	entries := servertest.Encoded(t, at(s.Root.OK(t, "auditLog.list", object{"organizationId": organizationOf(t, s.Root, run)}), "entries"))
