@@ -236,6 +236,29 @@ test('keeps notes and groups in the blueprint, without a meaning for its runs', 
   assert.deepEqual([bare.notes, bare.groups, bare.nodes.length], [undefined, undefined, 3]);
 });
 
+test('what a key or a button opens has the focus at once, so that no typed character is lost', async () => {
+  await open('Typed quickly', { nodes: [at(0, 0, node('a', 'log', { message: 'x' }))] });
+  await types().waitFor({ state: 'detached' });
+  // In one task of the page: nothing can happen between the key and the answer.
+  const focusAfterKey = (locator, key) =>
+    locator.evaluate((element, name) => {
+      element.focus();
+      element.dispatchEvent(new KeyboardEvent('keydown', { key: name, bubbles: true, cancelable: true }));
+      return document.activeElement.ariaLabel ?? document.activeElement.placeholder;
+    }, key);
+  assert.equal(await focusAfterKey(card(/The a node/), 'n'), 'Note');
+  assert.match(await focusAfterKey(card(/The a node/), 'a'), /^Search/);
+  await page.getByRole('toolbar', { name: 'Editor' }).getByRole('button', { name: 'More actions' }).click();
+  await page.getByRole('menuitem', { name: 'Variables' }).click();
+  const named = await page
+    .getByRole('button', { name: 'Add variable' })
+    .evaluate((button) => {
+      button.click();
+      return [document.activeElement.value, String(getSelection())];
+    });
+  assert.deepEqual(named, ['variable', 'variable']);
+});
+
 test('aligns and distributes the selected nodes, and copies them to another blueprint', async () => {
   await open('Crooked', { nodes: [at(0, 0, node('a', 'set', { values: {} })), at(312, 40, node('b', 'log', { message: '{{nodes.a.output}}' })), at(800, 80, node('c', 'log', { message: 'x' }))], edges: [{ source: 'a', target: 'b' }, { source: 'b', target: 'c' }] });
   const action = async (name) => {

@@ -87,7 +87,7 @@ export function VariableRow({
   return (
     <section
       className={classes.variable}
-      data-variable
+      data-variable={index}
       data-bad={bad || undefined}
       aria-label={variableRowText.variable(called)}
     >

@@ -8,6 +8,7 @@ import { usePruneUnapplied } from '../forms/unapplied'
 import { moved } from '../forms/values'
 import type { BlueprintMap, MapNode } from '../graph/map'
 import { EmptyState } from '../parts'
+import { focusAfter } from '../parts/focus'
 import classes from './inspector.module.css'
 import { issuesOfVariables } from './node-issues'
 import type { NodeTypeInfo } from './types'
@@ -60,13 +61,15 @@ export function VariablesEditor({
   const holder = useRef<HTMLDivElement>(null)
   const names = list.map((one) => one.name)
   const add = () => {
-    setOpen(variables.length)
-    onChange([...variables, { name: freshName(names), type: 'string' }])
-    setTimeout(() => {
-      const box = holder.current?.querySelector<HTMLInputElement>('[data-variable]:last-of-type input')
-      box?.focus()
-      box?.select()
-    }, 30)
+    const index = variables.length
+    focusAfter(
+      () => {
+        setOpen(index)
+        onChange([...variables, { name: freshName(names), type: 'string' }])
+      },
+      () => holder.current?.querySelector<HTMLInputElement>(`[data-variable="${index}"] input`),
+      (box) => box.select(),
+    )
   }
   const button = !readOnly && (
     <Button ref={adder} variant="default" size="sm" leftSection={<IconPlus size={16} aria-hidden />} onClick={add}>

@@ -5,6 +5,7 @@ import { type BlueprintMap, edgesOf, isSequential, type MapNode, type Position }
 import { type Room, showsAll, viewWith, zoomOfAll } from '../../graph/view'
 import { motion } from '../../graph/zoom'
 import { notifyDone } from '../../parts'
+import { focusAfter } from '../../parts/focus'
 import { align, distribute } from './arrange'
 import { addNote, group } from './notes'
 import { refuse } from './refuse'
@@ -271,14 +272,10 @@ export function useCommands(
     addNote: () => {
       if (readOnly || inLoop) return
       const { map: next, id } = addNote(map, middle())
-      edit(commandsText.addANote, () => next, { say: commandsText.noteAdded })
-      let tries = 0
-      const find = () => {
-        const box = document.querySelector<HTMLElement>(`[data-id="note ${CSS.escape(id)}"] textarea`)
-        if (box) box.focus({ preventScroll: true })
-        else if (tries++ < 30) requestAnimationFrame(find)
-      }
-      find()
+      focusAfter(
+        () => edit(commandsText.addANote, () => next, { say: commandsText.noteAdded }),
+        () => document.querySelector<HTMLElement>(`[data-id="note ${CSS.escape(id)}"] textarea`),
+      )
     },
     tidy: () => {
       edit(commandsText.arrangeNodes, layout, { say: commandsText.nodesArranged })

@@ -1,5 +1,6 @@
 import { useRef, useState } from 'react'
 import type { MapNode } from '../../graph/map'
+import { focusAfter } from '../../parts/focus'
 import type { TriggerType } from '../triggers/types'
 import { levelsOf, mapAt } from './nested'
 import { same } from './same'
@@ -31,10 +32,14 @@ export function usePanels(editor: Editor, { narrow, small }: ReturnType<typeof u
   }
 
   const open = (wanted: PanelTab) => {
-    setTab(wanted)
-    setTrigger(undefined)
-    if (small) setSheet('panel')
-    else setTimeout(focusPanel) // once it is there
+    const show = () => {
+      setTab(wanted)
+      setTrigger(undefined)
+    }
+    if (small) {
+      show()
+      setSheet('panel')
+    } else focusAfter(show, firstOfPanel)
   }
   return {
     tab,
@@ -67,8 +72,10 @@ export function usePanels(editor: Editor, { narrow, small }: ReturnType<typeof u
     },
     showCatalogue() {
       if (narrow) return setSheet('catalogue')
-      keepPalette(true)
-      setTimeout(() => search.current?.focus()) // once it is there
+      focusAfter(
+        () => keepPalette(true),
+        () => search.current,
+      )
     },
     /** A node was added from the catalogue. */
     added() {
@@ -99,7 +106,11 @@ export function usePanels(editor: Editor, { narrow, small }: ReturnType<typeof u
 
 export type Panels = ReturnType<typeof usePanels>
 
+/** The first control of the panel. */
+const firstOfPanel = () =>
+  document.querySelector<HTMLElement>('#editor-panel :is(input, textarea, button, select, [tabindex="0"])')
+
 /** Focuses the first control of the panel. */
 export function focusPanel(): void {
-  document.querySelector<HTMLElement>('#editor-panel :is(input, textarea, button, select, [tabindex="0"])')?.focus()
+  firstOfPanel()?.focus()
 }
