@@ -200,7 +200,7 @@ func newAccess(store *accessStore, runner *accessRunner) *Service {
 	info := func() ServerInfo { return ServerInfo{Version: "v"} }
 	return &Service{
 		Options:  Options{Store: store, Runner: runner, Catalogue: catalogue, Info: info, IDs: ids.New(nil)},
-		Exporter: NewExporter(store, runner, catalogue, info),
+		Exporter: NewExporter(store, runner, catalogue, info), evaluations: evaluationSlots(),
 	}
 }
 

@@ -30,6 +30,7 @@ func (s *Service) blueprints() []trpc.Procedure {
 		trpc.Mutation("blueprint.update", blueprint.ScopeWrite, s.blueprintUpdate),
 		trpc.Mutation("blueprint.delete", blueprint.ScopeWrite, s.blueprintDelete),
 		trpc.Mutation("blueprint.validate", blueprint.ScopeRead, s.blueprintValidate),
+		trpc.Mutation("blueprint.evaluateExpressions", blueprint.ScopeRead, s.blueprintEvaluate),
 		trpc.Mutation("blueprint.execute", blueprint.ScopeRun, s.blueprintExecute),
 		trpc.Mutation("blueprint.rate", blueprint.ScopeWrite, s.blueprintRate),
 		trpc.Mutation("blueprint.favorite", blueprint.ScopeWrite, s.blueprintFavorite),

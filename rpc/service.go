@@ -42,6 +42,7 @@ type Options struct {
 type Service struct {
 	Options
 	*Exporter
+	evaluations chan struct{} // see evaluationSlots
 }
 
 // New returns a service. It panics if a required option is missing.
@@ -54,7 +55,7 @@ func New(o Options) *Service {
 			panic("rpc.New: Options." + name + " is missing")
 		}
 	}
-	return &Service{Options: o, Exporter: NewExporter(o.Store, o.Runner, o.Catalogue, o.Info)}
+	return &Service{Options: o, Exporter: NewExporter(o.Store, o.Runner, o.Catalogue, o.Info), evaluations: evaluationSlots()}
 }
 
 // Store is the database. Each part is declared beside the procedures that use it.

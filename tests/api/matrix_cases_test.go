@@ -188,6 +188,10 @@ var matrix = []row{
 	}},
 	{name: "blueprint.delete", grid: administered, input: byID, spoils: true},
 	{name: "blueprint.validate", grid: anybody, keeps: true, input: func(*target, string) object { return object{"blueprint_map": object{"nodes": []any{}}} }},
+	{name: "blueprint.evaluateExpressions", how: "over data", grid: anybody, keeps: true, input: func(*target, string) object { return evaluating(nil, "1") }},
+	{name: "blueprint.evaluateExpressions", how: "over a run", grid: runReached.with("viewed", "n.n ff fff f"), keeps: true, input: func(x *target, _ string) object {
+		return evaluating(object{"executionId": x.run}, "inputData")
+	}},
 	{name: "blueprint.execute", grid: executed, input: byID},
 
 	{name: "execution.executeBlueprintWithLogging", how: "stored nodes", grid: executed, input: executing((*target).nodes)},

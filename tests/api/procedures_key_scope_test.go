@@ -39,7 +39,7 @@ func keyNamed(t *testing.T, p servertest.Caller, name string) any {
 // notByKind are the scopes of procedures that do not follow from their kinds.
 var notByKind = map[string]blueprint.KeyScope{
 	"apiKey.list": blueprint.ScopeAdmin, "auditLog.list": blueprint.ScopeAdmin, "collaborator.list": blueprint.ScopeAdmin, "organization.members": blueprint.ScopeAdmin,
-	"mcpTool.list": blueprint.ScopeWrite, "blueprint.validate": blueprint.ScopeRead,
+	"mcpTool.list": blueprint.ScopeWrite, "blueprint.validate": blueprint.ScopeRead, "blueprint.evaluateExpressions": blueprint.ScopeRead,
 }
 
 // TestScopesOfProcedures checks the scopes of the table: queries need read and mutations do
