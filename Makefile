@@ -122,17 +122,17 @@ fuzz: ## each fuzz target for FUZZTIME, one worker each
 clients: ## build clients/typescript/dist, which the executable embeds (needs Node and npm)
 	cd clients/typescript && npm ci --loglevel=error && npm run --silent build
 
-release: ## archives, checksums and an SBOM of VERSION for every platform in dist/
-	go run ./packaging/release -version "$(VERSION)"
+release: ## archives of VERSION for every platform, deb and rpm packages, an SBOM and checksums in dist/; SIGNING_KEY=file signs them
+	go run ./packaging/release -version "$(VERSION)" -signing-key "$(SIGNING_KEY)"
 
 image: ## fill dist/image for packaging/Containerfile
 	packaging/image.sh dist/image
 
-release-check: ## check that a release built twice has the same checksums
-	@set -e; folder=$$(mktemp -d); trap 'rm -rf "$$folder"' EXIT; \
-	for time in first second; do go run ./packaging/release -version "$(or $(VERSION),0.0.0)" -out "$$folder/$$time"; done; \
-	diff "$$folder/first/SHA256SUMS" "$$folder/second/SHA256SUMS"; \
-	cd "$$folder/first" && sha256sum --check --quiet SHA256SUMS && echo "two builds, the same checksums"
+release-check: ## check that a release built and signed twice is the same
+	@set -e; folder=$$(mktemp -d); trap 'rm -rf "$$folder"' EXIT; ssh-keygen -q -t ed25519 -N '' -f "$$folder/key"; \
+	for time in first second; do go run ./packaging/release -version "$(or $(VERSION),0.0.0)" -signing-key "$$folder/key" -out "$$folder/$$time"; done; \
+	diff -r "$$folder/first" "$$folder/second"; \
+	cd "$$folder/first" && sha256sum --check --quiet SHA256SUMS && echo "two releases, the same files"
 
 unit-score: ## the exposure level of packaging/blueprintd.service by systemd-analyze; more than 1.5 fails
 	@command -v systemd-analyze >/dev/null || { echo "systemd-analyze is missing; install systemd to score the unit"; exit 1; }

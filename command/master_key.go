@@ -18,8 +18,8 @@ func commandMasterKey() *cli.Command {
 	return &cli.Command{
 		Name: "master-key", Usage: "create or rotate the key that encrypts secrets",
 		Subcommands: []*cli.Command{{
-			Name: "create", Usage: "create a master key in a new file, for a server on PostgreSQL",
-			Description: "A server with a database file creates its key by itself.",
+			Name: "create", Usage: "create a master key in a new file",
+			Description: "A server with a database file and no --master-key-file creates its key by itself.",
 			UsageText:   "blueprintd master-key create blueprintd.key",
 			ArgsUsage:   "FILE", Action: masterKeyCreate,
 		}, {

@@ -34,7 +34,7 @@ func pack(p platform, version, program, out string, at time.Time) (string, error
 	}
 	members = append(members, member{"openapi.json", "clients/openapi.json", 0o644})
 	if p.system == "linux" {
-		members = append(members, member{"INSTALL.md", "packaging/README.md", 0o644}, member{"blueprintd.service", "packaging/blueprintd.service", 0o644})
+		members = append(members, member{"INSTALL.md", "packaging/README.md", 0o644}, member{"blueprintd.service", "packaging/blueprintd.service", 0o644}, member{"blueprintd@.service", "packaging/blueprintd@.service", 0o644})
 	}
 	write, suffix := writeTar, ".tar.gz"
 	if p.system == "windows" {

@@ -12,9 +12,11 @@ import (
 	"time"
 )
 
-// bill is a software bill of materials in the format CycloneDX 1.5. It lists the modules
-// that the built programs contain.
+// bill is a software bill of materials in the format CycloneDX 1.5. It lists what the built
+// programs contain: Go modules, and the npm packages in the dashboard.
 type bill struct {
+	libraries []string // references of the npm packages, which every program contains
+
 	Format       string       `json:"bomFormat"`
 	SpecVersion  string       `json:"specVersion"`
 	Serial       string       `json:"serialNumber"`
@@ -84,10 +86,10 @@ func (b *bill) add(p platform, program string) error {
 	}
 	own := &b.Metadata.Component
 	own.Components = append(own.Components, component{
-		Reference: p.system + "/" + p.processor, Type: "file", Name: p.system + "/" + p.processor + "/" + p.program(), Version: own.Version,
+		Reference: p.String(), Type: "file", Name: p.String() + "/" + p.program(), Version: own.Version,
 		Hashes: []hash{{"SHA-256", fmt.Sprintf("%x", sha256.Sum256(data))}},
 	})
-	list := []string{b.module("std", strings.TrimPrefix(strings.Fields(info.GoVersion)[0], "go"), "")}
+	list := append(slices.Clone(b.libraries), b.module("std", strings.TrimPrefix(strings.Fields(info.GoVersion)[0], "go"), ""))
 	for _, module := range info.Deps {
 		if module.Replace != nil {
 			module = module.Replace
@@ -95,7 +97,7 @@ func (b *bill) add(p platform, program string) error {
 		list = append(list, b.module(module.Path, module.Version, module.Sum))
 	}
 	slices.Sort(list)
-	b.Dependencies = append(b.Dependencies, dependency{p.system + "/" + p.processor, list})
+	b.Dependencies = append(b.Dependencies, dependency{p.String(), list})
 	return nil
 }
 

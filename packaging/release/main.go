@@ -1,9 +1,11 @@
 // Command release builds the files of a release: an archive with the program for each
-// platform, a software bill of materials (SBOM) and checksums. It needs Go and a
-// checkout, but no network.
+// platform, a deb and an rpm package for each processor with Linux, a software bill of
+// materials (SBOM), the script that installs a release, checksums of all of them, and the
+// signature of the checksums. It needs Go, a checkout, and for a signature ssh-keygen.
 //
-// Builds are reproducible: paths are trimmed, and the times in archives are that of the
-// commit, or SOURCE_DATE_EPOCH.
+// Releases are reproducible: paths are trimmed, and the times in archives and packages are
+// that of the commit, or SOURCE_DATE_EPOCH. A signature by an Ed25519 key is the same each
+// time.
 package main
 
 import (
@@ -27,6 +29,8 @@ var platforms = []platform{
 
 type platform struct{ system, processor string }
 
+func (p platform) String() string { return p.system + "/" + p.processor }
+
 func (p platform) program() string {
 	if p.system == "windows" {
 		return "blueprintd.exe"
@@ -39,21 +43,45 @@ var versionForm = regexp.MustCompile(`^\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?$`)
 func main() {
 	version := flag.String("version", "", "the `VERSION`, such as 0.1.0")
 	out := flag.String("out", "dist", "output `FOLDER`; a previous release in it is removed")
+	key := flag.String("signing-key", "", "`FILE` with the private key that signs the checksums, or with the public key of one that ssh-agent has; without it there is no signature")
+	only := flag.String("platforms", "", "`LIST` of the platforms, such as linux/amd64,linux/arm64 (default all)")
 	flag.Parse()
 	if !versionForm.MatchString(*version) {
 		fmt.Fprintf(os.Stderr, "release: %q is not a version\nhint: run make release VERSION=0.1.0\n", *version)
 		os.Exit(2)
 	}
-	if err := release(*version, *out); err != nil {
+	chosen, err := choose(*only)
+	if err == nil {
+		err = release(*version, *out, *key, chosen)
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "release:", err)
 		os.Exit(1)
 	}
 }
 
+// choose returns the platforms in a list, or all.
+func choose(list string) (chosen []platform, err error) {
+	if list == "" {
+		return platforms, nil
+	}
+	for name := range strings.SplitSeq(list, ",") {
+		at := slices.IndexFunc(platforms, func(p platform) bool { return p.String() == name })
+		if at < 0 {
+			return nil, fmt.Errorf("no platform is named %q\nhint: the platforms are %v", name, platforms)
+		}
+		chosen = append(chosen, platforms[at])
+	}
+	return chosen, nil
+}
+
 // release builds a release into a folder and removes its previous content.
-func release(version, out string) error {
+func release(version, out, key string, platforms []platform) error {
 	at, err := commitTime()
 	if err != nil {
+		return err
+	}
+	if err := checkKey(key); err != nil {
 		return err
 	}
 	if err := empty(out); err != nil {
@@ -64,7 +92,14 @@ func release(version, out string) error {
 		return err
 	}
 	defer os.RemoveAll(work)
+	nfpm, err := buildNFPM(work)
+	if err != nil {
+		return err
+	}
 	bill := newBill(version, at)
+	if err := bill.addLibraries("web/package-lock.json"); err != nil {
+		return err
+	}
 	for _, p := range platforms {
 		program := filepath.Join(work, p.system+"_"+p.processor, p.program())
 		if err := build(p, version, program); err != nil {
@@ -78,18 +113,38 @@ func release(version, out string) error {
 			return err
 		}
 		fmt.Fprintln(os.Stderr, "built", archive)
+		if p.system != "linux" {
+			continue
+		}
+		for _, format := range []string{"deb", "rpm"} {
+			name, err := nfpm.pack(format, p, version, program, out, at)
+			if err != nil {
+				return err
+			}
+			fmt.Fprintln(os.Stderr, "built", name)
+		}
+	}
+	script, err := os.ReadFile("packaging/install.sh")
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(out, installer), script, 0o755); err != nil {
+		return err
 	}
 	if err := bill.write(filepath.Join(out, "blueprintd_"+version+"_sbom.cdx.json")); err != nil {
 		return err
 	}
-	return checksums(out)
+	if err := checksums(out); err != nil {
+		return err
+	}
+	return sign(filepath.Join(out, mark), key)
 }
 
 func build(p platform, version, program string) error {
 	command := exec.Command("go", "build", "-trimpath", buildvcs(), "-tags", "urfave_cli_no_docs", "-ldflags", "-s -w -buildid= -X main.version="+version, "-o", program, ".")
 	command.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+p.system, "GOARCH="+p.processor, "GOAMD64=v1", "GOARM64=v8.0", "GOFLAGS=", "GOEXPERIMENT=")
 	if output, err := command.CombinedOutput(); err != nil {
-		return fmt.Errorf("%s/%s: %w\n%s", p.system, p.processor, err, output)
+		return fmt.Errorf("%s: %w\n%s", p, err, output)
 	}
 	return nil
 }
@@ -116,8 +171,11 @@ func commitTime() (time.Time, error) {
 	return time.Unix(seconds, 0).UTC(), err
 }
 
-// mark is the file with the checksums.
-const mark = "SHA256SUMS"
+// mark is the file with the checksums, and installer the script that installs a release.
+const (
+	mark      = "SHA256SUMS"
+	installer = "install.sh"
+)
 
 // empty creates a folder or removes a release. It refuses a folder with anything else.
 func empty(folder string) error {
@@ -129,7 +187,7 @@ func empty(folder string) error {
 		return err
 	}
 	for _, entry := range entries {
-		if name := entry.Name(); name != mark && !strings.HasPrefix(name, "blueprintd_") {
+		if name := entry.Name(); name != mark && name != mark+signatureSuffix && name != installer && !strings.HasPrefix(name, "blueprintd_") {
 			return fmt.Errorf("%s is not part of a release; choose another folder", filepath.Join(folder, name))
 		}
 	}

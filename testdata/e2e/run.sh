@@ -8,7 +8,8 @@
 # are missing; if that fails, these suites are skipped with a message. `make e2e-mail`
 # runs only them. Those in browser/ need Debian's chromium (CHROMIUM=/path/to/another)
 # under the same rule; `make e2e-browser` runs only them. container.test.mjs needs root
-# and Debian's buildah, and fails if it cannot be installed.
+# and Debian's buildah, and release.test.mjs root and Debian's systemd-container and rpm;
+# they fail if these cannot be installed.
 #
 # BLUEPRINTD=/path/to/binary tests that executable instead of building one. It needs
 # Node 20 or newer, npm, curl, openssl and, the first time, the npm registry. Its exit
@@ -54,6 +55,11 @@ esac
 # container.test.mjs fails with a hint if buildah cannot be installed.
 case "${*:-container}" in
   *container*) command -v buildah >/dev/null || ! may_install || install buildah ;;
+esac
+
+# So does release.test.mjs.
+case "${*:-release}" in
+  *release*) for program in systemd-nspawn rpm ssh-keygen wget; do command -v $program; done >/dev/null || ! may_install || install systemd systemd-container rpm openssh-client wget ;;
 esac
 
 left_out=
