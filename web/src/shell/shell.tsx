@@ -12,7 +12,7 @@ import { shellText } from '../text/shell'
 export function Shell({ children }: { children: ReactNode }) {
   useRouteFocus()
   const [path] = useLocation()
-  // The navigation beside the editor is narrow from the start, before the page is loaded.
+  // The frame of the editor is there from the start, before the page is loaded.
   const editor = /^\/blueprints\/[^/]+\/edit$/.test(path)
   return (
     <OrganizationProvider>

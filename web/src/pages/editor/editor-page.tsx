@@ -13,11 +13,9 @@ import { commonText } from '../../text/common'
 export default function EditorPage() {
   const { id = '' } = useParams<{ id: string }>()
   return (
-    <div data-editor>
-      <BlueprintLayout id={id} ownRun tab={commonText.edit} waiting={<EditorSkeleton />}>
-        <Loaded key={id} id={id} />
-      </BlueprintLayout>
-    </div>
+    <BlueprintLayout id={id} ownRun tab={commonText.edit} waiting={<EditorSkeleton />}>
+      <Loaded key={id} id={id} />
+    </BlueprintLayout>
   )
 }
 
