@@ -16,7 +16,7 @@ import (
 //
 //go:embed go/client.go go/doc.go go/error.go go/runs.go
 //go:embed go/program/find.go go/program/process.go
-//go:embed go/blueprintdtest/blueprints.go go/blueprintdtest/doc.go go/blueprintdtest/options.go go/blueprintdtest/runs.go go/blueprintdtest/start.go go/blueprintdtest/world.go
+//go:embed go/blueprintdtest/blueprints.go go/blueprintdtest/doc.go go/blueprintdtest/files.go go/blueprintdtest/options.go go/blueprintdtest/runs.go go/blueprintdtest/start.go go/blueprintdtest/world.go
 var goSources embed.FS
 
 // packageSources are the files of the npm package. dist holds the compiled modules, which

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"blueprintd/clients/go/program"
 	"blueprintd/tests/process"
@@ -87,5 +88,80 @@ func TestGoSDK(t *testing.T) {
 	sum, err := os.ReadFile(filepath.Join(project, "go.mod"))
 	if err != nil || strings.Contains(string(sum), "require") {
 		t.Errorf("%v, go.mod is %q, want one that requires nothing", err, sum)
+	}
+}
+
+// cachedTest is a test of a user's project that reads a seed file and two blueprint files.
+const cachedTest = `package app
+
+import (
+	"testing"
+
+	"example.org/app/internal/flows/blueprintdtest"
+)
+
+func TestFiles(t *testing.T) {
+	server := blueprintdtest.Start(t, blueprintdtest.WithSeedFile("shop.seed.yaml"))
+	if run := server.Execute(server.CreateFile("parent.blueprint.yaml"), nil); run.Status != "completed" {
+		t.Errorf("the run is %+v", run)
+	}
+}
+`
+
+// TestGoSDKCache checks that "go test" runs the tests of a project again when only a file
+// changed that the server reads, not the process of the test.
+func TestGoSDKCache(t *testing.T) {
+	t.Parallel()
+	project := t.TempDir()
+	edits := 0
+	// write gives the files old times, because Go does not cache a test that read a file
+	// written in the last two seconds.
+	write := func(name, text string) {
+		t.Helper()
+		edits++
+		path := filepath.Join(project, name)
+		at := time.Now().Add(time.Duration(edits-1000) * time.Minute)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chtimes(path, at, at); err != nil {
+			t.Fatal(err)
+		}
+	}
+	child := "title: Child\nblueprint_map:\n  nodes:\n    - {id: greet, type: template, title: Greet, config: {text: Hello}}\n"
+	parent := "title: Parent\nblueprint_map:\n  nodes:\n    - {id: call, type: blueprint, title: Call, config: {blueprintId: {$blueprint: child.blueprint.yaml}}}\n"
+	seed := "users:\n  - {email: ada@example.org}\n"
+	write("go.mod", "module example.org/app\n\ngo 1.24\n")
+	write("app_test.go", cachedTest)
+	write("child.blueprint.yaml", child)
+	write("parent.blueprint.yaml", parent)
+	write("shop.seed.yaml", seed)
+	if written := process.Run(t, "sdk", "go", filepath.Join(project, "internal", "flows")); written.Code != 0 {
+		t.Fatalf("exit code %d: %s", written.Code, written.Said())
+	}
+	test := func() string {
+		t.Helper()
+		command := exec.CommandContext(t.Context(), "go", "test", ".")
+		command.Dir = project
+		command.Env = append(os.Environ(), program.Variable+"="+process.Path(t), "GOPROXY=off", "GOFLAGS=-mod=mod", "GOWORK=off")
+		out, err := command.CombinedOutput()
+		if err != nil {
+			t.Fatalf("go test: %v\n%s", err, out)
+		}
+		return string(out)
+	}
+	test()
+	if out := test(); !strings.Contains(out, "(cached)") {
+		t.Fatalf("nothing changed: %s, want \"(cached)\" in it", out)
+	}
+	for _, c := range []struct{ name, text string }{
+		{"parent.blueprint.yaml", strings.Replace(parent, "Parent", "Other", 1)},
+		{"child.blueprint.yaml", strings.Replace(child, "Hello", "Hi", 1)},
+		{"shop.seed.yaml", strings.Replace(seed, "ada", "grace", 1)},
+	} {
+		write(c.name, c.text)
+		if out := test(); strings.Contains(out, "(cached)") {
+			t.Errorf("%s changed: %s, want no \"(cached)\" in it", c.name, out)
+		}
 	}
 }

@@ -1,12 +1,8 @@
 package blueprintdtest
 
 import (
-	"bytes"
 	"encoding/json"
 	"net/http"
-	"os/exec"
-
-	"blueprintd/clients/go/program"
 )
 
 // object is a JSON object.
@@ -36,53 +32,6 @@ func (s *Server) Create(blueprint map[string]any) string {
 	}
 	s.mutate("blueprint.create", blueprint, &made)
 	return made.ID
-}
-
-// CreateFile stores the blueprint of a YAML or JSON file with its triggers and returns its
-// id. Triggers returns the triggers' ids.
-func (s *Server) CreateFile(path string) string {
-	s.t.Helper()
-	blueprintd := s.program
-	if blueprintd == "" { // the server was not started here
-		var err error
-		if blueprintd, err = program.Find(""); err != nil {
-			s.t.Fatalf("blueprintdtest: %v", err)
-		}
-	}
-	var stdout, stderr bytes.Buffer
-	convert := exec.CommandContext(s.t.Context(), blueprintd, "convert", path)
-	convert.Stdout, convert.Stderr = &stdout, &stderr
-	if err := convert.Run(); err != nil {
-		s.t.Fatalf("blueprintdtest: %s: %v\n%s", path, err, &stderr)
-	}
-	var file struct {
-		Triggers []struct {
-			Type     string         `json:"triggerType"`
-			Config   map[string]any `json:"config"`
-			IsActive *bool          `json:"isActive"`
-		} `json:"triggers"`
-	}
-	whole := map[string]json.RawMessage{}
-	if err := json.Unmarshal(stdout.Bytes(), &whole); err != nil {
-		s.t.Fatalf("blueprintdtest: %s is not a blueprint file: %v", path, err)
-	}
-	if err := json.Unmarshal(stdout.Bytes(), &file); err != nil {
-		s.t.Fatalf("blueprintdtest: %s: triggers: %v", path, err)
-	}
-	blueprint := object{}
-	for _, name := range []string{"title", "description", "status", "tags", "blueprint_map", "environment_variables", "budget"} {
-		if value, given := whole[name]; given {
-			blueprint[name] = value
-		}
-	}
-	id := s.Create(blueprint)
-	if visibility, given := whole["visibility"]; given {
-		s.mutate("blueprint.update", object{"id": id, "visibility": visibility}, nil)
-	}
-	for _, trigger := range file.Triggers {
-		s.addTrigger(id, trigger.Type, trigger.Config, trigger.IsActive == nil || *trigger.IsActive)
-	}
-	return id
 }
 
 // CreateTrigger adds an active trigger of a type, such as scheduled, webhook or event, to a

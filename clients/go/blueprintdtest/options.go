@@ -16,6 +16,7 @@ type settings struct {
 	real   bool
 	at     time.Time
 	args   []string
+	seed   string
 }
 
 // arguments returns the arguments of the program. Arguments from the test come last and
@@ -28,6 +29,9 @@ func (s *settings) arguments() []string {
 		args = append(args, "--clock", "virtual")
 	default:
 		args = append(args, "--clock", "virtual="+s.at.Format(time.RFC3339))
+	}
+	if s.seed != "" {
+		args = append(args, "--seed", s.seed)
 	}
 	return append(args, s.args...)
 }
@@ -51,7 +55,7 @@ func WithSeedIDs(n int64) Option { return WithArgs("--seed-ids", strconv.FormatI
 
 // WithSeedFile sets a YAML or JSON file with the users, blueprints and triggers that the
 // server starts with.
-func WithSeedFile(path string) Option { return WithArgs("--seed", path) }
+func WithSeedFile(path string) Option { return func(s *settings) { s.seed = path } }
 
 // WithArgs adds flags of `blueprintd serve`.
 func WithArgs(args ...string) Option {

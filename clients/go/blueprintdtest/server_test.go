@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -38,6 +40,62 @@ func TestExecute(t *testing.T) {
 	e := server.Wait(run.ID)
 	if e.Status != "completed" || e.Step("english") == nil || e.Step("german").Status != "skipped" || e.Step("nowhere") != nil {
 		t.Errorf("the execution is %+v, want Status completed, english not nil, Status skipped and nowhere nil", e)
+	}
+}
+
+// TestCreateFileResolvesNames stores a file that names connections and another file.
+func TestCreateFileResolvesNames(t *testing.T) {
+	t.Parallel()
+	server := Start(t, WithSandbox())
+	connect := func(name string) {
+		t.Helper()
+		if err := server.Mutate(t.Context(), "connection.create", map[string]any{"name": name, "type": "http", "config": map[string]any{"hosts": []any{name + ".example.org"}, "auth": map[string]any{"type": "bearer", "token": "token-of-" + name}}}, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	connect("shop")
+	connect("crm")
+	folder := t.TempDir()
+	write := func(name, text string) string {
+		t.Helper()
+		path := filepath.Join(folder, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	get := func(name, host, config string) string {
+		return "title: " + name + "\nblueprint_map:\n  nodes:\n    - {id: get, type: http-request, title: Get, config: {method: GET, url: 'https://" + host + ".example.org/orders', connectionId: " + config + "}}\n"
+	}
+	write("sub/child.blueprint.yaml", get("Child", "crm", "{$connection: crm}"))
+	path := write("parent.blueprint.yaml", get("Parent", "shop", "{$connection: shop}")+
+		"    - {id: note, type: template, title: Note, config: {text: '{\"$connection\": \"shop\"} 12345678901234567890'}}\n"+
+		"    - {id: call, type: blueprint, title: Call, config: {blueprintId: {$blueprint: sub/child.blueprint.yaml}}}\n")
+	if run := server.Execute(server.CreateFile(path), nil); run.Status != "completed" {
+		t.Errorf("the run is %+v, want Status completed", run)
+	}
+	var called []string
+	for _, call := range server.Calls() {
+		called = append(called, call.Request.URL)
+	}
+	if want := []string{"https://shop.example.org/orders", "https://crm.example.org/orders"}; !slices.Equal(called, want) {
+		t.Errorf("the calls are to %q, want %q", called, want)
+	}
+	connect("crm")
+	for _, c := range []struct{ name, config, want string }{
+		{"unknown", "{$connection: shopp}", `there is no connection "shopp"; the server has crm, shop`},
+		{"ambiguous", "{$connection: crm}", `there are 2 connections with the name "crm"`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			path := write(c.name+".blueprint.yaml", get(c.name, "crm", c.config))
+			if _, err := server.createFile(path); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%v, want an error and %q in it", err, c.want)
+			}
+		})
+	}
+	loop := write("loop.blueprint.yaml", "title: Loop\nblueprint_map:\n  nodes:\n    - {id: call, type: blueprint, title: Call, config: {blueprintId: {$blueprint: loop.blueprint.yaml}}}\n")
+	if _, err := server.createFile(loop); err == nil || !strings.Contains(err.Error(), "refers to itself") {
+		t.Errorf("%v, want an error and \"refers to itself\" in it", err)
 	}
 }
 

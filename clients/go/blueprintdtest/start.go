@@ -51,6 +51,9 @@ func Start(t testing.TB, options ...Option) *Server {
 		option(&s)
 	}
 	path, err := program.Find(s.binary)
+	if err == nil && s.seed != "" {
+		err = touch(s.seed)
+	}
 	if err != nil {
 		t.Fatalf("blueprintdtest: %v", err)
 	}

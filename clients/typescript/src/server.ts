@@ -1,7 +1,6 @@
-import { execFile } from 'node:child_process'
-import { promisify } from 'node:util'
 import { createClient, type Client, type Outputs } from './client.js'
 import { findBinary } from './binary.js'
+import { createFile } from './files.js'
 import { launch, type Seed } from './process.js'
 import type { Call, CallFilter, Expectation, Rule, Sending, Verdict } from './sandbox.js'
 
@@ -46,7 +45,10 @@ export interface Connected {
   advance(by: string | number): Promise<{ now: string; fired: number }>
   /** Moves the clock to an instant. */
   advanceTo(at: Date | string): Promise<{ now: string; fired: number }>
-  /** Stores the blueprint of a file, YAML or JSON, with its triggers. */
+  /**
+   * Stores the blueprint of a file, YAML or JSON, with its triggers. A reference such as {$connection: crm} becomes the id of the
+   * connection with that name, which must exist. The file of {$blueprint: child.blueprint.yaml} is stored too.
+   */
   createFile(path: string): Promise<{ id: string; triggerIds: string[] }>
   /** Waits until a run is completed, failed or paused; at most 30 s unless said otherwise. */
   wait(executionId: string, options?: { timeoutMs?: number }): Promise<Execution>
@@ -140,30 +142,6 @@ function flags({ clock, sandbox, seedIds, seedFile, args }: StartOptions): strin
   if (seedIds !== undefined) list.push('--seed-ids', String(seedIds))
   if (seedFile !== undefined) list.push('--seed', seedFile)
   return [...list, ...(args ?? [])]
-}
-
-interface BlueprintFile extends Record<string, unknown> {
-  title: string
-  visibility?: 'private' | 'organization' | 'public'
-  triggers?: { triggerType: 'manual' | 'scheduled' | 'webhook' | 'email' | 'slack' | 'event' | 'api'; config?: Record<string, unknown>; isActive?: boolean }[]
-}
-
-/** What a new blueprint takes from a file besides its title. */
-const stored = ['description', 'status', 'tags', 'blueprint_map', 'environment_variables', 'budget']
-
-async function createFile(client: Client, binary: string, path: string): Promise<{ id: string; triggerIds: string[] }> {
-  const { stdout } = await promisify(execFile)(binary, ['convert', path], { maxBuffer: 1 << 28, windowsHide: true })
-  const { title, visibility, triggers = [], ...rest } = JSON.parse(stdout) as BlueprintFile
-  const fields = Object.entries(rest).filter(([name, value]) => stored.includes(name) && value !== undefined)
-  const { id } = await client.blueprint.create.mutate({ title, ...Object.fromEntries(fields) })
-  if (visibility) await client.blueprint.update.mutate({ id, visibility })
-  const triggerIds: string[] = []
-  for (const { triggerType, config = {}, isActive = true } of triggers) {
-    const trigger = await client.blueprintTriggers.create.mutate({ blueprintId: id, triggerType, config })
-    if (!isActive) await client.blueprintTriggers.update.mutate({ triggerId: trigger.id, isActive })
-    triggerIds.push(trigger.id)
-  }
-  return { id, triggerIds }
 }
 
 async function wait(client: Client, executionId: string, timeoutMs: number): Promise<Execution> {

@@ -2,10 +2,9 @@
 Object.defineProperty(exports, "__esModule", { value: true });
 exports.startBlueprintd = startBlueprintd;
 exports.connectBlueprintd = connectBlueprintd;
-const node_child_process_1 = require("node:child_process");
-const node_util_1 = require("node:util");
 const client_js_1 = require("./client.js");
 const binary_js_1 = require("./binary.js");
+const files_js_1 = require("./files.js");
 const process_js_1 = require("./process.js");
 const disposal = Symbol.asyncDispose ?? Symbol.for('Symbol.asyncDispose'); // not every realm has it
 /** Starts a server and waits until it is ready, which takes milliseconds. It ends with stop, and with this process at the latest. */
@@ -44,7 +43,7 @@ function connect({ baseUrl, apiHost, apiKey }, binary) {
         now: () => call('GET', '/clock'),
         advance: (by) => call('POST', '/clock/advance', { by: typeof by === 'number' ? `${by}ms` : by }),
         advanceTo: (at) => call('POST', '/clock/advance', { to: typeof at === 'string' ? at : at.toISOString() }),
-        createFile: (path) => createFile(client, (0, binary_js_1.findBinary)(binary), path),
+        createFile: (path) => (0, files_js_1.createFile)(client, (0, binary_js_1.findBinary)(binary), path),
         wait: (executionId, waiting = {}) => wait(client, executionId, waiting.timeoutMs ?? 30_000),
         webhook: (triggerId, body, headers) => webhook(`${apiHost}/webhooks/blueprint/${triggerId}`, body, headers),
         calls: async (filter = {}) => (await call('GET', `/sandbox/calls?${new URLSearchParams(filter)}`)).calls,
@@ -65,24 +64,6 @@ function flags({ clock, sandbox, seedIds, seedFile, args }) {
     if (seedFile !== undefined)
         list.push('--seed', seedFile);
     return [...list, ...(args ?? [])];
-}
-/** What a new blueprint takes from a file besides its title. */
-const stored = ['description', 'status', 'tags', 'blueprint_map', 'environment_variables', 'budget'];
-async function createFile(client, binary, path) {
-    const { stdout } = await (0, node_util_1.promisify)(node_child_process_1.execFile)(binary, ['convert', path], { maxBuffer: 1 << 28, windowsHide: true });
-    const { title, visibility, triggers = [], ...rest } = JSON.parse(stdout);
-    const fields = Object.entries(rest).filter(([name, value]) => stored.includes(name) && value !== undefined);
-    const { id } = await client.blueprint.create.mutate({ title, ...Object.fromEntries(fields) });
-    if (visibility)
-        await client.blueprint.update.mutate({ id, visibility });
-    const triggerIds = [];
-    for (const { triggerType, config = {}, isActive = true } of triggers) {
-        const trigger = await client.blueprintTriggers.create.mutate({ blueprintId: id, triggerType, config });
-        if (!isActive)
-            await client.blueprintTriggers.update.mutate({ triggerId: trigger.id, isActive });
-        triggerIds.push(trigger.id);
-    }
-    return { id, triggerIds };
 }
 async function wait(client, executionId, timeoutMs) {
     const end = performance.now() + timeoutMs;

@@ -48,7 +48,10 @@ export interface Connected {
         now: string;
         fired: number;
     }>;
-    /** Stores the blueprint of a file, YAML or JSON, with its triggers. */
+    /**
+     * Stores the blueprint of a file, YAML or JSON, with its triggers. A reference such as {$connection: crm} becomes the id of the
+     * connection with that name, which must exist. The file of {$blueprint: child.blueprint.yaml} is stored too.
+     */
     createFile(path: string): Promise<{
         id: string;
         triggerIds: string[];

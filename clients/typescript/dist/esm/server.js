@@ -1,7 +1,6 @@
-import { execFile } from 'node:child_process';
-import { promisify } from 'node:util';
 import { createClient } from './client.js';
 import { findBinary } from './binary.js';
+import { createFile } from './files.js';
 import { launch } from './process.js';
 const disposal = Symbol.asyncDispose ?? Symbol.for('Symbol.asyncDispose'); // not every realm has it
 /** Starts a server and waits until it is ready, which takes milliseconds. It ends with stop, and with this process at the latest. */
@@ -61,24 +60,6 @@ function flags({ clock, sandbox, seedIds, seedFile, args }) {
     if (seedFile !== undefined)
         list.push('--seed', seedFile);
     return [...list, ...(args ?? [])];
-}
-/** What a new blueprint takes from a file besides its title. */
-const stored = ['description', 'status', 'tags', 'blueprint_map', 'environment_variables', 'budget'];
-async function createFile(client, binary, path) {
-    const { stdout } = await promisify(execFile)(binary, ['convert', path], { maxBuffer: 1 << 28, windowsHide: true });
-    const { title, visibility, triggers = [], ...rest } = JSON.parse(stdout);
-    const fields = Object.entries(rest).filter(([name, value]) => stored.includes(name) && value !== undefined);
-    const { id } = await client.blueprint.create.mutate({ title, ...Object.fromEntries(fields) });
-    if (visibility)
-        await client.blueprint.update.mutate({ id, visibility });
-    const triggerIds = [];
-    for (const { triggerType, config = {}, isActive = true } of triggers) {
-        const trigger = await client.blueprintTriggers.create.mutate({ blueprintId: id, triggerType, config });
-        if (!isActive)
-            await client.blueprintTriggers.update.mutate({ triggerId: trigger.id, isActive });
-        triggerIds.push(trigger.id);
-    }
-    return { id, triggerIds };
 }
 async function wait(client, executionId, timeoutMs) {
     const end = performance.now() + timeoutMs;

@@ -1,0 +1,96 @@
+import { execFile } from 'node:child_process'
+import { dirname, join, normalize } from 'node:path'
+import { promisify } from 'node:util'
+import type { Client } from './client.js'
+
+interface BlueprintFile extends Record<string, unknown> {
+  title: string
+  visibility?: 'private' | 'organization' | 'public'
+  triggers?: { triggerType: 'manual' | 'scheduled' | 'webhook' | 'email' | 'slack' | 'event' | 'api'; config?: Record<string, unknown>; isActive?: boolean }[]
+}
+
+interface Stored {
+  id: string
+  triggerIds: string[]
+}
+
+/** What a new blueprint takes from a file besides its title. */
+const stored = ['description', 'status', 'tags', 'blueprint_map', 'environment_variables', 'budget']
+
+/** Stores the blueprint of a file with its triggers, and those of the files to which it refers. */
+export async function createFile(client: Client, binary: string, path: string): Promise<Stored> {
+  const done = new Map<string, Stored | undefined>() // by path; undefined while one is being stored
+  let connections: { id: string; name: string }[] | undefined
+
+  async function create(path: string): Promise<Stored> {
+    if (done.has(path)) {
+      const made = done.get(path)
+      if (!made) throw new Error(`${path} refers to itself, directly or through other files`)
+      return made
+    }
+    done.set(path, undefined)
+    const { stdout } = await promisify(execFile)(binary, ['convert', path], { maxBuffer: 1 << 28, windowsHide: true })
+    const { title, visibility, triggers = [], ...rest } = (await resolve(path, JSON.parse(stdout))) as BlueprintFile
+    const fields = Object.entries(rest).filter(([name, value]) => stored.includes(name) && value !== undefined)
+    const { id } = await client.blueprint.create.mutate({ title, ...Object.fromEntries(fields) })
+    if (visibility) await client.blueprint.update.mutate({ id, visibility })
+    const triggerIds: string[] = []
+    for (const { triggerType, config = {}, isActive = true } of triggers) {
+      const trigger = await client.blueprintTriggers.create.mutate({ blueprintId: id, triggerType, config, isActive })
+      triggerIds.push(trigger.id)
+    }
+    const made = { id, triggerIds }
+    done.set(path, made)
+    return made
+  }
+
+  /** Replaces the references in a value by ids, one after the other, so that a run of the test repeats the same calls. */
+  async function resolve(path: string, value: unknown): Promise<unknown> {
+    if (Array.isArray(value)) {
+      const items: unknown[] = []
+      for (const item of value) items.push(await resolve(path, item))
+      return items
+    }
+    if (!isObject(value)) return value
+    const members: [string, unknown][] = []
+    for (const [name, member] of Object.entries(value)) {
+      if (name === 'mcpConnectionIds' && Array.isArray(member)) {
+        const ids: unknown[] = []
+        for (const item of member) ids.push(await identify(path, 'connectionId', item))
+        members.push([name, ids])
+      } else members.push([name, await identify(path, name, member)])
+    }
+    return Object.fromEntries(members)
+  }
+
+  async function identify(path: string, name: string, member: unknown): Promise<unknown> {
+    const connection = name === 'connectionId' ? referred(member, '$connection') : undefined
+    if (connection !== undefined) return connectionNamed(connection)
+    const file = name === 'blueprintId' ? referred(member, '$blueprint') : undefined
+    if (file !== undefined) return (await create(join(dirname(path), file))).id
+    return resolve(path, member)
+  }
+
+  async function connectionNamed(name: string): Promise<string> {
+    connections ??= await client.connection.list.query({})
+    const found = connections.filter((connection) => connection.name === name)
+    if (found.length > 1) throw new Error(`there are ${found.length} connections with the name "${name}"; rename all but one`)
+    if (found[0]) return found[0].id
+    const known = [...new Set(connections.map((connection) => connection.name))].sort()
+    const advice = known.length ? `the server has ${known.join(', ')}` : 'add it to the seed file, or create it with connection.create'
+    throw new Error(`there is no connection "${name}"; ${advice}`)
+  }
+
+  return create(normalize(path))
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null
+}
+
+/** The name in an object that has only this key. */
+function referred(value: unknown, key: string): string | undefined {
+  if (!isObject(value) || Object.keys(value).length !== 1) return undefined
+  const name = value[key]
+  return typeof name === 'string' ? name : undefined
+}
