@@ -22,6 +22,7 @@ import (
 	"blueprintd/project"
 	"blueprintd/rpc"
 	"blueprintd/rpc/trpc"
+	"blueprintd/server/approvals"
 	"blueprintd/server/sandbox"
 	"blueprintd/triggers/mail"
 )
@@ -31,7 +32,7 @@ func newSandbox(o Options, source *ids.Source) (*sandbox.Sandbox, error) {
 	if o.Sandbox == nil {
 		return nil, nil
 	}
-	made, err := sandbox.New(sandbox.Options{Clock: o.Clock, IDs: source.Stream("fakes"), Parse: mail.Parse, Known: RuledNames()})
+	made, err := sandbox.New(sandbox.Options{Clock: o.Clock, IDs: source.Stream("fakes"), Parse: mail.Parse, Known: RuledNames(), ApprovalLinks: approvals.LinksIn})
 	if err == nil && o.Sandbox.Expect != nil {
 		err = made.SetExpectations(o.Sandbox.Expect)
 	}
@@ -203,7 +204,8 @@ func (s *Server) sandboxClear() trpc.PlainFunc {
 }
 
 // sandboxCalls answers GET /sandbox/calls with the outbound calls, oldest first: all of
-// them to the owner, those of visible runs to others.
+// them to the owner, those of visible runs to others. Approval links, with which anyone can
+// answer, are for the owner with the scope that the other controls of the sandbox need.
 func (s *Server) sandboxCalls() trpc.PlainFunc {
 	return s.sandboxOnly(map[string]trpc.PlainFunc{http.MethodGet: func(w http.ResponseWriter, r *http.Request, caller *trpc.Caller) error {
 		query := r.URL.Query()
@@ -214,7 +216,9 @@ func (s *Server) sandboxCalls() trpc.PlainFunc {
 				return blueprint.Errorf(blueprint.CodeBadRequest, "limit: must be a whole number from 1")
 			}
 		}
-		if !s.isOwner(caller) {
+		if s.isOwner(caller) {
+			filter.Links = caller.Scopes.Allow(blueprint.ScopeAdmin)
+		} else {
 			filter.May = s.maySee(r.Context(), caller)
 		}
 		list, dropped := s.sandbox.Calls(filter)

@@ -11,6 +11,7 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"encoding/hex"
+	"regexp"
 	"strconv"
 
 	"blueprintd/blueprint"
@@ -108,6 +109,12 @@ func (s Signer) open(token string) (l Link, ok bool) {
 	l.Expires = blueprint.Time(at)
 	return l, len(data) == 0 && err == nil
 }
+
+// anyLink matches links in a text.
+var anyLink = regexp.MustCompile(`https?://[^\s"'<>|]*` + path + `[A-Za-z0-9_-]+`)
+
+// LinksIn returns the links in a text.
+func LinksIn(text string) []string { return anyLink.FindAllString(text, -1) }
 
 // ID returns a short id of the link with a token, which does not reveal it.
 func ID(token string) string {

@@ -20,6 +20,7 @@ const (
 // calls is the list of outbound calls, oldest first.
 type calls struct {
 	now       func() time.Time
+	links     func(text string) []string
 	maxWeight int // bytes
 	mu        sync.Mutex
 	list      []*call
@@ -27,10 +28,17 @@ type calls struct {
 	dropped   int
 }
 
+// Call is an outbound call.
+type Call struct {
+	blueprint.Exchange
+	// ApprovalLinks are those that the request contains, where they are masked.
+	ApprovalLinks []string `json:"approvalLinks,omitempty"`
+}
+
 // call is an entry, guarded by in.mu.
 type call struct {
 	in        *calls
-	exchange  blueprint.Exchange
+	exchange  Call
 	weight    int
 	gone      bool       // dropped or cleared
 	redaction *redaction // nil once it is answered
@@ -39,7 +47,8 @@ type call struct {
 // begin adds a call without an answer.
 func (c *calls) begin(caller *outbound.Caller, request blueprint.ExchangeRequest, size int) *call {
 	entry := &call{in: c, weight: callWeight + min(size, outbound.MaxTaped), redaction: newRedaction(caller)}
-	entry.exchange = entry.redaction.exchange(blueprint.Exchange{
+	entry.exchange.ApprovalLinks = c.linksIn(&request)
+	entry.exchange.Exchange = entry.redaction.exchange(blueprint.Exchange{
 		At: blueprint.TimeOf(c.now()), ExecutionID: caller.ExecutionID, NodeID: caller.Address, NodeType: caller.NodeType, Attempt: caller.Attempt, Request: request,
 	})
 	c.mu.Lock()
@@ -48,6 +57,17 @@ func (c *calls) begin(caller *outbound.Caller, request blueprint.ExchangeRequest
 	c.weight += entry.weight
 	c.trim()
 	return entry
+}
+
+// linksIn returns the approval links in a request.
+func (c *calls) linksIn(request *blueprint.ExchangeRequest) []string {
+	found := c.links(request.URL)
+	for _, name := range slices.Sorted(maps.Keys(request.Headers)) {
+		found = append(found, c.links(request.Headers[name])...)
+	}
+	found = append(found, c.links(string(blueprint.BodyBytes(request.Body)))...)
+	slices.Sort(found)
+	return slices.Compact(found)
 }
 
 // trim drops the oldest calls. The caller holds c.mu.
@@ -89,10 +109,11 @@ func (c *call) failed(why string) {
 
 // mail sets the request of a call once the mail is known.
 func (c *call) mail(request blueprint.ExchangeRequest, size int) {
+	links := c.in.linksIn(&request)
 	request = c.redaction.exchange(blueprint.Exchange{Request: request}).Request
 	c.in.mu.Lock()
 	defer c.in.mu.Unlock()
-	c.exchange.Request = request
+	c.exchange.Request, c.exchange.ApprovalLinks = request, links
 	c.grow(min(size, outbound.MaxTaped))
 }
 
@@ -110,13 +131,14 @@ type Filter struct {
 	ExecutionID, NodeType, Host string
 	Limit                       int                           // of the latest calls; 0 = all
 	May                         func(executionID string) bool // reports whether the calls of a run are included; nil includes all
+	Links                       bool                          // include approval links
 }
 
 // Calls returns the outbound calls, oldest first, and the number of dropped ones.
-func (s *Sandbox) Calls(f Filter) (list []blueprint.Exchange, dropped int) {
+func (s *Sandbox) Calls(f Filter) (list []Call, dropped int) {
 	list, dropped = s.calls.find(f)
 	if f.May != nil { // it may be slow: without the lock
-		list = slices.DeleteFunc(list, func(x blueprint.Exchange) bool { return !f.May(x.ExecutionID) })
+		list = slices.DeleteFunc(list, func(x Call) bool { return !f.May(x.ExecutionID) })
 	}
 	if f.Limit > 0 && len(list) > f.Limit {
 		list = list[len(list)-f.Limit:]
@@ -125,16 +147,19 @@ func (s *Sandbox) Calls(f Filter) (list []blueprint.Exchange, dropped int) {
 }
 
 // find is Calls without May and Limit.
-func (c *calls) find(f Filter) (list []blueprint.Exchange, dropped int) {
+func (c *calls) find(f Filter) (list []Call, dropped int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	list = []blueprint.Exchange{}
+	list = []Call{}
 	for _, one := range c.list {
 		x := &one.exchange
 		if f.ExecutionID != "" && x.ExecutionID != f.ExecutionID || f.NodeType != "" && x.NodeType != f.NodeType || f.Host != "" && !hostFits(f.Host, hostOf(x.Request.URL)) {
 			continue
 		}
 		list = append(list, *x)
+		if !f.Links {
+			list[len(list)-1].ApprovalLinks = nil
+		}
 	}
 	return list, c.dropped
 }

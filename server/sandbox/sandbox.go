@@ -14,12 +14,14 @@ import (
 	"blueprintd/foundation/outbound"
 )
 
-// Options configure a Sandbox. All but Known are required.
+// Options configure a Sandbox. All but Known and ApprovalLinks are required.
 type Options struct {
 	Clock clock.Clock
 	IDs   *ids.Source
 	Parse func(raw []byte) (*blueprint.Mail, error) // parses a sent mail
 	Known Known
+	// ApprovalLinks returns the approval links in a text.
+	ApprovalLinks func(text string) []string
 }
 
 // Sandbox is an outbound.Network that answers all requests. It is safe for concurrent use.
@@ -42,7 +44,10 @@ func New(options Options) (*Sandbox, error) {
 		return nil, err
 	}
 	s := &Sandbox{Options: options, authority: authority, streams: map[string]*ids.Source{}}
-	s.calls.now, s.calls.maxWeight = options.Clock.Now, MaxCallBytes
+	s.calls.now, s.calls.maxWeight, s.calls.links = options.Clock.Now, MaxCallBytes, options.ApprovalLinks
+	if s.calls.links == nil {
+		s.calls.links = func(string) []string { return nil }
+	}
 	return s, nil
 }
 

@@ -2,7 +2,7 @@
 // `blueprintd sdk`, with test programs that start their own servers. No server is left running.
 import assert from 'node:assert/strict';
 import { execFile, spawn } from 'node:child_process';
-import { cp, mkdtemp, readFile, readdir, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readFile, readdir, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
@@ -165,8 +165,10 @@ import { startBlueprintd, isRefusal } from 'blueprintd'
 import { order } from './order.mjs'
 
 test('an order waits for approval', async (t) => {
-  const blueprintd = await startBlueprintd()
+  const blueprintd = await startBlueprintd({ sandbox: true })
   t.after(() => blueprintd.stop())
+  await assert.rejects(blueprintd.createFile('order.blueprint.yaml'), /there is no connection "mail"; add it/)
+  await blueprintd.client.connection.create.mutate({ name: 'mail', type: 'smtp', config: { host: 'mail.example.org', port: 587, tls: 'starttls', from: 'shop@example.org' } })
   const { id } = await blueprintd.createFile('order.blueprint.yaml')
   const run = await order({ url: blueprintd.baseUrl, apiKey: blueprintd.apiKey, id, product: 'gold' })
   assert.equal(run.status, 'paused')
@@ -174,15 +176,28 @@ test('an order waits for approval', async (t) => {
   assert.equal((await blueprintd.advance('48h')).fired, 2)
   const { runs } = await blueprintd.client.execution.listRuns.query({ blueprintId: id })
   assert.equal(runs.length, 3)
+  const [mail] = await blueprintd.calls()
+  assert.equal(mail.request.body.trim(), \`Approve or reject: \${blueprintd.apiHost}/answer/***\`)
+  assert.match(await (await fetch(mail.approvalLinks[0])).text(), /Buy gold\\?/)
+  await blueprintd.client.execution.resume.mutate({ executionId: mail.executionId, input: { approved: true } })
+  assert.equal((await blueprintd.wait(mail.executionId)).status, 'completed')
   await assert.rejects(order({ url: blueprintd.baseUrl, apiKey: 'wrong', id }), (error) => isRefusal(error) && error.data.code === 'UNAUTHORIZED')
 })
 `;
 const blueprint = `title: Order
 blueprint_map:
   nodes:
+    - {id: mail, type: send-email, title: Mail, config: {connectionId: {$connection: mail}, to: shop@example.org, subject: Order, text: 'Approve or reject: {{nodes.approve.link}}'}}
     - {id: approve, type: approval-gate, title: Approve, config: {prompt: 'Buy {{product ?? "nothing"}}?'}}
+    - {id: after, type: blueprint, title: After, config: {blueprintId: {$blueprint: parts/after.blueprint.yaml}}}
 triggers:
   - {triggerType: scheduled, config: {cron: 0 7 * * *}}
+`;
+
+const thanks = `title: After
+blueprint_map:
+  nodes:
+    - {id: thank, type: template, title: Thank, config: {text: Thanks}}
 `;
 
 test('a project tests with node --test and the package as a folder', async () => {
@@ -191,7 +206,8 @@ test('a project tests with node --test and the package as a folder', async () =>
   await symlink(process.env.BLUEPRINTD, join(project, 'blueprintd-sdk/blueprintd'));
   await writeFile(join(project, 'package.json'), '{ "private": true, "type": "module" }\n');
   await tool(project, 'npm', ['install', ...npm, './blueprintd-sdk', '@trpc/client@11.25.2', '@trpc/server@11.25.2']);
-  await Promise.all(Object.entries({ 'order.mjs': program, 'order.test.mjs': programTest, 'order.blueprint.yaml': blueprint }).map(([name, text]) => writeFile(join(project, name), text)));
+  await mkdir(join(project, 'parts'));
+  await Promise.all(Object.entries({ 'order.mjs': program, 'order.test.mjs': programTest, 'order.blueprint.yaml': blueprint, 'parts/after.blueprint.yaml': thanks }).map(([name, text]) => writeFile(join(project, name), text)));
   const { stdout } = await tool(project, process.execPath, ['--test', '--test-reporter=tap'], { BLUEPRINTD_BINARY: '', PATH: '' });
   assert.match(stdout, /^# pass 1$/m);
 });

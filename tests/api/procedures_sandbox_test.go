@@ -1,7 +1,9 @@
 package api
 
 import (
+	"fmt"
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -264,6 +266,53 @@ func TestBadRules(t *testing.T) {
 	}
 	shown := s.Root.Send(t, http.MethodGet, "/sandbox/rules", "")
 	servertest.Shape(t, "kept", shown.Value, `{"rules": [{"match": {"host": "kept"}, "answer": {"status": 418}, "answered": 0}]}`)
+}
+
+// TestApprovalLinksOfTheSandbox reads the links that nodes sent, which the calls mask, and
+// answers with one. Only the server's owner reads them, with a key that may answer.
+func TestApprovalLinksOfTheSandbox(t *testing.T) {
+	t.Parallel()
+	s := servertest.New(t, inABox, servertest.AtNoon)
+	mailer := s.Root.IDOf(t, "connection.create", object{"name": "mail", "type": "smtp", "config": object{"host": "mail.example.com", "port": 25, "tls": "none", "from": "shop@example.com"}})
+	execute(t, s.Root,
+		node("post", "http-request", object{"method": "POST", "url": "https://api.example.com/", "body": object{"text": "<{{nodes.gate.link}}|Approve>"}}),
+		node("mail", "send-email", object{"connectionId": mailer, "to": "a@example.com", "subject": "s", "text": "Answer at {{nodes.gate.link}}.", "html": "<a href=\"{{nodes.gate.link}}\">Answer</a>"}),
+		node("plain", "http-request", object{"url": "https://api.example.com/"}),
+		node("gate", "approval-gate", object{"prompt": "Pay?"}))
+	reader := s.Root
+	reader.Authorization = "Bearer " + at(s.Root.OK(t, "apiKey.create", object{"name": "reader", "scopes": []any{"read", "run"}}), "key").(string)
+	for name, caller := range map[string]servertest.Caller{"a key without the scope admin": reader, "another user": s.NewUser(t, "ada")} {
+		t.Run(name, func(t *testing.T) {
+			if answer := caller.Send(t, http.MethodGet, "/sandbox/calls", ""); answer.Status != http.StatusOK || strings.Contains(answer.Text, "approvalLinks") {
+				t.Errorf("%d %s, want %v and no links", answer.Status, answer.Text, http.StatusOK)
+			}
+		})
+	}
+	list := sandboxCalls(t, s.Root, "")
+	if len(list) != 3 {
+		t.Fatalf("the calls are %v, want three", list)
+	}
+	var found []string
+	for i, want := range []int{1, 1, 0} {
+		links, _ := at(list[i], "approvalLinks").([]any)
+		if len(links) != want {
+			t.Fatalf("the links of call %d are %v, want %d of them", i, links, want)
+		}
+		for _, link := range links {
+			found = append(found, link.(string))
+		}
+	}
+	for _, link := range found {
+		if text := fmt.Sprint(at(list[0], "request"), at(list[1], "request")); strings.Contains(text, link) || !strings.Contains(text, "/answer/***") {
+			t.Errorf("the requests are %s, want the links masked", text)
+		}
+	}
+	path := found[1][strings.Index(found[1], "/answer/"):]
+	says(t, press(t, servertest.Caller{Server: s}, path, url.Values{"_decision": {"approve"}}), http.StatusOK, "Your answer: Approved.")
+	id := at(list[0], "executionId").(string)
+	if e := s.Root.OK(t, "execution.getExecutionStatus", object{"executionId": id}); at(e, "status") != "completed" {
+		t.Errorf("the run is %v, want completed", e)
+	}
 }
 
 // TestTheSameBoxTwice: with a seed and a clock that stands still, the fakes return the same

@@ -56,6 +56,8 @@ type Call struct {
 		Body   json.RawMessage `json:"body"`
 	} `json:"response"`
 	Error string `json:"error"` // the reason for a missing answer
+	// ApprovalLinks are the approval links in the request, where they are masked.
+	ApprovalLinks []string `json:"approvalLinks"`
 }
 
 // Calls returns the requests of all nodes so far, oldest first (WithSandbox).

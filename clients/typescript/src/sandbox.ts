@@ -9,6 +9,8 @@ export interface Call {
   /** Absent if there was none; `error` is the reason. */
   response?: { status: number; headers?: Record<string, string>; body?: unknown }
   error?: string
+  /** The approval links in the request, where they are masked. */
+  approvalLinks?: string[]
 }
 
 /** Selects messages: all given members must fit; * matches anything. `procedure` and `route` are of the server itself: "blueprint.execute", "webhooks". */

@@ -18,6 +18,8 @@ export interface Call {
         body?: unknown;
     };
     error?: string;
+    /** The approval links in the request, where they are masked. */
+    approvalLinks?: string[];
 }
 /** Selects messages: all given members must fit; * matches anything. `procedure` and `route` are of the server itself: "blueprint.execute", "webhooks". */
 export interface Match {
