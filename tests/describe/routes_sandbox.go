@@ -164,7 +164,7 @@ func sandboxSchemas() object {
 	}, "match")
 	call := shape(object{
 		"approvalLinks": object{"type": "array", "items": word, "description": "the approval links in the request, where they are masked; only for the server's owner, with the scope admin"},
-		"at": object{"type": "string", "format": "date-time"}, "executionId": word, "nodeId": word, "nodeType": word, "attempt": count, "error": word,
+		"at":            object{"type": "string", "format": "date-time"}, "executionId": word, "nodeId": word, "nodeType": word, "attempt": count, "error": word,
 		"request":  shape(object{"method": word, "url": word, "headers": anything, "body": object{}, "cut": object{"type": "boolean"}}, "method", "url"),
 		"response": shape(object{"status": object{"type": "integer"}, "headers": anything, "body": object{}, "cut": object{"type": "boolean"}}, "status"),
 	}, "at", "request")
