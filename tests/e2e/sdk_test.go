@@ -154,14 +154,14 @@ func TestGoSDKCache(t *testing.T) {
 	if out := test(); !strings.Contains(out, "(cached)") {
 		t.Fatalf("nothing changed: %s, want \"(cached)\" in it", out)
 	}
-	for _, c := range []struct{ name, text string }{
+	for _, step := range []struct{ name, text string }{
 		{"parent.blueprint.yaml", strings.Replace(parent, "Parent", "Other", 1)},
 		{"child.blueprint.yaml", strings.Replace(child, "Hello", "Hi", 1)},
 		{"shop.seed.yaml", strings.Replace(seed, "ada", "grace", 1)},
 	} {
-		write(c.name, c.text)
+		write(step.name, step.text)
 		if out := test(); strings.Contains(out, "(cached)") {
-			t.Errorf("%s changed: %s, want no \"(cached)\" in it", c.name, out)
+			t.Errorf("%s changed: %s, want no \"(cached)\" in it", step.name, out)
 		}
 	}
 }
