@@ -4,7 +4,8 @@
 #   packaging/image.sh FOLDER [PROGRAM]
 #
 # FOLDER is new, empty, or was filled by this script before. PROGRAM is a static
-# blueprintd for Linux; by default it is built from this source. CA_BUNDLE=FILE
+# blueprintd for Linux; by default it is built from this source, with GOARCH=arm64 for
+# another processor than that of this machine. CA_BUNDLE=FILE
 # replaces the CA certificates of this machine. If something is missing, it exits
 # with 1 and a hint before it changes anything.
 set -eu

@@ -1,10 +1,11 @@
-// The container image, built by Debian's buildah from packaging/ and run as process 1 of its
-// own namespaces. No container runtime is needed: unshare and chroot provide the image's files,
-// user, variables and volume, which is what matters here. Needs root.
+// The container image for both processors, built by Debian's buildah from packaging/ and run as
+// process 1 of its own namespaces. No container runtime is needed: unshare and chroot provide the
+// image's files, user, variables and volume, which is what matters here. QEMU runs the image for
+// the processor that this machine does not have. Needs root.
 import assert from 'node:assert/strict';
 import { execFile, spawn } from 'node:child_process';
 import { createServer } from 'node:net';
-import { access, chown, mkdir, mkdtemp, readFile, readdir, rm, stat } from 'node:fs/promises';
+import { access, chown, mkdir, mkdtemp, readFile, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
@@ -17,9 +18,12 @@ const packaging = join(dirname(fileURLToPath(import.meta.url)), '../../packaging
 const USER = 65532;
 const KEY = 'key-of-the-container';
 
+const NATIVE = { x64: 'amd64', arm64: 'arm64' }[process.arch];
+const FOREIGN = { amd64: 'arm64', arm64: 'amd64' }[NATIVE];
+
 let folder; // of all files created here
-let config; // of the image
-let root; // the image's files, unpacked
+let config; // of the image in use
+let root; // its files, unpacked
 let port;
 
 const buildah = async (...words) =>
@@ -40,14 +44,39 @@ before(async () => {
     await run(program, ['--version']).catch(() => assert.fail(`${program} is missing; hint: apt-get install --no-install-recommends buildah util-linux coreutils`));
   }
   folder = await mkdtemp(join(tmpdir(), 'blueprintd-image-'));
-  await run(join(packaging, 'image.sh'), [join(folder, 'context'), process.env.BLUEPRINTD]);
-  // Chroot isolation and the vfs driver need neither user namespaces nor an overlay.
-  await buildah('bud', '--isolation', 'chroot', '--format', 'docker', '--build-arg', 'VERSION=9.9.9', '--tag', 'localhost/blueprintd:e2e', '--file', join(packaging, 'Containerfile'), join(folder, 'context'));
-  const described = JSON.parse(await buildah('inspect', '--type', 'image', 'localhost/blueprintd:e2e'));
-  config = described.Docker.config;
-  root = await buildah('mount', await buildah('from', '--pull-never', 'localhost/blueprintd:e2e'));
   port = await freePort();
 });
+
+const NAME = 'localhost/blueprintd:e2e';
+
+/** Builds the image for a processor into the list of images, and unpacks it. */
+async function build(processor, ...program) {
+  const context = join(folder, processor);
+  await run(join(packaging, 'image.sh'), [context, ...program], { env: { ...process.env, GOARCH: processor } });
+  // Chroot isolation and the vfs driver need neither user namespaces nor an overlay.
+  const id = join(folder, `${processor}.id`);
+  await buildah('bud', '--isolation', 'chroot', '--format', 'docker', '--platform', `linux/${processor}`, '--build-arg', 'VERSION=9.9.9', '--manifest', NAME, '--iidfile', id, '--file', join(packaging, 'Containerfile'), context);
+  const image = (await readFile(id, 'utf8')).trim().replace(/^sha256:/, '');
+  const described = JSON.parse(await buildah('inspect', '--type', 'image', image));
+  config = described.Docker.config;
+  root = await buildah('mount', await buildah('from', '--pull-never', image));
+  return { image, architecture: described.Docker.architecture };
+}
+
+/** Lets the kernel run programs for another processor with QEMU until the returned function is called. */
+async function emulate(processor) {
+  const name = `qemu-${{ amd64: 'x86_64', arm64: 'aarch64' }[processor]}`;
+  const rule = await readFile(`/usr/lib/binfmt.d/${name}.conf`, 'utf8').catch(() => assert.fail(`${name}-static is missing; hint: apt-get install --no-install-recommends qemu-user-static`));
+  const place = '/proc/sys/fs/binfmt_misc';
+  const mounted = await access(`${place}/register`).then(() => true, () => false);
+  if (!mounted) await run('mount', ['-t', 'binfmt_misc', 'binfmt_misc', place]);
+  const known = await access(`${place}/${name}`).then(() => true, () => false);
+  if (!known) await writeFile(`${place}/register`, rule);
+  return async () => {
+    if (!known) await writeFile(`${place}/${name}`, '-1');
+    if (!mounted) await run('umount', [place]);
+  };
+}
 
 after(async () => {
   if (folder) await rm(folder, { recursive: true, force: true });
@@ -68,7 +97,7 @@ async function start(volume, variables = {}) {
   const exit = new Promise((resolve) => child.on('exit', (code, signal) => resolve((outcome = { code, signal }))));
   const healthy = () =>
     run('chroot', ['--userspec=' + config.User, root, ...config.Healthcheck.Test.slice(1)], { env }).then(({ stdout }) => stdout, () => undefined);
-  const health = await until('the container is healthy', () => (outcome ? Promise.reject(new Error(`it ended: ${JSON.stringify(outcome)}\n${said}`)) : healthy()));
+  const health = await until('the container is healthy', () => (outcome ? Promise.reject(new Error(`it ended: ${JSON.stringify(outcome)}\n${said}`)) : healthy()), 60);
   const pid = Number((await readFile(`/proc/${child.pid}/task/${child.pid}/children`, 'utf8')).trim());
   return {
     pid, health, said: () => said,
@@ -90,8 +119,17 @@ async function procedure(name, input) {
   return body.result.data.json;
 }
 
-describe('container image', () => {
+for (const processor of [NATIVE, FOREIGN]) describe(`container image for ${processor}`, () => {
+  let built;
+  let restore = async () => {};
+  before(async () => {
+    if (processor === FOREIGN) restore = await emulate(processor);
+    built = await build(processor, ...(processor === NATIVE ? [process.env.BLUEPRINTD] : []));
+  });
+  after(() => restore());
+
   test('serves without arguments, under any user ID', async (t) => {
+    assert.equal(built.architecture, processor);
     assert.deepEqual(config.Entrypoint, ['/blueprintd']);
     assert.deepEqual(config.Cmd, ['serve']);
     assert.equal(config.User, `${USER}:${USER}`);
@@ -102,7 +140,7 @@ describe('container image', () => {
     assert.equal(config.StopSignal, 'SIGTERM');
     assert.equal(config.Labels['org.opencontainers.image.version'], '9.9.9');
     assert.ok(config.Env.includes('BLUEPRINTD_ADDR=0.0.0.0:8787') && config.Env.includes('BLUEPRINTD_DB=/data/blueprintd.db'), config.Env);
-    const size = (await buildah('images', '--format', '{{.Size}}', 'localhost/blueprintd:e2e')).trim();
+    const size = (await buildah('images', '--format', '{{.ID}} {{.Size}}', '--all', '--no-trunc')).split('\n').find((line) => line.includes(built.image));
     t.diagnostic(`image: ${size}`);
   });
 
@@ -117,7 +155,7 @@ describe('container image', () => {
   });
 
   test('runs as process 1, keeps its data and leaves no process behind', async () => {
-    const volume = join(folder, 'volume');
+    const volume = join(folder, `volume-${processor}`);
     await mkdir(volume);
     await chown(volume, USER, USER);
     let box = await start(volume);
@@ -127,16 +165,21 @@ describe('container image', () => {
       assert.match(status, new RegExp(`^NSpid:\\s+${box.pid}\\s+1$`, 'm'));
       assert.match(status, new RegExp(`^Uid:\\s+${USER}\\s+${USER}\\s+${USER}\\s+${USER}$`, 'm'));
 
-      // A child process runs a script, and another is killed at its deadline.
+      // A child process runs a script, and another is killed at its deadline. QEMU has no
+      // seccomp, without which the server runs no script.
       const code = (source, more) => ({ nodes: [{ id: 'code', type: 'code', title: 'Code', config: { language: 'javascript', source, ...more } }] });
-      const sum = await procedure('blueprint.create', { title: 'Sum', blueprint_map: code('return inputData.a + inputData.b') });
+      const emulated = processor === FOREIGN;
+      const adding = emulated ? { nodes: [{ id: 'add', type: 'set', title: 'Add', config: { values: { sum: '{{= inputData.a + inputData.b }}' } } }] } : code('return inputData.a + inputData.b');
+      const output = (value) => (emulated ? { sum: value } : value);
+      const sum = await procedure('blueprint.create', { title: 'Sum', blueprint_map: adding });
       const loop = await procedure('blueprint.create', { title: 'Loop', blueprint_map: code('for (;;);', { timeoutMs: 100 }) });
       const endless = await procedure('blueprint.execute', { id: loop.id });
       assert.equal(endless.result.status, 'failed', JSON.stringify(endless));
+      assert.equal(endless.result.error.code, emulated ? 'sandbox_unavailable' : 'timeout');
 
       const trigger = await procedure('blueprintTriggers.create', { blueprintId: sum.id, triggerType: 'webhook', config: { respond: 'wait' } });
       const address = `/webhooks/blueprint/${trigger.id}`;
-      assert.deepEqual(await call(address, { a: 40, b: 2 }, {}), { status: 200, body: 42 });
+      assert.deepEqual(await call(address, { a: 40, b: 2 }, {}), { status: 200, body: output(42) });
       const children = (await readFile(`/proc/${box.pid}/task/${box.pid}/children`, 'utf8')).trim().split(/\s+/).filter(Boolean);
       for (const child of children) {
         assert.doesNotMatch(await readFile(`/proc/${child}/status`, 'utf8').catch(() => ''), /^State:\s+Z/m, 'a child that ended was not buried');
@@ -144,7 +187,7 @@ describe('container image', () => {
 
       assert.notEqual((await box.stop('SIGKILL')).code, 0);
       box = await start(volume);
-      assert.deepEqual(await call(address, { a: 1, b: 2 }, {}), { status: 200, body: 3 }, 'the volume has kept the trigger');
+      assert.deepEqual(await call(address, { a: 1, b: 2 }, {}), { status: 200, body: output(3) }, 'the volume has kept the trigger');
 
       assert.deepEqual(await box.stop('SIGTERM'), { code: 0, signal: null }, box.said());
       box = undefined;
@@ -156,7 +199,7 @@ describe('container image', () => {
   });
 
   test('runs as a service configured by variables only', async () => {
-    const volume = join(folder, 'unused');
+    const volume = join(folder, `unused-${processor}`);
     await mkdir(volume);
     await chown(volume, USER, USER);
     const workflow = await readFile(join(packaging, 'github-service.yml'), 'utf8');
@@ -171,4 +214,9 @@ describe('container image', () => {
       assert.deepEqual(await box.stop('SIGTERM'), { code: 0, signal: null }, box.said());
     }
   });
+});
+
+test('one name has the images for both processors', async () => {
+  const list = JSON.parse(await buildah('manifest', 'inspect', NAME));
+  assert.deepEqual(list.manifests.map((m) => `${m.platform.os}/${m.platform.architecture}`).sort(), ['linux/amd64', 'linux/arm64']);
 });

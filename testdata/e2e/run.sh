@@ -7,9 +7,9 @@
 # Those in mail/ need root and Debian's swaks and postfix, which apt installs if they
 # are missing; if that fails, these suites are skipped with a message. `make e2e-mail`
 # runs only them. Those in browser/ need Debian's chromium (CHROMIUM=/path/to/another)
-# under the same rule; `make e2e-browser` runs only them. container.test.mjs needs root
-# and Debian's buildah, and release.test.mjs root and Debian's systemd-container and rpm;
-# they fail if these cannot be installed.
+# under the same rule; `make e2e-browser` runs only them. container.test.mjs needs root,
+# and Debian's buildah and qemu-user-static; release.test.mjs needs root, and Debian's
+# systemd-container, rpm, openssh-client and wget. They fail if these cannot be installed.
 #
 # BLUEPRINTD=/path/to/binary tests that executable instead of building one. It needs
 # Node 20 or newer, npm, curl, openssl and, the first time, the npm registry. Its exit
@@ -52,14 +52,14 @@ case "${*:-browser/}" in
   *browser/*) [ -x "$chromium" ] || [ -n "${CHROMIUM:-}" ] || ! may_install || install chromium fonts-dejavu-core ;;
 esac
 
-# container.test.mjs fails with a hint if buildah cannot be installed.
+# container.test.mjs fails with a hint if these cannot be installed.
 case "${*:-container}" in
-  *container*) command -v buildah >/dev/null || ! may_install || install buildah ;;
+  *container*) { command -v buildah && command -v qemu-aarch64-static; } >/dev/null || ! may_install || install buildah qemu-user-static ;;
 esac
 
 # So does release.test.mjs.
 case "${*:-release}" in
-  *release*) for program in systemd-nspawn rpm ssh-keygen wget; do command -v $program; done >/dev/null || ! may_install || install systemd systemd-container rpm openssh-client wget ;;
+  *release*) { command -v systemd-nspawn && command -v rpm && command -v ssh-keygen && command -v wget; } >/dev/null || ! may_install || install systemd systemd-container rpm openssh-client wget ;;
 esac
 
 left_out=
