@@ -211,18 +211,32 @@ func knownMembers(schema map[string]any, value any) any {
 // issues, with paths from the map, if nodes is not an array of nodes with unique id,
 // type, title and config, or edges do not connect known nodes.
 func ParseMap(value any) (*Map, []Issue) {
+	p := parseMap(value)
+	if len(p.issues) > 0 {
+		return nil, p.issues[:min(len(p.issues), MaxIssues)]
+	}
+	return p.m, nil
+}
+
+// parseMap parses a map as far as its shape allows. If it has issues, its nodes and edges are
+// those up to the limit of issues, at their places; m is nil if it has no list of nodes.
+func parseMap(value any) *mapParser {
+	p := &mapParser{index: map[string]int{}, unusable: map[int]bool{}, loose: map[int]bool{}}
 	raw, ok := value.(map[string]any)
 	if !ok {
-		return nil, []Issue{{Path: []any{}, Message: "must be an object with a nodes array"}}
+		p.issue("must be an object with a nodes array")
+		return p
 	}
-	p := mapParser{m: &Map{Raw: raw}, index: map[string]int{}}
 	nodes, ok := raw["nodes"].([]any)
 	if !ok {
-		return nil, []Issue{{Path: []any{"nodes"}, Message: "must be an array"}}
+		p.issue("must be an array", "nodes")
+		return p
 	}
 	if len(nodes) > MaxNodes {
-		return nil, []Issue{{Path: []any{"nodes"}, Message: fmt.Sprintf("must hold at most %d nodes", MaxNodes)}}
+		p.issue(fmt.Sprintf("must hold at most %d nodes", MaxNodes), "nodes")
+		return p
 	}
+	p.m = &Map{Raw: raw}
 	for i, node := range nodes {
 		if p.full() {
 			break
@@ -241,16 +255,31 @@ func ParseMap(value any) (*Map, []Issue) {
 			p.edge(i, edge)
 		}
 	}
-	if len(p.issues) > 0 {
-		return nil, p.issues[:min(len(p.issues), MaxIssues)]
-	}
-	return p.m, nil
+	return p
 }
 
 type mapParser struct {
-	m      *Map
-	index  map[string]int
-	issues []Issue
+	m        *Map
+	index    map[string]int
+	issues   []Issue
+	unusable map[int]bool // nodes without a type or a config
+	loose    map[int]bool // edges that do not connect two nodes
+	unclear  bool         // an id is missing or taken, so it is not known what edges and references mean
+}
+
+// connected returns the map with the edges that connect two nodes.
+func (p *mapParser) connected() *Map {
+	if len(p.loose) == 0 {
+		return p.m
+	}
+	m := *p.m
+	m.Edges = nil
+	for i, edge := range p.m.Edges {
+		if !p.loose[i] {
+			m.Edges = append(m.Edges, edge)
+		}
+	}
+	return &m
 }
 
 func (p *mapParser) full() bool { return len(p.issues) >= MaxIssues }
@@ -273,17 +302,19 @@ func (p *mapParser) text(object map[string]any, required bool, path ...any) (tex
 }
 
 func (p *mapParser) node(i int, value any) {
+	node := Node{OnError: OnErrorStop}
 	object, ok := value.(map[string]any)
 	if !ok {
 		p.issue("must be an object", "nodes", i)
+		p.unclear, p.unusable[i] = true, true
+		p.m.Nodes = append(p.m.Nodes, node)
 		return
 	}
-	node := Node{OnError: OnErrorStop}
 	var named bool
 	if node.ID, named = p.text(object, true, "nodes", i, "id"); named && node.ID == "" {
 		p.issue("must not be empty", "nodes", i, "id")
 	}
-	kind, _ := p.text(object, true, "nodes", i, "type")
+	kind, typed := p.text(object, true, "nodes", i, "type")
 	node.Type = NormalType(kind)
 	node.Title, _ = p.text(object, true, "nodes", i, "title")
 	config, given := object["config"]
@@ -294,28 +325,37 @@ func (p *mapParser) node(i int, value any) {
 			p.issue("required", "nodes", i, "config")
 		}
 	}
+	if !ok || !typed {
+		p.unusable[i] = true
+	}
 	if first, taken := p.index[node.ID]; taken {
 		p.issue(fmt.Sprintf("%q is the id of nodes[%d] already", node.ID, first), "nodes", i, "id")
+		p.unclear = true
 	} else if node.ID != "" {
 		p.index[node.ID] = i
+	} else {
+		p.unclear = true
 	}
 	optionalMembers(&node, object, i)
 	p.m.Nodes = append(p.m.Nodes, node)
 }
 
 func (p *mapParser) edge(i int, value any) {
-	object, ok := value.(map[string]any)
-	if !ok {
-		p.issue("must be an object", "edges", i)
-		return
-	}
+	before := len(p.issues)
 	var edge Edge
-	edge.ID, _ = p.text(object, false, "edges", i, "id")
-	edge.Source = p.end(object, i, "source")
-	edge.Target = p.end(object, i, "target")
-	edge.Handle, _ = p.text(object, false, "edges", i, "sourceHandle")
+	if object, ok := value.(map[string]any); ok {
+		edge.ID, _ = p.text(object, false, "edges", i, "id")
+		edge.Source = p.end(object, i, "source")
+		edge.Target = p.end(object, i, "target")
+		edge.Handle, _ = p.text(object, false, "edges", i, "sourceHandle")
+	} else {
+		p.issue("must be an object", "edges", i)
+	}
 	if edge.Handle == mainHandle {
 		edge.Handle = ""
+	}
+	if len(p.issues) > before || p.unclear {
+		p.loose[i] = true
 	}
 	p.m.Edges = append(p.m.Edges, edge)
 }
@@ -323,7 +363,7 @@ func (p *mapParser) edge(i int, value any) {
 // end returns the node id at one end of an edge.
 func (p *mapParser) end(object map[string]any, i int, name string) string {
 	id, given := p.text(object, true, "edges", i, name)
-	if _, known := p.index[id]; given && !known {
+	if _, known := p.index[id]; given && !known && !p.unclear {
 		p.issue(fmt.Sprintf("no node has the id %q", id), "edges", i, name)
 	}
 	return id

@@ -50,19 +50,24 @@ func Validate(value any, variables []any, catalogue Catalogue, check ConfigCheck
 // validate validates a map, that of the blueprint or one in the config of a node. It
 // reports whether all nodes were validated and of known types.
 func (v *validator) validate(value any) (known bool) {
-	m, issues := ParseMap(value)
-	for _, issue := range issues {
+	p := parseMap(value)
+	for _, issue := range p.issues {
 		v.add(issue)
 	}
+	m := p.m
 	if m == nil {
 		return false
 	}
-	v.index = make(map[string]int, len(m.Nodes))
-	for i := range m.Nodes {
-		v.index[m.Nodes[i].ID] = i
-	}
-	if v.graph, issues = Compile(m); issues != nil {
-		v.add(issues[0])
+	v.parsed = p
+	v.index = p.index
+	var issues []Issue
+	if !p.unclear {
+		if v.graph, issues = Compile(p.connected()); issues != nil {
+			v.add(issues[0])
+		}
+		if len(p.issues) > 0 { // which nodes lead to which follows from edges that may be missing
+			v.graph = nil
+		}
 	}
 	if len(m.Nodes) == 0 && v.outer == nil {
 		v.add(Issue{Path: []any{"nodes"}, Message: "is empty: there is nothing to run", Severity: SeverityWarning})
@@ -86,6 +91,10 @@ func (v *validator) validate(value any) (known bool) {
 	}
 	v.ways(found)
 	for i := range m.Nodes {
+		if p.unusable[i] {
+			v.found.strange = true
+			continue
+		}
 		v.node(i, &m.Nodes[i], &found[i])
 	}
 	v.edges(m)
@@ -112,9 +121,10 @@ type validator struct {
 	check     ConfigChecker
 	found     *findings
 	used      *usage
-	under     []any           // path of the map
-	outer     *validator      // of the enclosing map; nil for the blueprint's own
-	at        int             // the node of outer that contains the map
+	under     []any      // path of the map
+	outer     *validator // of the enclosing map; nil for the blueprint's own
+	at        int        // the node of outer that contains the map
+	parsed    *mapParser
 	known     map[string]bool // names that need not be passed
 	index     map[string]int  // of nodes by id
 	graph     *Graph          // nil with a cycle
@@ -261,6 +271,16 @@ func (v *validator) body(i int, node *Node, kind *NodeType) {
 	}
 	inner := &validator{catalogue: v.catalogue, check: v.check, found: v.found, under: under, outer: v, at: i, used: v.used, known: map[string]bool{}}
 	inner.validate(raw)
+}
+
+// uncertain reports whether a node has no valid config that may set variables.
+func (v *validator) uncertain() bool {
+	for ; v != nil; v = v.outer {
+		if len(v.parsed.unusable) > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // knows reports whether a name need not be passed.

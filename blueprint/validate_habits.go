@@ -168,6 +168,9 @@ func (v *validator) edges(m *Map) {
 	reasons := make([]string, len(m.Edges))   // why an edge is never taken
 	first := make(map[Edge]int, len(m.Edges)) // the edges, without their ids
 	for i, edge := range m.Edges {
+		if v.parsed.loose[i] {
+			continue
+		}
 		reasons[i] = v.neverTaken(&m.Nodes[v.index[edge.Source]], edge.Handle, cases)
 		edge.ID = ""
 		if same, twice := first[edge]; twice {
@@ -339,7 +342,12 @@ func (v *validator) reference(i int, ref Reference) (message, severity string) {
 		return v.outer.reference(v.at, ref) // predecessors of the enclosing node are in scope
 	}
 	switch to, exists := v.index[ref.NodeID]; {
+	case !exists && ref.NodeID != "" && v.parsed.unclear: // it may be the node without a valid id
+		return "", ""
 	case !v.knows(ref.Name) && !ref.Optional:
+		if v.uncertain() {
+			return "", ""
+		}
 		return fmt.Sprintf("uses the variable %q, which is not declared: every run must pass it", ref.Name) + v.meant(ref.Name), SeverityWarning
 	case ref.NodeID == "" && v.outer == nil && (ref.Name == "item" || ref.Name == "index"):
 		return fmt.Sprintf("uses %s, which only exists inside a for-each node", ref.Name), severityOf(ref)

@@ -138,7 +138,37 @@ func TestValidateNodes(t *testing.T) {
 		"no ambiguity":      {nodes(node("a]/b", "note", "")), "", nil},
 		"nested 16 deep":    {nodes(deep), "", nil},
 		"nested 17 deep":    {nodes(node("y", "each", `"nodes":`+nodes(deep))), "", []string{"nodes[0]" + strings.Repeat(".config.nodes.nodes[0]", 16) + ".config.nodes: each nodes are nested more than 16 deep"}},
-		"several of a kind": {nodes(node("a", "note", ""), node("a", "note", "")), "", []string{`nodes[1].id: "a" is the id of nodes[0] already`}},
+		"several of a kind": {nodes(node("a", "note", ""), node("a", "note", "")), "", []string{`nodes[1].id: "a" is the id of nodes[0] already`, "warning nodes[1].title: is also the title of nodes[0]: their steps are hard to distinguish"}},
+	})
+}
+
+// TestValidateShapeAndMore checks that a map with mistakes in its shape shows those of its other
+// parts too, but none that follow from them.
+func TestValidateShapeAndMore(t *testing.T) {
+	send, unknown := node("s", "send", ""), node("u", "noet", "")
+	wrongSend, wrongType := "config.to: required", `unknown node type "noet"; known types: any, code, each, human, if, made, note, opaque, refs, send, set, stop, switch, wait; did you mean "note"?`
+	list := func(list string, edges string) string { return `{"nodes":[` + list + `],"edges":[` + edges + `]}` }
+	checkFindings(t, map[string]validation{
+		"title": {nodes(`{"id":"a","type":"send","config":{}}`, send), "", []string{"nodes[0].title: required", "nodes[0].config.to: required", "nodes[1]." + wrongSend}},
+		"type and config": {nodes(`{"id":"a","title":"A"}`, `{"id":"b","type":"send","title":"B"}`, unknown), "", []string{
+			"nodes[0].type: required", "nodes[0].config: required", "nodes[1].config: required", "nodes[2].type: " + wrongType}},
+		"no node": {nodes(`5`, send), "", []string{"nodes[0]: must be an object", "nodes[1]." + wrongSend}},
+		"edges": {list(node("i", "if", "")+","+send, `5,{"source":"i"},{"source":"i","target":"nowhere"},{"source":"i","target":"s","sourceHandle":"ture"}`), "", []string{
+			"edges[0]: must be an object", "edges[1].target: required", `edges[2].target: no node has the id "nowhere"`, "nodes[1]." + wrongSend,
+			`warning edges[3].sourceHandle: is never taken: "if" has no handle "ture"; did you mean "true"?`}},
+		"edges no list": {`{"nodes":[` + send + `,` + node("n", "note", "") + `],"edges":5}`, "", []string{"edges: must be an array", "nodes[0]." + wrongSend}},
+		"edges and a cycle": {list(node("a", "note", "")+","+node("b", "note", ""), `{"source":"a","target":"b"},{"source":"b","target":"a"},5`), "", []string{
+			"edges[2]: must be an object", "edges: form a cycle: a -> b -> a"}},
+		"ids": {list(`{"type":"note","title":"A","config":{}},`+node("b", "note", `"uses":["nodes.fetch.output","zebra"]`)+","+node("b", "send", ""), `{"source":"b","target":"b","sourceHandle":"yes"}`), "", []string{
+			"nodes[0].id: required", `nodes[2].id: "b" is the id of nodes[1] already`, `warning nodes[1].config.uses[1]: uses the variable "zebra", which is not declared: every run must pass it`, "nodes[2].config.to: required",
+			"warning nodes[2].title: is also the title of nodes[1]: their steps are hard to distinguish",
+		}},
+		"ids of edges":     {list(`{"id":5,"type":"note","title":"A","config":{}}`, `{"source":"5","target":"a"}`), "", []string{"nodes[0].id: must be a string"}},
+		"a broken set":     {nodes(`{"id":"a","type":"set","title":"A"}`, node("b", "note", `"uses":["zebra","nodes.zebra.output"]`)), "", []string{"nodes[0].config: required", `nodes[1].config.uses[1]: refers to the node "zebra", which does not exist`}},
+		"unused variables": {nodes(`{"id":"a","type":"note","title":"A"}`), `[{"name":"x"}]`, []string{"nodes[0].config: required"}},
+		"no nodes":         {`{"nodes":5,"edges":5}`, "", []string{"nodes: must be an array"}},
+		"inside":           {nodes(node("a", "each", `"nodes":`+nodes(`{"id":"b","type":"note","title":"B"}`, send))), "", []string{"nodes[0].config.nodes.nodes[0].config: required", "nodes[0].config.nodes.nodes[1]." + wrongSend}},
+		"variables":        {nodes(send), `[{"name":5}]`, []string{"environment_variables[0].name: must be a string", "nodes[0]." + wrongSend}},
 	})
 }
 

@@ -280,10 +280,21 @@ func testProblems(in *validation, name string) ([]problem, error) {
 	if err != nil {
 		return syntaxProblem(err, false)
 	}
-	if len(issues) == 0 {
-		issues = referenceIssues(tests, name)
+	if !within([]any{"blueprint"}, issues) && tests.Blueprint != "" {
+		for _, issue := range referenceIssues(tests, name) {
+			if !within(issue.Path, issues) {
+				issues = append(issues, issue)
+			}
+		}
 	}
 	return problemsOf(tests.Document, issues, project.ExcerptOf), nil
+}
+
+// within reports whether a value, or one that contains it, has an issue.
+func within(path []any, issues []blueprint.Issue) bool {
+	return slices.ContainsFunc(issues, func(issue blueprint.Issue) bool {
+		return len(issue.Path) <= len(path) && slices.Equal(issue.Path, path[:len(issue.Path)])
+	})
 }
 
 // referenceIssues checks the references to nodes, connections and cassettes of a test file.
@@ -309,7 +320,6 @@ func referenceIssues(tests *testsuite.File, name string) (issues []blueprint.Iss
 			issues = append(issues, blueprint.Issue{Path: []any{"tests", test.Index, "cassette"}, Message: test.Cassette + ": " + project.MessageOf(err)})
 		}
 	}
-	testsuite.InOrder(tests.Document, issues)
 	return issues
 }
 

@@ -27,12 +27,12 @@ func Read(name string, data []byte, open bool) (*File, []blueprint.Issue, error)
 	}
 	r := &reader{file: &File{Document: doc}, open: open}
 	r.read(doc.Value)
-	InOrder(doc, r.issues)
+	sortIssues(doc, r.issues)
 	return r.file, r.issues, nil
 }
 
-// InOrder sorts issues by their positions in a document.
-func InOrder(d *document.Document, issues []blueprint.Issue) {
+// sortIssues sorts issues by their positions in a document.
+func sortIssues(d *document.Document, issues []blueprint.Issue) {
 	slices.SortStableFunc(issues, func(a, b blueprint.Issue) int {
 		x, y := d.SpanOf(a).Start, d.SpanOf(b).Start
 		return cmp.Or(cmp.Compare(x.Line, y.Line), cmp.Compare(x.Column, y.Column))
