@@ -44,6 +44,9 @@ func (r *Remote) query(ctx context.Context, procedure string, input map[string]a
 func (r *Remote) decode(procedure string, err error, answer *json.RawMessage, into any) error {
 	var refused *blueprintd.Error
 	switch {
+	case errors.As(err, &refused) && refused.Code == string(blueprint.CodeUnauthorized):
+		return blueprint.Hinted("check that the key is one of this server and has not expired, or create one on its dashboard under Settings, API keys",
+			"the API key is not accepted by %s", r.client.Address)
 	case errors.As(err, &refused) && refused.Code != "":
 		err := blueprint.Errorf(blueprint.Code(refused.Code), "%s: %s", procedure, blueprint.OneLine(refused.Message))
 		err.Hint = refused.Hint

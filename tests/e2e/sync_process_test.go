@@ -122,7 +122,7 @@ func TestSyncOverTheNetwork(t *testing.T) {
 	if total := at(p.Query("blueprint.list", object{}), "pagination.total"); fmt.Sprint(total) != "2" {
 		t.Errorf("%v blueprints are left, want 2", total)
 	}
-	wantSync(t, []string{dir, "--url", p.Host, "--api-key", "wrong-key-of-nobody"}, 1, "hint: make a key")
+	wantSync(t, []string{dir, "--url", p.Host, "--api-key", "wrong-key-of-nobody"}, 1, "\nblueprintd: the API key is not accepted by "+p.Host+"\nhint: check that the key is one of this server")
 	wantSync(t, []string{dir, "--url", p.Host + "/nothing", "--api-key", process.Key}, 1, p.Host+"/nothing is not a blueprintd server", "hint: check the address: ")
 	wantSync(t, []string{dir, "--url", p.Host + "/dash", "--api-key", process.Key}, 1, "/dash is not a blueprintd server")
 }
