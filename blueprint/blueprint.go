@@ -60,9 +60,9 @@ type Blueprint struct {
 	BlueprintMap         any      `json:"blueprint_map"`
 	Budget               *Budget  `json:"budget,omitempty"`
 	// Source is where it is maintained, such as a file of a project; "" = only on this
-	// server, or not shown to this reader. SyncedVersion is the last version made from it.
+	// server, or not shown to this reader.
 	Source        string   `json:"source,omitempty"`
-	SyncedVersion string   `json:"synced_version,omitempty"`
+	SyncedVersion string   `json:"synced_version,omitempty"` // the last version made from the source
 	AverageRating float64  `json:"average_rating"`
 	RatingCount   int      `json:"rating_count"`
 	UserRating    *float64 `json:"user_rating,omitempty"`

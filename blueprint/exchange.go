@@ -24,15 +24,13 @@ type Exchange struct {
 
 // Fault is why an exchange failed, so that a replay can fail in the same way.
 type Fault struct {
-	Kind string `json:"kind"`           // such as "dns" or "timeout"
-	Sent bool   `json:"sent,omitempty"` // the request may have arrived
-	// Host, Address, Reason and Hint are those of a refused connection; other kinds use
-	// Code and Reason too.
-	Host      string `json:"host,omitempty"`
-	Address   string `json:"address,omitempty"`
-	Reason    string `json:"reason,omitempty"`
-	Hint      string `json:"hint,omitempty"`
-	Code      string `json:"code,omitempty"`
+	Kind      string `json:"kind"`                // such as "dns" or "timeout"
+	Sent      bool   `json:"sent,omitempty"`      // the request may have arrived
+	Host      string `json:"host,omitempty"`      // of a refused connection
+	Address   string `json:"address,omitempty"`   // of a refused connection
+	Reason    string `json:"reason,omitempty"`    // why it failed
+	Hint      string `json:"hint,omitempty"`      // what to do about a refused connection
+	Code      string `json:"code,omitempty"`      // that of the step's error
 	Permanent bool   `json:"permanent,omitempty"` // not retried
 }
 
@@ -42,7 +40,7 @@ type ExchangeRequest struct {
 	Method  string            `json:"method"`
 	URL     string            `json:"url"`
 	Headers map[string]string `json:"headers,omitempty"` // lower-case names
-	Body    any               `json:"body,omitempty"`    // as BodyValue gives it
+	Body    any               `json:"body,omitempty"`    // JSON, or the body as text
 	// Cut reports that the body is incomplete.
 	Cut bool `json:"cut,omitempty"`
 }
@@ -51,7 +49,7 @@ type ExchangeRequest struct {
 type ExchangeResponse struct {
 	Status  int               `json:"status"`
 	Headers map[string]string `json:"headers,omitempty"` // lower-case names
-	Body    any               `json:"body,omitempty"`    // as BodyValue gives it
+	Body    any               `json:"body,omitempty"`    // JSON, or the body as text
 	// Cut reports that the body is incomplete.
 	Cut bool `json:"cut,omitempty"`
 	// Size is the number of bytes read if more than are stored, else 0.

@@ -58,7 +58,7 @@ type StepError struct {
 	Message string `json:"message"`
 	Code    string `json:"code,omitempty"`
 	Hint    string `json:"hint,omitempty"`
-	// Grant is the missing grant for CodeNeedsGrant.
+	// Grant is what is missing if the code is needs_grant.
 	Grant *MissingGrant `json:"grant,omitempty"`
 	// Exchange is the last request of the node, masked; nil without one.
 	Exchange *StepExchange `json:"exchange,omitempty"`
@@ -246,7 +246,7 @@ type RunError struct {
 	Message string `json:"message"`
 	Code    string `json:"code,omitempty"`
 	Hint    string `json:"hint,omitempty"`
-	// Grant is the missing grant for CodeNeedsGrant.
+	// Grant is what is missing if the code is needs_grant.
 	Grant *MissingGrant `json:"grant,omitempty"`
 	// Displaced reports that the run was cancelled for a newer one of its trigger.
 	Displaced bool `json:"-"`

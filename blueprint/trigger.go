@@ -48,7 +48,7 @@ type Firing struct {
 	DueAt       Time     `json:"dueAt"`
 	ReceivedAt  Time     `json:"receivedAt"`
 	Decision    Decision `json:"decision"`
-	Reason      string   `json:"reason"` // the sentence of Why
+	Reason      string   `json:"reason"` // why it was skipped or failed
 	ExecutionID *string  `json:"executionId"`
 	// BodyHash identifies the body where a repeated key requires the same body; else "".
 	// It is never shown.

@@ -17,30 +17,30 @@ type ServerInfo struct {
 	StartedAt  blueprint.Time `json:"startedAt"`
 	Now        blueprint.Time `json:"now"`
 	APIHost    string         `json:"apiHost"`
-	Ephemeral  bool           `json:"ephemeral"`
-	Sandbox    bool           `json:"sandbox"`
+	Ephemeral  bool           `json:"ephemeral"` // nothing is stored
+	Sandbox    bool           `json:"sandbox"`   // fakes replace other services
 	Clock      string         `json:"clock" words:"real|virtual"`
 	MailDomain *string        `json:"mailDomain"` // nil = no mail is received
 	Limits     ServerLimits   `json:"limits"`
-	Events     []string       `json:"events"` // that triggers can listen to, besides custom ones
-	NodeTypes  int            `json:"nodeTypes"`
+	Events     []string       `json:"events"`     // that triggers can listen to, besides custom ones
+	NodeTypes  int            `json:"nodeTypes"`  // the number of types
 	MayOperate bool           `json:"mayOperate"` // whether the caller may call server.getStatus
 }
 
 // ServerLimits are the limits of the server; 0 = none.
 type ServerLimits struct {
-	MaxBlueprints  int     `json:"maxBlueprints"`
-	Blueprints     int     `json:"blueprints"` // of the caller
-	RateLimit      float64 `json:"rateLimit"`  // calls a second
-	RateBurst      int     `json:"rateBurst"`
-	MaxBody        int64   `json:"maxBody"` // bytes
-	SyncTimeoutMs  int64   `json:"syncTimeoutMs"`
-	MaxRunning     int     `json:"maxRunning"`
-	MaxQueued      int     `json:"maxQueued"`
-	KeepExecutions string  `json:"keepExecutions"` // as the flags of serve are written
-	KeepFirings    string  `json:"keepFirings"`
-	KeepAudit      string  `json:"keepAudit"`
-	MaxDisk        int64   `json:"maxDisk"` // bytes
+	MaxBlueprints  int     `json:"maxBlueprints"`  // of a user
+	Blueprints     int     `json:"blueprints"`     // of the caller
+	RateLimit      float64 `json:"rateLimit"`      // calls a second
+	RateBurst      int     `json:"rateBurst"`      // calls at once
+	MaxBody        int64   `json:"maxBody"`        // bytes
+	SyncTimeoutMs  int64   `json:"syncTimeoutMs"`  // how long a synchronous call waits for its run
+	MaxRunning     int     `json:"maxRunning"`     // runs at work at the same time
+	MaxQueued      int     `json:"maxQueued"`      // runs waiting to start; more are refused
+	KeepExecutions string  `json:"keepExecutions"` // as the flag of serve is written
+	KeepFirings    string  `json:"keepFirings"`    // likewise
+	KeepAudit      string  `json:"keepAudit"`      // likewise
+	MaxDisk        int64   `json:"maxDisk"`        // bytes
 }
 
 func (s *Service) serverInfo(ctx context.Context, caller *trpc.Caller, _ struct{}) (ServerInfo, error) {
@@ -57,63 +57,63 @@ func (s *Service) serverInfo(ctx context.Context, caller *trpc.Caller, _ struct{
 // ServerStatus is the state of the server for the people who operate it: of this process,
 // and of the database that it shares with others.
 type ServerStatus struct {
-	Ready           bool            `json:"ready"`
-	Checks          []Check         `json:"checks"`
+	Ready           bool            `json:"ready"`  // the server accepts work, as for /readyz
+	Checks          []Check         `json:"checks"` // those of /readyz?verbose
 	Now             blueprint.Time  `json:"now"`
 	Version         string          `json:"version"`
 	GoVersion       string          `json:"goVersion"`
 	Database        string          `json:"database" words:"sqlite|postgres"`
-	SchemaVersion   int             `json:"schemaVersion"`
-	StartedAt       blueprint.Time  `json:"startedAt"`
-	Runs            StatusRuns      `json:"runs"`
-	Schedules       StatusSchedules `json:"schedules"`
-	Disk            StatusDisk      `json:"disk"`
-	MemoryBytes     *int64          `json:"memoryBytes"` // resident; nil = unknown
-	OpenConnections int64           `json:"openConnections"`
-	Processes       []Process       `json:"processes"` // of a server on PostgreSQL
-	Hours           []bucket        `json:"hours"`     // the last 24, of the runs of all users
-	Totals          sums            `json:"totals"`    // of these hours
+	SchemaVersion   int             `json:"schemaVersion"`   // of the database
+	StartedAt       blueprint.Time  `json:"startedAt"`       // of this process
+	Runs            StatusRuns      `json:"runs"`            // the unfinished runs of this process
+	Schedules       StatusSchedules `json:"schedules"`       // those that this process fires
+	Disk            StatusDisk      `json:"disk"`            // the database and its disk, in bytes
+	MemoryBytes     *int64          `json:"memoryBytes"`     // resident memory of this process; nil = unknown
+	OpenConnections int64           `json:"openConnections"` // of clients to this process
+	Processes       []Process       `json:"processes"`       // of a server on PostgreSQL; empty on SQLite
+	Hours           []bucket        `json:"hours"`           // the last 24 hours, with the runs of all users
+	Totals          sums            `json:"totals"`          // of these hours
 }
 
 // Check is one check of a server's health. Detail and Hint are for the operator.
 type Check struct {
 	Name   string `json:"name"`
 	OK     bool   `json:"ok"`
-	Detail string `json:"detail"`
-	Hint   string `json:"hint,omitempty"`
+	Detail string `json:"detail"`         // what was found
+	Hint   string `json:"hint,omitempty"` // what to do about it
 }
 
 // StatusRuns counts the unfinished runs of this process.
 type StatusRuns struct {
-	Working    int   `json:"working"`
-	MaxRunning int   `json:"maxRunning"`
-	Queued     int   `json:"queued"`
-	MaxQueued  int   `json:"maxQueued"`
-	Blocked    int   `json:"blocked"` // by their concurrency group
-	Waiting    int   `json:"waiting"` // for an instant
-	Paused     int64 `json:"paused"`  // for an answer
+	Working    int   `json:"working"`    // runs with a node at work
+	MaxRunning int   `json:"maxRunning"` // the limit for them
+	Queued     int   `json:"queued"`     // runs waiting to start
+	MaxQueued  int   `json:"maxQueued"`  // the limit for them
+	Blocked    int   `json:"blocked"`    // runs waiting for their concurrency group
+	Waiting    int   `json:"waiting"`    // runs waiting for a point in time
+	Paused     int64 `json:"paused"`     // runs waiting for an answer
 }
 
 // StatusSchedules describes the schedules that this process fires.
 type StatusSchedules struct {
-	Active  int64 `json:"active"`
-	Overdue int64 `json:"overdue"`
-	Missed  int64 `json:"missed"` // ticks since the start
+	Active  int64 `json:"active"`  // schedules that are switched on
+	Overdue int64 `json:"overdue"` // schedules whose next tick should have fired
+	Missed  int64 `json:"missed"`  // ticks that did not fire, since the start of the process
 }
 
 // StatusDisk describes the database and its disk, in bytes.
 type StatusDisk struct {
-	Database int64  `json:"database"` // with its log; 0 in memory
-	Free     *int64 `json:"free"`     // nil = unknown
-	Limit    int64  `json:"limit"`    // 0 = none
+	Database int64  `json:"database"` // size of the database with its log; 0 in memory
+	Free     *int64 `json:"free"`     // space left on its disk; nil = unknown
+	Limit    int64  `json:"limit"`    // --max-disk; 0 = none
 }
 
 // Process is one of the processes of a server on PostgreSQL.
 type Process struct {
-	Name         string   `json:"name"`
+	Name         string   `json:"name"` // --node-name
 	State        string   `json:"state" words:"live|leaving|drained|dead"`
-	LeaseSeconds float64  `json:"leaseSeconds"`
-	Duties       []string `json:"duties"`
+	LeaseSeconds float64  `json:"leaseSeconds"` // until its lease expires, unless it is renewed
+	Duties       []string `json:"duties"`       // what it does for all processes: schedules, events, history
 }
 
 func (s *Service) serverStatus(ctx context.Context, caller *trpc.Caller, _ struct{}) (ServerStatus, error) {

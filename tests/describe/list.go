@@ -73,7 +73,7 @@ func describeType(t reflect.Type, input bool, open []reflect.Type) string {
 // describeFields formats the fields of a struct. A question mark marks optional fields.
 func describeFields(t reflect.Type, input bool, open []reflect.Type) []string {
 	var fields []string
-	eachField(t, func(declared reflect.StructField, name, options string) {
+	eachField(t, func(_ reflect.Type, declared reflect.StructField, name, options string) {
 		check, each := declared.Tag.Get("check"), declared.Tag.Get("each")
 		words := slices.DeleteFunc(strings.Split(check, ","), func(word string) bool { return word == "" || word == "required" })
 		if list := trpc.Words(declared.Type); input && list != nil && enumOf(declared) == nil {
@@ -100,7 +100,7 @@ func describeFields(t reflect.Type, input bool, open []reflect.Type) []string {
 
 // eachField visits the fields of a struct as JSON has them, those of embedded structs in
 // place, with their names and the options of their tags.
-func eachField(t reflect.Type, see func(declared reflect.StructField, name, options string)) {
+func eachField(t reflect.Type, see func(of reflect.Type, declared reflect.StructField, name, options string)) {
 	for i := range t.NumField() {
 		declared := t.Field(i)
 		tag, tagged := declared.Tag.Lookup("json")
@@ -121,6 +121,6 @@ func eachField(t reflect.Type, see func(declared reflect.StructField, name, opti
 		if name == "" {
 			name = declared.Name
 		}
-		see(declared, name, options)
+		see(t, declared, name, options)
 	}
 }

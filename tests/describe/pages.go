@@ -245,7 +245,12 @@ func typeTextOf(kind string, s schema, indent string) string {
 			if slices.Contains(required, any(name)) {
 				mark = ""
 			}
-			fmt.Fprintf(&b, "%s  %s%s: %s\n", indent, name, mark, typeText(properties[name].(schema), indent+"  "))
+			property := properties[name].(schema)
+			fmt.Fprintf(&b, "%s  %s%s: %s", indent, name, mark, typeText(property, indent+"  "))
+			if text, _ := property["description"].(string); text != "" {
+				b.WriteString(" // " + text)
+			}
+			b.WriteByte('\n')
 		}
 		return b.String() + indent + "}"
 	}

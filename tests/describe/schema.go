@@ -71,7 +71,7 @@ func (s *schemas) component(t reflect.Type) string {
 // members describes the fields of a struct of a response.
 func (s *schemas) members(t reflect.Type) object {
 	properties, required := object{}, []any{}
-	eachField(t, func(declared reflect.StructField, name, options string) {
+	eachField(t, func(of reflect.Type, declared reflect.StructField, name, options string) {
 		schema := s.answer(declared.Type)
 		if words := enumOf(declared); words != nil && declared.Type.Kind() == reflect.String {
 			schema = object{"type": "string", "enum": anys(words)}
@@ -83,6 +83,13 @@ func (s *schemas) members(t reflect.Type) object {
 		case isTime && !omitted && !slices.Contains(always, name), isPointer && !omitted,
 			isPointer && declared.Type.Elem().Kind() == reflect.Pointer: // left out, null or a value
 			schema = orNull(schema)
+		}
+		if text := comment(of, declared.Name); text != "" {
+			null := "null" // what nil is in JSON
+			if omitted {
+				null = "absent"
+			}
+			schema["description"] = nilWord.ReplaceAllString(text, null)
 		}
 		if properties[name] = schema; !omitted {
 			required = append(required, name)
@@ -119,7 +126,7 @@ func (s *schemas) input(t reflect.Type, check, each string, open []reflect.Type)
 // fields describes the fields of a struct of an input.
 func (s *schemas) fields(t reflect.Type, open []reflect.Type) object {
 	properties, required := object{}, []any{}
-	eachField(t, func(declared reflect.StructField, name, _ string) {
+	eachField(t, func(of reflect.Type, declared reflect.StructField, name, _ string) {
 		check := declared.Tag.Get("check")
 		if properties[name] = s.input(declared.Type, check, declared.Tag.Get("each"), open); slices.Contains(strings.Split(check, ","), "required") {
 			required = append(required, name)

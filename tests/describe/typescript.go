@@ -118,7 +118,7 @@ func (w typescript) of(t reflect.Type, open []reflect.Type) string {
 
 // fields writes the fields of a struct.
 func (w typescript) fields(t reflect.Type, open []reflect.Type) (fields []string) {
-	eachField(t, func(declared reflect.StructField, name, options string) {
+	eachField(t, func(_ reflect.Type, declared reflect.StructField, name, options string) {
 		text := w.of(declared.Type, open)
 		if words := enumOf(declared); words != nil && declared.Type.Kind() == reflect.String {
 			text = union(words)
