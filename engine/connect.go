@@ -161,7 +161,7 @@ func (a *attempt) emitter() func(ctx context.Context, event string, data any) (i
 			return 0, nil
 		}
 		r.mu.Lock()
-		hidden := r.allSecrets()
+		hidden := r.secretsFor(nil, data)
 		r.mu.Unlock()
 		definition := r.program.definition
 		published := blueprint.Event{

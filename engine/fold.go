@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"blueprintd/blueprint"
+	"blueprintd/foundation/secret"
 )
 
 // fold is the state of a run. It is determined only by the program and the journal entries,
@@ -27,11 +28,12 @@ type fold struct {
 	reused       map[string]*step // by address: finished steps of an earlier run, until settled
 	variables    map[string]any   // declared, with the caller's values
 	masker       lazyMasker
-	secrets      []any       // values of secret variables
-	hidden       []string    // other secrets in its values, sorted: of connections and of related runs
-	bounds       []bound     // budgets of the run, outermost first
-	usage        budgetUsage // of its family, when the first of bounds is its own
-	runsStarted  int         // by it and its descendants, when it has no parent
+	secrets      []any         // values of secret variables
+	hidden       []string      // other secrets in its values, sorted: of connections and of related runs
+	finder       secret.Finder // of hidden, once it is needed
+	bounds       []bound       // budgets of the run, outermost first
+	usage        budgetUsage   // of its family, when the first of bounds is its own
+	runsStarted  int           // by it and its descendants, when it has no parent
 	logs         []blueprint.LogEntry
 	response     *blueprint.Response
 	orphans      []string // runs that no node waits for any more, to be cancelled

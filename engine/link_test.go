@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -101,5 +102,50 @@ func TestLinkOfNoQuestion(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// A child run stores the secrets that its input contains, not all of its parent: with many
+// items, each with a link, what is stored of all children would grow with their square.
+func TestChildRunStoresWhatItSees(t *testing.T) {
+	stored := func(items int) (perChild int) {
+		var l library
+		testWith(t, func(o *engine.Options) { withLinks(o); o.Blueprints = &l }, func(w *fixture) {
+			l.w = w
+			child := w.define("x eval {\"expression\": \"inputData\"}\nq ask {\"prompt\": \"ok?\"}")
+			h := w.start(w.define(each("l", `"items": [`+strings.TrimSuffix(strings.Repeat("1, ", items), ", ")+`]`, "",
+				"a eval {\"expression\": \"nodes.gate.link\"}\nb choose {\"handle\": \"x\"}\ngate ask {\"prompt\": \"?\"}\n"+
+					fmt.Sprintf("c call {\"blueprintId\": %q}\na -> b\nb -y> gate\na -> c", child.BlueprintID))))
+			for done := 0; done < items; {
+				w.settle(h.ID)
+				all := w.children()
+				if len(all) == done {
+					t.Fatalf("%d children, want %d", len(all), items)
+				}
+				for _, c := range all {
+					if c.Row.Status.Terminal() {
+						continue
+					}
+					done++
+					x := w.view(c.Row.ID)
+					if shown := encode(step(x, "x").Output); shown != `"https://host/answer/***"` {
+						t.Errorf("a child shows %s, want its link masked", shown)
+					}
+					for _, entry := range c.Entries {
+						perChild = max(perChild, len(entry))
+					}
+					w.answerOK(c.Row.ID, "q", "x")
+				}
+			}
+			if x := w.settle(h.ID); x.Status != blueprint.StatusCompleted {
+				t.Errorf("the run is %s, want it completed", sum(x))
+			}
+		})
+		return perChild
+	}
+	few, many := stored(20), stored(80)
+	t.Logf("the largest entry of a child: %d bytes with 20 items, %d with 80", few, many)
+	if many > few+few/10 {
+		t.Errorf("the largest entry of a child has %d bytes with 20 items and %d with 80, want about as many", few, many)
 	}
 }

@@ -72,7 +72,7 @@ func (r *fold) newRecord(status blueprint.Status, room int) *runRecord {
 	steps := 0
 	r.each(func(*nodeRun) { steps++ })
 	s := &runRecord{Version: recordVersion, Status: status, Begin: *r.begin, Logs: slices.Clip(r.logs), Canceled: r.canceled, Steps: make([]step, 0, steps), secrets: r.program.secrets, room: room}
-	s.Begin.Reuse, s.Begin.Hidden, s.Begin.Taped, s.Hidden = nil, nil, nil, r.allSecrets()
+	s.Begin.Reuse, s.Begin.Hidden, s.Begin.Taped, s.Hidden = nil, nil, nil, slices.Concat(r.hidden, secret.Strings(r.secrets))
 	r.each(func(n *nodeRun) {
 		s.Steps = append(s.Steps, n.step())
 		if n.phase == awaiting {

@@ -71,12 +71,25 @@ func (r *fold) callOf(n *nodeRun) *call {
 	return &call{parent: r.id, address: address, child: n.child, blueprintID: n.call.BlueprintID, authority: authority, begin: begin{
 		UserID: authority.PrincipalID, DataOf: r.begin.DataOf, Lineage: authority.Versions, Given: n.call.Variables, InputData: n.call.InputData,
 		Parent: r.id, Address: address, Root: cmp.Or(r.begin.Root, r.id), Depth: r.begin.Depth + 1, Budget: r.limit(), Bounds: r.bounds,
-		Hidden: r.allSecrets(), Flow: r.firstTrigger(), Chain: r.eventDepth(), Cause: r.rootEvent(), Record: r.begin.Record,
+		Hidden: r.secretsFor(n.call.Variables, n.call.InputData), Flow: r.firstTrigger(), Chain: r.eventDepth(), Cause: r.rootEvent(), Record: r.begin.Record,
 	}}
 }
 
-func (r *fold) allSecrets() []string {
-	return slices.Concat(r.hidden, secret.Strings(r.secrets))
+// maxInherited is the number of hidden secrets up to which a run passes on all: it costs less
+// than a search, and redacts them in forms that are not searched for, too.
+const maxInherited = 8
+
+// secretsFor returns the secrets that another run has to redact when it gets values of this one:
+// those of secret variables, and of many others only those that the values contain. A run may
+// have thousands, such as a link for each item, and start as many runs.
+func (r *fold) secretsFor(variables map[string]any, data any) []string {
+	hidden := r.hidden
+	if len(hidden) > maxInherited {
+		r.finder.Add(hidden)
+		hidden = r.finder.In(variables, data)
+		slices.Sort(hidden)
+	}
+	return slices.Concat(hidden, secret.Strings(r.secrets))
 }
 
 // stillWaiting reports whether the node still waits for the child run.
