@@ -175,7 +175,7 @@ func (r *fold) end(n *nodeRun, e *entry) {
 	n.due, n.await, n.retry = 0, nil, false
 	r.move(n, idle)
 	n.end = e.At
-	n.handle, n.err, n.masked = e.Handle, e.Error, e.Masked
+	n.handle, n.err, n.masked, n.expired = e.Handle, e.Error, e.Masked, e.read().Expired
 	if respond := e.read().Respond; respond != nil && r.response == nil {
 		r.response = respond
 	}
@@ -378,7 +378,7 @@ func (r *fold) startReused(s *step) {
 }
 
 func (r *fold) endReused(s *step) {
-	r.apply(&entry{Kind: entryEnd, Node: s.Node, At: s.End, Output: s.Output, Pass: s.Pass, Handle: s.Handle, Variables: s.Variables, Stop: s.Item, Item: s.Item, Error: s.Error, Masked: s.Masked, details: &details{Acted: s.Acted}})
+	r.apply(&entry{Kind: entryEnd, Node: s.Node, At: s.End, Output: s.Output, Pass: s.Pass, Handle: s.Handle, Variables: s.Variables, Stop: s.Item, Item: s.Item, Error: s.Error, Masked: s.Masked, details: &details{Acted: s.Acted, Expired: s.Expired}})
 }
 
 // status returns the status of a run that has not ended: paused when a node awaits

@@ -58,6 +58,7 @@ type details struct {
 	Models  int64               `json:"models,omitempty"` // calls to language models
 	Clean   bool                `json:"clean,omitempty"`  // it failed before anything was sent
 	Acted   bool                `json:"acted,omitempty"`  // the child run had an effect that must not be repeated
+	Expired bool                `json:"late,omitempty"`   // no answer came in time
 	Servers []usedServer        `json:"mcp,omitempty"`    // MCP servers used
 	Uses    []usedConnection    `json:"uses,omitempty"`   // connections opened
 	Respond *blueprint.Response `json:"respond,omitempty"`

@@ -145,9 +145,8 @@ func (q question) settle(s *step) {
 	if s.Error != nil {
 		code = s.Error.Code
 	}
-	output, _ := s.Output.(map[string]any)
 	switch {
-	case s.Status == blueprint.StepFailed && code == "expired", s.Status == blueprint.StepCompleted && output["expired"] == true:
+	case s.Expired:
 		q.State = blueprint.QuestionExpired
 	case s.Status == blueprint.StepFailed && code != "rejected", s.Status == blueprint.StepSkipped:
 		q.State = blueprint.QuestionClosed // it failed before it asked, or is not asked

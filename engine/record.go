@@ -55,6 +55,7 @@ type step struct {
 	Servers   []usedServer         `json:"mcp,omitempty"`
 	SignIn    bool                 `json:"signIn,omitempty"`
 	Error     *blueprint.StepError `json:"err,omitempty"`
+	Expired   bool                 `json:"late,omitempty"` // no answer came in time
 	Masked    bool                 `json:"masked,omitempty"`
 	Dropped   bool                 `json:"dropped,omitempty"`
 
@@ -103,7 +104,7 @@ func (n *nodeRun) step() step {
 	out := step{
 		Node: n.address(), Type: node.Type, Title: node.Title, Status: blueprint.StepPending, Start: n.start, End: n.end, Attempt: n.attempt,
 		Pass: n.pass, Handle: n.handle, Variables: n.variables, Error: n.err, Masked: n.masked, Dropped: n.dropped,
-		Acted: n.acted, SignIn: n.signIn, Item: n.endsItem,
+		Acted: n.acted, SignIn: n.signIn, Item: n.endsItem, Expired: n.expired,
 	}
 	if u := n.usage; u != nil {
 		out.Calls, out.Tokens, out.Models, out.Uses, out.Servers = u.calls, u.tokens, u.modelCalls, u.connections, u.servers

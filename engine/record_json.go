@@ -252,6 +252,7 @@ func (s *step) write(w *jsonWriter, at *blueprint.Time, before string) {
 	w.other("mcp", s.Servers, len(s.Servers) > 0)
 	w.flag("signIn", s.SignIn)
 	w.other("err", s.Error, s.Error != nil)
+	w.flag("late", s.Expired)
 	w.flag("masked", s.Masked)
 	w.flag("dropped", s.Dropped)
 	w.text("in", s.In)

@@ -316,7 +316,7 @@ func (e *Engine) onTimer(id string) {
 // expire settles a question without an answer in time. The caller holds r.mu.
 func (r *run) expire(n *nodeRun, at blueprint.Time) {
 	kind := n.node().kind
-	e := &entry{At: at, Node: n.address()}
+	e := &entry{At: at, Node: n.address(), details: &details{Expired: true}}
 	if kind == nil || kind.Expired == nil {
 		e.Kind, e.Error = entryEnd, &blueprint.StepError{Message: "no answer in time", Code: "expired"}
 		r.record(e)

@@ -55,6 +55,7 @@ type nodeRun struct {
 	signIn     bool // it asked for one
 	signedIn   bool // the user signed in while it was about to ask
 	err        *blueprint.StepError
+	expired    bool // no answer came in time
 	masked     bool // a credential was replaced in the output or in err
 	raising    bool // its budget is being raised
 	dropped    bool // it was unfinished when the run stopped

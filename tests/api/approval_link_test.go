@@ -606,3 +606,39 @@ func TestApprovalLinkTooLong(t *testing.T) {
 	says(t, press(t, stranger, link, url.Values{"answer": {strings.Repeat("x", 1<<20)}}), http.StatusRequestEntityTooLarge, "The answer is too long.")
 	says(t, press(t, stranger, link, url.Values{"answer": {"short"}}), http.StatusOK, "Thank you")
 }
+
+// TestApprovalLinkTellsAnswersFromExpiry opens the links of questions that ended with and
+// without an answer, where the output does not tell.
+func TestApprovalLinkTellsAnswersFromExpiry(t *testing.T) {
+	t.Parallel()
+	s := servertest.New(t, servertest.AtNoon, allowLoopback)
+	ada, stranger := s.NewUser(t, "ada"), servertest.Caller{Server: s}
+	expires := object{"prompt": "?", "expiresMs": 60_000}
+	continues := object{"prompt": "?", "expiresMs": 60_000, "onExpire": "continue"}
+	for name, test := range map[string]struct {
+		kind   string
+		config object
+		answer any // nil waits for the expiry
+		says   string
+	}{
+		"an answer that looks expired":     {"human", continues, object{"expired": true}, "Already answered"},
+		"no answer, and the run continues": {"human", continues, nil, "Too late"},
+		"no answer, and the run fails":     {"human", expires, nil, "Too late"},
+		"a rejection":                      {"approval-gate", expires, object{"approved": false, "expired": true}, "Already answered"},
+		"no decision, which rejects":       {"approval-gate", object{"prompt": "?", "expiresMs": 60_000, "onExpire": "reject"}, nil, "Too late"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			mail := newInbox(t)
+			nodes := []any{mail.notify("notify", "gate"), node("gate", test.kind, test.config)}
+			run := ada.Launch(t, ada.Blueprint(t, "t", nodes...), nil, nodes...)
+			s.Advance(t, "0s")
+			if test.answer == nil {
+				s.Advance(t, "2m")
+			} else {
+				ada.OK(t, "execution.resume", object{"executionId": run, "input": test.answer})
+				s.Advance(t, "0s")
+			}
+			says(t, stranger.Send(t, http.MethodGet, mail.link(t), ""), http.StatusGone, test.says)
+		})
+	}
+}
