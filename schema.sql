@@ -74,12 +74,12 @@ CREATE TABLE audit_log (
   seq             INTEGER PRIMARY KEY,
   id              TEXT NOT NULL CHECK (length(id) = 26), -- ULID
   at              INTEGER NOT NULL,
-  actor_id        TEXT NOT NULL, -- '' = on the command line
+  actor_id        TEXT NOT NULL, -- '' = on the command line, or with a link
   organization_id TEXT NOT NULL, -- whose admins may read it; '' = only the actor
   action          TEXT NOT NULL CHECK (action <> ''),
   target_type     TEXT NOT NULL,
   target_id       TEXT NOT NULL,
-  via             TEXT NOT NULL CHECK (via IN ('api', 'dashboard', 'cli')),
+  via             TEXT NOT NULL CHECK (via IN ('api', 'dashboard', 'cli', 'link')),
   detail          TEXT NOT NULL CHECK (json_valid(detail))
 ) STRICT;
 

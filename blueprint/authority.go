@@ -175,6 +175,7 @@ const (
 	ViaAPI       = "api"       // with an API key
 	ViaDashboard = "dashboard" // with a session
 	ViaCLI       = "cli"       // on the command line, beside the database
+	ViaLink      = "link"      // with an approval link, by a person who is not known
 )
 
 // Actor is the user who makes a change. The context of the change carries it, so that

@@ -464,7 +464,7 @@ func (o *Options) settlePurpose(t *transaction) error {
 }
 
 // SchemaVersion is stored in the header of the database, beside ApplicationID.
-const SchemaVersion = 10
+const SchemaVersion = 11
 
 // recognise verifies that the file is a database of this program, or empty, in which case
 // it creates one. A server upgrades a database with an older schema version. It writes to

@@ -365,7 +365,7 @@ func auditEntry(a *asked, id string) *blueprint.AuditEntry {
 		detail["madeByNode"] = a.MadeByNode
 	}
 	return &blueprint.AuditEntry{
-		OrganizationID: a.OrganizationID, Action: "execution.answerByLink", TargetType: "execution", TargetID: a.ExecutionID, Via: blueprint.ViaDashboard, Detail: detail,
+		OrganizationID: a.OrganizationID, Action: "execution.answerByLink", TargetType: "execution", TargetID: a.ExecutionID, Via: blueprint.ViaLink, Detail: detail,
 	}
 }
 

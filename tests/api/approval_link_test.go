@@ -147,7 +147,7 @@ func TestApprovalLink(t *testing.T) {
 
 	token := strings.TrimPrefix(link, "/answer/")
 	entries := servertest.Encoded(t, at(ada.OK(t, "auditLog.list", object{"organizationId": organizationOf(t, ada, run)}), "entries"))
-	has(t, "the audit log", entries, `"action":"execution.answerByLink"`, `"madeByNode":"text"`, `"nodeId":"gate"`, `"link":"`, run)
+	has(t, "the audit log", entries, `"action":"execution.answerByLink"`, `"madeByNode":"text"`, `"via":"link"`, `"nodeId":"gate"`, `"link":"`, run)
 	shown := servertest.Encoded(t, record)
 	has(t, "the run", shown, "answered with the approval link ", "/answer/***")
 	for name, text := range map[string]string{"the audit log": entries, "the run": shown, "the listing": servertest.Encoded(t, ada.OK(t, "execution.listRecentExecutions", nil))} {

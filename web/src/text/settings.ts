@@ -41,6 +41,7 @@ export const auditFiltersText = {
   dashboard: 'Dashboard',
   api: 'API',
   commandLine: 'Command line',
+  approvalLink: 'Approval link',
   nameActionOrId: 'Name, action or ID',
 } as const
 

@@ -46,6 +46,7 @@ export function AuditFilters({
           { value: 'dashboard', label: auditFiltersText.dashboard },
           { value: 'api', label: auditFiltersText.api },
           { value: 'cli', label: auditFiltersText.commandLine },
+          { value: 'link', label: auditFiltersText.approvalLink },
         ]}
         value={filters.via}
         onChange={(event) => onChange({ via: event.currentTarget.value })}

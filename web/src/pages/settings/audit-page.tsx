@@ -64,7 +64,7 @@ export default function AuditPage() {
       },
     },
     { key: 'target', title: auditPageText.target, width: '120px', render: (row) => <Target of={row} /> },
-    { key: 'via', title: auditPageText.source, width: '120px', render: (row) => viaWord(row.via, row.action) },
+    { key: 'via', title: auditPageText.source, width: '120px', render: (row) => viaWord(row.via) },
     { key: 'when', title: auditPageText.time, width: '150px', render: (row) => <Time at={row.at} /> },
   ]
   const rows = list.data?.entries

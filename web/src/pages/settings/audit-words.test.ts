@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { actionWords, areaOf, byLink, targetHref, viaWord } from './audit-words.ts'
+import { actionWords, areaOf, targetHref, viaWord } from './audit-words.ts'
 
 const entry = (action: string, detail: Record<string, unknown> = {}, targetType = '', targetId = 'a1') => ({
   action,
@@ -42,5 +42,5 @@ test('names targets, areas and sources', () => {
   assert.equal(targetHref(entry('blueprintTriggers.redeliver', { executionId: 'e1' }, 'firing')), '/runs/e1')
   assert.deepEqual(['blueprint.execute', 'session.create', 'x.y'].map(areaOf), ['Runs', 'Account', 'Other'])
   assert.equal(viaWord('cli'), 'Command line')
-  assert.equal(viaWord('dashboard', byLink), 'Approval link')
+  assert.equal(viaWord('link'), 'Approval link')
 })

@@ -141,12 +141,12 @@ export function targetWord(targetType: string): string {
 }
 
 /** The channel of an action, in words. */
-export function viaWord(via: string, action = ''): string {
-  if (action === byLink) return auditWordsText.approvalLink
+export function viaWord(via: string): string {
   const known: Record<string, string> = {
     api: auditWordsText.api,
     dashboard: auditWordsText.dashboard,
     cli: auditWordsText.commandLine,
+    link: auditWordsText.approvalLink,
   }
   return known[via] ?? via
 }
