@@ -52,8 +52,12 @@ func New(o Options) *Service {
 // times, from one network.
 const openInterval = 2 * time.Second
 
-// maxAnswer limits the body of an answer, in bytes.
-const maxAnswer = 1 << 20
+// The limits of the body of an answer, in bytes. One that is larger than maxAnswer is refused, and
+// up to maxReturned the page returns what was typed. In a form, a character may take nine bytes.
+const (
+	maxAnswer   = 1 << 20
+	maxReturned = 4 << 20
+)
 
 // decisionName is the name of the buttons of an approval.
 const decisionName = "_decision"
@@ -266,7 +270,7 @@ type body struct {
 
 func readBody(w http.ResponseWriter, r *http.Request) body {
 	media, _ := form.Media(r.Header.Values("Content-Type"))
-	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxAnswer))
+	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxReturned))
 	if err != nil || media != form.URLEncoded {
 		_, tooLong := errors.AsType[*http.MaxBytesError](err)
 		return body{tooLong: tooLong}
@@ -275,7 +279,7 @@ func readBody(w http.ResponseWriter, r *http.Request) body {
 	if refused != nil {
 		return body{}
 	}
-	return body{sent: sent}
+	return body{sent: sent, tooLong: len(data) > maxAnswer}
 }
 
 // answer takes the answer to an open question. A page that refuses it shows it again.

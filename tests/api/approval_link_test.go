@@ -603,7 +603,11 @@ func TestApprovalLinkTooLong(t *testing.T) {
 	ada.Launch(t, ada.Blueprint(t, "t", nodes...), nil, nodes...)
 	s.Advance(t, "0s")
 	link := mail.link(t)
-	says(t, press(t, stranger, link, url.Values{"answer": {strings.Repeat("x", 1<<20)}}), http.StatusRequestEntityTooLarge, "The answer is too long.")
+	typed := strings.Repeat("ж & ", 1<<17) // in a form, more than is accepted
+	long := press(t, stranger, link, url.Values{"answer": {typed}})
+	says(t, long, http.StatusRequestEntityTooLarge, "The answer is too long.")
+	says(t, long, http.StatusRequestEntityTooLarge, typed) // to be shortened
+	says(t, press(t, stranger, link, url.Values{"answer": {strings.Repeat("x", 5<<20)}}), http.StatusRequestEntityTooLarge, "The answer is too long.")
 	says(t, press(t, stranger, link, url.Values{"answer": {"short"}}), http.StatusOK, "Thank you")
 }
 
