@@ -2,6 +2,7 @@ package expression
 
 import (
 	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 
@@ -43,7 +44,7 @@ func (p *Preview) Template(source string) (Previewed, error) {
 	}
 	value, err := t.resolve(p.scope, p.budget, true)
 	if err != nil {
-		return Previewed{}, err
+		return Previewed{}, t.located(err)
 	}
 	return p.shown(value, func() bool {
 		return slices.ContainsFunc(t.parts, func(of part) bool {
@@ -57,6 +58,20 @@ func (p *Preview) Template(source string) (Previewed, error) {
 			return p.hasMask(value)
 		})
 	}), nil
+}
+
+// located returns an error of one of its expressions with the place in the template.
+func (t *Template) located(err error) error {
+	refused, ok := errors.AsType[*Error](err)
+	if !ok || refused.template || refused.Path != "" {
+		return err
+	}
+	for _, of := range t.parts {
+		if of.expression != nil && of.expression.source == refused.Source {
+			return refused.inTemplate(t.source, of.at)
+		}
+	}
+	return err
 }
 
 // Expression returns the value of an expression. Errors are those of CompileExpression and

@@ -2,6 +2,7 @@ package expression
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -114,5 +115,26 @@ func TestPreviewSearchIsBounded(t *testing.T) {
 	got, err := p.Expression("list[0:0]")
 	if err != nil || !got.Masked {
 		t.Errorf("%v, %v; want it taken for masked", got, err)
+	}
+}
+
+// An error of an expression in a template has its place in the template.
+func TestPreviewErrorPlaces(t *testing.T) {
+	for template, want := range map[string]string{
+		`{{= name * 2 }}`:                       "1:10",
+		"Dear {{name}},\n{{= 1 +\n name * 2 }}": "3:7",
+		`{{= gone.x }}`:                         "0:0",
+		`é {{= 1 + }}`:                          "1:10",
+	} {
+		t.Run(template, func(t *testing.T) {
+			_, err := NewPreview(shownScope, "***", 1000).Template(template)
+			refused, ok := err.(*Error)
+			if !ok {
+				t.Fatalf("%v is no *Error", err)
+			}
+			if got := fmt.Sprintf("%d:%d", refused.Line, refused.Column); got != want {
+				t.Errorf("%v is at %s, want %s", err, got, want)
+			}
+		})
 	}
 }

@@ -244,20 +244,24 @@ func (p *templateParser) expression(start int) error {
 	source := p.rest()[:length]
 	compiled, err := CompileExpression(source)
 	if e := (*Error)(nil); errors.As(err, &e) {
-		// Convert the place in the expression to one in the template.
-		inside := 0
-		if e.Column > 0 {
-			for line := 1; line < e.Line; line++ {
-				inside += strings.IndexByte(source[inside:], '\n') + 1
-			}
-			inside += byteOffset(source[inside:], e.Column-1)
-		}
-		line, column := place(p.source, p.at+inside)
-		return &Error{Source: p.source, Message: e.Message, Code: e.Code, Line: line, Column: column, template: true}
+		return e.inTemplate(p.source, p.at)
 	}
 	p.parts = append(p.parts, part{expression: compiled, at: p.at})
 	p.at += length + len(close)
 	return nil
+}
+
+// inTemplate returns the error of an expression as one of the template that has it at an offset.
+func (e *Error) inTemplate(template string, at int) *Error {
+	if e.Column > 0 {
+		inside := 0
+		for line := 1; line < e.Line; line++ {
+			inside += strings.IndexByte(e.Source[inside:], '\n') + 1
+		}
+		at += inside + byteOffset(e.Source[inside:], e.Column-1)
+	}
+	line, column := place(template, at)
+	return &Error{Source: template, Message: e.Message, Code: e.Code, Line: line, Column: column, template: true}
 }
 
 // expressionLength returns the offset of the }} that ends an expression, or -1.

@@ -178,6 +178,21 @@ test('inserts the path of a value of the last run with a click, and shows the va
   await page.getByText('Last run: Hello Ada!').waitFor();
 });
 
+test('shows the value of an expression as it is typed, or why it has none', async () => {
+  await ran('Evaluated');
+  const text = page.getByRole('textbox', { name: 'Text', exact: true });
+  await text.fill('{{= upper(input.name) + "!" }}');
+  await page.getByText('Last run: "ADA!"').waitFor();
+  await text.fill('{{input.name}} is {{= input.age * 2 }}');
+  await page.getByText('Last run: Ada is 72').waitFor();
+  await text.fill('{{= input.name * 2 }}');
+  await page.getByText('Last run: fails at column 16: * cannot take a string and a number').waitFor();
+  await card(/person/).click();
+  const expression = page.getByRole('textbox', { name: 'Expression', exact: true });
+  await expression.fill('len(inputData.who) > 2');
+  await page.getByText('Last run: true').waitFor();
+});
+
 test('runs one node as it is edited, and from a node on, with the data of a chosen run', async () => {
   const { id, executionId } = await ran('In part');
   await page.getByRole('textbox', { name: 'Text', exact: true }).fill('Good day {{input.name}}, {{inputData.who}}');

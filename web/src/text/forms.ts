@@ -266,6 +266,14 @@ export const suggestedFieldText = {
 /** Texts of forms/preview-line.tsx. */
 export const previewText = {
   lastRun: 'Last run:',
+  value: 'Value:',
+  missing: (name: string) => `No value: ${name} has no data in this run`,
+  tooLarge: 'Not evaluated: its data is larger than 1 MiB',
+  omitted: 'The value is too large to show',
+  masked: 'Computed with *** in place of masked values',
+  at: (line: number | undefined, column: number) =>
+    line === undefined ? ` at column ${column}` : ` at line ${line}, column ${column}`,
+  fails: (where: string, message: string) => `fails${where}: ${message}`,
 } as const
 
 /** Texts of forms/suggestions.tsx. */
