@@ -285,3 +285,46 @@ test('aligns and distributes the selected nodes, and copies them to another blue
   assert.deepEqual(edges.filter((edge) => edge.includes(' b') || edge.startsWith('b')), ['a_2 main b', 'b main c']);
   assert.equal(map.nodes.find(({ id }) => id === 'b').config.message, '{{nodes.a_2.output}}', 'references follow the new id');
 });
+
+const grouped = () => ({
+  nodes: [at(0, 0, node('a', 'set', { values: {} })), at(312, 120, node('b', 'log', { message: 'x' })), at(800, 0, node('c', 'log', { message: 'x' }))], edges: [{ source: 'a', target: 'b' }, { source: 'b', target: 'c' }],
+  notes: [{ id: 'n1', text: 'Ask the shop first', position: { x: 16, y: 88 }, size: { width: 200, height: 80 } }, { id: 'n2', text: 'Elsewhere', position: { x: 0, y: 400 }, size: { width: 200, height: 80 } }],
+  groups: [{ id: 'g', title: 'Answers', nodes: ['a', 'b'] }],
+});
+
+test('copies a group with its note, and a selected note, to another blueprint', async () => {
+  await open('With notes', grouped());
+  await page.getByRole('textbox', { name: 'Title of the group' }).waitFor();
+  await card(/The a node/).focus();
+  await page.keyboard.press('Control+a');
+  await page.getByRole('toolbar', { name: 'Selection' }).getByText('3 nodes and 2 notes').waitFor();
+  await card(/The c node/).press('Space'); // all but this one
+  await page.getByRole('toolbar', { name: 'Selection' }).getByText('2 nodes and 2 notes').waitFor();
+  await page.keyboard.press('Control+c');
+  await open('Without notes', { nodes: [at(0, 0, node('z', 'log', { message: 'here before' }))] });
+  await card(/The z node/).focus();
+  await page.keyboard.press('Control+v');
+  await card(/The b node/).waitFor();
+  await page.getByRole('toolbar', { name: 'Selection' }).getByText('2 nodes and 2 notes').waitFor();
+  const { map } = await saved();
+  assert.deepEqual(map.groups.map(({ title, nodes }) => [title, nodes]), [['Answers', ['a', 'b']]]);
+  assert.deepEqual(map.notes.map(({ text }) => text), ['Ask the shop first', 'Elsewhere']);
+  await page.keyboard.press('Delete');
+  assert.deepEqual((await saved()).map.notes, undefined, 'selected notes are deleted with the nodes');
+  await page.keyboard.press('Control+z');
+  assert.equal((await saved()).map.notes.length, 2);
+});
+
+test('shows notes and groups on the pages of runs and versions', async () => {
+  const map = grouped();
+  const id = await open('Noted run', map);
+  const { executionId } = await client.execution.executeBlueprintWithLogging.mutate({ nodes: map.nodes, edges: map.edges, options: { blueprintId: id } });
+  await until('the end of the run', async () => (await client.execution.getExecutionStatus.query({ executionId })).status === 'completed' || undefined);
+  await client.blueprint.update.mutate({ id, blueprint_map: { ...map, nodes: [...map.nodes, at(800, 200, node('d', 'log', { message: 'x' }))] } });
+  for (const path of [`/runs/${executionId}`, `/blueprints/${id}/versions`]) {
+    await page.goto(path);
+    await page.getByRole('note', { name: 'Note' }).getByText('Ask the shop first').waitFor();
+    await page.getByText('Answers', { exact: true }).waitFor();
+    assert.equal(await page.getByRole('textbox', { name: 'Note' }).count(), 0, 'they are only read');
+  }
+});

@@ -8,14 +8,16 @@ import { toWires } from './flow'
 import type { GraphViewProps } from './graph-view-props'
 import { GRID, placed } from './layout'
 import { type BlueprintMap, readMap } from './map'
+import { ShownFrame, ShownNote, toMarks } from './mark-cards'
 import { useCards } from './use-cards'
-import { type Bounds, firstView } from './view'
+import type { Bounds } from './sizes'
+import { firstView } from './view'
 import { Wire } from './wire'
 import { Zoom } from './zoom'
 import { graphCanvasText } from '../text/graph'
 
 /** The node types of React Flow, which requires the same object in every render. */
-export const nodeTypes = { card: Card }
+export const nodeTypes = { card: Card, note: ShownNote, frame: ShownFrame }
 /** See {@link nodeTypes}. */
 export const edgeTypes = { wire: Wire }
 /** Properties of all edges. */
@@ -29,6 +31,7 @@ export default function GraphCanvas({ map: given, statuses, selected, onSelect, 
     () => resting.map((card) => (card.id === selected ? { ...card, selected: true } : card)),
     [resting, selected],
   )
+  const drawn = useMemo(() => [...toMarks(map), ...cards], [map, cards])
   const wires = useMemo(() => toWires(map, { statuses, diff }), [map, statuses, diff])
   const scheme = useComputedColorScheme('light')
   const frame = useRef<HTMLDivElement>(null)
@@ -51,7 +54,7 @@ export default function GraphCanvas({ map: given, statuses, selected, onSelect, 
       {view && (
         <ReactFlowProvider>
           <ReactFlow
-            nodes={cards}
+            nodes={drawn}
             edges={wires}
             nodeTypes={nodeTypes}
             edgeTypes={edgeTypes}
@@ -67,7 +70,9 @@ export default function GraphCanvas({ map: given, statuses, selected, onSelect, 
             edgesFocusable={false}
             disableKeyboardA11y
             deleteKeyCode={null}
-            onNodeClick={(_event, node) => onSelect?.(node.id)}
+            onNodeClick={(_event, node) => {
+              if (node.type === 'card') onSelect?.(node.id)
+            }}
             onPaneClick={() => onSelect?.(undefined)}
             zoomOnScroll={false}
             preventScrolling={false}

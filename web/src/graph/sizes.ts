@@ -28,3 +28,6 @@ export function handleTop(handles: Handle[], index: number): number {
 export function isPlain(handles: Handle[]): boolean {
   return handles.length === 1 && handles[0]!.label === ''
 }
+
+/** The smallest rectangle around something on the canvas. */
+export type Bounds = { left: number; top: number; right: number; bottom: number }

@@ -1,5 +1,6 @@
 import { edgesOf, isSequential, positionOf, type BlueprintMap, type MapNode, type Position } from './map'
-import { heightOf, WIDTH } from './sizes'
+import { boxOf, frameOf, groupsOf, notesOf } from './notes'
+import { type Bounds, heightOf, WIDTH } from './sizes'
 
 /** The position and zoom of the canvas. */
 export type View = { x: number; y: number; zoom: number }
@@ -10,16 +11,13 @@ const smallest = 0.55
 // The button beside the last handle.
 const plus = 48
 
-/** The smallest rectangle around something on the canvas. */
-export type Bounds = { left: number; top: number; right: number; bottom: number }
-
 /**
  * The initial view of a canvas of a size: everything, if that stays readable, else the start of the flow at a readable
  * size, on a phone the first node and the next one. Never larger than 100 %. `beside` is what the canvas shows left of
  * the nodes.
  */
 export function firstView(map: BlueprintMap, width: number, height: number, beside?: Bounds): View {
-  const box = around(boundsOf(map), beside)
+  const box = around(around(boundsOf(map), marksOf(map)), beside)
   if (!box || width <= 0 || height <= 0) return { x: 0, y: 0, zoom: 1 }
   if (beside) box.right += plus
   const fits = Math.min((width - 2 * margin) / (box.right - box.left), (height - 2 * margin) / (box.bottom - box.top))
@@ -133,6 +131,12 @@ function boundsOf(map: BlueprintMap): Bounds | undefined {
     bottom = Math.max(bottom, at.y + heightOf(node))
   }
   return { left, top, right, bottom }
+}
+
+// What the notes and groups of a map take.
+function marksOf(map: BlueprintMap): Bounds | undefined {
+  const boxes = [...groupsOf(map).map((group) => frameOf(map, group)), ...notesOf(map).map(boxOf)]
+  return boxes.reduce<Bounds | undefined>(around, undefined)
 }
 
 function firstOf(map: BlueprintMap): MapNode {

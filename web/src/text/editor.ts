@@ -266,8 +266,10 @@ export const runStripText = {
 
 /** Texts of pages/editor/selection-bar.tsx. */
 export const selectionBarText = {
-  nodes: (size: number) => `${size} nodes`,
+  nodes: (size: number) => `${count(size, 'node')}`,
   edges: (size: number) => `${size} edges`,
+  notes: (size: number) => `${count(size, 'note')}`,
+  and: ' and ',
   openLoopBody: 'Open loop body',
   connectToAnotherNode: 'Connect to another node',
   duplicate: 'Duplicate',
@@ -399,6 +401,8 @@ export const commandsText = {
   copied: (value: string) => `Copied ${value}`,
   n1Node: '1 node',
   nodes: (nodes: number) => `${count(nodes, 'node')}`,
+  notes: (notes: number) => `${count(notes, 'note')}`,
+  and: ' and ',
 } as const
 
 /** Texts of pages/editor/use-editor.ts. */

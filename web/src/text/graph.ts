@@ -2,6 +2,8 @@ import { count } from './count'
 
 /** Texts of graph/card.tsx. */
 export const cardText = {
+  note: 'Note',
+  addANodeBefore: (name: string) => `Add a node before ${name}`,
   disabled: 'Disabled',
   addANode: 'Add a node',
   addANodeAfter: (name: string, output: string) => `Add a node after ${name}${output ? `, ${output}` : ''}`,

@@ -14,7 +14,7 @@ const arrows: Record<string, [number, number]> = {
 /** Keyboard commands while the canvas has the focus. */
 export function canvasKey(event: KeyboardEvent, editor: Editor, commands: Commands, onSettings: () => void): void {
   if (isElsewhere(event.target) || event.defaultPrevented) return
-  const { nodes } = editor.state
+  const { nodes, edges, notes } = editor.state
   const at = (event.target as HTMLElement).closest('.react-flow__node')?.getAttribute('data-id') ?? undefined
   // The cards of triggers are not nodes of the map.
   const id = editor.shown.nodes.some((node) => node.id === at) ? at : undefined
@@ -43,7 +43,7 @@ export function canvasKey(event: KeyboardEvent, editor: Editor, commands: Comman
       commands.focus(next)
     })
   }
-  if (arrow && nodes.size > 0) return take(() => commands.nudge(arrow[0] * by, arrow[1] * by))
+  if (arrow && nodes.size + notes.size > 0) return take(() => commands.nudge(arrow[0] * by, arrow[1] * by))
   // Enter and Space on a button of the canvas press the button.
   if ((event.key === 'Enter' || event.key === ' ') && id === undefined) return
   switch (event.key) {
@@ -56,10 +56,10 @@ export function canvasKey(event: KeyboardEvent, editor: Editor, commands: Comman
       return take(() => {
         const next = new Set(nodes)
         if (!next.delete(id!)) next.add(id!)
-        editor.select(next, editor.state.edges)
+        editor.select(next, edges, notes)
       })
     case 'Escape':
-      if (nodes.size + editor.state.edges.size > 0) take(() => editor.select([]))
+      if (nodes.size + edges.size + notes.size > 0) take(() => editor.select([]))
       else if (editor.state.level.length > 0)
         take(() => editor.enter(editor.state.level.slice(0, -1), [editor.state.level.at(-1)!]))
       return

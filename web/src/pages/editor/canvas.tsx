@@ -33,12 +33,13 @@ import { edgeOptions, edgeTypes, nodeTypes, useFirstView } from '../../graph/gra
 import { useCards } from '../../graph/use-cards'
 import { GRID, snap } from '../../graph/layout'
 import { type BlueprintMap, MAIN, type Position, positionOf } from '../../graph/map'
+import { frameOf, groupsOf } from '../../graph/notes'
 import { HEAD, WIDTH } from '../../graph/sizes'
 import { Zoom } from '../../graph/zoom'
 import classes from './editor.module.css'
 import { DRAGGED } from './catalogue'
 import { FrameCard, type MarkNode, NoteCard } from './note-cards'
-import { frameOf, groupsOf, setNote } from './notes'
+import { setNote } from './notes'
 import { connectProblem, isLoose, place, reconnectProblem, splitEdge } from './operations'
 import { AddTriggerCard, type BesideNode, FirstNodeCard, TriggerCard } from './trigger-cards'
 import type { Beside } from './use-beside'
@@ -115,7 +116,7 @@ export function Canvas({
   children,
 }: Props) {
   const { shown: map, readOnly, select } = editor
-  const { nodes: chosen, edges: chosenEdges } = editor.state
+  const { nodes: chosen, edges: chosenEdges, notes: chosenNotes } = editor.state
   const flow = useReactFlow<CanvasNode, WireEdge>()
   const frame = useRef<HTMLDivElement>(null)
   const levelKey = JSON.stringify(editor.state.level)
@@ -147,9 +148,9 @@ export function Canvas({
   const marks = useMarks(editor, moving)
   const drawnCards = useMemo<CanvasNode[]>(() => [...marks, ...(beside?.cards ?? []), ...cards], [marks, beside, cards])
   const drawnWires = useMemo(() => (beside ? [...beside.wires, ...wires] : wires), [beside, wires])
-  const live = useRef({ editor, chosen, chosenEdges })
+  const live = useRef({ editor, chosen, chosenEdges, chosenNotes })
   useEffect(() => {
-    live.current = { editor, chosen, chosenEdges }
+    live.current = { editor, chosen, chosenEdges, chosenNotes }
   })
 
   const onNodesChange = useCallback(
@@ -163,13 +164,15 @@ export function Canvas({
       const picks = changes.filter((change) => change.type === 'select')
       if (picks.length > 0) {
         const now = live.current
-        const nodes = new Set(now.chosen)
-        for (const pick of picks) {
-          if (pick.selected) nodes.add(pick.id)
-          else nodes.delete(pick.id)
+        const [nodes, notes] = [new Set(now.chosen), new Set(now.chosenNotes)]
+        for (const { id, selected } of picks) {
+          const [set, key] = id.startsWith('note ') ? [notes, id.slice('note '.length)] : [nodes, id]
+          if (selected) set.add(key)
+          else set.delete(key)
         }
         now.chosen = nodes
-        select(nodes, now.chosenEdges)
+        now.chosenNotes = notes
+        select(nodes, now.chosenEdges, notes)
       }
     },
     [select],
@@ -184,7 +187,7 @@ export function Canvas({
         else edges.delete(keyOfWire(change.id))
       }
       now.chosenEdges = edges
-      select(now.chosen, edges)
+      select(now.chosen, edges, now.chosenNotes)
     },
     [select],
   )

@@ -2,8 +2,8 @@ import { IconX } from '@tabler/icons-react'
 import { type Node, type NodeProps, useReactFlow } from '@xyflow/react'
 import { memo, type PointerEvent, useState } from 'react'
 import { snap } from '../../graph/layout'
-import classes from './note-cards.module.css'
-import { type Group, LEAST, type Note } from './notes'
+import classes from '../../graph/note-cards.module.css'
+import { type Group, LEAST, type Note } from '../../graph/notes'
 import { noteCardsText } from '../../text/editor'
 
 /** What the cards of notes and groups do. */
@@ -21,7 +21,7 @@ export type MarkNode = NoteNode | FrameNode
 export const GRIP = 'mark-grip'
 
 /** A note on the canvas. */
-export const NoteCard = memo(function NoteCard({ data: { note, readOnly, actions } }: NodeProps<NoteNode>) {
+export const NoteCard = memo(function NoteCard({ data: { note, readOnly, actions }, selected }: NodeProps<NoteNode>) {
   const flow = useReactFlow()
   const [size, setSize] = useState<Note['size']>() // while it is being dragged
   const resize = (event: PointerEvent<HTMLDivElement>) => {
@@ -50,7 +50,7 @@ export const NoteCard = memo(function NoteCard({ data: { note, readOnly, actions
     )
   }
   return (
-    <div className={classes.note} style={size}>
+    <div className={classes.note} style={size} data-selected={selected || undefined}>
       <div className={`${classes.grip} ${GRIP}`}>
         {!readOnly && (
           <button

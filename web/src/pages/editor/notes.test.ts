@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { BlueprintMap, MapNode } from '../../graph/map'
-import { addNote, frameOf, group, groupsOf, notesOf, renamedInGroups, setGroup, setNote, withoutNodes } from './notes'
+import { frameOf, groupsOf, notesOf } from '../../graph/notes'
+import { addNote, group, renamedInGroups, setGroup, setNote, withoutNodes } from './notes'
 
 const node = (id: string, x = 0): MapNode => ({ id, type: 'log', title: id, config: {}, position: { x, y: 0 } })
 const map: BlueprintMap = { nodes: [node('a'), node('b', 320)], colour: 1 }

@@ -123,3 +123,62 @@ test('connects a duplicate to the inputs of the original and keeps digits', () =
   assert.deepEqual(copy.map.edges?.[1], { source: 'a', target: 'b_2', id: 'e', label: 'kept' })
   assert.equal(copy.map.nodes[2]!.config.n, 12345678901)
 })
+
+const marked: BlueprintMap = {
+  nodes: [node('a'), node('b', '{{nodes.a.output}}', 312), node('c', '', 624)],
+  edges: [{ source: 'a', target: 'b' }],
+  notes: [
+    { id: 'note-1', text: 'inside', position: { x: 16, y: 88 }, size: { width: 144, height: 72 }, colour: 'blue' },
+    { id: 'note-2', text: 'elsewhere', position: { x: 0, y: 800 }, size: { width: 144, height: 72 } },
+  ],
+  groups: [
+    { id: 'group-1', title: 'Both', nodes: ['a', 'b'] },
+    { id: 'group-2', title: 'Last', nodes: ['c'] },
+  ],
+}
+marked.nodes[1]!.position = { x: 312, y: 120 } // so that the frame is taller than its nodes
+
+test('copies the groups whose nodes are all copied, the notes inside their frames, and the selected ones', () => {
+  const of = (ids: string[], notes: string[] = []) => {
+    const { notes: found, groups } = clipOf(copyText(marked, new Set(ids), new Set(notes)))
+    return [groups!.map(({ title }) => title), found!.map(({ text }) => text)]
+  }
+  assert.deepEqual(of(['a', 'b']), [['Both'], ['inside']])
+  assert.deepEqual(of(['a', 'b', 'c'], ['note-2']), [
+    ['Both', 'Last'],
+    ['inside', 'elsewhere'],
+  ])
+  assert.deepEqual(of(['a']), [[], []], 'a part of a group is not the group')
+  assert.deepEqual(of([], ['note-2']), [[], ['elsewhere']])
+})
+
+test('pastes notes and groups with new IDs, beside the nodes as they were', () => {
+  const clip = clipOf(copyText(marked, new Set(['a', 'b'])))
+  const { map, ids, notes } = paste(marked, clip)
+  assert.deepEqual(ids, ['a_2', 'b_2'])
+  assert.deepEqual(notes, ['note-3'])
+  assert.deepEqual((map.groups as unknown[])[2], { id: 'group-3', title: 'Both', nodes: ['a_2', 'b_2'] })
+  assert.deepEqual((map.notes as unknown[])[2], {
+    id: 'note-3',
+    text: 'inside',
+    position: { x: 48, y: 120 },
+    size: { width: 144, height: 72 },
+    colour: 'blue',
+  })
+  const elsewhere = paste({ nodes: [] }, clip, { x: 400, y: 80 }).map
+  assert.deepEqual(elsewhere.groups, [{ id: 'group-1', title: 'Both', nodes: ['a', 'b'] }])
+  assert.deepEqual((elsewhere.notes as { position: Position }[])[0]!.position, { x: 416, y: 168 })
+})
+
+test('pastes a note alone, and neither notes nor groups into the body of a loop', () => {
+  const note = clipOf(copyText(marked, new Set(), new Set(['note-2'])))
+  const alone = paste({ nodes: [node('x')] }, note, { x: 8, y: 8 })
+  assert.deepEqual([alone.ids, alone.notes, alone.problem], [[], ['note-1'], undefined])
+  const body = paste({ nodes: [] }, clipOf(copyText(marked, new Set(['a', 'b']))), { x: 0, y: 0 }, true)
+  assert.deepEqual([body.map.notes, body.map.groups, body.notes], [undefined, undefined, []])
+})
+
+test('duplicates a group with its notes', () => {
+  const { map, notes } = duplicate(marked, new Set(['a', 'b']), noExpressions)
+  assert.deepEqual([(map.groups as unknown[]).length, notes], [3, ['note-3']])
+})

@@ -13,14 +13,17 @@ import {
 } from '../../graph/map'
 import { circle } from '../../graph/order'
 import { snap } from '../../graph/layout'
+import type { Bounds } from '../../graph/sizes'
+import { boxOf, frameOf, type Group, groupsOf, type Note, notesOf } from '../../graph/notes'
 import { heightOf, WIDTH } from '../../graph/sizes'
+import { withMarks } from './notes'
 import { orderAsEdges } from './order-as-edges'
 import { rename } from './rename'
 import type { Expressions } from './references'
 import { pasteText } from '../../text/editor'
 
-/** Copied nodes. `ordered`: they were a sequence, in the order of the list. */
-export type Clip = { nodes: MapNode[]; edges: MapEdge[]; ordered: boolean }
+/** Copied nodes, notes and groups. `ordered`: the nodes were a sequence, in the order of the list. */
+export type Clip = { nodes: MapNode[]; edges: MapEdge[]; ordered: boolean; notes?: Note[]; groups?: Group[] }
 
 /** A clip, or why a text is not one. */
 export type Read = { clip: Clip } | { problem: string }
@@ -28,11 +31,33 @@ export type Read = { clip: Clip } | { problem: string }
 const largest = 5 * 1024 * 1024
 const mostNodes = 10_000
 
-/** The clipboard text of some nodes: JSON that is also a valid blueprint_map. */
-export function copyText(map: BlueprintMap, ids: ReadonlySet<string>): string {
+/**
+ * The clipboard text of some nodes and notes: JSON that is also a valid blueprint_map. It has the groups of which all
+ * nodes are copied, with the notes within their frames.
+ */
+export function copyText(
+  map: BlueprintMap,
+  ids: ReadonlySet<string>,
+  noteIds: ReadonlySet<string> = new Set(),
+): string {
   const nodes = map.nodes.filter((node) => ids.has(node.id))
   const edges = edgesOf(map).filter((edge) => ids.has(edge.source) && ids.has(edge.target))
-  return show({ nodes, ...(isSequential(map) ? {} : { edges }) })
+  const groups = groupsOf(map).filter((group) => group.nodes.every((id) => ids.has(id)))
+  const frames = groups.map((group) => frameOf(map, group))
+  const notes = notesOf(map).filter((note) => noteIds.has(note.id) || frames.some((frame) => isWithin(frame, note)))
+  return show({
+    nodes,
+    ...(isSequential(map) ? {} : { edges }),
+    ...(notes.length > 0 ? { notes } : {}),
+    ...(groups.length > 0 ? { groups } : {}),
+  })
+}
+
+// The middle of the note counts.
+function isWithin(frame: Bounds, note: Note): boolean {
+  const { left, top, right, bottom } = boxOf(note)
+  const [x, y] = [(left + right) / 2, (top + bottom) / 2]
+  return x > frame.left && x < frame.right && y > frame.top && y < frame.bottom
 }
 
 /**
@@ -52,7 +77,8 @@ export function readClip(text: string): Read {
   if (isObject(value) && !Array.isArray(value.nodes) && typeof value.type === 'string') value = { nodes: [value] }
   if (Array.isArray(value)) value = { nodes: value }
   if (!isObject(value) || !Array.isArray(value.nodes)) return { problem: pasteText.theJsonHasNoListNamed }
-  if (value.nodes.length === 0) return { problem: pasteText.theListOfNodesIsEmpty }
+  const notes = notesOf({ nodes: [], notes: value.notes }).slice(0, mostNodes)
+  if (value.nodes.length === 0 && notes.length === 0) return { problem: pasteText.theListOfNodesIsEmpty }
   if (value.nodes.length > mostNodes) return { problem: pasteText.aBlueprintHasAtMost10 }
   const ids = new Set<string>()
   const nodes: MapNode[] = []
@@ -74,7 +100,8 @@ export function readClip(text: string): Read {
       return { problem: pasteText.theEdgesFormACycleAt(edge.source, edge.target) }
     read.push(edge)
   }
-  return { clip: { nodes, edges: read, ordered: !Array.isArray(value.edges) } }
+  const groups = groupsOf({ nodes, groups: value.groups })
+  return { clip: { nodes, edges: read, ordered: !Array.isArray(value.edges), notes, groups } }
 }
 
 /**
@@ -84,6 +111,8 @@ export function readClip(text: string): Read {
 export type Pasted = {
   map: BlueprintMap
   ids: string[]
+  /** The ids of the notes. */
+  notes: string[]
   renamed: Map<string, string>
   ordered: boolean
   problem?: string
@@ -93,6 +122,7 @@ export type Pasted = {
  * Puts a clip into a map: ids that are taken get a number behind, and what names them within the clip follows. `at` is
  * where its upper left corner comes, or below that where there is room; without it, it stands a little beside where it
  * was. Where a sequence and a graph meet, the order of the sequence is written as edges; `inLoop` as for orderAsEdges.
+ * The body of a loop has no notes and groups.
  */
 export function paste(
   map: BlueprintMap,
@@ -104,7 +134,7 @@ export function paste(
   const taken = new Set(map.nodes.map((node) => node.id))
   const own = new Set(clip.nodes.map((node) => node.id))
   const renamed = new Map<string, string>()
-  let piece: BlueprintMap = { nodes: clip.nodes, edges: clip.edges }
+  let piece: BlueprintMap = { nodes: clip.nodes, edges: clip.edges, groups: inLoop ? [] : (clip.groups ?? []) }
   for (const node of clip.nodes) {
     if (!taken.has(node.id)) {
       taken.add(node.id)
@@ -115,11 +145,16 @@ export function paste(
     renamed.set(node.id, id)
     piece = rename(piece, node.id, id, true, expressions)
   }
-  const corner = cornerOf(piece.nodes)
+  const given = inLoop ? [] : (clip.notes ?? [])
+  const corner = cornerOf([...piece.nodes, ...given])
   const shift =
     at && corner
       ? clear(map.nodes, piece.nodes, { x: snap(at.x - corner.x), y: snap(at.y - corner.y) })
       : { x: 32, y: 32 }
+  const moved = given.map((note) => ({
+    ...note,
+    position: { x: note.position.x + shift.x, y: note.position.y + shift.y },
+  }))
   const nodes = piece.nodes.map((node) => {
     const from = positionOf(node)
     if (!from) return node
@@ -127,7 +162,7 @@ export function paste(
   })
   const clipped: BlueprintMap = { nodes, edges: piece.edges }
   const joins = !isSequential(map) || !isSequential(clipped)
-  const refused = (problem: string): Pasted => ({ map, ids: [], renamed, ordered: false, problem })
+  const refused = (problem: string): Pasted => ({ map, ids: [], notes: [], renamed, ordered: false, problem })
   const mine = joins ? orderAsEdges(map, inLoop, { taken: nodes.map((node) => node.id) }) : { map }
   if ('problem' in mine) return refused(mine.problem)
   const theirs =
@@ -139,13 +174,19 @@ export function paste(
   const edges = [...edgesOf(mine.map), ...edgesOf(theirs.map)]
   const whole: BlueprintMap = { ...mine.map, nodes: [...mine.map.nodes, ...theirs.map.nodes] }
   if (edges.length > 0) whole.edges = edges
-  return { map: whole, ids, renamed, ordered: isSequential(map) && map.nodes.length > 1 && joins }
+  const marked = withMarks(whole, moved, groupsOf(piece))
+  return { ...marked, ids, renamed, ordered: isSequential(map) && map.nodes.length > 1 && joins }
 }
 
-/** Duplicates nodes beside themselves, with the edges between them and those that lead into them. */
-export function duplicate(map: BlueprintMap, ids: ReadonlySet<string>, expressions: Expressions): Pasted {
-  const read = readClip(copyText(map, ids))
-  if (!('clip' in read)) return { map, ids: [], renamed: new Map(), ordered: false }
+/** Duplicates nodes and notes beside themselves, with the edges between the nodes and those that lead into them. */
+export function duplicate(
+  map: BlueprintMap,
+  ids: ReadonlySet<string>,
+  expressions: Expressions,
+  noteIds?: ReadonlySet<string>,
+): Pasted {
+  const read = readClip(copyText(map, ids, noteIds))
+  if (!('clip' in read)) return { map, ids: [], notes: [], renamed: new Map(), ordered: false }
   const pasted = paste(map, { ...read.clip, ordered: false }, undefined, expressions)
   if (isSequential(map)) return pasted
   const copies = new Map(pasted.renamed)
@@ -205,8 +246,8 @@ function clear(standing: MapNode[], moved: MapNode[], wish: Position): Position 
 
 const room = 16
 
-function cornerOf(nodes: MapNode[]): Position | undefined {
-  const at = nodes.flatMap((node) => positionOf(node) ?? [])
+function cornerOf(cards: readonly { position?: unknown }[]): Position | undefined {
+  const at = cards.flatMap((card) => positionOf(card as MapNode) ?? [])
   if (at.length === 0) return undefined
   return { x: Math.min(...at.map((each) => each.x)), y: Math.min(...at.map((each) => each.y)) }
 }

@@ -42,13 +42,17 @@ export function SelectionBar({
   onSettings?: () => void
 }) {
   const { shown: map, readOnly } = editor
-  const { nodes, edges } = editor.state
-  if (nodes.size === 0 && edges.size === 0) return null
-  const node = nodes.size === 1 ? map.nodes.find((each) => nodes.has(each.id)) : undefined
+  const { nodes, edges, notes } = editor.state
+  if (nodes.size === 0 && edges.size === 0 && notes.size === 0) return null
+  const node = nodes.size === 1 && notes.size === 0 ? map.nodes.find((each) => nodes.has(each.id)) : undefined
+  const cards = nodes.size + notes.size
   const name = node
     ? node.title || node.id
-    : nodes.size > 1
-      ? selectionBarText.nodes(nodes.size)
+    : cards > 0
+      ? [
+          ...(nodes.size > 0 ? [selectionBarText.nodes(nodes.size)] : []),
+          ...(notes.size > 0 ? [selectionBarText.notes(notes.size)] : []),
+        ].join(selectionBarText.and)
       : edges.size === 1
         ? wireName([...edges][0]!)
         : selectionBarText.edges(edges.size)
@@ -64,15 +68,15 @@ export function SelectionBar({
         icon: IconLine,
         act: () => commands.connect(node.id),
       })
-    if (nodes.size > 0) {
-      direct.push({ label: selectionBarText.duplicate, icon: IconCopy, act: commands.duplicate })
-      direct.push({ label: selectionBarText.disableOrEnable, icon: IconPower, act: commands.toggle })
-    } else if (edges.size === 1) direct.push({ label: selectionBarText.insertANode, icon: IconPlus, act: commands.add })
+    if (cards > 0) direct.push({ label: selectionBarText.duplicate, icon: IconCopy, act: commands.duplicate })
+    if (nodes.size > 0) direct.push({ label: selectionBarText.disableOrEnable, icon: IconPower, act: commands.toggle })
+    else if (cards === 0 && edges.size === 1)
+      direct.push({ label: selectionBarText.insertANode, icon: IconPlus, act: commands.add })
     direct.push({ label: commonText.delete, icon: IconTrash, act: commands.remove, color: 'red' })
   }
-  if (nodes.size > 0) more.push({ label: commonText.copy, icon: IconClipboard, act: () => void commands.copy() })
+  if (cards > 0) more.push({ label: commonText.copy, icon: IconClipboard, act: () => void commands.copy() })
   if (!readOnly) {
-    if (nodes.size > 0) more.push({ label: selectionBarText.cut, icon: IconCut, act: () => void commands.cut() })
+    if (cards > 0) more.push({ label: selectionBarText.cut, icon: IconCut, act: () => void commands.cut() })
     if (nodes.size > 0) more.push({ label: selectionBarText.group, icon: IconBoxMultiple, act: commands.group })
     if (nodes.size > 1) {
       more.push({ label: selectionBarText.alignLeft, icon: IconLayoutAlignLeft, act: () => commands.align('left') })

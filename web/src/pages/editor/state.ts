@@ -1,4 +1,5 @@
 import type { BlueprintMap } from '../../graph/map'
+import { notesOf } from '../../graph/notes'
 import { begin, change, type History, redo, undo } from './history'
 import { type Level, mapAt, withMapAt } from './nested'
 import { stateText } from '../../text/editor'
@@ -18,6 +19,8 @@ export type EditorState = {
   nodes: ReadonlySet<string>
   /** Keys of its selected edges. */
   edges: ReadonlySet<string>
+  /** Ids of its selected notes. */
+  notes: ReadonlySet<string>
 }
 
 export type Action =
@@ -28,11 +31,12 @@ export type Action =
       change: (map: BlueprintMap) => BlueprintMap
       tag?: string
       select?: Iterable<string>
+      selectNotes?: Iterable<string>
       at: number
     }
   | { do: 'variables'; variables: unknown[]; at: number }
   | { do: 'undo' | 'redo' }
-  | { do: 'select'; nodes?: Iterable<string>; edges?: Iterable<string> }
+  | { do: 'select'; nodes?: Iterable<string>; edges?: Iterable<string>; notes?: Iterable<string> }
   | { do: 'enter'; level: Level; select?: Iterable<string> }
   | { do: 'saved'; doc: Doc; version: string }
   /** Replaces the document; it can be undone. */
@@ -44,7 +48,7 @@ const none: ReadonlySet<string> = new Set()
 
 /** The state of a newly opened editor. */
 export function open(doc: Doc, version: string): EditorState {
-  return { history: begin(doc), saved: doc, version, level: [], nodes: none, edges: none }
+  return { history: begin(doc), saved: doc, version, level: [], nodes: none, edges: none, notes: none }
 }
 
 /** The next state. */
@@ -60,7 +64,11 @@ export function reduce(state: EditorState, action: Action): EditorState {
         map === doc.map
           ? state
           : { ...state, history: change(state.history, { ...doc, map }, action.name, action.tag, action.at) }
-      return settle(action.select ? { ...next, nodes: new Set(action.select), edges: none } : next)
+      return settle(
+        action.select
+          ? { ...next, nodes: new Set(action.select), edges: none, notes: new Set(action.selectNotes ?? []) }
+          : next,
+      )
     }
     case 'variables':
       return {
@@ -80,10 +88,13 @@ export function reduce(state: EditorState, action: Action): EditorState {
     case 'select': {
       const nodes = action.nodes === undefined ? state.nodes : new Set(action.nodes)
       const edges = action.edges === undefined ? state.edges : new Set(action.edges)
-      return same(nodes, state.nodes) && same(edges, state.edges) ? state : { ...state, nodes, edges }
+      const notes = action.notes === undefined ? state.notes : new Set(action.notes)
+      return same(nodes, state.nodes) && same(edges, state.edges) && same(notes, state.notes)
+        ? state
+        : { ...state, nodes, edges, notes }
     }
     case 'enter':
-      return settle({ ...state, level: action.level, nodes: new Set(action.select ?? []), edges: none })
+      return settle({ ...state, level: action.level, nodes: new Set(action.select ?? []), edges: none, notes: none })
     case 'saved':
       return { ...state, saved: action.doc, version: action.version }
     case 'replace':
@@ -107,18 +118,27 @@ export function shownMap(map: BlueprintMap, level: Level): BlueprintMap {
 function returned(before: EditorState, after: EditorState): EditorState {
   const known = new Set(mapAt(before.history.present.map, before.level)?.nodes.map((node) => node.id))
   const back = mapAt(after.history.present.map, after.level)?.nodes.filter((node) => !known.has(node.id)) ?? []
-  return settle(back.length > 0 ? { ...after, nodes: new Set(back.map((node) => node.id)), edges: none } : after)
+  return settle(
+    back.length > 0 ? { ...after, nodes: new Set(back.map((node) => node.id)), edges: none, notes: none } : after,
+  )
 }
 
-// After a change the level and selected nodes may no longer exist.
+// After a change the level, selected nodes and notes may no longer exist.
 function settle(state: EditorState): EditorState {
   let level = state.level
   while (level.length > 0 && !mapAt(state.history.present.map, level)) level = level.slice(0, -1)
-  const ids = new Set(mapAt(state.history.present.map, level)!.nodes.map((node) => node.id))
-  const nodes = [...state.nodes].every((id) => ids.has(id))
-    ? state.nodes
-    : new Set([...state.nodes].filter((id) => ids.has(id)))
-  return { ...state, level, nodes, edges: level === state.level ? state.edges : none }
+  const map = mapAt(state.history.present.map, level)!
+  const known = (chosen: ReadonlySet<string>, list: readonly { id: string }[]): ReadonlySet<string> => {
+    const ids = new Set(list.map(({ id }) => id))
+    return [...chosen].every((id) => ids.has(id)) ? chosen : new Set([...chosen].filter((id) => ids.has(id)))
+  }
+  return {
+    ...state,
+    level,
+    nodes: known(state.nodes, map.nodes),
+    edges: level === state.level ? state.edges : none,
+    notes: state.notes.size > 0 ? known(state.notes, notesOf(map)) : none,
+  }
 }
 
 function same(one: ReadonlySet<string>, other: ReadonlySet<string>): boolean {

@@ -1,7 +1,7 @@
 import { type BlueprintMap, edgesOf, isSequential, positionOf, type Position } from '../../graph/map'
 import { snap } from '../../graph/layout'
 import { HEAD, WIDTH } from '../../graph/sizes'
-import type { Bounds } from '../../graph/view'
+import type { Bounds } from '../../graph/sizes'
 
 /** The dimensions of a trigger's card; the style sheet has the same numbers. */
 export const CARD = { width: 216, height: 68 }

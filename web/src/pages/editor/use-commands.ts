@@ -2,12 +2,13 @@ import { useReactFlow } from '@xyflow/react'
 import { useRef, useState } from 'react'
 import { layout, snap } from '../../graph/layout'
 import { type BlueprintMap, edgesOf, isSequential, type MapNode, type Position } from '../../graph/map'
+import { notesOf } from '../../graph/notes'
 import { type Room, showsAll, viewWith, zoomOfAll } from '../../graph/view'
 import { motion } from '../../graph/zoom'
 import { notifyDone } from '../../parts'
 import { focusAfter } from '../../parts/focus'
 import { align, distribute } from './arrange'
-import { addNote, group } from './notes'
+import { addNote, group, nudgeNotes, withoutNotes } from './notes'
 import { refuse } from './refuse'
 import { hasBody } from './nested'
 import {
@@ -60,7 +61,7 @@ export function useCommands(
   const [dialog, setDialog] = useState<Dialog>()
   const kept = useRef<string>(undefined) // the copied text, if the browser's clipboard is not available
   const { shown: map, readOnly, edit, select } = editor
-  const { nodes: chosen, edges: chosenEdges } = editor.state
+  const { nodes: chosen, edges: chosenEdges, notes: chosenNotes } = editor.state
   const inLoop = editor.state.level.length > 0
   const titled = (id: string) => map.nodes.find((node) => node.id === id)?.title || id
 
@@ -143,7 +144,7 @@ export function useCommands(
     const result = paste(map, read.clip, last, expressions, inLoop)
     if (result.problem) return refuse(result.problem)
     const say = commandsText.pasted(
-      count(result.ids.length),
+      counted(result.ids.length, result.notes.length),
       result.renamed.size > 0
         ? `; ${[...result.renamed]
             .slice(0, 3)
@@ -151,7 +152,7 @@ export function useCommands(
             .join(', ')}`
         : '',
     )
-    edit('pasting', () => result.map, { select: result.ids, say })
+    edit('pasting', () => result.map, { select: result.ids, selectNotes: result.notes, say })
     notifyDone(result.ordered ? commandsText.theOrderOfTheOtherNodes(say) : say)
   }
   // The centre of the view, for pasted nodes.
@@ -162,7 +163,9 @@ export function useCommands(
       : { x: 0, y: 0 }
     return { x: snap(at.x), y: snap(at.y) }
   }
-  const textOf = () => (chosen.size > 0 ? (kept.current = copyText(map, chosen)) : undefined)
+  const textOf = () =>
+    chosen.size + chosenNotes.size > 0 ? (kept.current = copyText(map, chosen, chosenNotes)) : undefined
+  const chosenCount = () => counted(chosen.size, chosenNotes.size)
   // Unapplied texts would belong to another node after a new id.
   const keepsId = (id: string): boolean => {
     const keeps = isUnapplied(id)
@@ -170,13 +173,13 @@ export function useCommands(
     return keeps
   }
   const removeChosen = () => {
-    if (readOnly || chosen.size + chosenEdges.size === 0) return
-    const next = remove(map, chosen, chosenEdges)
+    if (readOnly || chosen.size + chosenEdges.size + chosenNotes.size === 0) return
+    const next = withoutNotes(remove(map, chosen, chosenEdges), chosenNotes)
     const what =
-      chosen.size === 1
+      chosen.size === 1 && chosenNotes.size === 0
         ? titled([...chosen][0]!)
-        : chosen.size > 1
-          ? count(chosen.size)
+        : chosen.size + chosenNotes.size > 0
+          ? chosenCount()
           : chosenEdges.size === 1
             ? commandsText.anEdge
             : commandsText.edges(chosenEdges.size)
@@ -243,13 +246,16 @@ export function useCommands(
         say: by < 0 ? commandsText.movedEarlier : commandsText.movedLater,
       }),
     nudge: (dx: number, dy: number) =>
-      edit(commandsText.move(count(chosen.size)), (now) => nudge(now, chosen, dx, dy), { tag: 'nudge' }),
+      edit(commandsText.move(chosenCount()), (now) => nudgeNotes(nudge(now, chosen, dx, dy), chosenNotes, dx, dy), {
+        tag: 'nudge',
+      }),
     duplicate: () => {
-      if (readOnly || chosen.size === 0) return
-      const result = duplicate(map, chosen, expressions)
-      edit(commandsText.duplicate(count(chosen.size)), () => result.map, {
+      if (readOnly || chosen.size + chosenNotes.size === 0) return
+      const result = duplicate(map, chosen, expressions, chosenNotes)
+      edit(commandsText.duplicate(chosenCount()), () => result.map, {
         select: result.ids,
-        say: commandsText.duplicatedAs(result.ids.slice(0, 3).join(', ')),
+        selectNotes: result.notes,
+        say: commandsText.duplicatedAs(result.ids.slice(0, 3).join(', ') || chosenCount()),
       })
     },
     example: (id: string) => {
@@ -293,7 +299,12 @@ export function useCommands(
       return true
     },
     zoom: (by: 1 | -1) => void (by > 0 ? flow.zoomIn(motion()) : flow.zoomOut(motion())),
-    all: () => select(map.nodes.map((node) => node.id)),
+    all: () =>
+      select(
+        map.nodes.map((node) => node.id),
+        [],
+        notesOf(map).map((note) => note.id),
+      ),
     text: textOf,
     cutText: () => {
       const text = textOf()
@@ -305,7 +316,7 @@ export function useCommands(
       const text = textOf()
       if (text === undefined) return
       await navigator.clipboard?.writeText(text).catch(() => undefined)
-      editor.say(commandsText.copied(count(chosen.size)))
+      editor.say(commandsText.copied(chosenCount()))
     },
     cut: async () => {
       const text = textOf()
@@ -345,4 +356,10 @@ function sourceOf(key: string): string {
 
 function count(nodes: number): string {
   return nodes === 1 ? commandsText.n1Node : commandsText.nodes(nodes)
+}
+
+function counted(nodes: number, notes: number): string {
+  return [...(nodes > 0 || notes === 0 ? [count(nodes)] : []), ...(notes > 0 ? [commandsText.notes(notes)] : [])].join(
+    commandsText.and,
+  )
 }

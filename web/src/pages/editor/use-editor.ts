@@ -6,7 +6,13 @@ import { type Doc, isDirty, open, reduce, shownMap } from './state'
 import { useEditorText } from '../../text/editor'
 
 /** Options of a change of the map. */
-export type ChangeOptions = { tag?: string; select?: Iterable<string>; say?: string }
+export type ChangeOptions = {
+  tag?: string
+  /** The nodes to select; with them, the notes. */
+  select?: Iterable<string>
+  selectNotes?: Iterable<string>
+  say?: string
+}
 
 /** The editor's state and its operations. */
 export type Editor = ReturnType<typeof useEditor>
@@ -22,13 +28,14 @@ export function useEditor(doc: Doc, version: string, readOnly: boolean) {
       /** Changes the visible map; `name` describes the change for undo. */
       edit(name: string, change: (map: BlueprintMap) => BlueprintMap, options: ChangeOptions = {}) {
         if (readOnly) return
-        dispatch({ do: 'map', name, change, tag: options.tag, select: options.select, at: Date.now() })
+        dispatch({ do: 'map', name, change, ...options, at: Date.now() })
         if (options.say) say(options.say)
       },
       variables: (variables: unknown[]) => {
         if (!readOnly) dispatch({ do: 'variables', variables, at: Date.now() })
       },
-      select: (nodes: Iterable<string>, edges: Iterable<string> = []) => dispatch({ do: 'select', nodes, edges }),
+      select: (nodes: Iterable<string>, edges: Iterable<string> = [], notes: Iterable<string> = []) =>
+        dispatch({ do: 'select', nodes, edges, notes }),
       enter: (level: Level, select?: Iterable<string>) => dispatch({ do: 'enter', level, select }),
       saved: (doc: Doc, version: string) => dispatch({ do: 'saved', doc, version }),
       replace: (name: string, doc: Doc) => dispatch({ do: 'replace', name, doc, at: Date.now() }),

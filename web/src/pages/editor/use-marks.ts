@@ -1,13 +1,15 @@
 import { useMemo } from 'react'
 import type { Position } from '../../graph/map'
 import { GRIP, type MarkNode, type NoteActions } from './note-cards'
-import { frameOf, groupsOf, notesOf, setGroup, setNote } from './notes'
+import { frameOf, groupsOf, notesOf } from '../../graph/notes'
+import { setGroup, setNote } from './notes'
 import type { Editor } from './use-editor'
 import { marksText } from '../../text/editor'
 
 /** The notes and groups of the visible map as cards behind the nodes. `moving` holds the places of what is dragged. */
 export function useMarks(editor: Editor, moving: ReadonlyMap<string, Position> | undefined): MarkNode[] {
   const { shown: map, readOnly, edit, select } = editor
+  const { notes: chosen } = editor.state
   const actions = useMemo<NoteActions>(
     () => ({
       setNote: (id, change, tag) =>
@@ -38,6 +40,8 @@ export function useMarks(editor: Editor, moving: ReadonlyMap<string, Position> |
     })
     const notes = notesOf(map).map((note): MarkNode => ({
       ...still,
+      selectable: true,
+      selected: chosen.has(note.id),
       ...sized(note.size.width, note.size.height),
       id: `note ${note.id}`,
       type: 'note',
@@ -48,5 +52,5 @@ export function useMarks(editor: Editor, moving: ReadonlyMap<string, Position> |
       data: { note, readOnly, actions },
     }))
     return [...frames, ...notes]
-  }, [map, moving, readOnly, actions])
+  }, [map, moving, readOnly, actions, chosen])
 }

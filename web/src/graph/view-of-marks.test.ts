@@ -1,0 +1,23 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { BlueprintMap } from './map'
+import { firstView } from './view'
+
+const map: BlueprintMap = { nodes: [{ id: 'a', type: 'log', title: 'a', config: {}, position: { x: 0, y: 0 } }] }
+const noted = (x: number, y: number): BlueprintMap => ({
+  ...map,
+  notes: [{ id: 'n', text: 't', position: { x, y }, size: { width: 240, height: 120 } }],
+})
+
+test('the first view shows the notes and the frames of groups too', () => {
+  const { x, y, zoom } = firstView(noted(320, 200), 900, 700)
+  const inside = (left: number, top: number, right: number, bottom: number) =>
+    left * zoom + x >= 0 && top * zoom + y >= 0 && right * zoom + x <= 900 && bottom * zoom + y <= 700
+  assert.ok(inside(0, 0, 560, 320))
+  const framed = firstView({ ...map, groups: [{ id: 'g', title: 'G', nodes: ['a'] }] }, 320, 200)
+  assert.ok(-56 * framed.zoom + framed.y >= 0, `the title is visible: ${JSON.stringify(framed)}`)
+})
+
+test('a note far away does not make the nodes unreadable', () => {
+  assert.ok(firstView(noted(9000, 9000), 900, 700).zoom >= 0.55)
+})
