@@ -16,7 +16,7 @@ export type Outcome = { missing?: string; result?: Evaluated | 'too large'; text
  */
 export function useEvaluated(text: string, language: Language, names: Names | undefined): Outcome | undefined {
   const found = useMemo(() => (names ? needsOf(text, language, names) : undefined), [text, language, names])
-  // Names are made anew with each change of the map; what counts is whether a value is another one.
+  // Each change of the map makes new names; what counts is whether a value is another one.
   const [needs, setNeeds] = useState<Needs | undefined>(found)
   if (needs !== found && !sameNeeds(needs, found)) setNeeds(found)
   const [known, setKnown] = useState<{ text: string; needs: Needs; result: Evaluated | 'too large' }>()
