@@ -328,16 +328,16 @@ var styleHash = func() string {
 	return base64.StdEncoding.EncodeToString(sum[:])
 }()
 
-// write sends the page: no scripts, external resources, framing or referrer.
+// write sends the page: no scripts, external resources but the icon of the server, framing or referrer.
 func (p page) write(w http.ResponseWriter) {
 	header := w.Header()
 	header.Set("Content-Type", "text/html; charset=utf-8")
-	header.Set("Content-Security-Policy", "default-src 'none'; style-src 'sha256-"+styleHash+"'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
+	header.Set("Content-Security-Policy", "default-src 'none'; style-src 'sha256-"+styleHash+"'; img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
 	header.Set("X-Frame-Options", "DENY")
 	setPrivacyHeaders(header)
 	var out strings.Builder
 	title := html.EscapeString(p.title)
-	out.WriteString("<!doctype html>\n<html lang=\"en\">\n<head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\"><title>" + title + "</title><style>" + pageStyle + "</style></head>\n<body>\n<h1>" + title + "</h1>\n")
+	out.WriteString("<!doctype html>\n<html lang=\"en\">\n<head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\"><link rel=\"icon\" href=\"/favicon.svg\" type=\"image/svg+xml\"><title>" + title + "</title><style>" + pageStyle + "</style></head>\n<body>\n<h1>" + title + "</h1>\n")
 	for _, line := range p.lines {
 		out.WriteString("<p>" + html.EscapeString(line) + "</p>\n")
 	}

@@ -20,10 +20,11 @@ var style string
 
 var pageTemplate = template.Must(template.New("form").Parse(source))
 
-// policy allows the one style sheet and nothing else: no scripts and no frames.
+// policy allows the one style sheet and the icon of the server and nothing else: no scripts and
+// no frames.
 var policy = func() string {
 	sum := sha256.Sum256([]byte(style))
-	return "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'; base-uri 'none'; frame-ancestors 'none'"
+	return "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'; img-src 'self'; base-uri 'none'; frame-ancestors 'none'"
 }()
 
 // Page is a page with a form, or with text alone.
