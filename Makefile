@@ -145,7 +145,7 @@ e2e: web-test web-dist ## test the executable with real clients, servers and a b
 	.ci/postgres
 	testdata/e2e/run.sh
 
-e2e-browser: ## test the dashboard in Debian's Chromium; SCREENSHOTS=folder stores a picture of every page
+e2e-browser: ## test the dashboard in Debian's Chromium and Firefox; SCREENSHOTS=folder stores a picture of every page
 	cd testdata/e2e && ./run.sh browser/*.test.mjs
 
 web-lint: ## types, circular imports, ESLint and Prettier in web/ (needs Node and npm)

@@ -6,10 +6,11 @@
 #
 # Those in mail/ need root and Debian's swaks and postfix, which apt installs if they
 # are missing; if that fails, these suites are skipped with a message. `make e2e-mail`
-# runs only them. Those in browser/ need Debian's chromium (CHROMIUM=/path/to/another)
-# under the same rule; `make e2e-browser` runs only them. container.test.mjs needs root,
-# and Debian's buildah and qemu-user-static; release.test.mjs needs root, and Debian's
-# systemd-container, rpm, openssh-client and wget. They fail if these cannot be installed.
+# runs only them. Those in browser/ need Debian's chromium and firefox-esr
+# (CHROMIUM=/path/to/another, FIREFOX=...) under the same rule; `make e2e-browser` runs only
+# them. container.test.mjs needs root, and Debian's buildah and qemu-user-static;
+# release.test.mjs needs root, and Debian's systemd-container, rpm, openssh-client and wget.
+# They fail if these cannot be installed.
 #
 # BLUEPRINTD=/path/to/binary tests that executable instead of building one. It needs
 # Node 20 or newer, npm, curl, openssl and, the first time, the npm registry. Its exit
@@ -48,8 +49,12 @@ install() {
 }
 
 chromium=${CHROMIUM:-/usr/bin/chromium}
+firefox=${FIREFOX:-/usr/bin/firefox-esr}
 case "${*:-browser/}" in
-  *browser/*) [ -x "$chromium" ] || [ -n "${CHROMIUM:-}" ] || ! may_install || install chromium fonts-dejavu-core ;;
+  *browser/*)
+    [ -x "$chromium" ] || [ -n "${CHROMIUM:-}" ] || ! may_install || install chromium fonts-dejavu-core
+    [ -x "$firefox" ] || [ -n "${FIREFOX:-}" ] || ! may_install || install firefox-esr
+    ;;
 esac
 
 # container.test.mjs fails with a hint if these cannot be installed.
@@ -73,11 +78,11 @@ if [ $# -eq 0 ]; then
   else
     left_out="mail/ is left out: it needs root, swaks and postfix (make e2e-mail)"
   fi
-  if [ -x "$chromium" ]; then
+  if [ -x "$chromium" ] && [ -x "$firefox" ]; then
     set -- "$@" browser/*.test.mjs
   else
     left_out="$left_out
-browser/ is left out: it needs Debian's chromium, or CHROMIUM=/path/to/another (make e2e-browser)"
+browser/ is left out: it needs Debian's chromium and firefox-esr, or CHROMIUM=/path/to/another and FIREFOX=... (make e2e-browser)"
   fi
 fi
 [ -z "$left_out" ] || echo "$left_out" >&2
