@@ -1,13 +1,13 @@
-// Every page in light and dark, on a desktop, a tablet and a phone: axe reports nothing
-// serious, nothing is wider than the screen, and a picture is stored in the folder SCREENSHOTS,
-// or a temporary one.
+// Every page in light and dark, on a desktop, a laptop, a tablet and a phone: axe reports nothing
+// serious, nothing is wider than the screen, all headers are equally high, and a picture is
+// stored in the folder SCREENSHOTS, or a temporary one.
 import assert from 'node:assert/strict';
 import { mkdir, mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, afterEach, before, describe, test } from 'node:test';
 import { barriers, wider } from '../support/barriers.mjs';
-import { again, desktop, phone, tablet, signUpFirst, startBrowser } from '../support/browser.mjs';
+import { again, desktop, laptop, phone, tablet, signUpFirst, startBrowser } from '../support/browser.mjs';
 import { makeLifelike, pagesOf, settled, visit } from '../support/lifelike.mjs';
 import { node } from '../support/maps.mjs';
 import { startServer, stopAll } from '../support/server.mjs';
@@ -54,8 +54,8 @@ const states = [
 
 describe('every page', { concurrency: 2 }, () => {
   for (const scheme of ['light', 'dark']) {
-    for (const [screen, viewport] of Object.entries({ desktop, tablet, phone })) {
-      if (screen === 'tablet' && scheme === 'dark') continue; // the colours are the same as on a desktop
+    for (const [screen, viewport] of Object.entries({ desktop, laptop, tablet, phone })) {
+      if (['laptop', 'tablet'].includes(screen) && scheme === 'dark') continue; // the colours are the same as on a desktop
       test(`${scheme}, ${screen}`, async (t) => {
         const found = [];
         const look = async (page, name) => {
@@ -63,6 +63,8 @@ describe('every page', { concurrency: 2 }, () => {
           for (const barrier of await barriers(page)) found.push(`${name}: ${barrier}`);
           const excess = await wider(page);
           if (excess > 0) found.push(`${name}: ${excess} px wider than the screen`);
+          const header = await page.locator('main header').first().boundingBox();
+          if (viewport.width >= laptop.width && !/^(long|editor|sign-in)/.test(name) && (header.y !== 72 || header.height !== 36)) found.push(`${name}: the header is ${header.height} px high at ${header.y}, want 36 at 72`);
         };
         const { page } = await again(browser, ada, { scheme, viewport });
         for (const one of pages) {

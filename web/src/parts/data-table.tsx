@@ -17,8 +17,8 @@ export type Column<Row> = {
   align?: 'start' | 'end'
   /** The title of a card on narrow screens; the first column by default. */
   primary?: boolean
-  /** Hidden on narrow screens. */
-  wideOnly?: boolean
+  /** Hidden on narrow screens; `very`: also on laptops. */
+  wideOnly?: boolean | 'very'
 }
 
 type Props<Row> = {
@@ -45,6 +45,7 @@ export function DataTable<Row>({ caption, columns, rows, rowKey, skeletonRows = 
       classes.cell,
       column.key === primary && classes.primary,
       column.wideOnly && classes.wideOnly,
+      column.wideOnly === 'very' && classes.veryWideOnly,
       column.align === 'end' && classes.end,
       !column.title && classes.bare,
     ]

@@ -1,4 +1,4 @@
-import { Anchor, Group, Text, Title } from '@mantine/core'
+import { Group, Text, Title } from '@mantine/core'
 import { type ReactNode, useEffect, useRef } from 'react'
 import { Link } from 'wouter'
 import { focusHeading } from './route-focus'
@@ -13,7 +13,7 @@ type Props = {
   title: string
   /** The document's title if it should say more: `Hello, runs`. */
   documentTitle?: string
-  /** The pages above this one, outermost first. */
+  /** The pages above this one, outermost first; a phone leaves out the first, which its navigation shows. */
   breadcrumbs?: Crumb[]
   /** One or two sentences below the title. */
   text?: ReactNode
@@ -27,45 +27,45 @@ type Props = {
   compact?: boolean
 }
 
-/** The header of every page. It sets the document's title and gets the focus after a navigation. */
+/** The header of every page, one row high. It sets the document's title and gets the focus after a navigation. */
 export function PageHeader({ title, documentTitle, breadcrumbs, text, instead, badge, actions, compact }: Props) {
   const heading = useRef<HTMLHeadingElement>(null)
   useEffect(() => focusHeading(heading.current), [])
   return (
-    <header className={classes.header} data-compact={compact || undefined}>
-      <title>{pageHeaderText.blueprintd(documentTitle ?? title)}</title>
-      {breadcrumbs && breadcrumbs.length > 0 && (
-        <nav aria-label={pageHeaderText.breadcrumbs} className={classes.crumbs}>
-          <ol>
-            {breadcrumbs.map(({ title: name, href }) => (
-              <li key={href}>
-                <Anchor component={Link} href={href} size="sm">
-                  {name}
-                </Anchor>
-              </li>
-            ))}
-          </ol>
-        </nav>
-      )}
-      <div className={classes.row}>
-        <div className={classes.title}>
-          <Title order={1} ref={heading} tabIndex={-1} className={instead ? classes.unseen : undefined}>
-            {title}
-          </Title>
-          {instead}
-          {badge}
+    <>
+      <header className={classes.header} data-compact={compact || undefined} data-text={text ? true : undefined}>
+        <title>{pageHeaderText.blueprintd(documentTitle ?? title)}</title>
+        <div className={classes.row}>
+          <div className={classes.title}>
+            {breadcrumbs && breadcrumbs.length > 0 && (
+              <nav aria-label={pageHeaderText.breadcrumbs} className={classes.crumbs}>
+                <ol>
+                  {breadcrumbs.map(({ title: name, href }) => (
+                    <li key={href}>
+                      <Link href={href}>{name}</Link>
+                    </li>
+                  ))}
+                </ol>
+              </nav>
+            )}
+            <Title order={1} ref={heading} tabIndex={-1} className={instead ? classes.unseen : undefined}>
+              {title}
+            </Title>
+            {instead}
+            {badge}
+          </div>
+          {actions && (
+            <Group gap="xs" className={classes.actions}>
+              {actions}
+            </Group>
+          )}
         </div>
-        {actions && (
-          <Group gap="xs" className={classes.actions}>
-            {actions}
-          </Group>
-        )}
-      </div>
+      </header>
       {text && (
-        <Text c="dimmed" size="sm" maw={720} component="div">
+        <Text c="dimmed" size="sm" maw={720} mb={18} component="div">
           {text}
         </Text>
       )}
-    </header>
+    </>
   )
 }

@@ -27,7 +27,7 @@ export function UrlTabs({ tabs, label, pages = false }: Props) {
     const tab = row.current?.querySelector<HTMLElement>('[aria-current]')
     if (row.current && tab)
       row.current.scrollLeft = tab.offsetLeft - row.current.offsetLeft - (row.current.clientWidth - tab.offsetWidth) / 2
-  }, [path])
+  }, [path, tabs.length])
   return (
     <nav aria-label={label} className={classes.tabs} ref={row}>
       {tabs.map(({ href, title, icon, count, current = path === href }) => (

@@ -39,7 +39,7 @@ const pages: Command[] = [
   { key: 'new-connection', title: commandPaletteText.newConnection, icon: IconPlus, href: '/connections/new' },
   { key: 'blueprints', title: commonText.blueprints, icon: IconSitemap, href: '/blueprints' },
   { key: 'runs', title: commonText.runs, icon: IconTimeline, href: '/runs' },
-  { key: 'waiting', title: commandPaletteText.pausedRuns, icon: IconTimeline, href: '/runs?status=paused' },
+  { key: 'waiting', title: commandPaletteText.waitingRuns, icon: IconTimeline, href: '/runs?status=paused' },
   { key: 'failed', title: commandPaletteText.failedRuns, icon: IconTimeline, href: '/runs?status=failed' },
   { key: 'triggers', title: commonText.triggers, icon: IconBolt, href: '/triggers' },
   { key: 'connections', title: commonText.connections, icon: IconPlugConnected, href: '/connections' },

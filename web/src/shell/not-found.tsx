@@ -12,8 +12,8 @@ export function NotFound() {
       <PageHeader title={notFoundText.pageNotFound} />
       <EmptyState
         icon={<IconMapQuestion />}
-        title={notFoundText.pageNotFound}
-        text={notFoundText.theAddressMayBeMistypedOr}
+        title={notFoundText.noPageHasThisAddress}
+        text={notFoundText.itMayBeMistypedOr}
         action={
           <Button component={Link} href="/blueprints">
             {notFoundText.goToBlueprints}

@@ -66,8 +66,6 @@ export const connectionsPageText = {
   newConnection: 'New connection',
   availableTo: 'Available to',
   usedBy: 'Used by',
-  servicesThatBlueprintsCanReach:
-    'Services that blueprints can reach, with their credentials. Secrets are encrypted and never shown again.',
   searchConnections: 'Search connections',
   allTypes: 'All types',
   noConnectionsFound: 'No connections found',
@@ -76,7 +74,7 @@ export const connectionsPageText = {
   clearSearch: 'Clear search',
   noConnectionsYet: 'No connections yet',
   aConnectionHoldsTheAddressAnd:
-    'A connection holds the address and credentials of a service: a language model, a mail server, Slack or any HTTP API. Nodes refer to it by name, so blueprints contain no secrets.',
+    'A connection holds the address and credentials of a service: a language model, a mail server, Slack or any HTTP API. Nodes refer to it by name, so blueprints contain no secrets. They are stored encrypted.',
   couldNotLoadTheBlueprints: 'Could not load the blueprints',
   unknown: 'Unknown',
   nothingYet: 'Nothing yet',

@@ -117,6 +117,7 @@ export const starsText = {
 export const statusBadgeText = {
   pending: 'Pending',
   running: 'Running',
+  waiting: 'Waiting',
   completed: 'Completed',
   failed: 'Failed',
   cancelled: 'Cancelled',

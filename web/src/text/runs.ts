@@ -405,14 +405,8 @@ export const runPageText = {
   theRunFailed2: 'The run failed.',
 } as const
 
-/** Texts of pages/runs/run-status-badge.tsx. */
-export const runStatusBadgeText = {
-  waitingForInput: 'Waiting for input',
-} as const
-
 /** Texts of pages/runs/run-table.tsx. */
 export const runTableText = {
-  waiting: 'Waiting',
   startedBy: 'Started by',
   runsNewestFirst: 'Runs, newest first',
   run: (short: string) => `Run ${short}`,
@@ -422,7 +416,6 @@ export const runTableText = {
 
 /** Texts of pages/runs/runs-page.tsx. */
 export const runsPageText = {
-  runsOfYourBlueprints: 'Runs of your blueprints, updated live',
   goToBlueprints: 'Go to blueprints',
 } as const
 

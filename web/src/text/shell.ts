@@ -23,7 +23,7 @@ export const commandPaletteText = {
   newBlueprint: 'New blueprint',
   newTrigger: 'New trigger',
   newConnection: 'New connection',
-  pausedRuns: 'Paused runs',
+  waitingRuns: 'Waiting runs',
   failedRuns: 'Failed runs',
   profile: 'Profile',
   apiKeys: 'API keys',
@@ -64,7 +64,8 @@ export const missingPartText = {
 /** Texts of shell/not-found.tsx. */
 export const notFoundText = {
   pageNotFound: 'Page not found',
-  theAddressMayBeMistypedOr: 'The address may be mistyped, or the page was deleted.',
+  noPageHasThisAddress: 'No page has this address',
+  itMayBeMistypedOr: 'It may be mistyped, or the page was deleted.',
   goToBlueprints: 'Go to blueprints',
 } as const
 

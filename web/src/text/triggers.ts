@@ -616,7 +616,6 @@ export const triggerTableText = {
   none: 'none',
   onDelivery: 'on delivery',
   lastFiring: 'Last firing',
-  listensTo: (what: string) => `${what} · `,
   starts: (blueprint_title: string) => `Starts ${blueprint_title}`,
   urlEndsIn: (end: string) => `, URL ends in …${end}`,
   runsAs: (creator_name: string) => `, runs as ${creator_name}`,
@@ -626,7 +625,6 @@ export const triggerTableText = {
 
 /** Texts of pages/triggers/triggers-page.tsx. */
 export const triggersPageText = {
-  triggersStartBlueprints: 'Triggers start blueprints automatically.',
   newTrigger: 'New trigger',
 } as const
 

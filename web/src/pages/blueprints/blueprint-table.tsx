@@ -62,7 +62,7 @@ export function BlueprintTable({ rows, stale, empty, onTag }: Props) {
     {
       key: 'status',
       title: commonText.status,
-      width: '140px',
+      width: '175px',
       render: (row) => (
         <span className={classes.pair}>
           <StatusBadge status={row.status} />
@@ -77,23 +77,27 @@ export function BlueprintTable({ rows, stale, empty, onTag }: Props) {
       title: commonText.nodes,
       width: '60px',
       align: 'end',
-      wideOnly: true,
+      wideOnly: 'very',
       render: (row) => row.node_count?.toLocaleString('en') ?? <None />,
     },
     { key: 'triggers', title: commonText.triggers, width: '100px', render: (row) => <Triggers row={row} /> },
-    { key: 'run', title: blueprintTableText.lastRun, width: '185px', render: (row) => <LastRun row={row} /> },
-    {
-      key: 'rating',
-      title: blueprintTableText.rating,
-      width: '115px',
-      wideOnly: true,
-      render: (row) =>
-        row.rating_count > 0 ? (
-          <Stars value={row.average_rating} count={row.rating_count} />
-        ) : (
-          <None word={blueprintTableText.noRatings} />
-        ),
-    },
+    { key: 'run', title: blueprintTableText.lastRun, width: '210px', render: (row) => <LastRun row={row} /> },
+    ...(rows?.some((row) => row.rating_count > 0)
+      ? [
+          {
+            key: 'rating',
+            title: blueprintTableText.rating,
+            width: '115px',
+            wideOnly: 'very' as const,
+            render: (row: Summary) =>
+              row.rating_count > 0 ? (
+                <Stars value={row.average_rating} count={row.rating_count} />
+              ) : (
+                <None word={blueprintTableText.noRatings} />
+              ),
+          },
+        ]
+      : []),
     {
       key: 'updated',
       title: commonText.updated,

@@ -63,11 +63,7 @@ export default function ConnectionsPage() {
   const searching = wanted !== '' || type !== ''
   return (
     <>
-      <PageHeader
-        title={commonText.connections}
-        text={connectionsPageText.servicesThatBlueprintsCanReach}
-        actions={all?.length === 0 ? undefined : begin}
-      />
+      <PageHeader title={commonText.connections} actions={all?.length === 0 ? undefined : begin} />
       {list.error && !all ? (
         <ErrorNote error={list.error} onRetry={() => void list.refetch()} />
       ) : (

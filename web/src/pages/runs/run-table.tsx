@@ -28,7 +28,6 @@ export function RunTable({ runs, ofOneBlueprint, empty }: Props) {
       render: (run) => (
         <StatusBadge
           status={run.error?.startsWith('cancelled') && run.status === 'failed' ? 'cancelled' : run.status}
-          word={run.status === 'paused' ? runTableText.waiting : undefined}
         />
       ),
     },

@@ -9,7 +9,7 @@ import { commonText } from '../../text/common'
 export default function RunsPage() {
   return (
     <>
-      <PageHeader title={commonText.runs} text={runsPageText.runsOfYourBlueprints} />
+      <PageHeader title={commonText.runs} />
       <RunsView
         begin={
           <Button component={Link} href="/blueprints">

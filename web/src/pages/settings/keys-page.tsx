@@ -62,15 +62,16 @@ export default function KeysPage() {
   const rows = all && (revoked ? all : all.filter((row) => !row.revokedAt))
   const columns: Column<Row>[] = [
     { key: 'name', title: commonText.name, primary: true, render: (row) => row.name },
-    { key: 'last4', title: keysPageText.endsIn, render: (row) => <Code>{row.last4}</Code> },
-    { key: 'access', title: keysPageText.access, render: (row) => showScopes(row.scopes) },
-    { key: 'created', title: commonText.created, render: (row) => <Time at={row.createdAt} /> },
+    { key: 'last4', title: keysPageText.endsIn, width: '90px', render: (row) => <Code>{row.last4}</Code> },
+    { key: 'access', title: keysPageText.access, width: '150px', render: (row) => showScopes(row.scopes) },
+    { key: 'created', title: commonText.created, width: '125px', render: (row) => <Time at={row.createdAt} /> },
     {
       key: 'used',
       title: keysPageText.lastUsed,
+      width: '125px',
       render: (row) => (row.lastUsedAt ? <Time at={row.lastUsedAt} /> : commonText.never),
     },
-    { key: 'expires', title: keysPageText.expires, render: (row) => <Expiry at={row.expiresAt} /> },
+    { key: 'expires', title: keysPageText.expires, width: '110px', render: (row) => <Expiry at={row.expiresAt} /> },
     ...(revoked
       ? [
           {

@@ -1,4 +1,4 @@
-import { Stack } from '@mantine/core'
+import { Stack, Text } from '@mantine/core'
 import type { ReactNode } from 'react'
 import { useLocation } from 'wouter'
 import { useServerInfo } from '../../api/server-info'
@@ -27,15 +27,20 @@ type Props = {
   children: ReactNode
 }
 
-/** The frame of every settings page: the navigation between them, and the page header. */
-export function SettingsFrame({ children, ...head }: Props) {
+/** The frame of every settings page: the page header, and the navigation between them. */
+export function SettingsFrame({ children, text, ...head }: Props) {
   const [path] = useLocation()
   const shown = useServerInfo().data?.mayOperate ? ownersTabs : tabs
   const marked = shown.map((tab) => ({ ...tab, current: path === tab.href || path.startsWith(`${tab.href}/`) }))
   return (
     <>
-      <UrlTabs tabs={marked} label={commonText.settings} pages />
       <PageHeader {...head} documentTitle={settingsFrameText.settings(head.title)} />
+      <UrlTabs tabs={marked} label={commonText.settings} pages />
+      {text && (
+        <Text c="dimmed" size="sm" maw={720} mb="md" component="div">
+          {text}
+        </Text>
+      )}
       <Stack gap="xl">{children}</Stack>
     </>
   )

@@ -226,6 +226,13 @@ function Processes({ of }: { of: Status['processes'] }) {
   )
 }
 
+const instant = /(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z)/
+
+/** Shows the times in a text of the server in the reader's time zone. */
+function withTimes(text: string): ReactNode {
+  return text.split(instant).map((part, index) => (index % 2 === 1 ? <Time key={index} at={part} absolute /> : part))
+}
+
 function Checks({ of }: { of: Status['checks'] }) {
   return (
     <DataTable
@@ -250,7 +257,7 @@ function Checks({ of }: { of: Status['checks'] }) {
           title: statusPageText.details,
           render: ({ detail, hint }) => (
             <div>
-              {detail}
+              {withTimes(detail)}
               {hint && (
                 <Text size="xs" c="dimmed">
                   {hint}

@@ -56,7 +56,9 @@ export function EditForm({ trigger: now, onDone, cancel, begun, onConfig }: Prop
   return (
     <form onSubmit={submit} noValidate className={classes.form} data-trigger-form>
       <ErrorNote error={save.error} title={editTriggerPageText.couldNotSaveTheTrigger} describe={faultWithLabel} />
-      <LabelField {...props} agents={trigger.trigger_type === 'api'} />
+      <section className={classes.box} aria-label={commonText.name}>
+        <LabelField {...props} agents={trigger.trigger_type === 'api'} />
+      </section>
       <TypeFields type={trigger.trigger_type} {...props} />
       <CommonFields {...props} />
       {others.length > 0 && (

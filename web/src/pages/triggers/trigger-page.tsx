@@ -17,10 +17,7 @@ import { commonText } from '../../text/common'
 export default function TriggerPage() {
   const { id = '' } = useParams<{ id: string }>()
   const { data: trigger, error, refetch } = useTrigger(id)
-  const crumbs = [
-    { title: commonText.triggers, href: '/triggers' },
-    ...(trigger ? [{ title: trigger.blueprint_title, href: `/blueprints/${trigger.blueprint_id}/triggers` }] : []),
-  ]
+  const crumbs = [{ title: commonText.triggers, href: '/triggers' }]
   if (!trigger) {
     return (
       <>
@@ -45,7 +42,7 @@ export default function TriggerPage() {
         breadcrumbs={crumbs}
         badge={
           <>
-            <Badge color="petrol" leftSection={<kind.icon size={14} aria-hidden />}>
+            <Badge color="petrol" visibleFrom="sm" leftSection={<kind.icon size={14} aria-hidden />}>
               {kind.title}
             </Badge>
             <StatusBadge status={trigger.is_active ? 'active' : 'inactive'} />

@@ -56,6 +56,8 @@ export function TriggerTable({ rows, ofOneBlueprint, stale, empty }: Props) {
 function What({ trigger, ofOneBlueprint }: { trigger: Trigger; ofOneBlueprint: boolean }) {
   const kind = kinds[trigger.trigger_type]
   const end = addressEnd(trigger.url)
+  const listens = textOf(trigger.config, 'label') ? listensTo(trigger.trigger_type, trigger.config) : ''
+  const starts = ofOneBlueprint ? '' : triggerTableText.starts(trigger.blueprint_title)
   return (
     <div className={classes.what}>
       <kind.icon size={20} stroke={1.7} className={classes.kind} role="img" aria-label={kind.title} />
@@ -64,10 +66,7 @@ function What({ trigger, ofOneBlueprint }: { trigger: Trigger; ofOneBlueprint: b
           {nameOf(trigger)}
         </Anchor>
         <div className={classes.sub}>
-          {textOf(trigger.config, 'label') && (
-            <span>{triggerTableText.listensTo(listensTo(trigger.trigger_type, trigger.config))}</span>
-          )}
-          {ofOneBlueprint ? kind.title : <>{triggerTableText.starts(trigger.blueprint_title)}</>}
+          {[listens, starts].filter(Boolean).join(' · ') || kind.title}
           {end && <span className={classes.tail}>{triggerTableText.urlEndsIn(end)}</span>}
           <span>{triggerTableText.runsAs(trigger.creator_name)}</span>
         </div>

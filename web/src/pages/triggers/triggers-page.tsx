@@ -12,7 +12,6 @@ export default function TriggersPage() {
     <>
       <PageHeader
         title={commonText.triggers}
-        text={triggersPageText.triggersStartBlueprints}
         actions={
           <Button component={Link} href="/triggers/new" leftSection={<IconPlus size={17} aria-hidden />}>
             {triggersPageText.newTrigger}
