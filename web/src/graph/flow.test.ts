@@ -35,6 +35,7 @@ test('orders cards by the flow and keeps unchanged objects', () => {
     toCards(map, { problems: new Map([['a', { errors: 2, warnings: 1 }]]), statuses: { a: 'failed' } })[0]!.ariaLabel!,
     /A, log, failed, 2 errors, 1 warning/,
   )
+  assert.equal(toCards(map, { statuses: { a: 'paused' } })[0]!.ariaLabel, 'A, log, waiting for input')
 })
 
 test('gives duplicate edges distinct IDs, and draws the order when there are no edges', () => {
@@ -46,6 +47,7 @@ test('gives duplicate edges distinct IDs, and draws the order when there are no 
     ],
   })
   assert.notEqual(wires[0]!.id, wires[1]!.id)
+  assert.equal(wires[0]!.ariaLabel, 'Edge from A to B')
   assert.equal(keyOfWire(wires[1]!.id), wires[0]!.id)
   const order = toWires({ nodes: [node('a'), node('b'), node('c')] })
   assert.deepEqual(
@@ -55,6 +57,12 @@ test('gives duplicate edges distinct IDs, and draws the order when there are no 
       ['b', 'c', undefined],
     ],
   )
+  assert.equal(order[1]!.ariaLabel, 'Runs in order: B, then C')
+  const ways = toWires({
+    nodes: [node('a', 'conditional'), node('b')],
+    edges: [{ source: 'a', target: 'b', sourceHandle: 'true' }],
+  })
+  assert.equal(ways[0]!.ariaLabel, 'Edge from A, true to B')
   assert.deepEqual(
     toCards({ nodes: [node('a'), node('b')] }).map((card) => card.data.turn),
     [1, 2],

@@ -1,7 +1,7 @@
 import type { Edge, Node } from '@xyflow/react'
 import { detour, type Detour } from './detour'
 import { handlesOf, usedHandles, type Handle } from './handles'
-import { edgeKey, edgesOf, handleOf, isSequential, positionOf, type BlueprintMap, type MapNode } from './map'
+import { edgeKey, edgesOf, handleOf, isSequential, MAIN, positionOf, type BlueprintMap, type MapNode } from './map'
 import { chain, flowOrder } from './order'
 import { cardHeight, HEAD, handleTop, WIDTH } from './sizes'
 import { flowText } from '../text/graph'
@@ -110,6 +110,8 @@ export function toWires(map: BlueprintMap, shown: Shown = {}, selected: Readonly
       ? 'taken'
       : undefined
   const around = detours(map)
+  const titles = new Map(map.nodes.map((node) => [node.id, node.title || node.id]))
+  const titleOf = (id: string) => titles.get(id) ?? id
   if (isSequential(map)) {
     return chain(map.nodes.map((node) => node.id)).map(({ source, target }, index) => {
       return {
@@ -121,6 +123,7 @@ export function toWires(map: BlueprintMap, shown: Shown = {}, selected: Readonly
         selectable: false,
         focusable: false,
         reconnectable: false,
+        ariaLabel: flowText.order(titleOf(source), titleOf(target)),
         data: {
           order: true,
           label: index === 0 ? flowText.runsInOrder : undefined,
@@ -143,6 +146,10 @@ export function toWires(map: BlueprintMap, shown: Shown = {}, selected: Readonly
       sourceHandle: handleOf(edge),
       selected: selected.has(key),
       focusable: false,
+      ariaLabel: flowText.edge(
+        [titleOf(edge.source), ...(handleOf(edge) === MAIN ? [] : [handleOf(edge)])].join(', '),
+        titleOf(edge.target),
+      ),
       data: { change: shown.diff?.edges?.[key], status: statusOf(edge.source, edge.target), detour: around[index] },
     }
   })
@@ -212,10 +219,13 @@ function lineHandle(node: MapNode): string {
   return handlesOf(node)[0]!.id
 }
 
+// Statuses that the dashboard calls otherwise.
+const statusWords: Record<string, string> = { paused: flowText.paused, pending: flowText.pending }
+
 function sayCard({ node, turn, status, change, problems }: CardData): string {
   const parts = [turn === undefined ? '' : `${turn}.`, `${node.title || node.id}, ${node.type}`]
   if (node.disabled) parts.push(flowText.disabled)
-  if (status) parts.push(status)
+  if (status) parts.push(statusWords[status] ?? status)
   if (change) parts.push(change)
   if (problems?.errors) parts.push(problems.errors === 1 ? flowText.n1Error : flowText.errors(problems.errors))
   if (problems?.warnings)

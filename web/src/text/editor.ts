@@ -358,6 +358,11 @@ export const checkedSaveText = {
   notSavedAFieldIsNot: 'Not saved: a field is marked “Not applied”. Fix it and save again.',
 } as const
 
+/** Texts of pages/editor/use-beside.ts. */
+export const besideText = {
+  starts: (trigger: string, node: string) => `${trigger} starts ${node}`,
+} as const
+
 /** Texts of pages/editor/use-commands.ts. */
 export const commandsText = {
   add: (title: string) => `add ${title}`,

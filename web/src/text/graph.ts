@@ -12,6 +12,10 @@ export const cardText = {
 /** Texts of graph/flow.ts. */
 export const flowText = {
   runsInOrder: 'runs in order',
+  edge: (from: string, to: string) => `Edge from ${from} to ${to}`,
+  order: (first: string, next: string) => `Runs in order: ${first}, then ${next}`,
+  paused: 'waiting for input',
+  pending: 'not started',
   disabled: 'disabled',
   n1Error: '1 error',
   errors: (errors: number) => `${count(errors, 'error')}`,

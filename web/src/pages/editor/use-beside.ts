@@ -1,10 +1,13 @@
 import { useMemo } from 'react'
-import type { BlueprintMap } from '../../graph/map'
+import type { BlueprintMap, MapNode } from '../../graph/map'
 import type { WireEdge } from '../../graph/flow'
 import { HEAD, WIDTH } from '../../graph/sizes'
 import { useTriggersOf } from '../triggers/use-triggers'
+import { nameOf } from '../triggers/kinds'
+import type { Trigger } from '../triggers/types'
 import { ADD, CARD, columnOf, wiresOf } from './trigger-column'
 import type { BesideNode } from './trigger-cards'
+import { besideText } from '../../text/editor'
 
 const FIRST = 'add-first'
 // The first ones; the others are on the page of the triggers.
@@ -85,6 +88,10 @@ export function useBeside({ map, blueprintId, shown, readOnly, open }: Props) {
       focusable: false,
       reconnectable: false,
       deletable: false,
+      ariaLabel: wireWords(
+        triggers.find(({ id }) => source === `trigger ${id}`),
+        map.nodes.find(({ id }) => id === target),
+      ),
       data: { beside: triggers.length > 0 ? 'trigger' : 'none' },
     }))
     return { cards, wires, bounds: column.bounds }
@@ -92,3 +99,8 @@ export function useBeside({ map, blueprintId, shown, readOnly, open }: Props) {
 }
 
 export type Beside = NonNullable<ReturnType<typeof useBeside>>
+
+// The wire as a sentence; those of the cards that add something have none.
+function wireWords(trigger: Trigger | undefined, node: MapNode | undefined): string {
+  return trigger && node ? besideText.starts(nameOf(trigger), node.title || node.id) : ''
+}

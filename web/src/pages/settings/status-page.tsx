@@ -90,7 +90,7 @@ function Summary({ of: { ready, checks } }: { of: Status }) {
   const failed = checks.filter(({ ok }) => !ok)
   if (ready && failed.length === 0)
     return (
-      <Alert color="green" icon={<IconCircleCheck aria-hidden />} title={statusPageText.ready}>
+      <Alert role="status" color="green" icon={<IconCircleCheck aria-hidden />} title={statusPageText.ready}>
         {statusPageText.allChecksPassed}
       </Alert>
     )
