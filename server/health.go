@@ -81,7 +81,7 @@ func (s *Server) status(ctx context.Context, started time.Time) rpc.ServerStatus
 	runs, schedules, database := s.Engine.Stats(), s.Triggers.Stats(), s.Store.Stats()
 	status := rpc.ServerStatus{
 		Ready: s.isReady(), Checks: s.checks(ctx), Now: blueprint.TimeOf(s.Options.Clock.Now()),
-		Version: s.Options.Version, GoVersion: runtime.Version(), Database: "sqlite", SchemaVersion: store.SchemaVersion, StartedAt: blueprint.TimeOf(started),
+		Version: s.Options.Version, GoVersion: runtime.Version(), Database: "sqlite", SchemaVersion: s.Store.SchemaVersion(), StartedAt: blueprint.TimeOf(started),
 		Runs: rpc.StatusRuns{
 			Working: runs.Working, MaxRunning: runs.MaxRunning, Queued: runs.Queued, MaxQueued: runs.MaxQueued,
 			Blocked: runs.Blocked, Waiting: runs.Waiting, Paused: runs.Paused,

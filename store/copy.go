@@ -408,7 +408,7 @@ func (c *copying) intoRemote(ctx context.Context, o *Options, replace bool) (row
 			return nil, name, err
 		}
 	}
-	blank, err := recogniseTables(ctx, c.to.conn, o)
+	blank, err := o.recogniseCurrent(ctx, c.to.conn)
 	if err != nil {
 		return nil, name, err
 	}
@@ -451,7 +451,7 @@ func (c *copying) empty(ctx context.Context, o *Options) (epoch int64, err error
 // complete sets what is not copied: the form of the tables, an epoch that no server had
 // before, the concurrency group of unfinished runs, and the next number of each table.
 func (c *copying) complete(ctx context.Context, o *Options, epoch int64) error {
-	if _, err := c.to.exec("UPDATE meta SET form = ?1, epoch = CASE WHEN epoch > ?2 THEN epoch ELSE ?2 + 1 END WHERE id = 1", o.version(), epoch); err != nil {
+	if _, err := c.to.exec("UPDATE meta SET form = ?1, readable_from = ?2, epoch = CASE WHEN epoch > ?3 THEN epoch ELSE ?3 + 1 END WHERE id = 1", o.form(), o.readableFrom(), epoch); err != nil {
 		return err
 	}
 	// The group of a run is its trigger; see placeRun.

@@ -101,7 +101,7 @@ var createIndex = regexp.MustCompile(`(?m)^CREATE (?:UNIQUE )?INDEX (\w+)`)
 
 // remoteTables checks the tables, their indexes, and what the role may do.
 func (d *diagnosis) remoteTables(q *session, _ *postgres.Config) error {
-	blank, err := recogniseTables(d.ctx, q.conn, &d.options)
+	blank, err := d.options.recogniseCurrent(d.ctx, q.conn)
 	if err != nil {
 		return err
 	}
@@ -138,7 +138,7 @@ func (d *diagnosis) remoteTables(q *session, _ *postgres.Config) error {
 	if len(missing) > 0 {
 		d.add("form", Broken, "restore a backup with blueprintd restore", "the tables of the database are not those of this program: it lacks %s", strings.Join(missing, ", "))
 	} else {
-		d.add("form", Fine, "", "a database of blueprintd, form %d", d.options.version())
+		d.add("form", Fine, "", "a database of blueprintd, form %d", d.options.form())
 	}
 	if len(locked) > 0 {
 		d.add("privileges", Broken, "make the role of the URL the owner of the database", "the role may not read and write %s", strings.Join(locked, ", "))

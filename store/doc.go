@@ -118,6 +118,10 @@
 // references, the numbers of rows and the checksums of runs are what they must be.
 // Tools refuse an older version; Restore upgrades what it restores before it checks it.
 //
+// On PostgreSQL the steps are those of package postgres (remote_form.go). Processes of the
+// older version go on meanwhile if they can use the tables afterwards, and otherwise the
+// upgrade is refused while one is alive. A process takes over only runs that it can read.
+//
 // # Bad files and bad disks
 //
 // Before anything is changed, inspect examines the files through connections that modify

@@ -98,7 +98,8 @@ func (l lease) left() time.Duration {
 }
 
 // register makes this process a node, in the transaction that claims the database. It ends
-// another process of the same name, and takes over all runs that belong to no living node.
+// another process of the same name, and takes over all runs that belong to no living node and
+// that it can read.
 func (s *Store) register(t *transaction) error {
 	m := &s.nodes
 	if _, err := t.exec("UPDATE nodes SET state = 'dead', duties = 0, ended_at = clock_timestamp() WHERE name = ? AND state <> 'dead'", s.options.Node); err != nil {
@@ -106,7 +107,7 @@ func (s *Store) register(t *transaction) error {
 	}
 	now := blueprint.TimeOf(clock.Real{}.Now())
 	m.id = rand.Int64N(math.MaxInt64) + 1
-	if _, err := t.exec("INSERT INTO nodes (id, name, version, started_at) VALUES (?, ?, ?, ?)", m.id, s.options.Node, s.options.Release, int64(now)); err != nil {
+	if _, err := t.exec("INSERT INTO nodes (id, name, version, started_at, form, written) VALUES (?, ?, ?, ?, ?, ?)", m.id, s.options.Node, s.options.Release, int64(now), s.options.form(), s.options.written()); err != nil {
 		return err
 	}
 	m.joined = blueprint.TimeOf(s.options.Clock.Now())
@@ -117,33 +118,35 @@ func (s *Store) register(t *transaction) error {
 	if _, err := t.exec("INSERT INTO beats (node, beats) VALUES (?, 0)", m.id); err != nil {
 		return err
 	}
-	if _, err := t.exec(`UPDATE executions SET owner = ?1 WHERE end_time IS NULL AND (owner IS NULL OR owner NOT IN (SELECT id FROM nodes WHERE state IN ('live', 'leaving')))`, m.id); err != nil {
+	if _, err := t.exec(`UPDATE executions SET owner = ?1 WHERE end_time IS NULL AND (owner IS NULL OR owner NOT IN (SELECT id FROM nodes WHERE state IN ('live', 'leaving') OR written > ?2))`, m.id, s.options.form()); err != nil {
 		return err
 	}
 	return s.inherit(t)
 }
 
 // inherit makes this node the target of commands for dead and drained nodes, whose runs it has
-// taken over, and forgets the dead ones.
+// taken over, and forgets the dead ones. Nodes whose runs it cannot read are left to a newer
+// version.
 func (s *Store) inherit(t *transaction) error {
-	if _, err := t.exec("UPDATE signals SET target = ? WHERE target NOT IN (SELECT id FROM nodes WHERE state IN ('live', 'leaving'))", s.nodes.id); err != nil {
+	if _, err := t.exec("UPDATE signals SET target = ? WHERE target NOT IN (SELECT id FROM nodes WHERE state IN ('live', 'leaving') OR written > ?)", s.nodes.id, s.options.form()); err != nil {
 		return err
 	}
-	_, err := t.exec("DELETE FROM nodes WHERE state = 'dead'")
+	_, err := t.exec("DELETE FROM nodes WHERE state = 'dead' AND written <= ?", s.options.form())
 	return err
 }
 
 // TakeOver makes the unfinished runs of dead and drained nodes those of this one, and returns them,
 // oldest first. All runs of a node are taken over by one other, so that a run stays with
-// its child runs, and the runs of a concurrency group stay together.
+// its child runs, and the runs of a concurrency group stay together. Runs that only a newer
+// version can read are left to one.
 func (s *Store) TakeOver(ctx context.Context) (rows []blueprint.ExecutionRow, err error) {
 	defer wrap(&err, "take over")
 	// It waits for the outcome: runs that are taken without being returned would rest.
 	err = s.submit(ctx, &job{size: 512, run: func(t *transaction) error {
 		rows = nil
-		const take = "UPDATE executions SET owner = ? WHERE end_time IS NULL AND owner IN (SELECT id FROM nodes WHERE state IN ('dead', 'drained')) RETURNING id"
+		const take = "UPDATE executions SET owner = ? WHERE end_time IS NULL AND owner IN (SELECT id FROM nodes WHERE state IN ('dead', 'drained') AND written <= ?) RETURNING id"
 		taken := map[string]bool{}
-		err := t.each(take, []any{s.nodes.id}, func(scan scanner) error {
+		err := t.each(take, []any{s.nodes.id, s.options.form()}, func(scan scanner) error {
 			var id string
 			err := scan(&id)
 			taken[id] = true
@@ -200,7 +203,7 @@ func (s *Store) Beat(ctx context.Context) (pulse Pulse, err error) {
 			return pulse, err
 		}
 	}
-	look, err := m.look()
+	look, err := m.look(s.options.form())
 	if err != nil {
 		return pulse, passing(err)
 	}
@@ -262,12 +265,12 @@ type look struct {
 	pulse Pulse
 }
 
-func (m *membership) look() (l look, err error) {
+func (m *membership) look(form int) (l look, err error) {
 	const query = `SELECT n.id, n.name, n.state, n.duties, coalesce(b.beats, 0),
 		(SELECT generation FROM meta WHERE id = 1), (SELECT coalesce(max(seq), 0) FROM events), EXISTS (SELECT 1 FROM signals WHERE target = ?1 AND taken = 0),
-		n.state = 'dead' OR n.state = 'drained' AND EXISTS (SELECT 1 FROM executions WHERE end_time IS NULL AND owner = n.id)
+		n.written <= ?2 AND (n.state = 'dead' OR n.state = 'drained' AND EXISTS (SELECT 1 FROM executions WHERE end_time IS NULL AND owner = n.id))
 		FROM nodes n LEFT JOIN beats b ON b.node = n.id ORDER BY n.started_at, n.id`
-	err = m.session.each(query, []any{m.id}, func(scan scanner) error {
+	err = m.session.each(query, []any{m.id, form}, func(scan scanner) error {
 		var n Node
 		var beats int64
 		var orphans bool

@@ -4,13 +4,11 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"log/slog"
 	"strconv"
 	"sync/atomic"
 	"time"
 
-	"blueprintd/blueprint"
 	"blueprintd/foundation/metrics"
 	"blueprintd/foundation/mutant"
 	"blueprintd/store/dbfile"
@@ -260,97 +258,4 @@ func (r *remote) close() error {
 		err = errors.Join(err, r.locked.close())
 	}
 	return err
-}
-
-// recogniseRemote verifies that the database is one of this program, or empty, in which
-// case a server creates the schema.
-func (s *Store) recogniseRemote(ctx context.Context) error {
-	blank, err := recogniseTables(ctx, s.writer.session.conn, &s.options)
-	if err != nil || !blank {
-		return err
-	}
-	if !s.options.Server || s.options.ReadOnly {
-		return dbfile.Refusal("name the database of a server with --database; blueprintd serve creates one", "there is nothing in the database %s", s.remote.config.Name())
-	}
-	return s.createRemote(ctx)
-}
-
-// querier is a connection or its transaction.
-type querier interface {
-	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
-}
-
-// recogniseTables verifies that a PostgreSQL database is one of this program with the
-// current schema, or has no tables.
-func recogniseTables(ctx context.Context, conn querier, o *Options) (blank bool, err error) {
-	var schema string
-	var tables, ours int
-	// Extensions may have tables and views of their own.
-	const query = `SELECT coalesce(current_schema(), ''), count(*), count(*) FILTER (WHERE c.relname = 'meta')
-		FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = current_schema() AND c.relkind IN ('r', 'p', 'f', 'v', 'm')
-		AND NOT EXISTS (SELECT 1 FROM pg_depend d WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'e')`
-	if err := conn.QueryRowContext(ctx, query).Scan(&schema, &tables, &ours); err != nil {
-		return false, err
-	}
-	switch {
-	case schema == "":
-		return false, dbfile.Refusal("set search_path to a schema of the database, in the URL or for the role", "the search path of the database names no schema that exists")
-	case tables == 0:
-		return true, nil
-	case ours == 0:
-		return false, foreignRemote()
-	}
-	var form int
-	switch err := conn.QueryRowContext(ctx, "SELECT form FROM meta WHERE id = 1").Scan(&form); {
-	case err != nil && postgres.ClassOf(err) == postgres.Other:
-		return false, foreignRemote()
-	case err != nil:
-		return false, err
-	case form != o.version():
-		return false, dbfile.Refusal("use the version of blueprintd that wrote it", "the database has the schema version %d, and this version of blueprintd knows %d", form, o.version())
-	}
-	return false, nil
-}
-
-func foreignRemote() error {
-	return dbfile.Refusal("name an empty database; this one was left as it is", "the database was not created by blueprintd")
-}
-
-// creating is the key of the advisory lock of a transaction that creates the schema.
-const creating = serversLock + 1
-
-// createRemote creates the schema in one transaction, unless another process has done so.
-func (s *Store) createRemote(ctx context.Context) error {
-	tx, err := s.writer.session.conn.BeginTx(ctx, nil)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = tx.Rollback() }()
-	if _, err := tx.ExecContext(ctx, "SELECT pg_advisory_xact_lock($1)", int64(creating)); err != nil {
-		return err
-	}
-	if blank, err := recogniseTables(ctx, tx, &s.options); err != nil || !blank {
-		return err
-	}
-	if err := createTables(ctx, tx, &s.options); err != nil {
-		return err
-	}
-	now := blueprint.TimeOf(s.options.Clock.Now())
-	if _, err := tx.ExecContext(ctx, "INSERT INTO meta (id, epoch, generation, created_at, form) VALUES (1, 0, 0, $1, $2)", int64(now), s.options.version()); err != nil {
-		return err
-	}
-	return tx.Commit()
-}
-
-// createTables creates the tables of the schema, without rows.
-func createTables(ctx context.Context, in interface {
-	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
-}, o *Options,
-) error {
-	for _, statement := range postgres.Split(postgres.Schema(o.Schema)) {
-		if _, err := in.ExecContext(ctx, statement); err != nil {
-			return fmt.Errorf("create the tables of the database: %w", err)
-		}
-	}
-	return nil
 }

@@ -19,6 +19,7 @@ import (
 	"blueprintd/foundation/secret"
 	"blueprintd/store/dbfile"
 	"blueprintd/store/migrations"
+	"blueprintd/store/postgres"
 )
 
 // Options are the options of Open.
@@ -90,6 +91,10 @@ type Options struct {
 	// steps replaces the steps of package migrations in tests; the last leads to
 	// Schema.
 	steps []migrations.Step
+	// stepsOnPostgres are the same for PostgreSQL, nil = postgres.Steps, and runsOnPostgres
+	// replaces runForm.
+	stepsOnPostgres []postgres.Step
+	runsOnPostgres  int
 }
 
 // Store is an open database. It is safe for concurrent use.

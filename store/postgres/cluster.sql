@@ -34,7 +34,9 @@ CREATE TABLE nodes (
   state      text COLLATE "C" NOT NULL DEFAULT 'live' CHECK (state IN ('live', 'leaving', 'drained', 'dead')),
   duties     bigint NOT NULL DEFAULT 0 CHECK (duties IN (0, 1)), -- it fires schedules, delivers events and prunes
   started_at bigint NOT NULL,
-  ended_at   timestamptz -- of a dead one, by the clock of the database
+  ended_at   timestamptz, -- of a dead one, by the clock of the database
+  form       bigint NOT NULL DEFAULT 10, -- the newest form of the tables that its program knows
+  written    bigint NOT NULL DEFAULT 10  -- the form that a program has to know to continue its runs
 );
 
 -- How many beats each has sent, apart from nodes, so that a beat waits for nothing.
