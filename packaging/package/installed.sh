@@ -22,8 +22,11 @@ if [ -n "$first" ]; then
 fi
 
 # Without systemd, as in a chroot, there is nothing to restart.
-if [ -d /run/systemd/system ]; then
-  systemctl daemon-reload
-  [ -n "$first" ] || systemctl try-restart blueprintd.service 'blueprintd@*.service' ||
-    echo "blueprintd did not start again; see journalctl -u blueprintd" >&2
-fi
+[ -d /run/systemd/system ] || exit 0
+systemctl daemon-reload
+[ -z "$first" ] || exit 0
+
+# Processes of one server are restarted one after the other, so that it is not interrupted.
+for unit in $(systemctl list-units --plain --no-legend --state=active blueprintd.service 'blueprintd@*.service' | cut -d ' ' -f 1); do
+  systemctl restart "$unit" || echo "$unit did not start again; see journalctl -u $unit" >&2
+done

@@ -360,4 +360,35 @@ describe('packages on a machine with systemd', () => {
     assert.equal(await exists('/usr/bin/blueprintd'), false);
     for (const name of ['/etc/blueprintd/environment.rpmsave', '/etc/blueprintd/master.key', `${data}/blueprintd.db`]) assert.ok(await exists(name), name);
   });
+
+  test('two processes on PostgreSQL are upgraded one after the other', async () => {
+    const programs = (await machine.run('sh', '-c', 'ls -d /usr/lib/postgresql/*/bin | sort -V | tail -n 1').catch(() => '')) || assert.fail('PostgreSQL is missing; hint: apt-get install --no-install-recommends postgresql');
+    const pg = (...words) => machine.run('setpriv', '--reuid=postgres', '--regid=postgres', '--clear-groups', ...words);
+    await machine.run('install', '--owner=postgres', '--directory', '/srv/pg');
+    await pg(`${programs}/initdb`, '-D', '/srv/pg/data', '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C');
+    await pg(`${programs}/pg_ctl`, '-D', '/srv/pg/data', '-o', '-c listen_addresses=127.0.0.1 -k /srv/pg', '-l', '/srv/pg/log', '-w', 'start');
+    await pg(`${programs}/createdb`, '-h', '127.0.0.1', '-U', 'postgres', 'blueprintd');
+
+    await machine.run('sh', '-c', 'rm -rf /etc/blueprintd');
+    await machine.run('dpkg', '--install', `/srv/${OLD}.deb`);
+    await writeFile(machine.path('/etc/blueprintd/environment'), 'BLUEPRINTD_DATABASE=postgres://postgres@127.0.0.1/blueprintd\nBLUEPRINTD_PUBLIC_URL=https://flows.example.org\n');
+    const ports = { a: 8001, b: 8002 };
+    for (const [name, port] of Object.entries(ports)) await writeFile(machine.path(`/etc/blueprintd/${name}.environment`), `BLUEPRINTD_ADDR=127.0.0.1:${port}\n`);
+    await machine.run('systemctl', 'enable', '--now', 'blueprintd@a', 'blueprintd@b');
+
+    // A balancer asks both while the package is upgraded.
+    const ready = Object.values(ports).map((port) => `curl -s -o /dev/null -m 2 -w '%{http_code} ' 127.0.0.1:${port}/readyz || :`).join('; ');
+    await machine.run('sh', '-c', `(while :; do { ${ready}; echo; } >> /srv/seen; done) & dpkg --install /srv/${NEW}.deb; kill $!`);
+    const seen = (await readFile(machine.path('/srv/seen'), 'utf8')).trim().split('\n').slice(0, -1); // the last one was cut
+    assert.ok(seen.length > 3, `${seen.length} requests`);
+    assert.deepEqual(seen.filter((line) => !line.includes('200')), [], 'no process was ready');
+    for (const port of Object.values(ports)) {
+      const { checks, nodes } = JSON.parse(await machine.run('curl', '-sS', `http://127.0.0.1:${port}/readyz?verbose`));
+      assert.match(checks.find((check) => check.name === 'version').detail, /blueprintd 9\.9\.9/);
+      assert.deepEqual(nodes.map((node) => `${node.name} ${node.state}`).sort(), ['a live', 'b live']);
+    }
+    await machine.run('dpkg', '--remove', 'blueprintd');
+    assert.equal((await machine.run('systemctl', 'is-active', 'blueprintd@a', 'blueprintd@b').catch((error) => error.stdout)).trim(), 'inactive\ninactive');
+    await pg(`${programs}/pg_ctl`, '-D', '/srv/pg/data', '-m', 'immediate', 'stop');
+  });
 });

@@ -9,8 +9,8 @@
 # runs only them. Those in browser/ need Debian's chromium and firefox-esr
 # (CHROMIUM=/path/to/another, FIREFOX=...) under the same rule; `make e2e-browser` runs only
 # them. container.test.mjs needs root, and Debian's buildah and qemu-user-static;
-# release.test.mjs needs root, and Debian's systemd-container, rpm, openssh-client and wget.
-# They fail if these cannot be installed.
+# release.test.mjs needs root, and Debian's systemd-container, rpm, openssh-client,
+# wget and postgresql. They fail if these cannot be installed.
 #
 # BLUEPRINTD=/path/to/binary tests that executable instead of building one. It needs
 # Node 20 or newer, npm, curl, openssl and, the first time, the npm registry. Its exit
@@ -64,7 +64,7 @@ esac
 
 # So does release.test.mjs.
 case "${*:-release}" in
-  *release*) { command -v systemd-nspawn && command -v rpm && command -v ssh-keygen && command -v wget; } >/dev/null || ! may_install || install systemd systemd-container rpm openssh-client wget ;;
+  *release*) { command -v systemd-nspawn && command -v rpm && command -v ssh-keygen && command -v wget && ls /usr/lib/postgresql/*/bin/initdb; } >/dev/null || ! may_install || install systemd systemd-container rpm openssh-client wget postgresql ;;
 esac
 
 left_out=
