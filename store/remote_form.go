@@ -146,7 +146,7 @@ func recogniseTables(ctx context.Context, conn querier) (found remoteForm, err e
 	case ours == 0:
 		return found, foreignRemote()
 	}
-	// Form 10 has no column readable_from.
+	// Forms before 12 have no column readable_from.
 	const form = "SELECT form, coalesce((to_jsonb(meta) #>> '{readable_from}')::bigint, form) FROM meta WHERE id = 1"
 	err = conn.QueryRowContext(ctx, form).Scan(&found.form, &found.readableFrom)
 	if err != nil && postgres.ClassOf(err) == postgres.Other {
@@ -250,7 +250,7 @@ func (s *Store) upgradeRemote(ctx context.Context, older *silentNodes) error {
 // end refuses an upgrade after which processes that run could not use the tables, those that
 // know a form below readable only. It declares those dead that sent no beat for deadAfter.
 func (n *silentNodes) end(ctx context.Context, tx *sql.Tx, readable int) error {
-	// Form 10 has no column form.
+	// Forms before 12 have no column form.
 	const older = "state IN ('live', 'leaving') AND coalesce((to_jsonb(nodes) #>> '{form}')::bigint, 10) < $1"
 	var names string
 	var beats int64

@@ -200,7 +200,8 @@ func TestStepsMakeTheSchema(t *testing.T) {
 	pool := config.Open()
 	defer pool.Close()
 	for _, statement := range append(postgres.Split(string(text)), "INSERT INTO meta (id, epoch, generation, created_at, form) VALUES (1, 0, 0, 1, 10)",
-		"INSERT INTO nodes (id, name, version, started_at) VALUES (1, 'gone', 'dev', 1)") {
+		"INSERT INTO nodes (id, name, version, started_at) VALUES (1, 'gone', 'dev', 1)",
+		"INSERT INTO audit_log (id, at, actor_id, organization_id, action, target_type, target_id, via, detail) VALUES ('01ARZ3NDEKTSV4RRFFQ69G5FAV', 1, '', '', 'execution.answerByLink', 'execution', 'x', 'api', '{}')") {
 		if _, err := pool.ExecContext(ctx, statement); err != nil {
 			t.Fatalf("%s: %v", statement, err)
 		}
@@ -217,6 +218,11 @@ func TestStepsMakeTheSchema(t *testing.T) {
 		t.Errorf("tables (-new +upgraded):\n%s", diff)
 	}
 	user(t, upgraded, "ann")
+	var via string
+	check(t, upgraded.watch.row("SELECT via FROM audit_log", nil, &via))
+	if via != "link" {
+		t.Errorf("an answer by link came by %s, want link", via)
+	}
 }
 
 // tablesIn describes the columns, constraints and indexes of a database, apart from the order
