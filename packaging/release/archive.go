@@ -27,7 +27,7 @@ var documents = []string{
 func pack(p platform, version, program, out string, at time.Time) (string, error) {
 	folder := "blueprintd_" + version + "_" + p.system + "_" + p.processor
 	members := []member{
-		{"LICENSE", "LICENSE", 0o644}, {"README.md", "README.md", 0o644}, {p.program(), program, 0o755},
+		{"LICENSE", "LICENSE", 0o644}, {"README.md", "README.md", 0o644}, {"CHANGELOG.md", "CHANGELOG.md", 0o644}, {p.program(), program, 0o755},
 	}
 	for _, path := range documents {
 		members = append(members, member{strings.TrimPrefix(path, "clients/"), path, 0o644})
