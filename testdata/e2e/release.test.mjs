@@ -11,7 +11,7 @@ import { fileURLToPath } from 'node:url';
 import { after, before, describe, test } from 'node:test';
 import { promisify } from 'node:util';
 import { gunzipSync } from 'node:zlib';
-import { boot } from './support/machine.mjs';
+import { boot, whyNotBootable } from './support/machine.mjs';
 import { until } from './support/poll.mjs';
 
 const run = promisify(execFile);
@@ -194,7 +194,9 @@ describe('install.sh', () => {
   });
 });
 
-describe('packages on a machine with systemd', () => {
+const notBootable = await whyNotBootable();
+if (notBootable) console.error(`the packages are not installed on a machine with systemd: ${notBootable}`);
+else describe('packages on a machine with systemd', () => {
   const API_KEY = 'test-key-of-the-first-user'; // of the databases in testdata/forms
   const data = '/var/lib/private/blueprintd';
   let machine;

@@ -10,7 +10,9 @@
 # (CHROMIUM=/path/to/another, FIREFOX=...) under the same rule; `make e2e-browser` runs only
 # them. container.test.mjs needs root, and Debian's buildah and qemu-user-static;
 # release.test.mjs needs root, and Debian's systemd-container, rpm, openssh-client,
-# wget and postgresql. They fail if these cannot be installed.
+# wget and postgresql. They fail if these cannot be installed. Where no machine with
+# systemd can be booted, such as in a container that may not mount, that part is left out
+# with a message.
 #
 # BLUEPRINTD=/path/to/binary tests that executable instead of building one. It needs
 # Node 20 or newer, npm, curl, openssl and, the first time, the npm registry. Its exit

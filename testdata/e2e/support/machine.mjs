@@ -6,24 +6,62 @@ import assert from 'node:assert/strict';
 import { execFile, spawn } from 'node:child_process';
 import { mkdir, mkdtemp, readFile, rm, rmdir, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { promisify } from 'node:util';
 import { until } from './poll.mjs';
 
 const run = promisify(execFile);
 const environment = { PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin', HOME: '/root', LANG: 'C.UTF-8', SYSTEMD_PAGER: '' };
 
-/** Boots a machine. Its path(name) is where a file of it is here; run(...) runs a program in it. */
-export async function boot() {
-  assert.equal(process.getuid(), 0, 'a machine with systemd needs root');
+/**
+ * Returns why no machine can be booted here, such as in a container that may not mount; undefined if one can. Fails if
+ * a program is missing.
+ */
+export async function whyNotBootable() {
+  if (process.getuid() !== 0) return 'it needs root';
   for (const [program, name] of [['systemd-nspawn', 'systemd-container'], ['systemctl', 'systemd'], ['nsenter', 'util-linux']]) {
     await run(program, ['--version']).catch(() => assert.fail(`${program} is missing; hint: apt-get install --no-install-recommends ${name}`));
   }
+  const files = await overlay().catch((error) => error);
+  if (files instanceof Error) return files.message;
+  try {
+    await run('systemd-nspawn', [...flagsOf(files), '--', 'true']);
+  } catch (error) {
+    return error.message;
+  } finally {
+    await files.remove();
+  }
+}
+
+/** Mounts the system of this machine, with a folder that takes what is written. */
+async function overlay() {
   const folder = await mkdtemp(join(tmpdir(), 'blueprintd-machine-'));
   const [upper, work, root] = ['upper', 'work', 'root'].map((name) => join(folder, name));
   for (const path of [upper, work, root]) await mkdir(path);
-  await run('mount', ['-t', 'overlay', 'overlay', '-o', `lowerdir=/,upperdir=${upper},workdir=${work}`, root]);
-  const path = (name) => join(root, name);
+  try {
+    await run('mount', ['-t', 'overlay', 'overlay', '-o', `lowerdir=/,upperdir=${upper},workdir=${work}`, root]);
+  } catch (error) {
+    await rm(folder, { recursive: true, force: true });
+    throw error;
+  }
+  const name = basename(folder);
+  return {
+    root,
+    name,
+    async remove() {
+      await run('umount', [root]);
+      await rm(folder, { recursive: true, force: true });
+      await rmdir(`/run/systemd/nspawn/propagate/${name}`).catch(() => {});
+    },
+  };
+}
+
+const flagsOf = ({ root, name }) => ['--quiet', '--register=no', '--keep-unit', '--private-network', '--link-journal=no', '--console=pipe', `--machine=${name}`, `--directory=${root}`];
+
+/** Boots a machine. Its path(name) is where a file of it is here; run(...) runs a program in it. */
+export async function boot() {
+  const files = await overlay();
+  const path = (name) => join(files.root, name);
 
   // A target with what every service needs, and nothing else that this machine has.
   const units = path('/etc/systemd/system');
@@ -32,9 +70,7 @@ export async function boot() {
   await symlink('/dev/null', join(units, 'timers.target'));
   for (const name of ['/usr/local/bin/blueprintd', '/etc/blueprintd', '/var/lib/blueprintd', '/var/lib/private/blueprintd']) await rm(path(name), { recursive: true, force: true });
 
-  const name = `blueprintd-${process.pid}`;
-  const words = ['--quiet', '--register=no', '--keep-unit', '--boot', '--private-network', '--link-journal=no', '--console=pipe', `--machine=${name}`, `--directory=${root}`, '--', 'systemd.unit=test.target'];
-  const child = spawn('systemd-nspawn', words, { stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn('systemd-nspawn', [...flagsOf(files), '--boot', '--', 'systemd.unit=test.target'], { stdio: ['ignore', 'pipe', 'pipe'] });
   let said = '';
   let ended;
   child.stdout.on('data', (text) => (said += text));
@@ -48,9 +84,7 @@ export async function boot() {
     if (init) process.kill(init, 'SIGKILL');
     else child.kill('SIGKILL');
     await exit;
-    await run('umount', [root]);
-    await rm(folder, { recursive: true, force: true });
-    await rmdir(`/run/systemd/nspawn/propagate/${name}`).catch(() => {});
+    await files.remove();
   };
   try {
     await until('the machine has booted', async () => {
