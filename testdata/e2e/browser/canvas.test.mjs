@@ -328,3 +328,111 @@ test('shows notes and groups on the pages of runs and versions', async () => {
     assert.equal(await page.getByRole('textbox', { name: 'Note' }).count(), 0, 'they are only read');
   }
 });
+
+test('acts on the dashed edges of a sequence: selects, inserts, splits, reorders and deletes', async () => {
+  await open('In a row', { nodes: [at(0, 0, node('a', 'set', { values: {} })), at(400, 0, node('b', 'log', { message: 'x' })), at(800, 0, node('c', 'log', { message: 'y' }))] });
+  const between = async (one, other) => {
+    const [from, to] = [await centre(card(one).locator('[data-handlepos=right]').first()), await centre(card(other).locator('[data-handlepos=left]').first())];
+    return [(from[0] + to[0]) / 2, (from[1] + to[1]) / 2];
+  };
+  const bar = page.getByRole('toolbar', { name: 'Selection' });
+  if (await types().isVisible()) await page.getByRole('button', { name: 'Close node types' }).click();
+  await page.mouse.click(...(await between(/The a node/, /The b node/)));
+  await bar.getByText('a → b, in order').waitFor();
+  await bar.getByRole('button', { name: 'Insert a node' }).click();
+  await types().getByRole('searchbox', { name: 'Search node types' }).fill('template');
+  await page.keyboard.press('Enter');
+  await card(/Template/).waitFor();
+  assert.deepEqual((await saved()).ids, ['a', 'template', 'b', 'c']);
+
+  // A node that is dropped on a dashed edge runs there.
+  await page.getByRole('button', { name: 'Undo add Template' }).click();
+  await page.getByRole('button', { name: 'Close node types' }).click();
+  await card(/The c node/).click();
+  await panel().getByRole('textbox', { name: 'Title' }).waitFor(); // which moves the view
+  const [x, y] = await between(/The a node/, /The b node/);
+  await page.mouse.move(...(await centre(card(/The c node/).getByText('The c node'))));
+  await page.mouse.down();
+  await page.mouse.move(x + 10, y + 40, { steps: 4 });
+  await page.mouse.move(x, y, { steps: 4 });
+  await page.mouse.up();
+  assert.deepEqual((await saved()).ids, ['a', 'c', 'b']);
+  await page.getByRole('button', { name: /^Undo insert/ }).click();
+
+  await page.mouse.click(...(await between(/The b node/, /The c node/)));
+  await bar.getByText('b → c, in order').waitFor();
+  await page.keyboard.press('Delete');
+  await page.getByText('The order is now drawn as edges.').waitFor();
+  assert.deepEqual((await saved()).edges, ['a main b']);
+});
+
+test('adds a node before another one with the button of its input', async () => {
+  await open('Before', { nodes: [at(0, 0, node('a', 'set', { values: {} })), at(400, 0, node('b', 'log', { message: 'x' }))], edges: [{ source: 'a', target: 'b' }] });
+  const before = async (name) => {
+    const button = page.getByRole('button', { name: `Add a node before ${name}`, exact: true });
+    await card(name).hover();
+    await centre(button);
+    await button.click();
+    await search().getByText(`Before “${name}”`).waitFor();
+  };
+  await before('The b node');
+  await choose('template');
+  assert.deepEqual((await saved()).edges, ['a main template', 'template main b']);
+  await before('The a node');
+  await choose('wait');
+  const { map, edges } = await saved();
+  assert.deepEqual(edges, ['a main template', 'template main b', 'wait main a']);
+  const x = (id) => map.nodes.find((one) => one.id === id).position.x;
+  assert.ok(x('wait') < x('a') && x('a') < x('template') && x('template') < x('b'), 'they stand in the order in which they run');
+});
+
+test('shows on the card that its output is pinned, and names masked values before it runs a node', async () => {
+  const map = { nodes: [at(0, 0, node('key', 'template', { text: 'Bearer {{inputData.password}} {{token}}' })), at(320, 0, node('use', 'template', { text: 'With {{input.text}}' }))], edges: [{ source: 'key', target: 'use' }] };
+  const id = await open('Masked', map);
+  await client.blueprint.update.mutate({ id, environment_variables: [{ name: 'token', secret: true, default: 'correct-horse-battery' }] });
+  const { executionId } = await client.execution.executeBlueprintWithLogging.mutate({ ...map, options: { blueprintId: id, inputData: { password: 'correct-horse-battery' } } });
+  await until('the end of the run', async () => (await client.execution.getExecutionStatus.query({ executionId })).status === 'completed' || undefined);
+  await page.reload();
+  await card(/The key node/).click();
+  await page.getByRole('button', { name: 'Run this node' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Run this node?' });
+  await dialog.getByText('The data of this run has *** in place of masked values: inputData.password. The nodes get ***.').waitFor();
+  await dialog.getByRole('button', { name: 'Cancel' }).click();
+  assert.equal((await client.execution.listRuns.query({ blueprintId: id })).runs.length, 1, 'nothing ran');
+  await page.getByRole('button', { name: 'Pin the output' }).click();
+  await card(/The key node.*output pinned/).waitFor();
+  await page.reload();
+  await card(/The key node.*output pinned/).getByText('Pinned').waitFor();
+  await card(/The key node/).click();
+  await page.getByRole('button', { name: 'Unpin the output' }).click();
+  await card(/The key node.*output pinned/).waitFor({ state: 'detached' });
+});
+
+test('has the version and the favourite in the row of the editor, on a screen of 1280 pixels', async () => {
+  await page.setViewportSize({ width: 1280, height: 800 });
+  const id = await open('A blueprint with quite a long title', { nodes: [at(0, 0, node('say', 'template', { text: 'hello' }))] });
+  await page.getByTitle('Version', { exact: true }).getByText('v1.0.0').waitFor();
+  await page.getByRole('button', { name: /^Favourite/ }).click();
+  await until('the favourite', async () => (await client.blueprint.get.query({ id })).is_favorited || undefined);
+  const top = (await canvas().boundingBox()).y;
+  assert.ok(top <= 60, `one row is above the canvas, which begins at ${top}`);
+  await page.setViewportSize({ width: 1440, height: 900 });
+});
+
+test('does not offer to add a trigger before it knows the triggers', async () => {
+  const id = await open('Slow', { nodes: [at(0, 0, node('say', 'template', { text: 'hello' }))] });
+  await client.blueprintTriggers.create.mutate({ blueprintId: id, triggerType: 'api', config: {} });
+  let answer;
+  const waits = new Promise((go) => { answer = go; });
+  await page.route(/blueprintTriggers\.list(?!All)/, async (route) => {
+    await waits;
+    await route.continue();
+  });
+  await page.reload();
+  await card(/The say node/).waitFor();
+  assert.equal(await page.getByRole('button', { name: 'Add a trigger' }).count(), 0);
+  answer();
+  await canvas().getByRole('button', { name: /^Trigger: / }).waitFor();
+  await page.getByRole('button', { name: 'Add a trigger' }).waitFor();
+  await page.unrouteAll({ behavior: 'wait' });
+});

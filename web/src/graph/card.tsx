@@ -6,6 +6,7 @@ import {
   IconLoader2,
   IconMinus,
   IconPencil,
+  IconPinFilled,
   IconPlayerPause,
   IconPlayerSkipForward,
   IconPlus,
@@ -15,7 +16,7 @@ import { memo } from 'react'
 import classes from './card.module.css'
 import type { CardData, CardNode } from './flow'
 import { summaryOf } from './looks'
-import { handleTop, isPlain } from './sizes'
+import { HEAD, handleTop, isPlain } from './sizes'
 import { TypeIcon } from './type-icon'
 import { cardText } from '../text/graph'
 
@@ -30,7 +31,7 @@ const changeIcons: Record<string, Icon> = { added: IconPlus, removed: IconMinus,
 
 /** A node on the canvas. */
 export const Card = memo(function Card({ data, selected }: NodeProps<CardNode>) {
-  const { node, handles, free, turn, status, change, problems, editable } = data
+  const { node, handles, free, turn, status, change, problems, pinned, editable } = data
   const summary = summaryOf(node)
   const plain = isPlain(handles)
   return (
@@ -87,6 +88,20 @@ export const Card = memo(function Card({ data, selected }: NodeProps<CardNode>) 
           aria-hidden
         />
       ))}
+      {editable && (
+        <button
+          type="button"
+          className={`${classes.plus} nodrag nopan`}
+          style={{ top: HEAD / 2 }}
+          data-before
+          data-plus
+          tabIndex={-1} // the keyboard adds with a key of the canvas
+          aria-label={cardText.addANodeBefore(node.title || node.id)}
+          title={cardText.addANodeBeforeThis}
+        >
+          <IconPlus size={15} aria-hidden />
+        </button>
+      )}
       {editable &&
         handles.map((handle, index) =>
           handle.dead ? null : (
@@ -105,6 +120,12 @@ export const Card = memo(function Card({ data, selected }: NodeProps<CardNode>) 
             </button>
           ),
         )}
+      {pinned && (
+        <span className={classes.pin} title={cardText.pinned}>
+          <IconPinFilled size={13} aria-hidden />
+          {cardText.pinnedShort}
+        </span>
+      )}
       <Corner status={status} change={change} problems={problems} />
     </div>
   )

@@ -21,6 +21,8 @@ export type Shown = {
   statuses?: Readonly<Record<string, string>>
   diff?: GraphDiff
   problems?: ReadonlyMap<string, Problems>
+  /** The ids of nodes with a pinned output. */
+  pinned?: ReadonlySet<string>
   /** Whether edges can be drawn from the handles of cards. */
   editable?: boolean
 }
@@ -34,6 +36,7 @@ export type CardData = {
   status?: string
   change?: Change
   problems?: Problems
+  pinned?: boolean
   editable?: boolean
   /** The handles that lead nowhere yet. */
   free: readonly string[]
@@ -76,6 +79,7 @@ export function toCards(map: BlueprintMap, shown: Shown = {}, before: readonly C
       status: shown.statuses?.[id],
       change: shown.diff?.nodes[id],
       problems: shown.problems?.get(id),
+      pinned: shown.pinned?.has(id),
       editable: shown.editable,
     }
     const position = positionOf(node) ?? { x: 0, y: 0 }
@@ -114,13 +118,14 @@ export function toWires(map: BlueprintMap, shown: Shown = {}, selected: Readonly
   const titleOf = (id: string) => titles.get(id) ?? id
   if (isSequential(map)) {
     return chain(map.nodes.map((node) => node.id)).map(({ source, target }, index) => {
+      const key = edgeKey({ source, target, sourceHandle: lineHandle(map.nodes[index]!) })
       return {
-        id: `order ${edgeKey({ source, target, sourceHandle: lineHandle(map.nodes[index]!) })}`,
+        id: `order ${key}`,
         type: 'wire',
         source,
         target,
         sourceHandle: lineHandle(map.nodes[index]!),
-        selectable: false,
+        selected: selected.has(key),
         focusable: false,
         reconnectable: false,
         ariaLabel: flowText.order(titleOf(source), titleOf(target)),
@@ -222,9 +227,10 @@ function lineHandle(node: MapNode): string {
 // Statuses that the dashboard calls otherwise.
 const statusWords: Record<string, string> = { paused: flowText.paused, pending: flowText.pending }
 
-function sayCard({ node, turn, status, change, problems }: CardData): string {
+function sayCard({ node, turn, status, change, problems, pinned }: CardData): string {
   const parts = [turn === undefined ? '' : `${turn}.`, `${node.title || node.id}, ${node.type}`]
   if (node.disabled) parts.push(flowText.disabled)
+  if (pinned) parts.push(flowText.pinned)
   if (status) parts.push(statusWords[status] ?? status)
   if (change) parts.push(change)
   if (problems?.errors) parts.push(problems.errors === 1 ? flowText.n1Error : flowText.errors(problems.errors))
@@ -240,6 +246,7 @@ function sameData(one: CardData, other: CardData): boolean {
     one.status === other.status &&
     one.change === other.change &&
     one.editable === other.editable &&
+    one.pinned === other.pinned &&
     one.problems?.errors === other.problems?.errors &&
     one.problems?.warnings === other.problems?.warnings &&
     one.free.join() === other.free.join() &&

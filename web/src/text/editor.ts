@@ -99,6 +99,7 @@ export const graphAreaText = {
 
 /** Texts of pages/editor/help-dialog.tsx. */
 export const helpDialogText = {
+  addANodeBefore: 'Add a node before this one',
   ctrl: 'Ctrl',
   nextOrPreviousNode: 'Next or previous node',
   openNodeSettings: 'Open node settings',
@@ -172,6 +173,8 @@ export const marksText = {
 
 /** Texts of pages/editor/operations.ts. */
 export const operationsText = {
+  withoutAnyEdgeTheNodesRun:
+    'Without any edge, the nodes run one after another. Delete or disable a node, or draw another edge first.',
   aNodeCannotConnectToItself: 'A node cannot connect to itself.',
   theseNodesAreAlreadyConnected: 'These nodes are already connected.',
   more: (value: number) => `(${value} more)`,
@@ -200,7 +203,8 @@ export const partText = {
   runFromHere: 'Run from here?',
   runThisNode: 'Run this node?',
   actsForReal: (names: string) => `These nodes act on other systems: ${names}.`,
-  masked: (names: string) => `The stored output of ${names} contains masked values (***), which are sent as they are.`,
+  masked: (paths: string) => `The data of this run has *** in place of masked values: ${paths}. The nodes get ***.`,
+  more: (count: number) => `${count} more`,
   run: 'Run',
 } as const
 
@@ -266,6 +270,7 @@ export const runStripText = {
 
 /** Texts of pages/editor/selection-bar.tsx. */
 export const selectionBarText = {
+  inOrder: (wire: string) => `${wire}, in order`,
   nodes: (size: number) => `${count(size, 'node')}`,
   edges: (size: number) => `${size} edges`,
   notes: (size: number) => `${count(size, 'note')}`,
@@ -365,6 +370,7 @@ export const besideText = {
 
 /** Texts of pages/editor/use-commands.ts. */
 export const commandsText = {
+  addedBefore: (title: string, titled: string) => `Added ${title} before ${titled}`,
   add: (title: string) => `add ${title}`,
   added: (title: string) => `Added ${title}`,
   addedAfter: (title: string, titled: string) => `Added ${title} after ${titled}`,

@@ -3,7 +3,10 @@ import { count } from './count'
 /** Texts of graph/card.tsx. */
 export const cardText = {
   note: 'Note',
+  pinned: 'The output is pinned in this browser',
+  pinnedShort: 'Pinned',
   addANodeBefore: (name: string) => `Add a node before ${name}`,
+  addANodeBeforeThis: 'Add a node before this one',
   disabled: 'Disabled',
   addANode: 'Add a node',
   addANodeAfter: (name: string, output: string) => `Add a node after ${name}${output ? `, ${output}` : ''}`,
@@ -11,6 +14,7 @@ export const cardText = {
 
 /** Texts of graph/flow.ts. */
 export const flowText = {
+  pinned: 'output pinned',
   runsInOrder: 'runs in order',
   edge: (from: string, to: string) => `Edge from ${from} to ${to}`,
   order: (first: string, next: string) => `Runs in order: ${first}, then ${next}`,

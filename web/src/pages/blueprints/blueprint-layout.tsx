@@ -99,22 +99,25 @@ export function BlueprintLayout({ id: given, ownRun = false, waiting = <Skeleton
               </button>
             )}
             <StatusBadge status={blueprint.status} />
-            {!ownRun && (
-              <Text size="xs" c="dimmed" component="span" title={commonText.version} visibleFrom="sm">
-                {blueprintLayoutText.v(blueprint.version)}
-              </Text>
-            )}
+            <Text
+              size="xs"
+              c="dimmed"
+              component="span"
+              title={commonText.version}
+              className={ownRun ? classes.version : undefined}
+              visibleFrom="sm"
+            >
+              {blueprintLayoutText.v(blueprint.version)}
+            </Text>
           </>
         }
         actions={
           <>
+            <FavoriteButton id={id} title={blueprint.title} on={blueprint.is_favorited} />
             {!ownRun && (
-              <>
-                <FavoriteButton id={id} title={blueprint.title} on={blueprint.is_favorited} />
-                <Button leftSection={<IconPlayerPlay size={17} aria-hidden />} onClick={() => setRunning(true)}>
-                  {commonText.run}
-                </Button>
-              </>
+              <Button leftSection={<IconPlayerPlay size={17} aria-hidden />} onClick={() => setRunning(true)}>
+                {commonText.run}
+              </Button>
             )}
             <BlueprintMenu blueprint={blueprint} />
           </>

@@ -76,6 +76,14 @@ export function canvasKey(event: KeyboardEvent, editor: Editor, commands: Comman
       return take(() => document.querySelector<HTMLElement>('#editor-selection button')?.focus())
     case 'a':
       return take(commands.add)
+    case 'b':
+      return id === undefined
+        ? undefined
+        : take(() =>
+            document
+              .querySelector<HTMLElement>(`.react-flow__node[data-id="${CSS.escape(id)}"] [data-before]`)
+              ?.click(),
+          )
     case 'c':
       return id === undefined ? undefined : take(() => commands.connect(id))
     case 'o':

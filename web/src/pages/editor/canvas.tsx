@@ -32,7 +32,7 @@ import { type CardNode, keyOfWire, type Problems, toWires, type WireEdge } from 
 import { edgeOptions, edgeTypes, nodeTypes, useFirstView } from '../../graph/graph-canvas'
 import { useCards } from '../../graph/use-cards'
 import { GRID, snap } from '../../graph/layout'
-import { type BlueprintMap, MAIN, type Position, positionOf } from '../../graph/map'
+import { type BlueprintMap, isSequential, MAIN, type Position, positionOf } from '../../graph/map'
 import { frameOf, groupsOf } from '../../graph/notes'
 import { HEAD, WIDTH } from '../../graph/sizes'
 import { Zoom } from '../../graph/zoom'
@@ -40,7 +40,7 @@ import classes from './editor.module.css'
 import { DRAGGED } from './catalogue'
 import { FrameCard, type MarkNode, NoteCard } from './note-cards'
 import { setNote } from './notes'
-import { connectProblem, isLoose, place, reconnectProblem, splitEdge } from './operations'
+import { connectProblem, isLoose, moveAfter, place, reconnectProblem, splitEdge } from './operations'
 import { AddTriggerCard, type BesideNode, FirstNodeCard, TriggerCard } from './trigger-cards'
 import type { Beside } from './use-beside'
 import { useMarks } from './use-marks'
@@ -65,6 +65,8 @@ type Props = {
   beside?: Beside
   problems: ReadonlyMap<string, Problems>
   statuses?: Readonly<Record<string, string>>
+  /** The ids of nodes with a pinned output. */
+  pinned?: ReadonlySet<string>
   wide: boolean
   /** The last view of each level. */
   views: Map<string, Viewport>
@@ -98,6 +100,7 @@ export function Canvas({
   beside,
   problems,
   statuses,
+  pinned,
   wide,
   views,
   onKeyDown,
@@ -125,7 +128,7 @@ export function Canvas({
   const scheme = useComputedColorScheme('light')
   const far = useStore((state) => state.transform[2] < 0.85)
   const [moving, setMoving] = useState<ReadonlyMap<string, Position>>()
-  const resting = useCards(map, { problems, statuses, editable: !readOnly })
+  const resting = useCards(map, { problems, statuses, pinned, editable: !readOnly })
   const marked = useMemo(
     () => resting.map((card) => (chosen.has(card.id) ? { ...card, selected: true } : card)),
     [resting, chosen],
@@ -193,8 +196,11 @@ export function Canvas({
   )
   const drag = useCallback((event: MouseEvent | TouchEvent, node: CanvasNode, nodes: CanvasNode[]) => {
     const point = 'clientX' in event ? event : event.touches[0]
-    const loose = nodes.length === 1 && isLoose(live.current.editor.shown, node.id)
-    aim.current = loose && point ? edgeAt(point.clientX, point.clientY) : undefined
+    const { shown } = live.current.editor
+    aim.current =
+      nodes.length === 1 && point
+        ? edgeAt(point.clientX, point.clientY, (edge) => takes(shown, edge, node.id))
+        : undefined
     setTarget(aim.current)
   }, [])
   const settle = useCallback((_event: unknown, _node: unknown, nodes: CanvasNode[]) => {
@@ -209,9 +215,15 @@ export function Canvas({
         placeAll(map, places),
       )
     else
-      now.editor.edit(canvasText.insertIntoAnEdge, (map) => splitEdge(place(map, places), edge, nodes[0]!.id), {
-        say: canvasText.insertedIntoTheEdge,
-      })
+      now.editor.edit(
+        canvasText.insertIntoAnEdge,
+        (map) => {
+          const { id } = nodes[0]!
+          const placed = place(map, places)
+          return isSequential(map) ? moveAfter(placed, id, sourceOf(edge)) : splitEdge(placed, edge, id)
+        },
+        { say: canvasText.insertedIntoTheEdge },
+      )
   }, [])
   const pulled = useRef<string>(undefined) // the edge whose end is being moved
   const valid = useCallback((wanted: Connection | Edge) => {
@@ -252,11 +264,12 @@ export function Canvas({
   }
   const plus = (event: ReactMouseEvent) => {
     const button = (event.target as HTMLElement).closest<HTMLElement>('[data-plus]')
-    const source = button?.closest('.react-flow__node')?.getAttribute('data-id')
-    if (!button || source === null || source === undefined) return
+    const id = button?.closest('.react-flow__node')?.getAttribute('data-id')
+    if (!button || id === null || id === undefined) return
     event.stopPropagation() // the click does not select the node
     const box = button.getBoundingClientRect()
-    onSearch(box.right, box.top, { source, handle: button.dataset.plus! })
+    const before = button.dataset.before !== undefined
+    onSearch(box.right, box.top, before ? { target: id } : { source: id, handle: button.dataset.plus! })
   }
   const focused = (event: FocusEvent) => {
     const target = event.target as HTMLElement
@@ -368,14 +381,25 @@ export function Canvas({
   )
 }
 
-// The edge at a point of the window, also below a card.
-function edgeAt(x: number, y: number): string | undefined {
+// The edge at a point of the window, also below a card, that fits.
+function edgeAt(x: number, y: number, fits: (edge: string) => boolean = () => true): string | undefined {
   for (const element of document.elementsFromPoint(x, y)) {
     const id = element.closest('.react-flow__edge')?.getAttribute('data-id')
     // The wires of triggers are no edges.
-    if (id && /^(order )?\[/.test(id)) return keyOfWire(id)
+    if (id && /^(order )?\[/.test(id) && fits(keyOfWire(id))) return keyOfWire(id)
   }
   return undefined
+}
+
+// Reports whether a dragged node can come into an edge: it has no edges itself, or runs elsewhere in the order.
+function takes(map: BlueprintMap, edge: string, id: string): boolean {
+  if (!isSequential(map)) return isLoose(map, id)
+  const [source, , target] = JSON.parse(edge) as string[]
+  return source !== id && target !== id && map.nodes.some((node) => node.id === id)
+}
+
+function sourceOf(edge: string): string {
+  return (JSON.parse(edge) as string[])[0]!
 }
 
 // The width of the canvas that the catalogue covers.

@@ -230,6 +230,7 @@ function Inside({ blueprint, types }: Props) {
         types={types}
         validation={validation}
         statuses={statuses}
+        pins={pinned.pins}
         screen={screen}
         title={blueprint.title}
         chosenId={chosenId}

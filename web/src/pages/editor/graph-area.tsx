@@ -8,6 +8,7 @@ import { Canvas } from './canvas'
 import { canvasKey } from './canvas-keys'
 import classes from './editor.module.css'
 import { Levels } from './levels'
+import type { Pins } from './pins'
 import { NodeSearch, type Search } from './node-search'
 import { SelectionBar } from './selection-bar'
 import type { Commands } from './use-commands'
@@ -26,6 +27,8 @@ type Props = {
   types: NodeType[]
   validation: Validation
   statuses?: Readonly<Record<string, string>>
+  /** The pinned outputs. */
+  pins: Pins
   screen: ReturnType<typeof useScreen>
   /** The title of the blueprint. */
   title: string
@@ -46,6 +49,7 @@ export function GraphArea({
   types,
   validation,
   statuses,
+  pins,
   screen,
   title,
   chosenId,
@@ -55,6 +59,8 @@ export function GraphArea({
   const [views] = useState(() => new Map<string, Viewport>())
   const { level } = editor.state
   const problems = useMemo(() => problemsAt(validation.issues, level), [validation.issues, level])
+  // Only nodes of the top level have pins.
+  const pinned = useMemo(() => (level.length === 0 ? new Set(Object.keys(pins)) : undefined), [level, pins])
   const area = useRef<HTMLElement>(null)
   const [search, setSearch] = useState<Search>()
   const { showTrigger, trigger } = panels
@@ -79,6 +85,7 @@ export function GraphArea({
         views={views}
         problems={problems}
         statuses={statuses}
+        pinned={pinned}
         wide={!screen.narrow}
         onConnect={commands.tryConnect}
         onReconnect={commands.tryReconnect}

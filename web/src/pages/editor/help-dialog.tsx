@@ -15,6 +15,7 @@ const shortcuts: [string, string[][]][] = [
   [helpDialogText.selectAllOrNone, [[command, 'A'], ['Esc']]],
   [helpDialogText.moveSelectionOrInLargerSteps, [['Arrows'], ['Shift', 'Arrows']]],
   [helpDialogText.addANode, [['A']]],
+  [helpDialogText.addANodeBefore, [['B']]],
   [helpDialogText.connectToAnotherNode, [['C']]],
   [helpDialogText.renameNode, [['F2']]],
   [helpDialogText.disableOrEnable, [['O']]],

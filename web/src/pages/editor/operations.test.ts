@@ -9,8 +9,11 @@ import {
   connect,
   connectInOrder,
   connectProblem,
+  cutOrder,
+  insertBefore,
   insertInEdge,
   isLoose,
+  moveAfter,
   newNode,
   nudge,
   reconnect,
@@ -260,4 +263,50 @@ test('puts a node without edges into an edge', () => {
 test('keeps the drawn order when the last edge is deleted', () => {
   const map = { nodes: [node('b'), node('a')], edges: [{ source: 'a', target: 'b' }] }
   assert.deepEqual(ids(remove(map, new Set(), new Set([JSON.stringify(['a', 'main', 'b'])]))), ['a', 'b'])
+})
+
+test('inserts a node before another one, between it and what leads to it', () => {
+  const arrows = (map: BlueprintMap) =>
+    (map.edges ?? []).map((each) => `${each.source} ${each.sourceHandle ?? 'main'} ${each.target}`)
+  const one = insertBefore(graph, node('x'), 'c', false)
+  assert.deepEqual(arrows(one), ['if true b', 'b main x', 'x main c'])
+  const both: BlueprintMap = {
+    ...graph,
+    edges: [...graph.edges!, { source: 'if', target: 'c', sourceHandle: 'false' }],
+  }
+  assert.deepEqual(arrows(insertBefore(both, node('x'), 'c', false)), [
+    'if true b',
+    'b main x',
+    'if false x',
+    'x main c',
+  ])
+  const first = insertBefore(graph, node('x'), 'if', false)
+  assert.deepEqual(arrows(first), ['if true b', 'b main c', 'x main if'])
+  const at = (id: string) => first.nodes.find((each) => each.id === id)!.position as { x: number }
+  assert.ok(at('x').x < at('if').x, 'it stands left of what it leads to')
+  const row: BlueprintMap = { nodes: [node('a'), node('b'), node('c')] }
+  assert.deepEqual(ids(insertBefore(row, node('x'), 'a', false)), ['x', 'a', 'b', 'c'])
+  assert.deepEqual(ids(insertBefore(row, node('x'), 'c', false)), ['a', 'b', 'x', 'c'])
+})
+
+test('cuts the order of a sequence, which becomes edges', () => {
+  const row: BlueprintMap = { nodes: [node('a'), node('check', 'conditional'), node('b'), node('c')] }
+  const cut = cutOrder(row, new Set([JSON.stringify(['b', 'main', 'c'])]), false)
+  assert.ok('map' in cut)
+  assert.deepEqual(
+    cut.map.edges!.map((each) => [each.source, each.sourceHandle, each.target]),
+    [
+      ['a', undefined, 'check'],
+      ['check', 'true', 'b'],
+    ],
+  )
+  const two = cutOrder(line, new Set([JSON.stringify(['a', 'main', 'b'])]), false)
+  assert.match('problem' in two ? two.problem : '', /^Without any edge/)
+})
+
+test('moves a node of a sequence behind another one', () => {
+  const row: BlueprintMap = { nodes: [node('a'), node('b'), node('c')] }
+  assert.deepEqual(ids(moveAfter(row, 'c', 'a')), ['a', 'c', 'b'])
+  assert.deepEqual(ids(moveAfter(row, 'a', 'c')), ['b', 'c', 'a'])
+  assert.equal(moveAfter(row, 'a', 'a'), row)
 })

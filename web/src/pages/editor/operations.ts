@@ -168,6 +168,58 @@ export function addBefore(
   return drawn({ ...map, nodes: map.nodes.flatMap((each) => (each.id === target ? [fresh, each] : [each])) }, inLoop)
 }
 
+/**
+ * Adds a node between another one and what leads to it: the edges to the other one lead to the new node, and that leads
+ * on. In a sequence it runs directly before the other one.
+ */
+export function insertBefore(map: BlueprintMap, node: MapNode, target: string, inLoop: boolean): BlueprintMap {
+  const index = map.nodes.findIndex((each) => each.id === target)
+  const into = edgesOf(map).filter((each) => each.target === target)
+  if (into.length === 1) return insertInEdge(map, edgeKey(into[0]!), node)
+  if (isSequential(map) && index > 0) return addNode(map, node, map.nodes[index - 1]!.id, undefined, inLoop)
+  const wish = positionOf(map.nodes[index]!) ?? { x: 0, y: 0 }
+  const later = isSequential(map) ? map.nodes.map((each) => each.id) : [target, ...downstream(map, target)]
+  const room = makeRoom(map, new Set(later), wish.x)
+  const fresh = { ...node, position: freePlace(room, wish, heightOf(node)) }
+  if (isSequential(map)) return drawn({ ...room, nodes: [fresh, ...room.nodes] }, inLoop)
+  const edges = edgesOf(map).map((each) => (each.target === target ? { ...each, target: node.id } : each))
+  return {
+    ...room,
+    nodes: [...room.nodes, fresh],
+    edges: [...edges, edge(node.id, connectable(node)[0]!.id, target)],
+  }
+}
+
+/**
+ * Removes what a sequence shows between nodes that follow each other, by the keys of these edges: the order is written
+ * as edges, without these. The later node then begins a branch of its own. `problem` as for orderAsEdges, or if no edge
+ * would be left: nodes without any edge run in order.
+ */
+export function cutOrder(map: BlueprintMap, keys: ReadonlySet<string>, inLoop: boolean): Ordered {
+  const pairs = new Set([...keys].map((key) => endsOf(key)))
+  const ordered = orderAsEdges(map, inLoop)
+  if ('problem' in ordered) return ordered
+  const edges = edgesOf(ordered.map).filter((each) => !pairs.has(endsOf(edgeKey(each))))
+  if (edges.length === 0) return { problem: operationsText.withoutAnyEdgeTheNodesRun }
+  return { ...ordered, map: { ...ordered.map, edges } }
+}
+
+/** The first and the last node of an edge, as a key without its handle. */
+function endsOf(key: string): string {
+  const [source, , target] = JSON.parse(key) as [string, string, string]
+  return JSON.stringify([source, target])
+}
+
+/** Lets a node of a sequence run directly after another one. */
+export function moveAfter(map: BlueprintMap, id: string, after: string): BlueprintMap {
+  const moved = map.nodes.find((node) => node.id === id)
+  if (!moved || id === after) return map
+  return {
+    ...map,
+    nodes: map.nodes.flatMap((node) => (node.id === id ? [] : node.id === after ? [node, moved] : [node])),
+  }
+}
+
 // The first two nodes of a map are joined by an edge, if it says the same as their order.
 function drawn(map: BlueprintMap, inLoop: boolean): BlueprintMap {
   if (!isSequential(map) || map.nodes.length !== 2) return map

@@ -90,11 +90,11 @@ test('takes the output of a disabled node and of one that failed and continued',
   assert.deepEqual(partial(graph, 'yes', false, none), { missing: ['The if'] })
 })
 
-test('names the nodes whose stored output is masked', () => {
+test('names the masked values of stored outputs', () => {
   const masked = { steps: [step('vars', { a: '***' }), step('if', { key: 'Bearer ***' }), step('yes', '***')] }
   const made = partial(graph, 'yes', true, masked, { end: '***' })
   assert.ok('map' in made)
-  assert.deepEqual(made.masked, ['The if', 'The end'], 'not the set node, which runs')
+  assert.deepEqual(made.masked, ['nodes.if.output.key', 'nodes.end.output'], 'not the set node, which runs')
   assert.deepEqual([...made.ran], ['yes'])
 })
 
@@ -119,4 +119,21 @@ test('a run of a part leaves the other steps those of the earlier run', () => {
     steps: [step('a', 1), step('c', 4), step('b', 5)],
   })
   assert.equal(overlaid(part, undefined, new Set(['b'])), part)
+})
+
+test('names the masked values that the nodes get', () => {
+  const masks = { ...run, inputData: { token: '***', list: [{ 'a b': 'Bearer ***' }], n: 1 } }
+  const paths = (id: string, map = graph) => {
+    const made = partial(map, id, false, {
+      ...masks,
+      steps: masks.steps.map((each) => (each.nodeId === 'if' ? { ...each, output: { key: '***' } } : each)),
+    })
+    return 'map' in made ? made.masked : made.missing
+  }
+  assert.deepEqual(paths('yes'), ['nodes.if.output.key', 'inputData.token', 'inputData.list[0]["a b"]'], '“vars” runs')
+  assert.deepEqual(paths('vars'), ['inputData.token', 'inputData.list[0]["a b"]'], 'it gets the input data')
+  const plain = { nodes: [node('if'), node('yes')], edges: [{ source: 'if', target: 'yes' }] }
+  assert.deepEqual(paths('yes', plain), ['nodes.if.output.key'], 'nothing uses the input data')
+  const uses = { ...plain, nodes: [node('if'), { ...node('yes'), config: { text: '{{inputData.n}}' } }] }
+  assert.deepEqual(paths('yes', uses).length, 3)
 })

@@ -1,7 +1,16 @@
-import { show } from '../../api/json'
+import { isRaw, show } from '../../api/json'
+import { type Step, writePath } from '../../forms/path'
 import { idOf, stepsAt } from '../../inspector/scope'
 import type { LastRun, LastStep } from '../../inspector/types'
-import { type BlueprintMap, edgesOf, isSequential, type MapEdge, type MapNode, normalType } from '../../graph/map'
+import {
+  type BlueprintMap,
+  edgesOf,
+  isObject,
+  isSequential,
+  type MapEdge,
+  type MapNode,
+  normalType,
+} from '../../graph/map'
 import { downstream, upstream } from '../../graph/order'
 import type { Pins } from './pins'
 
@@ -11,7 +20,7 @@ export type Partial =
       map: BlueprintMap
       /** The ids of the nodes that run as they are. */
       ran: ReadonlySet<string>
-      /** The nodes whose stored output contains masked values. */
+      /** The paths of masked values that the nodes get: of stored outputs, and of the input data if they use it. */
       masked: string[]
     }
   | { missing: string[] }
@@ -59,9 +68,13 @@ export function partial(
   const ran = new Set([...part].filter((each) => each === id || !Object.hasOwn(pins, each)))
   const masked = kept.flatMap((node) => {
     if (map.nodes.includes(node)) return []
-    const output = part.has(node.id) ? pins[node.id] : outputs.get(node.id)
-    return show(output ?? null, 0).includes(mask) ? [node.title || node.id] : []
+    return maskedIn(part.has(node.id) ? pins[node.id] : outputs.get(node.id), ['nodes', node.id, 'output'])
   })
+  const asIs = kept.filter((node) => map.nodes.includes(node))
+  // The nodes that nothing leads to get the input data.
+  const begins = (node: MapNode) => upstream(map, node.id).size === 0
+  if (asIs.some((node) => begins(node) || /\binputData\b/.test(show(node, 0))))
+    masked.push(...maskedIn(inputOf(map, run), ['inputData']))
   if (isSequential(map)) return { map: { nodes: kept }, ran, masked }
   const known = new Set(kept.map((node) => node.id))
   const edges = edgesOf(map).flatMap((edge): MapEdge[] => {
@@ -70,6 +83,14 @@ export function partial(
     return [stored ? { source: edge.source, target: edge.target } : edge]
   })
   return { map: { nodes: kept, edges }, ran, masked }
+}
+
+// The paths of the masked values in a value.
+function maskedIn(value: unknown, path: Step[]): string[] {
+  if (typeof value === 'string') return value.includes(mask) ? [writePath(path)] : []
+  if (Array.isArray(value)) return value.flatMap((item, index) => maskedIn(item, [...path, index]))
+  if (!isObject(value) || isRaw(value)) return []
+  return Object.entries(value).flatMap(([key, member]) => maskedIn(member, [...path, key]))
 }
 
 /** The input of a run: that of a node without a predecessor. */

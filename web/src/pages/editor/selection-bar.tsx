@@ -54,7 +54,9 @@ export function SelectionBar({
           ...(notes.size > 0 ? [selectionBarText.notes(notes.size)] : []),
         ].join(selectionBarText.and)
       : edges.size === 1
-        ? wireName([...edges][0]!)
+        ? isSequential(map)
+          ? selectionBarText.inOrder(wireName([...edges][0]!))
+          : wireName([...edges][0]!)
         : selectionBarText.edges(edges.size)
   const direct: Action[] = []
   const more: Action[] = []

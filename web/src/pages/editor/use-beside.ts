@@ -25,10 +25,12 @@ type Props = {
 
 /** What the canvas shows left of the nodes: the triggers of the blueprint, and their wires. Undefined for nothing. */
 export function useBeside({ map, blueprintId, shown, readOnly, open }: Props) {
-  const { rows, total } = useTriggersOf(shown ? blueprintId : '', 0, most)
+  const { rows, total, error } = useTriggersOf(shown ? blueprintId : '', 0, most)
   return useMemo(() => {
     const triggers = rows ?? []
-    const column = shown ? columnOf(map, triggers.length, !readOnly) : undefined
+    // Until they are loaded, nothing says that there is none. The view leaves space for one.
+    const known = rows !== undefined || Boolean(error)
+    const column = shown ? columnOf(map, known ? triggers.length : 1, !readOnly) : undefined
     if (!column) return undefined
     const still = {
       draggable: false,
@@ -53,7 +55,7 @@ export function useBeside({ map, blueprintId, shown, readOnly, open }: Props) {
       position: column.cards[index]!,
       data: { trigger, open: open === trigger.id },
     }))
-    if (column.add)
+    if (column.add && known)
       cards.push({
         ...sized(ADD),
         id: 'add-trigger',
@@ -95,7 +97,7 @@ export function useBeside({ map, blueprintId, shown, readOnly, open }: Props) {
       data: { beside: triggers.length > 0 ? 'trigger' : 'none' },
     }))
     return { cards, wires, bounds: column.bounds }
-  }, [map, rows, total, shown, readOnly, blueprintId, open])
+  }, [map, rows, total, error, shown, readOnly, blueprintId, open])
 }
 
 export type Beside = NonNullable<ReturnType<typeof useBeside>>

@@ -18,6 +18,8 @@ import {
   connect,
   connectInOrder,
   connectProblem,
+  cutOrder,
+  insertBefore,
   insertInEdge,
   newNode,
   nudge,
@@ -41,7 +43,9 @@ export type Dialog =
 
 /** Where a new node comes: at a handle of a node, before a node, or on an edge; `at` is its place on the canvas. */
 export type Spot =
-  { source: string; handle: string; at?: Position } | { target: string; at: Position } | { edge: string; at?: Position }
+  | { source: string; handle: string; at?: Position }
+  | { target: string; at?: Position }
+  | { edge: string; at?: Position }
 
 /** All commands of buttons and keys. */
 export type Commands = ReturnType<typeof useCommands>
@@ -96,7 +100,7 @@ export function useCommands(
     if (readOnly) return
     const edge = !at && chosen.size === 0 && chosenEdges.size === 1 ? [...chosenEdges][0] : undefined
     const after = at ? undefined : chosen.size === 1 ? [...chosen][0] : undefined
-    const next = edge ? insertInEdge(map, edge, node) : addNode(map, node, after, at, inLoop)
+    const next = edge ? onEdge(node, { edge }) : addNode(map, node, after, at, inLoop)
     edit(commandsText.add(node.title), () => next, {
       select: [node.id],
       say: after === undefined ? commandsText.added(node.title) : commandsText.addedAfter(node.title, titled(after)),
@@ -109,13 +113,23 @@ export function useCommands(
       'source' in spot
         ? addAtHandle(map, node, spot.source, spot.handle, inLoop, spot.at)
         : {
-            map: 'edge' in spot ? onEdge(node, spot) : addBefore(map, node, spot.target, inLoop, spot.at),
+            map:
+              'edge' in spot
+                ? onEdge(node, spot)
+                : spot.at
+                  ? addBefore(map, node, spot.target, inLoop, spot.at)
+                  : insertBefore(map, node, spot.target, inLoop),
             notes: [],
           }
     if ('problem' in made) return refuse(made.problem)
     edit(commandsText.add(node.title), () => made.map, {
       select: [node.id],
-      say: 'source' in spot ? commandsText.addedAfter(node.title, titled(spot.source)) : commandsText.added(node.title),
+      say:
+        'source' in spot
+          ? commandsText.addedAfter(node.title, titled(spot.source))
+          : 'target' in spot
+            ? commandsText.addedBefore(node.title, titled(spot.target))
+            : commandsText.added(node.title),
     })
     tellOf(made.notes)
     added.current = { id: node.id, around: spot.at === undefined }
@@ -174,7 +188,12 @@ export function useCommands(
   }
   const removeChosen = () => {
     if (readOnly || chosen.size + chosenEdges.size + chosenNotes.size === 0) return
-    const next = withoutNotes(remove(map, chosen, chosenEdges), chosenNotes)
+    const cut =
+      isSequential(map) && chosen.size === 0 && chosenEdges.size > 0
+        ? cutOrder(map, chosenEdges, inLoop)
+        : { map, notes: [] as string[] }
+    if ('problem' in cut) return refuse(cut.problem)
+    const next = withoutNotes(remove(cut.map, chosen, chosenEdges), chosenNotes)
     const what =
       chosen.size === 1 && chosenNotes.size === 0
         ? titled([...chosen][0]!)
@@ -184,6 +203,7 @@ export function useCommands(
             ? commandsText.anEdge
             : commandsText.edges(chosenEdges.size)
     edit(commandsText.delete(what), () => next, { select: [], say: commandsText.deleted(what) })
+    if (cut.map !== map) notifyDone(commandsText.theOrderIsNowDrawn(cut.notes.join(' ')))
     if (edgesOf(map).length > 0 && isSequential(next) && next.nodes.length > 1)
       notifyDone(commandsText.withoutEdgesTheNodesRunOne)
   }

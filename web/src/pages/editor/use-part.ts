@@ -11,7 +11,7 @@ import { partText } from '../../text/editor'
 
 /**
  * Returns a function that runs one node as it is edited, or with `onward` it and the nodes after it, with the data of a
- * run. It asks first if a node acts on other systems. `onStarted` gets the ids of the nodes that run as they are.
+ * run. It asks first if a node acts on other systems, or gets masked values. `onStarted` gets the ids of the nodes that run as they are.
  */
 export function usePart(
   editor: Editor,
@@ -26,11 +26,11 @@ export function usePart(
     if ('missing' in made) return refuse(partText.missing(made.missing.join(', ')))
     const acting = actingNodes(made.map, types)
     const notes = [
-      partText.actsForReal(acting.map((node) => node.title || node.id).join(', ')),
-      ...(made.masked.length > 0 ? [partText.masked(made.masked.join(', '))] : []),
+      ...(acting.length > 0 ? [partText.actsForReal(acting.map((node) => node.title || node.id).join(', '))] : []),
+      ...(made.masked.length > 0 ? [partText.masked(named(made.masked))] : []),
     ]
     if (
-      acting.length > 0 &&
+      notes.length > 0 &&
       !(await confirm({
         title: onward ? partText.runFromHere : partText.runThisNode,
         text: notes.join(' '),
@@ -49,4 +49,11 @@ export function usePart(
       notifyError(error)
     }
   }
+}
+
+const most = 5
+
+function named(paths: readonly string[]): string {
+  const more = paths.length - most
+  return [...paths.slice(0, most), ...(more > 0 ? [partText.more(more)] : [])].join(', ')
 }
