@@ -330,7 +330,7 @@ test('shows notes and groups on the pages of runs and versions', async () => {
 });
 
 test('acts on the dashed edges of a sequence: selects, inserts, splits, reorders and deletes', async () => {
-  await open('In a row', { nodes: [at(0, 0, node('a', 'set', { values: {} })), at(400, 0, node('b', 'log', { message: 'x' })), at(800, 0, node('c', 'log', { message: 'y' }))] });
+  await open('In a row', { nodes: [at(0, 0, node('a', 'set', { values: {} })), at(312, 0, node('b', 'log', { message: 'x' })), at(624, 0, node('c', 'log', { message: 'y' }))] });
   const between = async (one, other) => {
     const [from, to] = [await centre(card(one).locator('[data-handlepos=right]').first()), await centre(card(other).locator('[data-handlepos=left]').first())];
     return [(from[0] + to[0]) / 2, (from[1] + to[1]) / 2];

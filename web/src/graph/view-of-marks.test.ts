@@ -21,3 +21,8 @@ test('the first view shows the notes and the frames of groups too', () => {
 test('a note far away does not make the nodes unreadable', () => {
   assert.ok(firstView(noted(9000, 9000), 900, 700).zoom >= 0.55)
 })
+
+test('a low canvas shows all nodes rather than a part of them with notes', () => {
+  const { y, zoom } = firstView(noted(0, 400), 900, 230)
+  assert.ok(zoom >= 0.55 && y >= 0 && 60 * zoom + y <= 230)
+})

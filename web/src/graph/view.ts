@@ -17,13 +17,15 @@ const plus = 48
  * the nodes.
  */
 export function firstView(map: BlueprintMap, width: number, height: number, beside?: Bounds): View {
-  const box = around(around(boundsOf(map), marksOf(map)), beside)
+  const box = around(boundsOf(map), beside)
   if (!box || width <= 0 || height <= 0) return { x: 0, y: 0, zoom: 1 }
   if (beside) box.right += plus
-  const fits = Math.min((width - 2 * margin) / (box.right - box.left), (height - 2 * margin) / (box.bottom - box.top))
-  if (fits >= smallest) {
+  // Notes and groups too, if everything stays readable with them.
+  for (const { left, top, right, bottom } of [around(box, marksOf(map))!, box]) {
+    const fits = Math.min((width - 2 * margin) / (right - left), (height - 2 * margin) / (bottom - top))
+    if (fits < smallest) continue
     const zoom = Math.min(1, fits)
-    return { zoom, x: (width - (box.right + box.left) * zoom) / 2, y: (height - (box.bottom + box.top) * zoom) / 2 }
+    return { zoom, x: (width - (right + left) * zoom) / 2, y: (height - (bottom + top) * zoom) / 2 }
   }
   const start = firstOf(map)
   const narrow = width < 600
