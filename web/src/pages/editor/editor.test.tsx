@@ -215,7 +215,7 @@ test('shows the triggers of the blueprint left of its nodes, and opens their for
 test('adds a trigger to a blueprint without nodes, and shows it', async () => {
   const { user, calls, saves } = open([])
   expect(await screen.findByRole('button', { name: /Add first node/ })).toBeTruthy()
-  await user.click(screen.getByRole('button', { name: 'Add a trigger' }))
+  await user.click(await screen.findByRole('button', { name: 'Add a trigger' }))
   const panel = within(await settings())
   await user.click(await panel.findByRole('button', { name: /^API call/ }))
   await user.click(await panel.findByRole('button', { name: 'Create trigger' }))
