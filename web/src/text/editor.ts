@@ -103,6 +103,7 @@ export const helpDialogText = {
   ctrl: 'Ctrl',
   nextOrPreviousNode: 'Next or previous node',
   openNodeSettings: 'Open node settings',
+  backToCanvas: 'From a panel back to the canvas',
   nodeActions: 'Node actions',
   addToOrRemoveFromSelection: 'Add to or remove from selection',
   click: 'Click',

@@ -8,6 +8,7 @@ import type { NodeType } from '../../graph/node-types'
 import type { LastRun } from '../../inspector/types'
 import { later } from '../../parts/later'
 import { EditorBarContext } from '../blueprints/blueprint-layout'
+import { LazyRunDialog } from '../runs/lazy-run-dialog'
 import { useRun } from '../runs/use-run'
 import type { Config } from '../triggers/types'
 import { Catalogue } from './catalogue'
@@ -50,7 +51,6 @@ const TriggerPanel = later(
   () => import('./trigger-panel'),
   () => <Skeleton h="100%" radius={0} />,
 ).Component
-const RunDialog = later(async () => ({ default: (await import('../runs/run-dialog')).RunDialog })).Component
 
 type Props = { blueprint: Blueprint; types: NodeType[] }
 
@@ -271,17 +271,14 @@ function Inside({ blueprint, types }: Props) {
         {small && panel}
       </Drawer>
       <EditorDialogs editor={editor} commands={commands} saver={saver} expressions={expressions} />
-      {asking && (
-        <RunDialog
-          blueprintId={blueprint.id}
-          opened
-          onClose={() => setAsking(false)}
-          onStarted={(id) => {
-            setAsking(false)
-            setExecutionId(id)
-          }}
-        />
-      )}
+      <LazyRunDialog
+        blueprintId={asking ? blueprint.id : undefined}
+        onClose={() => setAsking(false)}
+        onStarted={(id) => {
+          setAsking(false)
+          setExecutionId(id)
+        }}
+      />
       <VisuallyHidden role="status" aria-live="polite">
         {editor.said}
       </VisuallyHidden>

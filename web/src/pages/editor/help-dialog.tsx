@@ -10,6 +10,7 @@ export const command = apple ? '⌘' : helpDialogText.ctrl
 const shortcuts: [string, string[][]][] = [
   [helpDialogText.nextOrPreviousNode, [['Tab'], ['Shift', 'Tab']]],
   [helpDialogText.openNodeSettings, [['Enter']]],
+  [helpDialogText.backToCanvas, [['Esc']]],
   [helpDialogText.nodeActions, [['M']]],
   [helpDialogText.addToOrRemoveFromSelection, [['Space'], ['Shift', helpDialogText.click]]],
   [helpDialogText.selectAllOrNone, [[command, 'A'], ['Esc']]],

@@ -16,7 +16,20 @@ type Props = {
 
 const step = 24
 
-/** A panel above the canvas, at one side. Its inner edge is dragged or moved with the arrow keys; the browser remembers the width. */
+// Escape leads back to the canvas, unless it first closes a list or clears a search.
+function leave(event: KeyboardEvent) {
+  const at = event.target as HTMLElement
+  if (event.key !== 'Escape' || event.defaultPrevented || at.closest('[aria-expanded="true"][aria-haspopup]')) return
+  if (at instanceof HTMLInputElement && at.type === 'search' && at.value !== '') return
+  const first = (part: string) => document.querySelector<HTMLElement>(`.react-flow__node${part}`)
+  const to = first('.selected[tabindex="0"]') ?? first('[tabindex="0"]') ?? first(' button')
+  to?.focus({ preventScroll: true })
+}
+
+/**
+ * A panel above the canvas, at one side. Its inner edge is dragged or moved with the arrow keys; the browser remembers
+ * the width. Escape leads back to the canvas.
+ */
 export function Overlay({ id, side, label, width: first, least, most, children }: Props) {
   const key = `blueprintd.${id}.width`
   const [width, setWidth] = useState(() => limited(Number(localStorage.getItem(key)) || first))
@@ -51,7 +64,15 @@ export function Overlay({ id, side, label, width: first, least, most, children }
     keep(width + grow * by)
   }
   return (
-    <aside ref={element} className={classes.overlay} data-side={side} id={id} aria-label={label} style={{ width }}>
+    <aside
+      ref={element}
+      className={classes.overlay}
+      data-side={side}
+      id={id}
+      aria-label={label}
+      style={{ width }}
+      onKeyDown={leave}
+    >
       {children}
       <div
         className={classes.edge}

@@ -1,4 +1,4 @@
-import { Anchor, Button, CloseButton, Group, Paper, Progress, Text } from '@mantine/core'
+import { Button, CloseButton, Group, Paper, Progress, Text } from '@mantine/core'
 import { Link } from 'wouter'
 import { StatusBadge } from '../../parts'
 import type { LiveRun } from '../runs/use-run'
@@ -25,15 +25,16 @@ export function RunStrip({ live, executionId, onClose }: { live: LiveRun; execut
                 ? runStripText.ofSteps(run.completedSteps, run.totalSteps)
                 : runStripText.starting}
         </Text>
-        {run?.awaitingInput ? (
-          <Button component={Link} href={`/runs/${executionId}`} size="compact-sm" style={{ flex: 'none' }}>
-            {commonText.review}
-          </Button>
-        ) : (
-          <Anchor component={Link} href={`/runs/${executionId}`} size="sm" style={{ flex: 'none' }}>
-            {runStripText.viewRun}
-          </Anchor>
-        )}
+        {/* One element, so that it keeps the focus when the run begins to wait. */}
+        <Button
+          component={Link}
+          href={`/runs/${executionId}`}
+          variant={run?.awaitingInput ? 'filled' : 'subtle'}
+          size="compact-sm"
+          style={{ flex: 'none' }}
+        >
+          {run?.awaitingInput ? commonText.review : runStripText.viewRun}
+        </Button>
         <CloseButton size="sm" aria-label={runStripText.closeRunStatus} onClick={onClose} />
       </Group>
     </Paper>

@@ -103,6 +103,11 @@ export default function TriggerPanel({ blueprintId, place, onPlace, begun, onBeg
 
 function Open({ id, begun, onBegun, onGone }: Pick<Props, 'begun' | 'onBegun'> & { id: string; onGone: () => void }) {
   const { data: trigger, error, refetch } = useTrigger(id)
+  const loaded = trigger !== undefined
+  // The form of a new trigger had the focus; its place is loaded only now.
+  useEffect(() => {
+    if (loaded && document.activeElement === document.body) focusPanel()
+  }, [loaded])
   if (!trigger)
     return error ? (
       <ErrorNote error={error} title={triggerPanelText.couldNotOpenTheTrigger} onRetry={() => void refetch()} />

@@ -1,6 +1,6 @@
 import { Alert, Skeleton, Text, Title } from '@mantine/core'
 import { IconHandStop, IconLock } from '@tabler/icons-react'
-import { useEffect, useRef, useState } from 'react'
+import { useEffect, useLayoutEffect, useRef, useState } from 'react'
 import { describeError } from '../../api/errors'
 import { useSignedIn } from '../../api/session'
 import { ErrorNote, Time } from '../../parts'
@@ -87,6 +87,16 @@ function Answer({ run, asked, facts, onRecord, onStale }: Props & { asked: Await
   })
   const left = expiry(asked.expiresAt, now, showDuration)
   const note = useRef<HTMLDivElement>(null)
+  const section = useRef<HTMLElement>(null)
+  // The question disappears with its answer; the focus stays on the page.
+  useLayoutEffect(() => {
+    const question = section.current
+    return () => {
+      const at = document.activeElement
+      if (at === document.body || question?.contains(at))
+        document.querySelector<HTMLElement>('#main h1')?.focus({ preventScroll: true })
+    }
+  }, [])
   const failed = answer.isError
   const body = useRef<HTMLDivElement>(null)
   useEffect(() => {
@@ -101,7 +111,7 @@ function Answer({ run, asked, facts, onRecord, onStale }: Props & { asked: Await
     ] ?? HumanForm
   const { code, issues } = answer.error ? describeError(answer.error) : { code: '', issues: [] }
   return (
-    <section className={classes.answer} aria-labelledby={`answer-${asked.nodeId}`}>
+    <section ref={section} className={classes.answer} aria-labelledby={`answer-${asked.nodeId}`}>
       <div className={classes.answerHead}>
         <Title order={2} size="h4" id={`answer-${asked.nodeId}`}>
           <IconHandStop size={18} aria-hidden />

@@ -9,10 +9,12 @@ const RunDialog = later(async () => ({ default: (await import('./run-dialog')).R
 export function LazyRunDialog({
   blueprintId,
   onClose,
+  onStarted,
   start,
 }: {
   blueprintId: string | undefined
   onClose: () => void
+  onStarted?: (executionId: string) => void
   start?: Start
 }) {
   const [last, setLast] = useState(blueprintId) // keeps its content while it fades out
@@ -24,5 +26,13 @@ export function LazyRunDialog({
     return () => giveBack(opener)
   }, [blueprintId])
   if (last === undefined) return null
-  return <RunDialog blueprintId={last} opened={blueprintId !== undefined} onClose={onClose} start={start} />
+  return (
+    <RunDialog
+      blueprintId={last}
+      opened={blueprintId !== undefined}
+      onClose={onClose}
+      onStarted={onStarted}
+      start={start}
+    />
+  )
 }
