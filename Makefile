@@ -161,8 +161,12 @@ web-dist: ## check that web/dist is built from web/
 
 web-check: web-lint web-test web-dist ## all checks of web/
 
+pictures: ## make every picture of the README and the documentation (needs Node and Chromium; measures for some minutes on a quiet machine)
+	testdata/e2e/run.sh pictures.mjs
+	go run ./tests/bench -day docs/latency.svg -write docs/benchmarks.md
+
 e2e-mail: ## swaks and Postfix, installed by apt, send mail to the binary (Debian or Ubuntu, as root)
 	DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends swaks libnet-ssleay-perl postfix
 	testdata/e2e/run.sh mail/receive.test.mjs
 
-.PHONY: thorough goldens diskfull image oracle e2e-mail e2e-browser web-lint web-test web-dist web-check mutants sweep sweep-short powercut sim sim-check release release-check clients unit-score help build test check lint race bench bench-history bench-peers bench-once cross torture torture-cluster torture-cluster-selftest torture-selftest overload fuzz e2e
+.PHONY: pictures thorough goldens diskfull image oracle e2e-mail e2e-browser web-lint web-test web-dist web-check mutants sweep sweep-short powercut sim sim-check release release-check clients unit-score help build test check lint race bench bench-history bench-peers bench-once cross torture torture-cluster torture-cluster-selftest torture-selftest overload fuzz e2e

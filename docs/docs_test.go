@@ -123,6 +123,68 @@ func checkLinks(t *testing.T, page *Page) {
 	}
 }
 
+// TestPictures checks that make pictures makes every picture, that each is on a page, and that
+// they stay small, because the executable contains them.
+func TestPictures(t *testing.T) {
+	var commands string
+	for _, name := range []string{"../Makefile", "../testdata/e2e/pictures.mjs"} {
+		source, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		commands += string(source)
+	}
+	shown := map[string][]string{} // the pages of each picture
+	pages, err := filepath.Glob("*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, page := range append(pages, "../README.md", "../web/README.md") {
+		source, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, match := range regexp.MustCompile(`!\[([^\]]*)\]\(([^)]+)\)`).FindAllSubmatch(source, -1) {
+			if len(match[1]) == 0 {
+				t.Errorf("%s: the picture %s has no description", page, match[2])
+			}
+			name := filepath.ToSlash(filepath.Join("docs", filepath.Dir(page), string(match[2])))
+			shown[name] = append(shown[name], page)
+		}
+	}
+	stored := 0
+	err = fs.WalkDir(pictures, ".", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		picture, err := pictures.ReadFile(path)
+		if name := "docs/" + path; len(shown[name]) == 0 {
+			t.Errorf("%s is on no page", name)
+		}
+		if len(picture) > 80_000 {
+			t.Errorf("%s has %d bytes, want at most 80,000", path, len(picture))
+		}
+		stored += len(picture)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if stored > 300_000 {
+		t.Errorf("all pictures have %d bytes, want at most 300,000", stored)
+	}
+	for name, pages := range shown {
+		t.Run(name, func(t *testing.T) {
+			if !strings.Contains(commands, name) {
+				t.Errorf("%s is on %s, and make pictures does not make it", name, strings.Join(pages, ", "))
+			}
+			if _, err := os.Stat(filepath.Join("..", filepath.FromSlash(name))); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
 func TestHandler(t *testing.T) {
 	handler := Handler()
 	for _, c := range []struct {
@@ -138,6 +200,9 @@ func TestHandler(t *testing.T) {
 		{"/docs/style.css", 200, `:root`},
 		{"/docs/benchmarks", 200, `<img src="latency.svg"`},
 		{"/docs/latency.svg", 200, `</svg>`},
+		{"/docs/dashboard", 200, `<img src="pictures/run.webp"`},
+		{"/docs/pictures/run.webp", 200, `WEBP`},
+		{"/docs/pictures/nothing.webp", 404, `Page not found`},
 		{"/docs/", 301, `/docs`},
 		{"/docs/nothing", 404, `Page not found`},
 		{"/docs/../docs.go", 301, ``},

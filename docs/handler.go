@@ -1,7 +1,7 @@
 package docs
 
 import (
-	_ "embed"
+	"embed"
 	"html/template"
 	"net/http"
 	"strings"
@@ -10,10 +10,10 @@ import (
 //go:embed style.css
 var style []byte
 
-// latency is the picture of docs/benchmarks.md.
+// pictures are those of the pages; make pictures makes them.
 //
-//go:embed latency.svg
-var latency []byte
+//go:embed latency.svg pictures/*.webp
+var pictures embed.FS
 
 //go:embed page.html
 var layout string
@@ -43,15 +43,27 @@ func Handler() http.Handler {
 	mux.HandleFunc("GET /docs/style.css", func(w http.ResponseWriter, _ *http.Request) {
 		write(w, http.StatusOK, "text/css; charset=utf-8", style)
 	})
-	mux.HandleFunc("GET /docs/latency.svg", func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "image/svg+xml")
-		w.Header().Set("X-Content-Type-Options", "nosniff")
-		w.Header().Set("Cache-Control", "no-cache")
-		w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'") // its style element
-		_, _ = w.Write(latency)
-	})
+	mux.HandleFunc("GET /docs/latency.svg", servePicture("image/svg+xml"))
+	mux.HandleFunc("GET /docs/pictures/{name}", servePicture("image/webp"))
 	mux.HandleFunc("GET /docs/{topic}", servePage)
 	return mux
+}
+
+// servePicture serves an embedded picture of this media type.
+func servePicture(kind string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		picture, err := pictures.ReadFile(strings.TrimPrefix(r.URL.Path, "/docs/"))
+		if err != nil {
+			show(w, http.StatusNotFound, shown{Title: "Page not found"})
+			return
+		}
+		h := w.Header()
+		h.Set("Content-Type", kind)
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("Cache-Control", "no-cache")
+		h.Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'") // the style element of an SVG
+		_, _ = w.Write(picture)                                                           // the client may have disconnected
+	}
 }
 
 func serveContents(w http.ResponseWriter, r *http.Request) {

@@ -53,7 +53,7 @@ install() {
 chromium=${CHROMIUM:-/usr/bin/chromium}
 firefox=${FIREFOX:-/usr/bin/firefox-esr}
 case "${*:-browser/}" in
-  *browser/*)
+  *browser/* | *pictures*)
     [ -x "$chromium" ] || [ -n "${CHROMIUM:-}" ] || ! may_install || install chromium fonts-dejavu-core
     [ -x "$firefox" ] || [ -n "${FIREFOX:-}" ] || ! may_install || install firefox-esr
     ;;
