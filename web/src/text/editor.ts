@@ -19,6 +19,7 @@ export const catalogueText = {
   services: 'Services',
   events: 'Events',
   results: 'Results',
+  typesOf: (category: string) => `${category}, node types`,
   searchNodeTypes: 'Search node types',
   enter: 'Enter',
   noNodeTypeMatches: (text: string) => `No node type matches "${text}".`,

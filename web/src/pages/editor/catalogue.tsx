@@ -78,7 +78,7 @@ export function Catalogue({ types, onAdd, search, draggable = true, autoFocus, o
         {shown.map(([title, members]) => {
           if (members.length === 0) return null
           return (
-            <section key={title} aria-label={title}>
+            <section key={title} aria-label={catalogueText.typesOf(title)}>
               <h2 className={classes.group}>{title}</h2>
               <ul className={classes.types}>
                 {members.map((type, index) => (

@@ -52,7 +52,6 @@ export function RunPlot({ bars, top, range, chosen = '', onChoose }: Props) {
                 type="button"
                 className={classes.slot}
                 tabIndex={index === at ? 0 : -1}
-                role={onChoose ? undefined : 'img'}
                 aria-pressed={onChoose && pressed}
                 aria-label={barLabel(bar, range)}
                 onFocus={() => setStop(index)}
