@@ -85,7 +85,7 @@ const states = [
   { name: 'trigger-rotate', on: 'trigger-webhook', open: item('More actions', 'Rotate secret'), shown: dialog('Rotate secret') },
   { name: 'trigger-redeliver', on: 'trigger-webhook', open: press('button', 'Redeliver several'), shown: dialog('Redeliver several') },
   { name: 'trigger-firing', on: 'trigger-webhook', open: (page) => page.getByRole('cell').first().getByRole('button').click(), shown: dialog('Outcome') },
-  { name: 'trigger-list', on: 'trigger-times', open: press('button', 'List'), shown: (page) => page.getByRole('list').last() },
+  { name: 'trigger-list', on: 'trigger-times', open: press('button', 'List'), shown: (page) => page.getByRole('button', { name: 'List', expanded: true }) },
   { name: 'connection-form', on: 'connection-new', open: press('link', /^OAuth 2/), shown: (page) => page.getByRole('textbox', { name: 'Name' }) },
   { name: 'connection-delete', on: 'connection', open: press('button', 'Delete'), shown: dialog() },
   { name: 'key-dialog', on: 'settings-keys', open: press('button', 'New API key'), shown: dialog('New API key') },
