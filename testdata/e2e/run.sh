@@ -66,7 +66,7 @@ esac
 
 # So does release.test.mjs.
 case "${*:-release}" in
-  *release*) { command -v systemd-nspawn && command -v rpm && command -v ssh-keygen && command -v wget && ls /usr/lib/postgresql/*/bin/initdb; } >/dev/null || ! may_install || install systemd systemd-container rpm openssh-client wget postgresql ;;
+  *release*) { command -v systemd-nspawn && command -v rpm && command -v ssh-keygen && command -v wget && ls /usr/lib/postgresql/*/bin/initdb; } >/dev/null 2>&1 || ! may_install || install systemd systemd-container rpm openssh-client wget postgresql ;;
 esac
 
 left_out=
