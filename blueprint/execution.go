@@ -211,6 +211,7 @@ type Execution struct {
 	RetryOf           string // the execution that this one retries
 	RetryFrom         string // the node that the retry began at; "" = what had not completed
 	InputEdited       bool   // the input of that node was edited
+	OtherNodes        bool   // its nodes are not those of the version
 	CreatedAt         Time
 	UpdatedAt         Time
 	InputVariables    map[string]any

@@ -300,7 +300,7 @@ func (r *fold) view(row blueprint.ExecutionRow, room int) *blueprint.Execution {
 func (s *runRecord) render(row *blueprint.ExecutionRow) *blueprint.Execution {
 	x := &blueprint.Execution{
 		LogID: row.LogID, BlueprintID: row.BlueprintID, BlueprintVersion: row.BlueprintVersion, OrganizationID: row.OrganizationID, UserID: row.UserID, PrivateTo: s.Begin.privateTo(),
-		TriggerID: row.TriggerID, FiringID: row.FiringID, ParentExecutionID: row.ParentExecutionID, RetryOf: s.Begin.RetryOf, RetryFrom: s.Begin.From, InputEdited: s.Begin.Edited,
+		TriggerID: row.TriggerID, FiringID: row.FiringID, ParentExecutionID: row.ParentExecutionID, RetryOf: s.Begin.RetryOf, RetryFrom: s.Begin.From, InputEdited: s.Begin.Edited, OtherNodes: s.Begin.Map != nil,
 		CreatedAt: row.CreatedAt, UpdatedAt: row.UpdatedAt, InputVariables: s.Begin.Given, InputData: s.Begin.InputData, Outputs: map[string]any{},
 	}
 	x.ID, x.Status, x.StartTime, x.EndTime, x.TotalSteps = row.ID, row.Status, row.StartTime, row.EndTime, s.topLevelSteps()

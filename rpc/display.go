@@ -119,7 +119,7 @@ func hides(privateTo string, principal blueprint.Principal) bool {
 func withoutData(x *blueprint.Execution) *blueprint.Execution {
 	out := &blueprint.Execution{
 		LogID: x.LogID, BlueprintID: x.BlueprintID, BlueprintVersion: x.BlueprintVersion, OrganizationID: x.OrganizationID, UserID: x.UserID, PrivateTo: x.PrivateTo,
-		RetryOf: x.RetryOf, RetryFrom: x.RetryFrom, InputEdited: x.InputEdited, CreatedAt: x.CreatedAt, UpdatedAt: x.UpdatedAt, InputVariables: map[string]any{}, Outputs: map[string]any{}, Telemetry: blueprint.NewTelemetry(),
+		RetryOf: x.RetryOf, RetryFrom: x.RetryFrom, InputEdited: x.InputEdited, OtherNodes: x.OtherNodes, CreatedAt: x.CreatedAt, UpdatedAt: x.UpdatedAt, InputVariables: map[string]any{}, Outputs: map[string]any{}, Telemetry: blueprint.NewTelemetry(),
 	}
 	out.ExecutionStatus = blueprint.ExecutionStatus{
 		ID: x.ID, Status: x.Status, Progress: x.Progress, StartTime: x.StartTime, EndTime: x.EndTime, TotalSteps: x.TotalSteps, CompletedSteps: x.CompletedSteps, FailedSteps: x.FailedSteps,

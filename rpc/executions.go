@@ -475,6 +475,7 @@ type executionMetadata struct {
 	RetryOf           string `json:"retryOf,omitempty"`
 	FromNodeID        string `json:"fromNodeId,omitempty"`  // where the retry began
 	InputEdited       bool   `json:"inputEdited,omitempty"` // of that node
+	OtherNodes        bool   `json:"otherNodes,omitempty"`  // it ran other nodes than those of the version, such as one alone
 	Sandbox           bool   `json:"sandbox,omitempty"`     // fakes answered its requests
 }
 
@@ -484,7 +485,7 @@ func (s *Service) logRecord(x *blueprint.Execution) logRecord {
 		StartTime: x.StartTime, EndTime: x.EndTime, TotalSteps: x.TotalSteps, CompletedSteps: x.CompletedSteps, FailedSteps: x.FailedSteps, Progress: x.Progress,
 		ExecutionData: executionData{x.ID, x.Steps, x.Logs}, CreatedAt: x.CreatedAt, UpdatedAt: x.UpdatedAt, Telemetry: x.Telemetry,
 		InputVariables: x.InputVariables, OutputSummary: outputSummary{x.Output, map[blueprint.StepStatus]int{}},
-		ExecutionMetadata: executionMetadata{x.BlueprintVersion, x.TriggerID, x.FiringID, x.ParentExecutionID, x.RetryOf, x.RetryFrom, x.InputEdited, s.Info().Sandbox},
+		ExecutionMetadata: executionMetadata{x.BlueprintVersion, x.TriggerID, x.FiringID, x.ParentExecutionID, x.RetryOf, x.RetryFrom, x.InputEdited, x.OtherNodes, s.Info().Sandbox},
 	}
 	if out.Status == blueprint.StatusPaused {
 		out.Status = blueprint.StatusRunning

@@ -235,7 +235,10 @@ type Run struct {
 	Trigger        *Trigger            `json:"trigger"` // null when none started it
 	Handles        map[string]string   `json:"handles,omitempty"`
 	Telemetry      blueprint.Telemetry `json:"telemetry"`
-	Sandbox        bool                `json:"sandbox,omitempty"` // fakes answered its requests
+	Sandbox        bool                `json:"sandbox,omitempty"`     // fakes answered its requests
+	RetryOf        string              `json:"retryOf,omitempty"`     // the run that it retries or forks
+	FromNodeID     string              `json:"fromNodeId,omitempty"`  // where it began
+	InputEdited    bool                `json:"inputEdited,omitempty"` // of that node: it is a fork
 }
 
 // Trigger is the trigger of the run as its nodes saw it.

@@ -30,6 +30,7 @@ func Make(s Source) *File {
 	f.Run = Run{
 		ExecutionStatus: x.ExecutionStatus, InputVariables: object(r, x.InputVariables), InputData: secret.Redact(x.InputData), Output: secret.Redact(x.Output),
 		CreatedAt: x.CreatedAt, Handles: s.Recording.Handles, Telemetry: x.Telemetry, Sandbox: s.Sandbox,
+		RetryOf: x.RetryOf, FromNodeID: x.RetryFrom, InputEdited: x.InputEdited,
 	}
 	if x.Failure != nil {
 		failure := *x.Failure
@@ -263,7 +264,14 @@ func (b *Blueprint) members() []document.Member {
 
 func (f *File) test(name string, kinds map[string]*blueprint.NodeType) map[string]any {
 	r, stable := &f.Run, newStable(f)
-	test := map[string]any{"name": "as run " + r.ID, "clock": r.StartTime.String(), "inputData": r.InputData}
+	title := "as run " + r.ID
+	switch {
+	case r.InputEdited:
+		title += ", a fork of run " + r.RetryOf
+	case r.RetryOf != "":
+		title += ", a retry of run " + r.RetryOf
+	}
+	test := map[string]any{"name": title, "clock": r.StartTime.String(), "inputData": r.InputData}
 	if variables := f.givenVariables(); len(variables) > 0 {
 		test["variables"] = variables
 	}
@@ -332,6 +340,15 @@ func (f *File) givenVariables() map[string]any {
 // comment returns the comment at the top of the test file.
 func (f *File) comment() string {
 	lines := []string{fmt.Sprintf("The run %s of %s, version %s.", f.Run.ID, f.Blueprint.ID, f.Blueprint.Version)}
+	if r := &f.Run; r.RetryOf != "" {
+		line := "It repeats the run " + r.RetryOf
+		if r.InputEdited {
+			line = fmt.Sprintf("It is a fork of the run %s at the node %s", r.RetryOf, r.FromNodeID)
+		} else if r.FromNodeID != "" {
+			line += " from the node " + r.FromNodeID
+		}
+		lines = append(lines, line+".")
+	}
 	if names := slices.Sorted(maps.Keys(f.Placeholders())); len(names) > 0 {
 		lines = append(lines, "Secret variables have placeholders: "+strings.Join(names, ", ")+".")
 	}

@@ -260,6 +260,30 @@ func TestRetryOfOtherNodes(t *testing.T) {
 	}
 }
 
+// TestOtherNodes tells a run of one node of a blueprint from a run of all.
+func TestOtherNodes(t *testing.T) {
+	t.Parallel()
+	s := servertest.New(t, servertest.AtNoon)
+	nodes := []any{node("a", "template", object{"text": "a"}), node("b", "template", object{"text": "b"})}
+	id := s.Root.Blueprint(t, "t", nodes...)
+	for name, test := range map[string]struct {
+		nodes []any
+		want  string
+	}{
+		"all": {nodes, `{"blueprintVersion": "1.0.0"}`},
+		"one": {nodes[1:], `{"blueprintVersion": "1.0.0", "otherNodes": true}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			run := s.Root.Launch(t, id, nil, test.nodes...)
+			servertest.Shape(t, name, at(s.Root.OK(t, "execution.getRecord", object{"executionId": run}), "executionMetadata"), test.want)
+		})
+	}
+}
+
+func containsEach(text string, parts []string) bool {
+	return !slices.ContainsFunc(parts, func(part string) bool { return !strings.Contains(text, part) })
+}
+
 // TestFork starts a run from a node of another one with an edited input, and finds each from
 // the other.
 func TestFork(t *testing.T) {
@@ -297,6 +321,18 @@ func TestFork(t *testing.T) {
 	s.Advance(t, "0s")
 	if data, ok := ada.OK(t, "execution.getRecord", object{"executionId": null}).(object)["inputData"]; !ok || data != nil {
 		t.Errorf("a fork with null has the inputData %v, want null", data)
+	}
+	retried := at(ada.OK(t, "execution.retry", object{"executionId": null, "fromNodeId": "text"}), "executionId").(string)
+	s.Advance(t, "0s")
+	for id, want := range map[string][]string{
+		first:   {"as run " + first + "\n"},
+		null:    {"# It is a fork of the run " + second + " at the node order.\n", "as run " + null + ", a fork of run " + second},
+		retried: {"# It repeats the run " + null + " from the node text.\n", "as run " + retried + ", a retry of run " + null},
+	} {
+		files := at(ada.OK(t, "execution.exportTest", object{"executionId": id}), "files").([]any)
+		if text := at(files[1], "content").(string); !containsEach(text, want) || id == first && strings.Contains(text, "# It ") {
+			t.Errorf("the test of %s is\n%s\nwant %q in it", id, text, want)
+		}
 	}
 	third := at(ada.OK(t, fork, object{"executionId": first, "fromNodeId": "order", "input": object{"id": 3}}), "executionId").(string)
 	s.Advance(t, "0s")

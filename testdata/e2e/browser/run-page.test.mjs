@@ -155,6 +155,8 @@ test('compares a failed run with the last good one, and with any other', async (
   const good = await run(orders, { id: '1041', card: 'visa' });
   await ended(client, good);
   const { nodes, edges } = orders.blueprint_map;
+  const part = await run({ id: orders.id, blueprint_map: { nodes: nodes.slice(0, 1) } }, { id: '1041', card: 'visa' });
+  await ended(client, part); // a run of one node, which is newer and no good comparison
   const changed = await client.blueprint.update.mutate({ id: orders.id, blueprint_map: { edges, nodes: nodes.map((one) => (one.id === 'letter' ? { ...one, config: { text: 'Order {{nodes.order.output.id}} is paid, thanks' } } : one)) } });
   const failed = await run(changed, { id: '1042', card: 'broken' });
   await ended(client, failed);
@@ -228,4 +230,18 @@ test('forks a run from a step with edited input, and links both runs', async () 
   await list.getByText('completed').waitFor();
   await list.getByRole('link', { name: new RegExp(forked.slice(-8)) }).click();
   await page.getByRole('group', { name: 'Result of the run' }).getByText(/Order 1042 is paid/).waitFor();
+});
+
+test('shows the latest retries of a run, and older ones on demand', async () => {
+  const failed = await run(orders, { id: '1043', card: 'broken' });
+  await ended(client, failed);
+  for (let i = 0; i < 12; i++) await ended(client, (await client.execution.retry.mutate({ executionId: failed })).executionId);
+  await page.goto(`/runs/${failed}`);
+  await settled(page, 'Orders');
+  const list = page.getByRole('definition').filter({ has: page.getByRole('link', { name: 'Compare', exact: true }) });
+  await list.getByRole('button', { name: 'Show older' }).waitFor();
+  assert.equal(await list.getByRole('link', { name: 'Compare', exact: true }).count(), 10);
+  await list.getByRole('button', { name: 'Show older' }).click();
+  await list.getByRole('link', { name: 'Compare', exact: true }).nth(11).waitFor();
+  await list.getByRole('button', { name: 'Show older' }).waitFor({ state: 'detached' });
 });

@@ -338,6 +338,7 @@ export const runFactsListText = {
   retriesAndForks: 'Retries and forks',
   parentRun: 'Parent run',
   childRuns: 'Child runs',
+  showOlder: 'Show older',
   andMore: (value: number) => `and ${value} more`,
   updates: 'Updates',
   live: 'live',

@@ -70,16 +70,25 @@ export function RunFactsList({
     ],
     [
       runFactsListText.retriesAndForks,
-      retries.length > 0
-        ? retries.map((one) => (
+      retries.runs.length > 0 ? (
+        <>
+          {retries.runs.map((one) => (
             <div key={one.executionId}>
               <RunLink id={one.executionId} /> {lookOf(one.status).word}{' '}
               <Anchor component={Link} href={`/runs/${one.executionId}/compare?with=${id}`} inherit>
                 {runFactsListText.compare}
               </Anchor>
             </div>
-          ))
-        : false,
+          ))}
+          {retries.more && (
+            <Anchor component="button" type="button" onClick={retries.more} inherit>
+              {runFactsListText.showOlder}
+            </Anchor>
+          )}
+        </>
+      ) : (
+        false
+      ),
     ],
     [runFactsListText.parentRun, listed?.parentExecutionId ? <RunLink id={listed.parentExecutionId} /> : false],
     [

@@ -35,7 +35,8 @@ export function Steps({ run, facts }: { run: Run; facts: RunFacts }) {
   const room = useRoom(columns)
   // A failed run shows why, until the user selects another step or closes it. A sheet would cover the page.
   const selected = linked || (wide && !closed ? failedStepOf(run) : '')
-  const now = useServerClock(!isOver(run.status))
+  const over = isOver(run.status)
+  const now = useServerClock(!over)
   const whole = wholeOf(run, now)
   const tree = useMemo(() => treeOf(run.steps), [run.steps])
   const rows = useMemo(
@@ -50,8 +51,9 @@ export function Steps({ run, facts }: { run: Run; facts: RunFacts }) {
     return axisOf(
       span,
       busyOf(tree, span, waits, pauses, (step) => alwaysWaits(types, step.nodeType)),
+      over,
     )
-  }, [whole.from, whole.to, tree, waits, pauses, types])
+  }, [whole.from, whole.to, tree, waits, pauses, types, over])
   const window = chosenWindow && chosenWindow.to > chosenWindow.from ? chosenWindow : axis.whole
   const graph = useMemo(() => graphOf(facts.map, run.steps), [facts.map, run.steps])
   const choose = useCallback(

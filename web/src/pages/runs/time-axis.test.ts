@@ -36,6 +36,21 @@ test('compresses several waits, also at the end, and shows work of no length', (
   assert.ok((work.to - work.from) / (axis.whole.to - axis.whole.from) > 0.1)
 })
 
+test('does not compress a wait that grows, and has only round marks then', () => {
+  const growing = axisOf(span(0, 13_578), [span(0, 20)], false)
+  assert.deepEqual(growing.breaks, [])
+  assert.deepEqual(
+    ticksOn(growing, growing.whole, 0, 6).map((tick) => tick.label),
+    ['0', '5 s', '10 s'],
+  )
+  assert.equal(axisOf(span(0, 13_578), [span(0, 20)]).breaks.length, 1)
+  const later = axisOf(span(0, hour + 30_000), [span(0, 1000), span(hour, hour + 1000)], false)
+  assert.deepEqual(
+    later.breaks.map(({ time }) => time),
+    [span(1000, hour)],
+  )
+})
+
 test('has marks at round offsets from the start', () => {
   const labels = (whole: Span, start: number, most: number) =>
     ticksOn(axisOf(whole, [whole]), whole, start, most).map((tick) => tick.label)

@@ -25,9 +25,12 @@ export type Axis = {
 const shortestGap = 2000 // no shorter wait is compressed
 const longer = 3 // how many times longer than all the work a compressed wait is
 
-/** The axis of a run during which something works in the `busy` spans. */
-export function axisOf(whole: Span, busy: Span[]): Axis {
-  const gaps = gapsOf(whole, busy).filter((gap) => lengthOf(gap) >= shortestGap)
+/**
+ * The axis of a run during which something works in the `busy` spans. In a run that is not `over`, the wait that grows
+ * is not compressed.
+ */
+export function axisOf(whole: Span, busy: Span[], over = true): Axis {
+  const gaps = gapsOf(whole, busy).filter((gap) => lengthOf(gap) >= shortestGap && (over || gap.to < whole.to))
   const work = lengthOf(whole) - sum(gaps)
   const long = gaps.filter((gap) => lengthOf(gap) > longer * work)
   if (long.length === 0) return linear(whole)

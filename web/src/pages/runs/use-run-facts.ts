@@ -1,4 +1,4 @@
-import { useQuery } from '@tanstack/react-query'
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { api, type Outputs } from '../../api/client'
 import type { ListedRun } from './run-pages'
 import { isOver, type Run } from './types'
@@ -97,13 +97,19 @@ export function useChildren(id: string, run: Run | null): ListedRun[] {
   return children.data ?? []
 }
 
-/** The runs that retry or fork a run, newest first; none before it has ended. */
-export function useRetries(id: string, over: boolean): ListedRun[] {
-  const retries = useQuery({
+/** The runs that retry or fork a run, newest first; none before it has ended. `more` loads older ones, if there are any. */
+export function useRetries(id: string, over: boolean): { runs: ListedRun[]; more: (() => void) | undefined } {
+  const retries = useInfiniteQuery({
     queryKey: ['run', id, 'retries'],
-    queryFn: async () => (await api.execution.listRuns.query({ retryOf: id, limit: 10 })).runs,
+    queryFn: ({ pageParam }) =>
+      api.execution.listRuns.query({ retryOf: id, limit: 10, ...(pageParam ? { cursor: pageParam } : {}) }),
+    initialPageParam: '',
+    getNextPageParam: (page) => page.next,
     enabled: over,
     retry: false,
   })
-  return retries.data ?? []
+  return {
+    runs: retries.data?.pages.flatMap((page) => page.runs) ?? [],
+    more: retries.hasNextPage && !retries.isFetchingNextPage ? () => void retries.fetchNextPage() : undefined,
+  }
 }
