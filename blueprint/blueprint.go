@@ -94,6 +94,7 @@ type BlueprintVersion struct {
 	CreatedBy            string `json:"createdBy"`
 	BlueprintMap         any    `json:"blueprint_map"`
 	EnvironmentVariables []any  `json:"environment_variables"`
+	Title                string `json:"-"`
 }
 
 // APIKey is the record of a key. The key itself is never stored.

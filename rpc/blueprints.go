@@ -15,6 +15,8 @@ type blueprintStore interface {
 	CreateBlueprint(ctx context.Context, p blueprint.Principal, b blueprint.NewBlueprint) (blueprint.Blueprint, error)
 	UpdateBlueprint(ctx context.Context, p blueprint.Principal, id string, patch blueprint.BlueprintPatch) (blueprint.Blueprint, error)
 	DeleteBlueprint(ctx context.Context, p blueprint.Principal, id string) (unfinished []string, err error)
+	// DeleteDraft deletes a draft of an agent that is not live: CodeConflict for others.
+	DeleteDraft(ctx context.Context, p blueprint.Principal, id string) (unfinished []string, err error)
 	Versions(ctx context.Context, p blueprint.Principal, id string) ([]blueprint.BlueprintVersion, error)
 	Definition(ctx context.Context, p blueprint.Principal, id string) (*blueprint.Definition, blueprint.Access, error)
 	Rate(ctx context.Context, p blueprint.Principal, id string, rating float64) (blueprint.Ratings, error)
@@ -141,8 +143,24 @@ func (s *Service) blueprintUpdate(ctx context.Context, caller *trpc.Caller, in b
 	return s.Store.UpdateBlueprint(ctx, caller.Principal, in.ID, patch)
 }
 
-func (s *Service) blueprintDelete(ctx context.Context, caller *trpc.Caller, in resourceID) (succeeded, error) {
-	return success(blueprint.Deletion{Store: s.Store, CancelRuns: s.Runner.CancelAll, TriggersChanged: s.Triggers.Changed}.Delete(ctx, caller.Principal, in.ID))
+type blueprintDelete struct {
+	ID        string `json:"id" check:"required,uuid"`
+	OnlyDraft bool   `json:"onlyDraft" guards:"draft"` // fail unless it is a draft of an agent that is not live
+}
+
+// draftsOf deletes drafts alone.
+type draftsOf struct{ Store }
+
+func (d draftsOf) DeleteBlueprint(ctx context.Context, p blueprint.Principal, id string) ([]string, error) {
+	return d.DeleteDraft(ctx, p, id)
+}
+
+func (s *Service) blueprintDelete(ctx context.Context, caller *trpc.Caller, in blueprintDelete) (succeeded, error) {
+	var from Store = s.Store
+	if in.OnlyDraft {
+		from = draftsOf{s.Store}
+	}
+	return success(blueprint.Deletion{Store: from, CancelRuns: s.Runner.CancelAll, TriggersChanged: s.Triggers.Changed}.Delete(ctx, caller.Principal, in.ID))
 }
 
 type blueprintValidate struct {

@@ -61,10 +61,18 @@ func (s *Service) draftApply(ctx context.Context, caller *trpc.Caller, in draftA
 	}
 	if draft.Of == "" {
 		status, tags := blueprint.StatusPublished, blueprint.WithoutDraft(row.Tags)
-		return s.updatedFrom(ctx, caller, in.ID, row.Version, blueprint.BlueprintPatch{Status: &status, Tags: &tags})
+		return s.updatedFrom(ctx, caller, in.ID, row.Version, func(_, _ *blueprint.BlueprintVersion) blueprint.BlueprintPatch {
+			return blueprint.BlueprintPatch{Status: &status, Tags: &tags}
+		})
 	}
-	title, m, variables := blueprint.DraftedTitle(row.Title), content.BlueprintMap, withoutSecrets(content.EnvironmentVariables)
-	updated, err := s.updatedFrom(ctx, caller, draft.Of, draft.From, blueprint.BlueprintPatch{Title: &title, Map: &m, Variables: &variables})
+	updated, err := s.updatedFrom(ctx, caller, draft.Of, draft.From, func(made, current *blueprint.BlueprintVersion) (patch blueprint.BlueprintPatch) {
+		m, variables := blueprint.MergeLayout(made.BlueprintMap, content.BlueprintMap, current.BlueprintMap), withoutSecrets(content.EnvironmentVariables)
+		patch.Map, patch.Variables = &m, &variables
+		if title := blueprint.DraftedTitle(row.Title); title != made.Title { // else it may have another one by now
+			patch.Title = &title
+		}
+		return patch
+	})
 	if err != nil {
 		return blueprint.Blueprint{}, err
 	}
@@ -90,8 +98,9 @@ func withoutSecrets(variables []any) []any {
 }
 
 // updatedFrom makes a change of a blueprint that has the content of a version still:
-// CodeConflict otherwise. Changes of other fields, such as the tags, do not matter.
-func (s *Service) updatedFrom(ctx context.Context, caller *trpc.Caller, id, from string, patch blueprint.BlueprintPatch) (blueprint.Blueprint, error) {
+// CodeConflict otherwise. Changes of the layout and of other fields, such as the tags, do not
+// matter. change gets that version and the current one.
+func (s *Service) updatedFrom(ctx context.Context, caller *trpc.Caller, id, from string, change func(made, current *blueprint.BlueprintVersion) blueprint.BlueprintPatch) (blueprint.Blueprint, error) {
 	made, err := s.Store.VersionContent(ctx, caller.Principal, id, from)
 	if err != nil {
 		return blueprint.Blueprint{}, err
@@ -105,13 +114,14 @@ func (s *Service) updatedFrom(ctx context.Context, caller *trpc.Caller, id, from
 		return blueprint.Blueprint{}, err
 	}
 	conflict := blueprint.Errorf(blueprint.CodeConflict, "the blueprint has changed since version %s, from which the draft was made; have the change made again from the current version", from)
-	if !blueprint.Equal(made.BlueprintMap, current.BlueprintMap) || !blueprint.Equal(made.EnvironmentVariables, current.EnvironmentVariables) {
+	if !blueprint.Equal(blueprint.WithoutLayout(made.BlueprintMap), blueprint.WithoutLayout(current.BlueprintMap)) || !blueprint.Equal(made.EnvironmentVariables, current.EnvironmentVariables) {
 		return blueprint.Blueprint{}, conflict
 	}
 	next, err := blueprint.FollowingVersion(now.Version)
 	if err != nil {
 		return blueprint.Blueprint{}, err
 	}
+	patch := change(made, current)
 	patch.Version = &next // a change in between has this version, so that this one is refused
 	updated, err := s.Store.UpdateBlueprint(ctx, caller.Principal, id, patch)
 	if blueprint.CodeOf(err) == blueprint.CodeBadRequest {

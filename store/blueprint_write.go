@@ -283,11 +283,43 @@ func saveBlueprint(t *transaction, b *blueprint.Blueprint) error {
 // run of it can start. It returns the unfinished runs for the caller to cancel. It needs
 // AccessAdmin: CodeNotFound, or CodeForbidden.
 func (s *Store) DeleteBlueprint(ctx context.Context, principal blueprint.Principal, id string) (unfinished []string, err error) {
+	return s.deleteBlueprint(ctx, principal, id, nil)
+}
+
+// DeleteDraft is DeleteBlueprint for a draft of an agent that nothing starts: CodeConflict for
+// any other blueprint, also one that was a draft a moment ago.
+func (s *Store) DeleteDraft(ctx context.Context, principal blueprint.Principal, id string) (unfinished []string, err error) {
+	return s.deleteBlueprint(ctx, principal, id, func(t *transaction) error {
+		var status, visibility string
+		var tags []byte
+		var triggers int
+		err := t.row("SELECT status, visibility, tags, (SELECT count(*) FROM triggers WHERE blueprint_id = b.id AND deleted_at IS NULL) FROM blueprints b WHERE id = ?", []any{id}, &status, &visibility, &tags, &triggers)
+		if err != nil {
+			return err
+		}
+		var list []string
+		if err := json.Unmarshal(tags, &list); err != nil {
+			return fmt.Errorf("tags of blueprint %s: %w", id, err)
+		}
+		if _, is := blueprint.ParseDraft(list); !is || status == blueprint.StatusPublished || visibility == blueprint.VisibilityPublic || triggers > 0 {
+			return blueprint.Errorf(blueprint.CodeConflict, "this blueprint is not a draft any more, or is live: it is published, public or has triggers")
+		}
+		return nil
+	})
+}
+
+// deleteBlueprint deletes a blueprint unless check, if there is one, fails in the same transaction.
+func (s *Store) deleteBlueprint(ctx context.Context, principal blueprint.Principal, id string, check func(*transaction) error) (unfinished []string, err error) {
 	defer wrap(&err, "delete blueprint %s for user %s", id, principal.UserID)
 	now := blueprint.TimeOf(s.options.Clock.Now())
 	err = s.write(ctx, func(t *transaction) error {
 		if _, err := accessTo(t.session, principal.UserID, id, blueprint.AccessAdmin); err != nil {
 			return err
+		}
+		if check != nil {
+			if err := check(t); err != nil {
+				return err
+			}
 		}
 		t.changed()
 		if _, err := t.exec("UPDATE blueprints SET deleted_at = ? WHERE id = ?", now, id); err != nil {

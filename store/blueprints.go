@@ -233,14 +233,14 @@ func (s *Store) Versions(ctx context.Context, principal blueprint.Principal, id 
 	return list, err
 }
 
-const versionQuery = `SELECT v.blueprint_id, v.version, v.created_at, v.created_by, v.content_version, c.map, c.variables, c.sealed_variables
+const versionQuery = `SELECT v.blueprint_id, v.version, v.title, v.created_at, v.created_by, v.content_version, c.map, c.variables, c.sealed_variables
 	FROM blueprint_versions v JOIN blueprint_contents c ON c.blueprint_id = v.blueprint_id AND c.version = v.content_version
 	WHERE v.blueprint_id = ?`
 
 func (s *Store) scanVersion(scan scanner) (v blueprint.BlueprintVersion, err error) {
 	var id, contentVersion string
 	var mapText, variables, sealed []byte
-	if err := scan(&id, &v.Version, &v.CreatedAt, &v.CreatedBy, &contentVersion, &mapText, &variables, &sealed); err != nil {
+	if err := scan(&id, &v.Version, &v.Title, &v.CreatedAt, &v.CreatedBy, &contentVersion, &mapText, &variables, &sealed); err != nil {
 		return v, err
 	}
 	v.BlueprintMap, v.EnvironmentVariables, err = s.content(id, contentVersion, mapText, variables, sealed)

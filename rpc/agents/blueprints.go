@@ -406,23 +406,31 @@ func deleteDraft(t *task, in map[string]any) (any, error) {
 	if _, err := t.draft(str(in, "id")); err != nil {
 		return nil, err
 	}
-	return t.call("blueprint.delete", pick(in, "id"))
+	return t.call("blueprint.delete", map[string]any{"id": in["id"], "onlyDraft": true})
 }
 
-// current refuses a draft of a blueprint whose content has changed since.
-func (t *task) current(d blueprint.Draft, now *plan, version string) error {
+// withoutLayout returns the plan without what only the editor uses.
+func (p *plan) withoutLayout() *plan {
+	out := *p
+	out.m, _ = blueprint.WithoutLayout(p.m).(map[string]any)
+	return &out
+}
+
+// current returns the content that a draft was made from. It refuses a draft of a blueprint whose
+// content has changed since.
+func (t *task) current(d blueprint.Draft, now *plan, version string) (*plan, error) {
 	if version == d.From {
-		return nil
+		return now, nil
 	}
 	made, err := t.version(d.Of, d.From)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	made.title = now.title
-	if len(difference(made, now)) == 0 {
-		return nil
+	if len(difference(made.withoutLayout(), now.withoutLayout())) == 0 {
+		return made, nil
 	}
-	return conflict("make a new draft with build_create_draft and repeat the change there", "the blueprint is at version %s now; the draft was made from version %s", version, d.From)
+	return nil, conflict("make a new draft with build_create_draft and repeat the change there", "the blueprint is at version %s now; the draft was made from version %s", version, d.From)
 }
 
 func propose(t *task, in map[string]any) (any, error) {
@@ -450,9 +458,11 @@ func propose(t *task, in map[string]any) (any, error) {
 			return nil, err
 		}
 		before = planOf(base)
-		if err := t.current(d, before, str(base, "version")); err != nil {
+		made, err := t.current(d, before, str(base, "version"))
+		if err != nil {
 			return nil, err
 		}
+		content.m, _ = blueprint.MergeLayout(made.m, content.m, before.m).(map[string]any)
 		before.title = blueprint.DraftTitle(before.title)
 	}
 	changes := difference(before, content)

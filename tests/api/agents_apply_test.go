@@ -2,9 +2,11 @@ package api
 
 import (
 	"strings"
+	"sync"
 	"testing"
 
 	"blueprintd/blueprint"
+	"blueprintd/tests/process"
 	"blueprintd/tests/servertest"
 )
 
@@ -126,5 +128,88 @@ func TestDraftOfAnotherUser(t *testing.T) {
 	bo.Refused(t, blueprint.CodeForbidden, "", "draft.apply", apply)
 	if got := s.Root.OK(t, "blueprint.get", object{"id": id}); servertest.Encoded(t, at(got, "blueprint_map")) != servertest.Encoded(t, object{"nodes": []any{node("t", "template", object{"text": "one"})}}) {
 		t.Errorf("a refused draft changed the blueprint: %s", servertest.Encoded(t, got))
+	}
+}
+
+// What a person changed meanwhile stays when a draft is applied: the title and the layout.
+func TestDraftKeepsWhatItDidNotChange(t *testing.T) {
+	t.Parallel()
+	s := servertest.New(t, servertest.AtNoon)
+	person := setUpAda(t, s)
+	at0 := func(n any, x int) object {
+		out := object{"position": object{"x": x, "y": 0}}
+		for key, value := range n.(object) {
+			out[key] = value
+		}
+		return out
+	}
+	one, two := node("a", "template", object{"text": "one"}), node("b", "template", object{"text": "two"})
+	id := s.Root.IDOf(t, "blueprint.create", object{"title": "Base", "blueprint_map": object{"nodes": []any{at0(one, 1), at0(two, 2)}}})
+	draft := build(t, s.Root, "build_create_draft", object{"from": id})
+	edited := build(t, s.Root, "build_edit_draft", object{"id": draft["id"], "version": draft["version"], "changes": []any{
+		object{"op": "change_node", "id": "a", "node": object{"config": object{"text": "changed"}}},
+	}})
+	s.Root.OK(t, "blueprint.update", object{"id": id, "title": "Renamed", "blueprint_map": object{"nodes": []any{at0(one, 7), at0(two, 8)}, "notes": []any{object{"id": "n", "text": "why", "position": object{"x": 0, "y": 0}}}}})
+	proposed := build(t, s.Root, "build_propose", object{"id": draft["id"], "version": edited["version"], "note": "x"})
+	if changes := servertest.Encoded(t, proposed["changes"]); strings.Contains(changes, "position") || !strings.Contains(changes, "config.text") {
+		t.Errorf("it proposes %s, want the text alone", changes)
+	}
+	applied := person.OK(t, "draft.apply", object{"id": draft["id"], "version": proposed["version"], "of": id})
+	got := servertest.Encoded(t, at(applied, "blueprint_map"))
+	if at(applied, "title") != "Renamed" || !process.ContainsAll(got, `"changed"`, `"x":7`, `"x":8`, `"why"`) {
+		t.Errorf("applied: %v with %s, want the new title, text and places, and the note", at(applied, "title"), got)
+	}
+}
+
+// A draft is deleted only while it is one: what a person published a moment ago stays.
+func TestDraftIsDeletedOnlyAsOne(t *testing.T) {
+	t.Parallel()
+	s := servertest.New(t, servertest.AtNoon)
+	for name, live := range map[string]func(id string){
+		"published": func(id string) { s.Root.OK(t, "blueprint.update", object{"id": id, "status": "published"}) },
+		"public":    func(id string) { s.Root.OK(t, "blueprint.update", object{"id": id, "visibility": "public"}) },
+		"with a trigger": func(id string) {
+			s.Root.IDOf(t, "blueprintTriggers.create", object{"blueprintId": id, "triggerType": "api", "config": object{}})
+		},
+		"no draft": func(id string) { s.Root.OK(t, "blueprint.update", object{"id": id, "tags": []any{}}) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			made := build(t, s.Root, "build_create_draft", object{"title": "New", "blueprint_map": object{"nodes": []any{node("t", "template", object{"text": "new"})}}})
+			id := made["id"].(string)
+			live(id)
+			if said := s.Root.Refused(t, blueprint.CodeConflict, "blueprint.delete", object{"id": id, "onlyDraft": true}); !strings.Contains(said, "is not a draft any more, or is live") {
+				t.Errorf("the refusal says %q", said)
+			}
+			s.Root.OK(t, "blueprint.get", object{"id": id})
+		})
+	}
+	made := build(t, s.Root, "build_create_draft", object{"title": "New"})
+	s.Root.OK(t, "blueprint.delete", object{"id": made["id"], "onlyDraft": true})
+	s.Root.Refused(t, blueprint.CodeNotFound, "blueprint.update", object{"id": made["id"], "status": "published"})
+}
+
+// TestDraftDeletionRace lets an agent delete a draft while a person publishes it: one of them
+// wins, and the other is told.
+func TestDraftDeletionRace(t *testing.T) {
+	t.Parallel()
+	s := servertest.New(t, servertest.AtNoon)
+	person := setUpAda(t, s)
+	for range 30 {
+		made := build(t, s.Root, "build_create_draft", object{"title": "New", "blueprint_map": object{"nodes": []any{node("t", "template", object{"text": "new"})}}})
+		proposed := build(t, s.Root, "build_propose", object{"id": made["id"], "version": made["version"], "note": "x"})
+		var deleted, published servertest.Reply
+		var both sync.WaitGroup
+		both.Go(func() { deleted = sendMCP(t, s.Root, "tools/call", object{"name": "build_delete_draft", "arguments": object{"id": made["id"]}}) })
+		both.Go(func() {
+			published = person.Call(t, "draft.apply", object{"id": made["id"], "version": proposed["version"]})
+		})
+		both.Wait()
+		wasDeleted, wasPublished := !strings.Contains(deleted.Text, `"isError":true`), published.Status == 200
+		if wasDeleted == wasPublished || !wasPublished && published.Status/100 != 4 {
+			t.Fatalf("deleted %v: %s; published %v: %d %s", wasDeleted, deleted.Text, wasPublished, published.Status, published.Text)
+		}
+		if wasPublished {
+			s.Root.OK(t, "blueprint.get", object{"id": made["id"]})
+		}
 	}
 }
