@@ -189,7 +189,7 @@ func TestDraftIsDeletedOnlyAsOne(t *testing.T) {
 }
 
 // TestDraftDeletionRace lets an agent delete a draft while a person publishes it: one of them
-// wins, and the other is told.
+// wins, and the other fails.
 func TestDraftDeletionRace(t *testing.T) {
 	t.Parallel()
 	s := servertest.New(t, servertest.AtNoon)
