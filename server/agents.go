@@ -19,6 +19,10 @@ import (
 // maxAgentRuns is how many runs and test files of agents are at work at once.
 const maxAgentRuns = 2
 
+// maxAgentBytes is how many bytes the run of a call, or of a test, and those that it starts keep
+// in memory.
+const maxAgentBytes = 64 << 20
+
 // maxAgentTests is the maximum number of tests of one call.
 const maxAgentTests = 200
 
@@ -51,7 +55,7 @@ func (a *agentSandbox) within(ctx context.Context) (limited context.Context, don
 }
 
 func (a *agentSandbox) memory(subject agents.Subject) *testsuite.Memory {
-	return &testsuite.Memory{Definition: subject.Definition, Others: subject.Others, Scripts: a.scripts, Version: a.version, Errors: io.Discard}
+	return &testsuite.Memory{Definition: subject.Definition, Others: subject.Others, Scripts: a.scripts, Version: a.version, Room: maxAgentBytes, Errors: io.Discard}
 }
 
 func (a *agentSandbox) Run(ctx context.Context, run *agents.SandboxRun) (*agents.SandboxOutcome, error) {

@@ -5,6 +5,7 @@ package local
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/netip"
@@ -47,6 +48,7 @@ type Run struct {
 	Emit        func(context.Context, blueprint.Event) (int, error)
 	Record      bool
 	Halts       bool                       // stop a virtual clock once the run is paused
+	Room        int                        // bytes that the run and those that it starts may keep; 0 = no limit
 	Show        func(*blueprint.Execution) // called with the progress; may be nil
 	// Ask returns the answer to a question of a paused run. problem is the reason for which
 	// the previous answer was refused, "" for none. The run stays paused if there is no
@@ -73,7 +75,10 @@ func (l *Run) Do(ctx context.Context) (*blueprint.Recording, error) {
 	if l.Connect != nil {
 		opener = l.Connect(client)
 	}
-	journal := &memoryJournal{definition: l.Definition, others: l.Others, runs: map[string]*blueprint.StoredExecution{}, changed: make(chan struct{}, 1)}
+	journal := &memoryJournal{
+		definition: l.Definition, others: l.Others, runs: map[string]*blueprint.StoredExecution{}, changed: make(chan struct{}, 1),
+		room: l.Room, full: make(chan struct{}),
+	}
 	options := engine.Options{
 		Catalogue: catalogue, Journal: journal, Clock: l.Clock, IDs: l.IDs, Sealer: sealer, Connections: opener, Emit: l.Emit, Link: noLink,
 		Logger: slog.New(slog.NewTextHandler(l.Errors, &slog.HandlerOptions{Level: slog.LevelError})), Drain: time.Second,
@@ -125,15 +130,22 @@ func (l *Run) follow(ctx context.Context, runner *engine.Engine, journal *memory
 		return err
 	}
 	await(next)
+	full := journal.full
 	for interrupted := ctx.Done(); ; {
 		select {
+		case <-full:
+			full = nil
+			reason := fmt.Sprintf("the run and those that it started keep more than %d KiB; use less data or fewer items", l.Room>>10)
+			if err := cancel(whole, runner, handle.ID, reason); err != nil {
+				return nil, err
+			}
 		case <-changes:
 			if l.Show != nil {
 				l.Show(progress(whole, runner, journal, handle.ID))
 			}
 		case <-interrupted:
 			interrupted = nil
-			if err := cancel(whole, runner, handle.ID); err != nil {
+			if err := cancel(whole, runner, handle.ID, interruption); err != nil {
 				return nil, err
 			}
 		case err := <-rested:
@@ -148,7 +160,7 @@ func (l *Run) follow(ctx context.Context, runner *engine.Engine, journal *memory
 			}
 			if ctx.Err() != nil { // interrupted while it asked
 				interrupted = nil
-				if err := cancel(whole, runner, handle.ID); err != nil {
+				if err := cancel(whole, runner, handle.ID, interruption); err != nil {
 					return nil, err
 				}
 			}
@@ -163,9 +175,12 @@ func noLink(_, questionAddress, _ string) (link, secret string) {
 	return "https://local.invalid/answer/" + url.PathEscape(questionAddress), ""
 }
 
+// interruption is the reason for cancelling a run at the end of a context.
+const interruption = "interrupted"
+
 // cancel cancels the run unless it has ended.
-func cancel(ctx context.Context, runner *engine.Engine, id string) error {
-	if err := runner.Cancel(ctx, id, "interrupted"); err != nil && blueprint.CodeOf(err) != blueprint.CodeConflict {
+func cancel(ctx context.Context, runner *engine.Engine, id, reason string) error {
+	if err := runner.Cancel(ctx, id, reason); err != nil && blueprint.CodeOf(err) != blueprint.CodeConflict {
 		return err
 	}
 	return nil
@@ -286,6 +301,17 @@ type memoryJournal struct {
 	runs       map[string]*blueprint.StoredExecution
 	order      []string      // the ids of the runs in the order of their first commit
 	changed    chan struct{} // signals commits; several may be one signal
+	size       int           // bytes of runs
+	room       int           // for size; 0 = no limit
+	overflowed bool
+	full       chan struct{} // closed when size is above room for the first time
+}
+
+func sizeOf(entries [][]byte) (size int) {
+	for _, entry := range entries {
+		size += len(entry)
+	}
+	return size
 }
 
 // ids returns the ids of the runs in the order of their first commit.
@@ -340,8 +366,14 @@ func (j *memoryJournal) Commit(_ context.Context, c *blueprint.JournalCommit) er
 	}
 	stored.Row = c.Row
 	stored.Entries = append(stored.Entries, c.Entries...)
+	j.size += sizeOf(c.Entries)
 	if c.Row.Status.Terminal() {
+		j.size += len(c.Record) + len(c.State) - sizeOf(stored.Entries)
 		stored.Record, stored.State, stored.Entries = c.Record, c.State, nil
+	}
+	if j.room > 0 && j.size > j.room && !j.overflowed {
+		j.overflowed = true
+		close(j.full)
 	}
 	select {
 	case j.changed <- struct{}{}:

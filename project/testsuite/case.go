@@ -110,7 +110,7 @@ func (c *testCase) run(ctx context.Context, player *recording.Player) (*blueprin
 	local := &local.Run{
 		Version:    c.suite.Version,
 		Definition: c.definition, Others: c.others, Variables: Placeholders(c.definition.Variables, c.test.Variables), Input: c.test.InputData, Clock: clock.NewVirtual(c.test.Clock),
-		IDs: ids.Seeded(TestSeed), Scripts: c.suite.Scripts, Errors: c.suite.Errors, Instead: doubles, Connections: open,
+		Room: c.suite.Room, IDs: ids.Seeded(TestSeed), Scripts: c.suite.Scripts, Errors: c.suite.Errors, Instead: doubles, Connections: open,
 		Wrap: func(kind *blueprint.NodeType) *blueprint.NodeType { return doubles.Instead(open.Around(kind)) }, Record: true, Halts: c.halts || c.test.Expect["status"] == string(blueprint.StatusPaused),
 		Emit: func(context.Context, blueprint.Event) (int, error) { return 0, nil },
 	}

@@ -16,6 +16,7 @@ type Memory struct {
 	Cassettes  map[string]*recording.Cassette   // by their names in the tests
 	Scripts    *script.Pool
 	Version    string
+	Room       int       // bytes that the runs of a test may keep; 0 = no limit
 	Errors     io.Writer // receives the errors in the engine's log
 	// Fakes reports that the stubs were given as fakes, as messages then call them.
 	Fakes bool
@@ -34,7 +35,7 @@ func (m *Memory) Run(ctx context.Context, name string, data []byte, test *Test) 
 	definition := *m.Definition
 	definition.BlueprintID = testedID
 	c := &testCase{
-		suite: &Suite{Scripts: m.Scripts, Version: m.Version, Errors: m.Errors}, name: name, data: data, test: test, definition: &definition, others: m.Others,
+		suite: &Suite{Scripts: m.Scripts, Version: m.Version, Room: m.Room, Errors: m.Errors}, name: name, data: data, test: test, definition: &definition, others: m.Others,
 		source: test.File.Blueprint, cassette: m.Cassettes[test.Cassette], halts: test.Expect == nil, fakes: m.Fakes,
 	}
 	if definition.Map != nil {

@@ -72,3 +72,66 @@ func TestMemory(t *testing.T) {
 		t.Error("a run changed the definition")
 	}
 }
+
+// TestMemoryIsBounded runs a blueprint that starts many others, each of which is small: the run
+// ends when all of them together keep more than there is room for.
+func TestMemoryIsBounded(t *testing.T) {
+	parsed := func(nodes ...any) *blueprint.Map {
+		t.Helper()
+		m, issues := blueprint.ParseMap(map[string]any{"nodes": nodes})
+		if issues != nil {
+			t.Fatal(issues)
+		}
+		return m
+	}
+	const child = "3fa85f64-5717-4562-b3fc-2c963f66afa6"
+	items := make([]any, 200)
+	for i := range items {
+		items[i] = json.Number("1")
+	}
+	memory := &Memory{
+		Definition: &blueprint.Definition{BlueprintID: "6f1d5c9e-58b1-4a52-9d0c-6a7d3f6f0b03", Map: parsed(map[string]any{"id": "each", "type": "for-each", "title": "Each", "config": map[string]any{
+			"items": items, "nodes": []any{
+				map[string]any{"id": "call", "type": "blueprint", "title": "Call", "config": map[string]any{"blueprintId": child}},
+				map[string]any{"id": "done", "type": "set", "title": "Done", "config": map[string]any{"values": map[string]any{}}},
+			},
+		}})},
+		Others: map[string]*blueprint.Definition{child: {BlueprintID: child, Map: parsed(
+			map[string]any{"id": "a", "type": "template", "title": "A", "config": map[string]any{"text": strings.Repeat("x", 10_000)}},
+			map[string]any{"id": "b", "type": "set", "title": "B", "config": map[string]any{"values": map[string]any{}}},
+		)}},
+		Scripts: script.New(script.Options{}), Errors: io.Discard, Fakes: true,
+	}
+	data := []byte("blueprint: x\ntests: [{name: t}]\n")
+	file, issues, err := Read("tests", data, true)
+	if err != nil || issues != nil {
+		t.Fatal(err, issues)
+	}
+	for name, test := range map[string]struct {
+		room   int
+		status blueprint.Status
+	}{"without a limit": {0, blueprint.StatusCompleted}, "with room": {64 << 20, blueprint.StatusCompleted}, "with too little": {512 << 10, blueprint.StatusFailed}} {
+		t.Run(name, func(t *testing.T) {
+			memory.Room = test.room
+			out := memory.Run(t.Context(), "tests", data, file.Tests[0])
+			if out.Recording == nil || out.Recording.Status != test.status {
+				t.Fatalf("got %+v and %v, want %s", out.Recording, out.Lines(false), test.status)
+			}
+			if test.status != blueprint.StatusFailed {
+				return
+			}
+			if failure := out.Recording.Failure; !strings.Contains(failure.Message, "keep more than 512 KiB") {
+				t.Errorf("it failed with %q, want the limit in it", failure.Message)
+			}
+			calls := 0
+			for _, step := range out.Recording.Steps {
+				if strings.HasSuffix(step.NodeID, "/call") && step.Status == blueprint.StepCompleted {
+					calls++
+				}
+			}
+			if calls == 0 || calls > 150 {
+				t.Errorf("%d of 200 calls were made, want some, and that it stopped", calls)
+			}
+		})
+	}
+}

@@ -37,6 +37,7 @@ type Suite struct {
 	Paint   Paint
 	Scripts *script.Pool
 	Version string
+	Room    int // bytes that the runs of a test may keep; 0 = no limit
 	// Complain reports the errors of Watch.
 	Complain func(error)
 	named    project.Listing // the files on which the tests depend; nil if not watching
