@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { changeWords } from './change-words'
-import { contentVersions, type Content, diffVersions, fieldChanges, graphDiff } from './diff'
+import { contentVersions, type Content, differOnlyInLayout, diffVersions, fieldChanges, graphDiff } from './diff'
 
 const node = (id: string, config: object = {}, more: object = {}) => ({
   id,
@@ -127,4 +127,13 @@ test('lists only versions with changed content', () => {
     ],
   )
   assert.deepEqual(contentVersions([]), [])
+})
+
+test('tells a change of the layout from other changes', () => {
+  const before = version([node('a')])
+  const noted = (more: object): Content => ({ ...before, blueprint_map: { nodes: [node('a')], edges: [], ...more } })
+  assert.ok(differOnlyInLayout(before, version([node('a', {}, { position: { x: 1, y: 2 } })])))
+  assert.ok(differOnlyInLayout(before, noted({ notes: [{ id: 'n', text: 'why' }], groups: [{ id: 'g', nodes: ['a'] }] })))
+  assert.ok(!differOnlyInLayout(before, noted({ viewport: 1 })))
+  assert.ok(!differOnlyInLayout(before, version([node('a', { url: '1' })])))
 })

@@ -92,6 +92,12 @@ export function isEmpty(diff: VersionDiff): boolean {
   return diff.nodes.length + diff.edges.length + diff.variables.length + diff.other.length === 0 && !diff.reordered
 }
 
+/** Whether two versions differ in nothing but their layout: positions, notes and groups. The server applies drafts by the same rule. */
+export function differOnlyInLayout(before: Content, after: Content): boolean {
+  const diff = diffVersions(before, after)
+  return isEmpty({ ...diff, other: diff.other.filter(({ path }) => path[0] !== 'notes' && path[0] !== 'groups') })
+}
+
 /** The changed values, recursively where both are objects, or lists of the same length. */
 export function fieldChanges(before: unknown, after: unknown, path: (string | number)[] = []): FieldChange[] {
   if (Object.is(before, after)) return []

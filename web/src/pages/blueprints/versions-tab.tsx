@@ -5,7 +5,7 @@ import { useMutation, useQuery } from '@tanstack/react-query'
 import { useMemo } from 'react'
 import { api } from '../../api/client'
 import { confirm, EmptyState, ErrorNote, notifyDone, notifyError, useUrlStates } from '../../parts'
-import { contentVersions } from '../../diff/diff'
+import { contentVersions, differOnlyInLayout } from '../../diff/diff'
 import { noteChange, type Blueprint } from '../../api/use-blueprint'
 import { Comparison } from './comparison'
 import { Proposal, Proposals } from './proposals'
@@ -89,7 +89,10 @@ function Versions({ blueprint, all }: { blueprint: Blueprint; all: Version[] }) 
       <Proposal
         blueprint={blueprint}
         id={chosen.draft}
-        isCurrent={(version) => named(version) === versions[0]}
+        isCurrent={(version) => {
+          const made = all.find((one) => one.version === version)
+          return made !== undefined && differOnlyInLayout(made, all[0]!)
+        }}
         onDone={() => set({ draft: '' })}
       />
     )
