@@ -133,7 +133,9 @@ test('tells a change of the layout from other changes', () => {
   const before = version([node('a')])
   const noted = (more: object): Content => ({ ...before, blueprint_map: { nodes: [node('a')], edges: [], ...more } })
   assert.ok(differOnlyInLayout(before, version([node('a', {}, { position: { x: 1, y: 2 } })])))
-  assert.ok(differOnlyInLayout(before, noted({ notes: [{ id: 'n', text: 'why' }], groups: [{ id: 'g', nodes: ['a'] }] })))
+  assert.ok(
+    differOnlyInLayout(before, noted({ notes: [{ id: 'n', text: 'why' }], groups: [{ id: 'g', nodes: ['a'] }] })),
+  )
   assert.ok(!differOnlyInLayout(before, noted({ viewport: 1 })))
   assert.ok(!differOnlyInLayout(before, version([node('a', { url: '1' })])))
 })
