@@ -199,7 +199,9 @@ func TestDraftDeletionRace(t *testing.T) {
 		proposed := build(t, s.Root, "build_propose", object{"id": made["id"], "version": made["version"], "note": "x"})
 		var deleted, published servertest.Reply
 		var both sync.WaitGroup
-		both.Go(func() { deleted = sendMCP(t, s.Root, "tools/call", object{"name": "build_delete_draft", "arguments": object{"id": made["id"]}}) })
+		both.Go(func() {
+			deleted = sendMCP(t, s.Root, "tools/call", object{"name": "build_delete_draft", "arguments": object{"id": made["id"]}})
+		})
 		both.Go(func() {
 			published = person.Call(t, "draft.apply", object{"id": made["id"], "version": proposed["version"]})
 		})
