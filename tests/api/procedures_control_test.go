@@ -329,10 +329,12 @@ func TestFork(t *testing.T) {
 		null:    {"# It is a fork of the run " + second + " at the node order.\n", "as run " + null + ", a fork of run " + second},
 		retried: {"# It repeats the run " + null + " from the node text.\n", "as run " + retried + ", a retry of run " + null},
 	} {
-		files := at(ada.OK(t, "execution.exportTest", object{"executionId": id}), "files").([]any)
-		if text := at(files[1], "content").(string); !containsEach(text, want) || id == first && strings.Contains(text, "# It ") {
-			t.Errorf("the test of %s is\n%s\nwant %q in it", id, text, want)
-		}
+		t.Run(want[0], func(t *testing.T) {
+			files := at(ada.OK(t, "execution.exportTest", object{"executionId": id}), "files").([]any)
+			if text := at(files[1], "content").(string); !containsEach(text, want) || id == first && strings.Contains(text, "# It ") {
+				t.Errorf("the test of %s is\n%s\nwant %q in it", id, text, want)
+			}
+		})
 	}
 	third := at(ada.OK(t, fork, object{"executionId": first, "fromNodeId": "order", "input": object{"id": 3}}), "executionId").(string)
 	s.Advance(t, "0s")
