@@ -73,7 +73,7 @@ test('discards a proposed change', async () => {
   await page.getByRole('dialog').getByRole('button', { name: 'Discard' }).click();
   await page.getByText('The draft is deleted', { exact: true }).waitFor();
   await page.getByRole('list', { name: 'Versions, newest first' }).waitFor();
-  assert.equal(await page.getByText('Friendlier.').count(), 0);
+  await page.getByText('Friendlier.').waitFor({ state: 'detached' }); // once the list is fetched again
   assert.equal((await client.blueprint.get.query({ id })).version, '1.0.0');
 });
 
