@@ -69,7 +69,7 @@ func (v *validator) validate(value any) (known bool) {
 			v.graph = nil
 		}
 	}
-	if len(m.Nodes) == 0 && v.outer == nil {
+	if len(m.Nodes) == 0 && v.outer == nil && len(p.issues) == 0 {
 		v.add(Issue{Path: []any{"nodes"}, Message: "is empty: there is nothing to run", Severity: SeverityWarning})
 	}
 	// Variables of set nodes are known too, in any order.

@@ -62,7 +62,7 @@ func ask(t *testing.T, p trpc.Procedure, userID string, input map[string]any) (s
 func TestGuardingKeys(t *testing.T) {
 	procedures := append(Procedures(), DashboardProcedures()...)
 	want := map[string][]string{
-		"apiKey.create": {"scopes", "expiresAt"}, "blueprint.create": {"budget"}, "blueprint.update": {"visibility", "budget"}, "blueprint.grant": {"version"},
+		"apiKey.create": {"scopes", "expiresAt"}, "blueprint.create": {"budget"}, "blueprint.update": {"visibility", "budget"}, "blueprint.grant": {"version"}, "blueprint.delete": {"onlyDraft"},
 		"execution.executeBlueprintWithLogging": {"options.budget"}, "blueprintTriggers.create": {"config"}, "blueprintTriggers.update": {"config"},
 		"blueprintTriggers.rotateSecret": {"keepPreviousFor"}, "connection.update": {"config"}, "session.delete": {"everywhere"},
 	}

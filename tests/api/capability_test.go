@@ -99,7 +99,7 @@ func TestCapabilities(t *testing.T) {
 		s.Advance(t, "0s")
 		var text strings.Builder
 		for table, which := range map[string]string{
-			"triggers": "1", "firings": "decision = 'started'", "connections": "created_by = %[1]s", "executions": "user_seq = (SELECT seq FROM users WHERE id = %[1]s)", "collaborators": "1",
+			"triggers": "1", "firings": "decision = 'started'", "connections": "created_by = %[1]s", "executions": "user_seq = (SELECT seq FROM users WHERE id = %[1]s)", "collaborators": "blueprint_id IN (SELECT id FROM blueprints WHERE organization_id = '" + team + "')",
 			"memberships": "organization_id = '" + team + "'", "organizations": "created_by = %[1]s", "categories": "organization_id = '" + team + "'", "blueprint_versions": "created_by = %[1]s",
 			"users": "id = %[1]s", "sessions": "user_id = %[1]s", "mcp_tools": "user_id = %[1]s",
 		} {
