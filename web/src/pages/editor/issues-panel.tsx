@@ -67,9 +67,9 @@ function Part({
   const id = useId()
   return (
     <section className={classes.part} aria-labelledby={id}>
-      <h3 id={id} className={classes.title}>
+      <h2 id={id} className={classes.title}>
         {title}
-      </h3>
+      </h2>
       <Text size="xs" c="dimmed" px={8} mb={4}>
         {text}
       </Text>
