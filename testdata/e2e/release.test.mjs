@@ -385,9 +385,12 @@ else describe('packages on a machine with systemd', () => {
     assert.ok(seen.length > 3, `${seen.length} requests`);
     assert.deepEqual(seen.filter((line) => !line.includes('200')), [], 'no process was ready');
     for (const port of Object.values(ports)) {
-      const { checks, nodes } = JSON.parse(await machine.run('curl', '-sS', `http://127.0.0.1:${port}/readyz?verbose`));
+      // Each process learns of the other's state with its next beat.
+      const checks = await until(`port ${port} sees two live processes`, async () => {
+        const verbose = JSON.parse(await machine.run('curl', '-sS', `http://127.0.0.1:${port}/readyz?verbose`));
+        return verbose.nodes.map((node) => `${node.name} ${node.state}`).sort().join() === 'a live,b live' ? verbose.checks : undefined;
+      });
       assert.match(checks.find((check) => check.name === 'version').detail, /blueprintd 9\.9\.9/);
-      assert.deepEqual(nodes.map((node) => `${node.name} ${node.state}`).sort(), ['a live', 'b live']);
     }
     await machine.run('dpkg', '--remove', 'blueprintd');
     assert.equal((await machine.run('systemctl', 'is-active', 'blueprintd@a', 'blueprintd@b').catch((error) => error.stdout)).trim(), 'inactive\ninactive');
