@@ -24,7 +24,7 @@ export default defineConfig({
     chunkSizeWarningLimit: 700,
     rollupOptions: {
       // Fewer files: a request costs more than a kilobyte that another page might not need.
-      output: { manualChunks, experimentalMinChunkSize: 3_000 },
+      output: { manualChunks, experimentalMinChunkSize: 1_200 },
       // Libraries mark files for servers that render React; here that means nothing.
       onwarn: (warning, warn) => warning.code === 'MODULE_LEVEL_DIRECTIVE' || warn(warning),
     },
