@@ -9,53 +9,46 @@ var layoutMembers = []string{"notes", "groups"}
 const placeMember = "position"
 
 // WithoutLayout returns a copy of a decoded map without what only the editor uses: the places
-// of nodes, notes and groups. Two maps that are then equal run and read the same.
+// of nodes, notes and groups. Two maps that are then equal have the same meaning.
 func WithoutLayout(m any) any {
-	return eachNode(m, func(map[string]any) map[string]any { return nil }, nil)
+	return withLayout(m, func(string) any { return nil }, func(map[string]any) any { return nil })
 }
 
-// MergeLayout returns a copy of a changed map with the layout of the current one where the
-// change left that of the base as it was, so that applying the change does not undo a layout
-// that was made meanwhile. The maps are decoded.
+// MergeLayout returns a copy of a changed map. Where the change left the layout of its base
+// alone, the copy has the layout of the current map, so that applying the change does not undo
+// a layout made meanwhile. The maps are decoded.
 func MergeLayout(base, changed, current any) any {
-	was, now := nodesByID(base), nodesByID(current)
-	merged := eachNode(changed, func(node map[string]any) map[string]any {
+	old, _ := base.(map[string]any)
+	mine, _ := changed.(map[string]any)
+	now, _ := current.(map[string]any)
+	oldNodes, nowNodes := nodesByID(old), nodesByID(now)
+	return withLayout(changed, func(name string) any {
+		return merge(name, old, mine, now)
+	}, func(node map[string]any) any {
 		id, _ := node["id"].(string)
-		old, here := was[id], now[id]
-		if old == nil || here == nil || !Equal(old[placeMember], node[placeMember]) {
-			return node
-		}
-		return here
-	}, func(name string) (any, bool) {
-		from, _ := base.(map[string]any)
-		mine, _ := changed.(map[string]any)
-		to, _ := current.(map[string]any)
-		if Equal(from[name], mine[name]) {
-			value, given := to[name]
-			return value, given
-		}
-		value, given := mine[name]
-		return value, given
+		return merge(placeMember, oldNodes[id], node, nowNodes[id])
 	})
-	return merged
 }
 
-// eachNode returns a copy of a map whose nodes have the place of the node that from returns, none
-// for nil, and whose layout members have the values that member returns, none for a nil member.
-func eachNode(m any, from func(node map[string]any) map[string]any, member func(name string) (any, bool)) any {
+// merge returns a member of now if mine has that of old and all three exist, and that of mine
+// otherwise.
+func merge(name string, old, mine, now map[string]any) any {
+	if old != nil && now != nil && Equal(old[name], mine[name]) {
+		return now[name]
+	}
+	return mine[name]
+}
+
+// withLayout returns a copy of a map with other layout members, and with other places of its
+// nodes. What is nil is left out.
+func withLayout(m any, member func(name string) any, place func(node map[string]any) any) any {
 	object, ok := m.(map[string]any)
 	if !ok {
 		return m
 	}
 	out := maps.Clone(object)
 	for _, name := range layoutMembers {
-		delete(out, name)
-		if member == nil {
-			continue
-		}
-		if value, given := member(name); given {
-			out[name] = value
-		}
+		setOrDelete(out, name, member(name))
 	}
 	list, ok := object["nodes"].([]any)
 	if !ok {
@@ -64,25 +57,27 @@ func eachNode(m any, from func(node map[string]any) map[string]any, member func(
 	nodes := make([]any, len(list))
 	for i, element := range list {
 		nodes[i] = element
-		node, ok := element.(map[string]any)
-		if !ok {
-			continue
+		if node, ok := element.(map[string]any); ok {
+			moved := maps.Clone(node)
+			setOrDelete(moved, placeMember, place(node))
+			nodes[i] = moved
 		}
-		node = maps.Clone(node)
-		place, given := from(node)[placeMember]
-		if delete(node, placeMember); given {
-			node[placeMember] = place
-		}
-		nodes[i] = node
 	}
 	out["nodes"] = nodes
 	return out
 }
 
-func nodesByID(m any) map[string]map[string]any {
+func setOrDelete(object map[string]any, name string, value any) {
+	if value == nil {
+		delete(object, name)
+	} else {
+		object[name] = value
+	}
+}
+
+func nodesByID(m map[string]any) map[string]map[string]any {
 	found := map[string]map[string]any{}
-	object, _ := m.(map[string]any)
-	list, _ := object["nodes"].([]any)
+	list, _ := m["nodes"].([]any)
 	for _, element := range list {
 		node, _ := element.(map[string]any)
 		if id, ok := node["id"].(string); ok {

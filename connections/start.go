@@ -328,7 +328,7 @@ var styleHash = func() string {
 	return base64.StdEncoding.EncodeToString(sum[:])
 }()
 
-// write sends the page: no scripts, external resources but the icon of the server, framing or referrer.
+// write sends the page. It has no scripts, framing or referrer, and its only resource is the server's icon.
 func (p page) write(w http.ResponseWriter) {
 	header := w.Header()
 	header.Set("Content-Type", "text/html; charset=utf-8")

@@ -75,13 +75,13 @@ func (r *fold) callOf(n *nodeRun) *call {
 	}}
 }
 
-// maxInherited is the number of hidden secrets up to which a run passes on all: it costs less
-// than a search, and redacts them in forms that are not searched for, too.
+// maxInherited is the largest number of hidden secrets that a run passes on without searching
+// for them. That is cheaper, and also redacts forms of them that the search does not know.
 const maxInherited = 8
 
-// secretsFor returns the secrets that another run has to redact when it gets values of this one:
-// those of secret variables, and of many others only those that the values contain. A run may
-// have thousands, such as a link for each item, and start as many runs.
+// secretsFor returns the secrets that another run must redact when it gets values of this one:
+// those of secret variables, and the hidden ones. If there are many, as when each item of a loop
+// has a link and starts a run, only those that the values contain are included.
 func (r *fold) secretsFor(variables map[string]any, data any) []string {
 	hidden := r.hidden
 	if len(hidden) > maxInherited {

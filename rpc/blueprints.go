@@ -15,7 +15,7 @@ type blueprintStore interface {
 	CreateBlueprint(ctx context.Context, p blueprint.Principal, b blueprint.NewBlueprint) (blueprint.Blueprint, error)
 	UpdateBlueprint(ctx context.Context, p blueprint.Principal, id string, patch blueprint.BlueprintPatch) (blueprint.Blueprint, error)
 	DeleteBlueprint(ctx context.Context, p blueprint.Principal, id string) (unfinished []string, err error)
-	// DeleteDraft deletes a draft of an agent that is not live: CodeConflict for others.
+	// DeleteDraft deletes a draft of an agent that is not live; CodeConflict for other blueprints.
 	DeleteDraft(ctx context.Context, p blueprint.Principal, id string) (unfinished []string, err error)
 	Versions(ctx context.Context, p blueprint.Principal, id string) ([]blueprint.BlueprintVersion, error)
 	Definition(ctx context.Context, p blueprint.Principal, id string) (*blueprint.Definition, blueprint.Access, error)
@@ -148,7 +148,7 @@ type blueprintDelete struct {
 	OnlyDraft bool   `json:"onlyDraft" guards:"draft"` // fail unless it is a draft of an agent that is not live
 }
 
-// draftsOf deletes drafts alone.
+// draftsOf is a Store whose DeleteBlueprint deletes only drafts.
 type draftsOf struct{ Store }
 
 func (d draftsOf) DeleteBlueprint(ctx context.Context, p blueprint.Principal, id string) ([]string, error) {

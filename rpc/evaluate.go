@@ -47,8 +47,8 @@ type expressionError struct {
 // maxEvaluated bounds the values of one response, in bytes of JSON.
 const maxEvaluated = 1 << 20
 
-// evaluationSlots bounds how many calls evaluate at a time, so that they leave processors to
-// runs. A call evaluates for about a second at most.
+// evaluationSlots limits concurrent evaluations to half of the processors, so that runs have
+// the others. A call evaluates for about a second at most.
 func evaluationSlots() chan struct{} { return make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2)) }
 
 // blueprintEvaluate evaluates expressions over data that the caller sends, or that of a run
@@ -114,9 +114,9 @@ func expressionErrorOf(err error) *expressionError {
 	return out
 }
 
-// namesOf adds the names of a run that a node can use, as the run is shown. The outputs are
-// those of all nodes with one, also of nodes that did not lead to it. Of a node in an item,
-// the item and its index are not known from its steps.
+// namesOf adds the names that a node of a run can use, with the values that the run shows. It
+// adds the outputs of all finished nodes, even of those that do not lead to the node. The item
+// and its index are missing for a node in a loop, because steps do not contain them.
 func namesOf(names expression.MapScope, x *blueprint.Execution, nodeID string) error {
 	names["inputData"] = x.InputData
 	names["execution"] = map[string]any{"id": x.ID}

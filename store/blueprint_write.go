@@ -286,8 +286,8 @@ func (s *Store) DeleteBlueprint(ctx context.Context, principal blueprint.Princip
 	return s.deleteBlueprint(ctx, principal, id, nil)
 }
 
-// DeleteDraft is DeleteBlueprint for a draft of an agent that nothing starts: CodeConflict for
-// any other blueprint, also one that was a draft a moment ago.
+// DeleteDraft deletes a draft of an agent that nothing starts. For any other blueprint, including
+// one that was a draft a moment ago, the error is CodeConflict.
 func (s *Store) DeleteDraft(ctx context.Context, principal blueprint.Principal, id string) (unfinished []string, err error) {
 	return s.deleteBlueprint(ctx, principal, id, func(t *transaction) error {
 		var status, visibility string

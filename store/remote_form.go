@@ -13,11 +13,11 @@ import (
 	"blueprintd/store/postgres"
 )
 
-// The tables of a PostgreSQL database have a form, and say from which form on a program can
-// use them. A server with a newer form changes them with the steps of package postgres
-// while older processes go on, if they can use the tables afterwards.
+// A PostgreSQL database records the form of its tables, and the oldest form whose programs can
+// use them. A server with a newer form upgrades the tables with the steps of package postgres
+// while older processes keep running, if these can use the tables afterwards.
 
-// remoteForm is what a PostgreSQL database says about its tables.
+// remoteForm describes the tables of a PostgreSQL database.
 type remoteForm struct {
 	blank        bool // there are none
 	form         int
@@ -38,8 +38,8 @@ func (o *Options) form() int {
 	return list[len(list)-1].Form
 }
 
-// SchemaVersion returns the schema version that this program gives the database: SchemaVersion
-// of a file, and the form of the tables on PostgreSQL.
+// SchemaVersion returns the schema version of databases that this program writes: the constant
+// SchemaVersion for a file, and the newest form for PostgreSQL.
 func (s *Store) SchemaVersion() int {
 	if s.remote != nil {
 		return s.options.form()
@@ -47,13 +47,13 @@ func (s *Store) SchemaVersion() int {
 	return s.options.version()
 }
 
-// readableFrom returns from which form on a program can use the tables that this one creates.
+// readableFrom returns the oldest form whose programs can use the tables that this one creates.
 func (o *Options) readableFrom() int { return postgres.ReadableFrom(o.remoteSteps()) }
 
-// runForm is the form that a program has to know to continue the runs that this one stores.
+// runForm is the oldest form whose programs can continue the runs that this one stores.
 const runForm = 10
 
-// written returns runForm.
+// written returns runForm, or what a test has set in its place.
 func (o *Options) written() int {
 	if o.runsOnPostgres > 0 {
 		return o.runsOnPostgres
@@ -94,12 +94,12 @@ func (s *Store) recogniseRemote(ctx context.Context) error {
 	}
 }
 
-// errOlderNodes is returned while it is not known whether the processes that could not use the
-// upgraded tables are alive.
+// errOlderNodes is returned until it is known whether processes that could not use the upgraded
+// tables are alive.
 var errOlderNodes = errors.New("processes of an older version may run")
 
-// silentNodes is what is known about the processes of an older version: the sum of their beats,
-// and since when it is the same.
+// silentNodes tells living processes of an older version from dead ones: it holds the sum of
+// their beats, and how long it has not changed.
 type silentNodes struct {
 	known bool
 	beats int64
@@ -199,7 +199,7 @@ func (s *Store) createRemote(ctx context.Context) error {
 }
 
 // upgradeRemote upgrades the tables in one transaction, unless another process has done so.
-// Older processes that run are interrupted for a moment.
+// Meanwhile the other processes cannot write.
 func (s *Store) upgradeRemote(ctx context.Context, older *silentNodes) error {
 	o := &s.options
 	began, from := metrics.Begin(), 0
@@ -216,8 +216,8 @@ func (s *Store) upgradeRemote(ctx context.Context, older *silentNodes) error {
 		if from = found.form; steps[0].Form != from+1 {
 			return dbfile.Refusal("use the blueprintd that wrote it", "the database has the schema version %d, which this program cannot upgrade to version %d", from, o.form())
 		}
-		// Less than the time after which PostgreSQL looks for deadlocks: if there is one, this
-		// transaction is given up and tried again, and not that of another process.
+		// Shorter than PostgreSQL's deadlock_timeout, so that in a deadlock this transaction is
+		// tried again, rather than that of another process failing.
 		if _, err := tx.ExecContext(ctx, "SET LOCAL lock_timeout = '500ms'"); err != nil {
 			return err
 		}
@@ -227,7 +227,7 @@ func (s *Store) upgradeRemote(ctx context.Context, older *silentNodes) error {
 				return err
 			}
 		}
-		// This waits for the transactions of writers, and keeps new ones waiting.
+		// This waits for the transactions of writers, and makes new ones wait.
 		if _, err := tx.ExecContext(ctx, "UPDATE meta SET form = $1 WHERE id = 1", o.form()); err != nil {
 			return err
 		}
@@ -247,8 +247,9 @@ func (s *Store) upgradeRemote(ctx context.Context, older *silentNodes) error {
 	return err
 }
 
-// end refuses an upgrade after which processes that run could not use the tables, those that
-// know a form below readable only. It declares those dead that sent no beat for deadAfter.
+// end refuses an upgrade if processes are running that could not use the tables afterwards,
+// because they know only forms below readable. It declares processes dead that have sent no beat
+// for deadAfter.
 func (n *silentNodes) end(ctx context.Context, tx *sql.Tx, readable int) error {
 	// Forms before 12 have no column form.
 	const older = "state IN ('live', 'leaving') AND coalesce((to_jsonb(nodes) #>> '{form}')::bigint, 10) < $1"

@@ -10,8 +10,8 @@ import (
 	"github.com/expr-lang/expr/parser"
 )
 
-// Preview evaluates templates and expressions over values that are shown to a user, with
-// one budget for all of them. It is for one goroutine.
+// Preview evaluates templates and expressions over values as a user sees them, with one
+// budget for all of them. It is not safe for concurrent use.
 type Preview struct {
 	scope  Scope
 	mask   string
@@ -23,15 +23,15 @@ type Preview struct {
 // Previewed is the value of one template or expression.
 type Previewed struct {
 	Value any
-	// Masked reports that Value depends on a text with the mask, so that it may differ from
-	// that of a run. It may be set too often, for a part of a value that has the mask elsewhere.
+	// Masked reports whether Value depends on a masked text, and so may differ from the value
+	// in a run. It may be true although only another part of the text's object is masked.
 	Masked bool
-	// Omitted reports that Value is left out, because it does not fit.
+	// Omitted reports whether Value was left out because it is too large.
 	Omitted bool
 }
 
-// NewPreview returns a Preview of values in scope, in which mask stands for what is not
-// shown. The values that it returns take at most room bytes of JSON together.
+// NewPreview returns a Preview over the values in scope, where mask stands in place of what
+// the user may not see. The values that it returns take at most room bytes of JSON together.
 func NewPreview(scope Scope, mask string, room int) *Preview {
 	return &Preview{scope: scope, mask: mask, room: room, budget: newBudget(), search: newBudget()}
 }
@@ -60,7 +60,7 @@ func (p *Preview) Template(source string) (Previewed, error) {
 	}), nil
 }
 
-// located returns an error of one of its expressions with the place in the template.
+// located returns an error of one of the template's expressions with its place in the template.
 func (t *Template) located(err error) error {
 	refused, ok := errors.AsType[*Error](err)
 	if !ok || refused.template || refused.Path != "" {
@@ -88,8 +88,8 @@ func (p *Preview) Expression(source string) (Previewed, error) {
 	return p.shown(value, func() bool { return p.readsMask(source) }), nil
 }
 
-// shown returns a value if there is room for it. masked reports whether it depends on a
-// masked one; beyond the budget of the search it is taken for masked.
+// shown returns a value if there is room for it. masked reports whether the value depends on a
+// masked one; if the budget of that search is exceeded, the value counts as masked.
 func (p *Preview) shown(value any, masked func() bool) (out Previewed) {
 	at := unknownPlace
 	if recoverFailure(&at, func() { out.Masked = masked() }) != nil {

@@ -20,8 +20,8 @@ var style string
 
 var pageTemplate = template.Must(template.New("form").Parse(source))
 
-// policy allows the one style sheet and the icon of the server and nothing else: no scripts and
-// no frames.
+// policy allows the style sheet and the server's icon, and nothing else: no scripts and no
+// frames.
 var policy = func() string {
 	sum := sha256.Sum256([]byte(style))
 	return "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'; img-src 'self'; base-uri 'none'; frame-ancestors 'none'"

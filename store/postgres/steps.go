@@ -7,14 +7,14 @@ import (
 	"sync"
 )
 
-// Step leads to a form of the tables from the one before. The file steps/NNNN_what_it_does.sql
-// leads to the form NNNN; its line
+// Step upgrades the tables to a form from the one before. The file steps/NNNN_what_it_does.sql
+// upgrades to the form NNNN; its line
 //
 //	-- readable from: NNNN
 //
-// names the oldest form whose programs can go on with the tables afterwards. A step that only
-// adds tables, or columns with a default, leaves it as it is, so that a server is upgraded one
-// process after the other.
+// names the oldest form whose programs can use the tables afterwards. A step that only adds
+// tables, or columns with a default, repeats the number of the step before, so that processes
+// can be upgraded one after the other.
 type Step struct {
 	Form         int
 	Name         string // what it does, in words separated by underscores
@@ -47,7 +47,7 @@ var steps = sync.OnceValue(func() (list []Step) {
 	return list
 })
 
-// NewStep returns the step with a text.
+// NewStep returns the step to a form whose file has this name and text.
 func NewStep(form int, name, text string) Step {
 	s := Step{Form: form, Name: name, SQL: text, ReadableFrom: form}
 	if line := readableFrom.FindStringSubmatch(text); line != nil {
@@ -56,10 +56,10 @@ func NewStep(form int, name, text string) Step {
 	return s
 }
 
-// Form returns the form of the tables that Schema makes, which the last step leads to.
+// Form returns the form of the tables that Schema creates: that of the last step.
 func Form() int { return Steps()[len(Steps())-1].Form }
 
-// ReadableFrom returns the oldest form whose programs can use the tables after steps.
+// ReadableFrom returns the oldest form whose programs can use the tables after these steps.
 func ReadableFrom(steps []Step) (form int) {
 	for _, step := range steps {
 		form = max(form, step.ReadableFrom)

@@ -114,8 +114,8 @@ func TestGoSDKCache(t *testing.T) {
 	t.Parallel()
 	project := t.TempDir()
 	edits := 0
-	// write gives the files old times, because Go does not cache a test that read a file
-	// written in the last two seconds.
+	// write backdates the files: "go test" does not cache the result of a test that opened a
+	// file modified within the last two seconds.
 	write := func(name, text string) {
 		t.Helper()
 		edits++

@@ -33,7 +33,7 @@ export async function whyNotBootable() {
   }
 }
 
-/** Mounts the system of this machine, with a folder that takes what is written. */
+/** Mounts the system of this machine. What is written goes to a temporary folder. */
 async function overlay() {
   const folder = await mkdtemp(join(tmpdir(), 'blueprintd-machine-'));
   const [upper, work, root] = ['upper', 'work', 'root'].map((name) => join(folder, name));

@@ -1,7 +1,7 @@
 import type { Node, NodeProps } from '@xyflow/react'
 import { memo } from 'react'
 import { cardText } from '../text/graph'
-import type { BlueprintMap } from './map'
+import type { BlueprintMap, Position } from './map'
 import classes from './note-cards.module.css'
 import { frameOf, type Group, groupsOf, type Note, notesOf } from './notes'
 
@@ -30,12 +30,15 @@ export const ShownFrame = memo(function ShownFrame({ data: { group } }: NodeProp
   )
 })
 
-/** The notes and groups of a map as cards behind the nodes. */
-export function toMarks(map: BlueprintMap): ShownMark[] {
+/**
+ * The notes and groups of a map as cards behind the nodes, which are only read. `moving` holds the places of what is
+ * being dragged.
+ */
+export function toMarks(map: BlueprintMap, moving?: ReadonlyMap<string, Position>): ShownMark[] {
   const still = { selectable: false, focusable: false, draggable: false } as const
   const sized = (width: number, height: number) => ({ width, height, measured: { width, height } })
   const frames = groupsOf(map).map((group): ShownMark => {
-    const { left, top, right, bottom } = frameOf(map, group)
+    const { left, top, right, bottom } = frameOf(map, group, moving)
     return {
       ...still,
       ...sized(right - left, bottom - top),
@@ -52,7 +55,7 @@ export function toMarks(map: BlueprintMap): ShownMark[] {
     ...sized(note.size.width, note.size.height),
     id: `note ${note.id}`,
     type: 'note',
-    position: note.position,
+    position: moving?.get(`note ${note.id}`) ?? note.position,
     zIndex: -1,
     data: { note },
   }))

@@ -1,8 +1,9 @@
 import { flushSync } from 'react-dom'
 
 /**
- * Updates the page and focuses what the update brings, in the same event where possible: what a quick user types next
- * goes there, after `focused`. What takes longer to appear, such as a panel that loads, is awaited for half a second.
+ * Applies an update and focuses an element that it adds, within the same event where possible, so that no typed
+ * character is lost. An element that appears later, such as in a panel that is still loading, is awaited for half a
+ * second. `focused` is called once the element has the focus.
  */
 export function focusAfter<T extends HTMLElement>(
   update: () => void,
@@ -10,7 +11,7 @@ export function focusAfter<T extends HTMLElement>(
   focused?: (element: T) => void,
 ): void {
   flushSync(update)
-  flushSync(() => {}) // what effects of the update have brought
+  flushSync(() => {}) // renders the updates of its effects
   let frames = 0
   const focus = () => {
     const element = find()

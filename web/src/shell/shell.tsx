@@ -12,7 +12,7 @@ import { shellText } from '../text/shell'
 export function Shell({ children }: { children: ReactNode }) {
   useRouteFocus()
   const [path] = useLocation()
-  // The frame of the editor is there from the start, before the page is loaded.
+  // The editor has its frame before its page is loaded, so that nothing moves.
   const editor = /^\/blueprints\/[^/]+\/edit$/.test(path)
   return (
     <OrganizationProvider>

@@ -1,7 +1,8 @@
 import { useMemo } from 'react'
 import type { Position } from '../../graph/map'
 import { GRIP, type MarkNode, type NoteActions } from './note-cards'
-import { frameOf, groupsOf, notesOf } from '../../graph/notes'
+import { toMarks } from '../../graph/mark-cards'
+import { groupsOf } from '../../graph/notes'
 import { setGroup, setNote } from './notes'
 import type { Editor } from './use-editor'
 import { marksText } from '../../text/editor'
@@ -21,36 +22,17 @@ export function useMarks(editor: Editor, moving: ReadonlyMap<string, Position> |
     [edit, select, map],
   )
   return useMemo(() => {
-    const still = { selectable: false, focusable: false, deletable: false, connectable: false } as const
-    const sized = (width: number, height: number) => ({ width, height, measured: { width, height } })
-    const frames = groupsOf(map).map((group): MarkNode => {
-      const { left, top, right, bottom } = frameOf(map, group, moving)
-      return {
-        ...still,
-        ...sized(right - left, bottom - top),
-        id: `group ${group.id}`,
-        type: 'frame',
-        position: { x: left, y: top },
-        zIndex: -2,
-        draggable: !readOnly,
-        dragHandle: `.${GRIP}`,
-        style: { pointerEvents: 'none' },
-        data: { group, readOnly, actions },
-      }
-    })
-    const notes = notesOf(map).map((note): MarkNode => ({
-      ...still,
-      selectable: true,
-      selected: chosen.has(note.id),
-      ...sized(note.size.width, note.size.height),
-      id: `note ${note.id}`,
-      type: 'note',
-      position: moving?.get(`note ${note.id}`) ?? note.position,
-      zIndex: -1,
-      draggable: !readOnly,
-      dragHandle: `.${GRIP}`,
-      data: { note, readOnly, actions },
-    }))
-    return [...frames, ...notes]
+    const edited = { draggable: !readOnly, dragHandle: `.${GRIP}`, deletable: false, connectable: false } as const
+    return toMarks(map, moving).map((mark): MarkNode =>
+      mark.type === 'note'
+        ? {
+            ...mark,
+            ...edited,
+            selectable: true,
+            selected: chosen.has(mark.data.note.id),
+            data: { ...mark.data, readOnly, actions },
+          }
+        : { ...mark, ...edited, data: { ...mark.data, readOnly, actions } },
+    )
   }, [map, moving, readOnly, actions, chosen])
 }
