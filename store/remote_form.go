@@ -98,8 +98,8 @@ func (s *Store) recogniseRemote(ctx context.Context) error {
 // tables are alive.
 var errOlderNodes = errors.New("processes of an older version may run")
 
-// silentNodes tells living processes of an older version from dead ones: it holds the sum of
-// their beats, and how long it has not changed.
+// silentNodes holds what shows whether processes of an older version are alive: the sum of their
+// beats, and how long it has been the same.
 type silentNodes struct {
 	known bool
 	beats int64
