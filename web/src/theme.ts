@@ -62,6 +62,9 @@ export const theme = createTheme({
       },
     },
     Paper: { defaultProps: { radius: 'md' } },
+    // When its target is off the screen for a moment, as while a phone turns, a hidden menu has no width
+    // and gets a place that makes the page wider, which moves the target again: it flickers for ever.
+    Popover: { defaultProps: { hideDetached: false } },
     Tooltip: Tooltip.extend({
       defaultProps: { openDelay: 300, events: { hover: true, focus: true, touch: false }, withArrow: true },
     }),

@@ -130,4 +130,18 @@ describe('every page', { concurrency: 2 }, () => {
       });
     }
   }
+
+  test('an open menu stays on the screen when the size of the screen changes', async () => {
+    const { page } = await again(browser, ada, { viewport: phone });
+    await visit(page, pages.find((one) => one.name === 'account-menu'));
+    await press('button', /^AL, account/)(page);
+    await menu(page).first().waitFor();
+    for (const size of [{ width: 1, height: 1 }, phone]) await page.setViewportSize(size);
+    const excesses = [];
+    for (let frame = 0; frame < 30; frame++) {
+      await page.evaluate(() => new Promise(requestAnimationFrame));
+      excesses.push(await wider(page));
+    }
+    assert.equal(Math.max(...excesses.slice(10)), 0, `pixels by which the page is wider than the screen in ${excesses.length} frames: ${excesses}`);
+  });
 });
