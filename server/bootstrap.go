@@ -4,6 +4,7 @@ import (
 	"context"
 	_ "embed"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -149,7 +150,11 @@ func (s *Server) Announce() error {
 	if s.Options.Ephemeral {
 		say("  database  in memory; nothing is stored")
 	} else {
-		say("  database  %s (master key: %s; keep copies of both in separate places)", s.Store.Name(), fileio.Absolute(masterkey.File(s.Options.DB, s.Options.MasterKeyFile)))
+		key := fileio.Absolute(masterkey.File(s.Options.DB, s.Options.MasterKeyFile))
+		if masterkey.IsCredential(key) { // a copy in memory, which is gone when the service stops
+			key = "the file that the service loads as credential " + filepath.Base(key)
+		}
+		say("  database  %s (master key: %s; keep copies of both in separate places)", s.Store.Name(), key)
 	}
 	if s.Options.URL != "" {
 		say("  commits   an acknowledged run survives %s", s.Store.Durability())

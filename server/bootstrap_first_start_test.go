@@ -3,6 +3,7 @@ package server_test
 import (
 	"io"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -44,6 +45,21 @@ func TestFirstStartShowsTheKeyOnce(t *testing.T) {
 	}
 	if text := announced(t, database); strings.Contains(strings.ToLower(text), "api key") || strings.Contains(text, "Try") {
 		t.Errorf("the second start says:\n%s", text)
+	}
+}
+
+// The service manager removes its copy of a credential when the service stops, so it is not the
+// file to keep.
+func TestStartDoesNotNameTheCopyOfACredential(t *testing.T) {
+	credentials := t.TempDir()
+	t.Setenv("CREDENTIALS_DIRECTORY", credentials)
+	key := filepath.Join(credentials, "master.key")
+	if err := os.WriteFile(key, []byte(strings.Repeat("0a", 32)), 0o400); err != nil {
+		t.Fatal(err)
+	}
+	text := announced(t, filepath.Join(t.TempDir(), "my.db"), func(o *server.Options) { o.MasterKeyFile = key })
+	if strings.Contains(text, credentials) || !strings.Contains(text, "(master key: the file that the service loads as credential master.key; keep copies of both") {
+		t.Errorf("the start says:\n%s", text)
 	}
 }
 
