@@ -136,6 +136,20 @@ func TestActor(t *testing.T) {
 	}
 }
 
+func TestActorDetail(t *testing.T) {
+	entry := map[string]any{"fields": "title"}
+	if diff := cmp.Diff(entry, (&blueprint.Actor{}).WithDetail(entry)); diff != "" {
+		t.Errorf("the detail of an actor without any (-want +got):\n%s", diff)
+	}
+	actor := &blueprint.Actor{Detail: map[string]any{"agent": "a", "fields": "all"}}
+	if diff := cmp.Diff(map[string]any{"agent": "a", "fields": "title"}, actor.WithDetail(entry)); diff != "" {
+		t.Errorf("the detail of both, in which the entry takes precedence (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(map[string]any{"agent": "a", "fields": "all"}, actor.Detail); diff != "" {
+		t.Errorf("the detail of the actor afterwards (-want +got):\n%s", diff)
+	}
+}
+
 func TestKeyScopesAllow(t *testing.T) {
 	read, run, write, admin := blueprint.ScopeRead, blueprint.ScopeRun, blueprint.ScopeWrite, blueprint.ScopeAdmin
 	all := blueprint.AllScopes()
