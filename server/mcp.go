@@ -21,7 +21,7 @@ import (
 // prevents DNS rebinding.
 func (s *Server) mcpRoute() http.Handler {
 	handler := mcp.NewHandler(mcp.Options{
-		Tools: mcpTools{s.Store, s.Triggers, Runner{s.Engine, s.Store, s.Options.SyncTimeout}}, Agents: agents.New(s.newAgentSandbox()), Resources: mcpResources(),
+		Tools: mcpTools{s.Store, s.Triggers, Runner{s.Engine, s.Store, s.Options.SyncTimeout}}, Agents: agents.New(s.newAgentSandbox()), Resources: mcpResources,
 		Version: s.Options.Version, MaxBody: s.Options.MaxBody, Logger: s.Options.Logger,
 	})
 	guarded := s.RPC.Authenticated(blueprint.ScopeRead, func(w http.ResponseWriter, r *http.Request, caller *trpc.Caller) error {
@@ -51,7 +51,7 @@ func (s *Server) allowsOrigin(origin string) bool {
 	return err == nil && strings.EqualFold(origin, own.Scheme+"://"+own.Host) || slices.Contains(s.Options.Origins, "*") || slices.Contains(s.Options.Origins, origin)
 }
 
-// mcpResources are the pages of the documentation and the JSON Schemas.
+// mcpResources returns the pages of the documentation and the JSON Schemas.
 func mcpResources() (list []mcp.Resource) {
 	for _, chapter := range docs.Contents() {
 		for _, page := range chapter.Pages {

@@ -19,9 +19,11 @@ func serveBuilders(t *testing.T, value any, failure error) string {
 	h := NewHandler(Options{
 		Tools:  &fakeTools{published: map[string][]Published{"u": {{ID: "1", Name: "do-it", Title: "Do it"}}}, outcome: &Outcome{Status: blueprint.StatusCompleted}},
 		Agents: agents.New(nil), Version: "1", MaxBody: 10_000,
-		Resources: []Resource{
-			{URI: "x://a", Name: "a", Title: "A", MIMEType: "text/plain", Read: func() (string, error) { return "content", nil }},
-			{URI: "x://b", Name: "b", Read: func() (string, error) { return "", errors.New("a secret detail") }},
+		Resources: func() []Resource {
+			return []Resource{
+				{URI: "x://a", Name: "a", Title: "A", MIMEType: "text/plain", Read: func() (string, error) { return "content", nil }},
+				{URI: "x://b", Name: "b", Read: func() (string, error) { return "", errors.New("a secret detail") }},
+			}
 		},
 	})
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -44,11 +44,11 @@ type Outcome struct {
 // Options are what a Handler is made from. Only Tools is required.
 type Options struct {
 	Tools     Tools
-	Agents    *agents.Tools // nil offers no tools to build blueprints
-	Resources []Resource
-	Version   string       // of the server, for clients
-	MaxBody   int64        // bytes of a request
-	Logger    *slog.Logger // nil discards
+	Agents    *agents.Tools     // nil offers no tools to build blueprints
+	Resources func() []Resource // is called by requests about resources; nil offers none
+	Version   string            // of the server, for clients
+	MaxBody   int64             // bytes of a request
+	Logger    *slog.Logger      // nil discards
 }
 
 // Handler serves /mcp. It is safe for concurrent use; nothing outlives its request.
@@ -60,15 +60,17 @@ type Handler struct {
 // NewHandler returns a handler.
 func NewHandler(o Options) *Handler {
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
-	h := &Handler{Options: o}
 	capabilities := &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}}
-	if len(o.Resources) > 0 {
+	if o.Resources == nil {
+		o.Resources = func() []Resource { return nil }
+	} else {
 		capabilities.Resources = &sdk.ResourceCapabilities{}
 	}
 	server := sdk.NewServer(&sdk.Implementation{Name: "blueprintd", Version: o.Version}, &sdk.ServerOptions{
 		Capabilities: capabilities,
 		Instructions: runInstructions,
 	})
+	h := &Handler{Options: o}
 	server.AddReceivingMiddleware(h.middleware)
 	h.http = sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, &sdk.StreamableHTTPOptions{
 		Stateless: true, JSONResponse: true, MaxRequestBodyBytes: o.MaxBody,

@@ -18,18 +18,19 @@ type Resource struct {
 // listResources handles resources/list. All of them are one page.
 func (h *Handler) listResources(*sdk.ListResourcesParams) (sdk.Result, error) {
 	result := &sdk.ListResourcesResult{Resources: []*sdk.Resource{}}
-	for _, r := range h.Resources {
+	for _, r := range h.Resources() {
 		result.Resources = append(result.Resources, &sdk.Resource{URI: r.URI, Name: r.Name, Title: r.Title, Description: r.Description, MIMEType: r.MIMEType})
 	}
 	return result, nil
 }
 
 func (h *Handler) readResource(params *sdk.ReadResourceParams) (sdk.Result, error) {
-	index := slices.IndexFunc(h.Resources, func(r Resource) bool { return r.URI == params.URI })
+	resources := h.Resources()
+	index := slices.IndexFunc(resources, func(r Resource) bool { return r.URI == params.URI })
 	if index < 0 {
 		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "there is no resource " + shown(params.URI) + "; resources/list lists them"}
 	}
-	resource := &h.Resources[index]
+	resource := &resources[index]
 	content, err := resource.Read()
 	if err != nil {
 		return nil, h.internal("read resource", err)
