@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"os"
-	"runtime"
 	"slices"
 	"time"
 
@@ -42,7 +41,7 @@ func serve(ctx context.Context, o server.Options) error {
 	ctx, stop := untilInterrupted(ctx)
 	defer stop()
 	server.LimitMemory(o.MemoryLimit)
-	defer runtime.KeepAlive(server.Ballast())
+	o.Collector = server.NewCollector()
 	s, err := server.New(ctx, o)
 	if err != nil {
 		return startError(ctx, o, err)

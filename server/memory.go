@@ -109,31 +109,39 @@ const (
 	ballastPiece = 1 << 20
 )
 
-// Ballast returns BallastSize bytes that raise the live heap as seen by the collector; nil
-// if GOGC is set. With a few live megabytes the collector would otherwise run a hundred
-// times a second under load and take a fifth of the CPU. The memory is never touched, so it
-// uses only address space. It is allocated in pieces because the runtime clears, and so
-// touches, an allocation that begins in used memory: that is at most one of them.
-//
-// The caller must keep it alive while it serves.
-func Ballast() [][]byte {
-	if os.Getenv("GOGC") != "" {
-		return nil
-	}
-	pieces := make([][]byte, BallastSize/ballastPiece)
-	for i := range pieces {
-		pieces[i] = make([]byte, ballastPiece)
-	}
-	return pieces
+// Collector tunes the garbage collector of a process that serves. Keep it alive meanwhile.
+type Collector struct {
+	percent int // that Settle sets; 0 leaves the collector as it is
+	ballast [][]byte
 }
 
-// manyRecovered is the number of recovered runs from which tidyMemory frees memory.
-const manyRecovered = 1000
+// startPercent is GOGC during the start: a heap of 16 MB, which is enough for most servers, is
+// not collected.
+const startPercent = 400
 
-// tidyMemory frees the garbage of recovery, which the collector would keep until the same
-// amount is allocated again.
-func (s *Server) tidyMemory() {
-	if s.Engine.Stats().Recovered >= manyRecovered {
-		debug.FreeOSMemory()
+// NewCollector makes collections rare until Settle, so that the start is fast. It does nothing
+// if GOGC is set.
+func NewCollector() *Collector {
+	if os.Getenv("GOGC") != "" {
+		return &Collector{}
 	}
+	return &Collector{percent: debug.SetGCPercent(startPercent)}
+}
+
+// Settle returns the garbage of the start to the operating system, and holds BallastSize bytes
+// that raise the live heap as seen by the collector. With a few live megabytes it would
+// otherwise run a hundred times a second under load and take a fifth of the CPU. The ballast is
+// never touched, so it uses only address space. It is allocated in pieces because the runtime
+// clears, and so touches, an allocation that begins in used memory: that is at most one of them.
+func (c *Collector) Settle() {
+	if c.percent == 0 {
+		return
+	}
+	debug.SetGCPercent(-1) // FreeOSMemory collects
+	c.ballast = make([][]byte, BallastSize/ballastPiece)
+	for i := range c.ballast {
+		c.ballast[i] = make([]byte, ballastPiece)
+	}
+	debug.FreeOSMemory()
+	debug.SetGCPercent(c.percent)
 }

@@ -27,7 +27,8 @@ type Options struct {
 	Sandbox   *SandboxOptions // nil = the real network
 	Logger    *slog.Logger
 	Out       io.Writer
-	UntilEOF  io.Reader // the server stops at its end; nil = none
+	UntilEOF  io.Reader  // the server stops at its end; nil = none
+	Collector *Collector // settles once requests are answered; nil = none
 
 	PasswordMemory uint32 // KiB that hashing a password takes; 0 = the secure default. Less is for tests
 

@@ -233,10 +233,7 @@ func (s *Server) Run(ctx context.Context) error {
 	}()
 	group.Go(func() error {
 		defer close(atRest)
-		return s.Engine.Run(working, func() {
-			close(recovered)
-			s.tidyMemory()
-		})
+		return s.Engine.Run(working, func() { close(recovered) })
 	})
 	group.Go(func() error {
 		defer close(left)
@@ -323,6 +320,9 @@ func (s *Server) ServeHTTP(ctx context.Context, recovered, atRest <-chan struct{
 		}
 		s.manager.Ready(s.APIHost())
 		s.logServing()
+		if s.Options.Collector != nil {
+			s.Options.Collector.Settle()
+		}
 	case <-ctx.Done():
 	}
 	select {
