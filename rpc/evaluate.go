@@ -22,14 +22,15 @@ type evaluateExpressions struct {
 
 type expressionSource struct {
 	Text     string `json:"text" check:"required,max=65536"`
-	Language string `json:"language" check:"enum=template|expression,default=template"`
+	Language string `json:"language" check:"enum=template|expression|condition,default=template"`
 }
 
 type evaluated struct {
 	Results []expressionResult `json:"results"` // in the order of the expressions
 }
 
-// expressionResult is a value or an error.
+// expressionResult is a value or an error, or both for a condition that is neither true nor
+// false.
 type expressionResult struct {
 	Value   any              `json:"value"`
 	Masked  bool             `json:"masked,omitempty"`  // computed with a masked value
@@ -88,8 +89,11 @@ func (s *Service) blueprintEvaluate(ctx context.Context, caller *trpc.Caller, in
 	out := evaluated{Results: make([]expressionResult, len(in.Expressions))}
 	for i, source := range in.Expressions {
 		evaluate := preview.Template
-		if source.Language == "expression" {
+		switch source.Language {
+		case "expression":
 			evaluate = preview.Expression
+		case "condition":
+			evaluate = preview.Condition
 		}
 		found, err := evaluate(source.Text)
 		out.Results[i] = expressionResult{Value: found.Value, Masked: found.Masked, Omitted: found.Omitted, Error: expressionErrorOf(err)}

@@ -20,6 +20,7 @@ const (
 	CodeBadTemplate      = "bad_template"      // the text after a {{ is malformed
 	CodeBadExpression    = "bad_expression"    // malformed, or not supported
 	CodeExpressionFailed = "expression_failed" // the values do not fit the operations
+	CodeNotBoolean       = "not_boolean"       // the value of a condition is neither true nor false
 	CodeBudgetExceeded   = "budget_exceeded"   // too much work, memory or text
 )
 

@@ -88,6 +88,18 @@ func (p *Preview) Expression(source string) (Previewed, error) {
 	return p.shown(value, func() bool { return p.readsMask(source) }), nil
 }
 
+// Condition returns the value of an expression that must be true or false, and an error with
+// CodeNotBoolean beside any other value. Masked and omitted values are not judged, because a
+// masked one may differ from that in a run.
+func (p *Preview) Condition(source string) (Previewed, error) {
+	found, err := p.Expression(source)
+	if err != nil || found.Masked || found.Omitted {
+		return found, err
+	}
+	_, err = Boolean(found.Value)
+	return found, err
+}
+
 // shown returns a value if there is room for it. masked reports whether the value depends on a
 // masked one; if the budget of that search is exceeded, the value counts as masked.
 func (p *Preview) shown(value any, masked func() bool) (out Previewed) {

@@ -55,6 +55,16 @@ func (f *failure) in(source string) *Error {
 	return e
 }
 
+// Boolean returns the value of a condition. Any other value than true and false is an Error
+// with CodeNotBoolean, which has no source.
+func Boolean(value any) (bool, error) {
+	answer, ok := value.(bool)
+	if !ok {
+		return false, &Error{Message: "must be true or false, and is " + KindOf(value), Code: CodeNotBoolean}
+	}
+	return answer, nil
+}
+
 // KindOf names the kind of a value for messages.
 func KindOf(value any) string {
 	switch value.(type) {

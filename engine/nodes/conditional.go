@@ -8,7 +8,7 @@ import (
 )
 
 type conditionalConfig struct {
-	Condition expression `key:"condition" required:"true" doc:"An expression without braces that returns true or false."`
+	Condition expression `key:"condition" form:"condition" required:"true" doc:"An expression without braces that returns true or false."`
 }
 
 // conditional continues at one of two handles. Without edges, false ends the run early.

@@ -15,7 +15,6 @@ import (
 // Codes of failures.
 const (
 	codeBadConfig   = "bad_config"
-	codeNotBoolean  = "not_boolean"
 	codeExpired     = "expired"
 	codeConnection  = "connection_unavailable"
 	codeStatus      = "http_status"
@@ -50,9 +49,9 @@ func condition(task *blueprint.Task, key string, source expression) (bool, error
 	if err != nil {
 		return false, err
 	}
-	answer, ok := value.(bool)
-	if !ok {
-		return false, &blueprint.Failure{Code: codeNotBoolean, Message: fmt.Sprintf("%s: must be true or false, and is %s", key, expressions.KindOf(value))}
+	answer, err := expressions.Boolean(value)
+	if err != nil {
+		return false, &blueprint.Failure{Code: expressions.CodeNotBoolean, Message: key + ": " + err.Error()}
 	}
 	return answer, nil
 }
@@ -67,9 +66,10 @@ var hints = map[fieldKind]string{
 // hint adds to the schema of a key how a form shows it:
 //
 //	title               its label
-//	x-kind              template, expression, code, choice, boolean, number, list, object,
-//	                    json, json-schema, map, connection, blueprint-id, file-id, duration-ms,
-//	                    instant, event, address or header
+//	x-kind              template, expression, condition (an expression that must be true or
+//	                    false), code, choice, boolean, number, list, object, json, json-schema,
+//	                    map, connection, blueprint-id, file-id, duration-ms, instant, event,
+//	                    address or header
 //	x-lines             true for text of several lines
 //	x-suggestions       common values; others are valid too
 //	x-connection-types  of a connection, or a list of them: which may be chosen

@@ -13,7 +13,7 @@ type switchConfig struct {
 
 type switchWhen struct {
 	Equals anyValue   `key:"equals" doc:"Matches a value that is the same JSON value; 1 and 1.0 are the same, 1 and \"1\" are not."`
-	When   expression `key:"when" doc:"Matches when this expression, without braces, returns true."`
+	When   expression `key:"when" form:"condition" doc:"Matches when this expression, without braces, returns true."`
 	Handle string     `key:"handle" required:"true" doc:"The handle at which the run continues."`
 }
 

@@ -41,6 +41,15 @@ func TestEvaluateExpressions(t *testing.T) {
 		{`{"expressions": [{"text": "now", "language": "expression"}, {"text": "{{nodes.a.output ?? \"none\"}}"}], "data": {"nodes": {"a": {"output": null}}}}`,
 			`{"results": [{"value": "` + noonText + `"}, {"value": "none"}]}`},
 		{`{"expressions": [{"text": "input.token == \"x\"", "language": "expression"}], "data": {"input": {"token": "***"}}}`, `{"results": [{"value": false, "masked": true}]}`},
+		{`{"expressions": [{"text": "input.total > 100", "language": "condition"}, {"text": "input.total", "language": "condition"}, {"text": "input.gone", "language": "condition"},
+			{"text": "input.name * 2", "language": "condition"}, {"text": "input.token", "language": "condition"}, {"text": "repeat(\"x\", 1048576)", "language": "condition"}],
+			"data": {"input": {"name": "Ada", "total": 120, "token": "***"}}}`,
+			`{"results": [
+				{"value": true},
+				{"value": 120, "error": {"code": "not_boolean", "message": "must be true or false, and is a number"}},
+				{"value": null, "error": {"code": "not_boolean", "message": "must be true or false, and is null"}},
+				{"value": null, "error": {"code": "expression_failed", "message": "* cannot take a string and a number", "line": 1, "column": 12}},
+				{"value": "***", "masked": true}, {"value": null, "omitted": true}]}`},
 		{`{"expressions": [{"text": "repeat(\"x\", 1048576)", "language": "expression"}, {"text": "1", "language": "expression"}]}`, `{"results": [{"value": null, "omitted": true}, {"value": 1}]}`},
 	} {
 		servertest.Shape(t, test.input, ada.OK(t, "blueprint.evaluateExpressions", servertest.Decoded(t, test.input)), test.want)

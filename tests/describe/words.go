@@ -71,7 +71,7 @@ var procedureWords = map[string]words{
 
 	"blueprint.create":              {"Create a blueprint", `{"title": "Hello", "blueprint_map": ` + exampleMap + `}`},
 	"blueprint.delete":              {"Delete a blueprint and cancel its runs", `{"id": ` + theBlueprint + `}`},
-	"blueprint.evaluateExpressions": {"Evaluate templates and expressions over given data, or over that of a run as the caller may see it", `{"expressions": [{"text": "Dear {{input.name}}"}, {"text": "input.total > 100", "language": "expression"}], "data": {"input": {"name": "Ada", "total": 120}}}`},
+	"blueprint.evaluateExpressions": {"Evaluate templates, expressions and conditions over given data, or over that of a run as the caller may see it", `{"expressions": [{"text": "Dear {{input.name}}"}, {"text": "input.total > 100", "language": "expression"}], "data": {"input": {"name": "Ada", "total": 120}}}`},
 	"blueprint.execute":             {"Run a blueprint and wait for the result", `{"id": ` + theBlueprint + `, "variables": {"name": "Ada"}}`},
 	"blueprint.favorite":            {"Mark a blueprint as a favorite", `{"id": ` + theBlueprint + `}`},
 	"blueprint.get":                 {"Get a blueprint", `{"id": ` + theBlueprint + `}`},

@@ -193,6 +193,20 @@ test('shows the value of an expression as it is typed, or why it has none', asyn
   await page.getByText('Last run: true').waitFor();
 });
 
+test('says that a node fails with a condition that is neither true nor false, as the run does', async () => {
+  const { id } = await client.blueprint.create.mutate({ title: 'Not boolean', blueprint_map: { nodes: [at(0, 0, node('check', 'conditional', { condition: 'inputData.total' }))] } });
+  const { executionId } = await client.blueprint.execute.mutate({ id, inputData: { total: 5 } });
+  const { error } = (await client.execution.getExecutionStatus.query({ executionId })).steps[0];
+  assert.equal(error.message, 'condition: must be true or false, and is a number');
+  await page.goto(`/blueprints/${id}/edit`);
+  await card(/check/).click();
+  await page.getByText('Last run: 5').waitFor();
+  await page.getByText('The node fails with this value: must be true or false, and is a number').waitFor();
+  await page.getByRole('textbox', { name: 'Condition', exact: true }).fill('inputData.total > 4');
+  await page.getByText('Last run: true').waitFor();
+  await page.getByText(/The node fails/).waitFor({ state: 'hidden' });
+});
+
 test('runs one node as it is edited, and from a node on, with the data of a chosen run', async () => {
   const { id, executionId } = await ran('In part');
   await page.getByRole('textbox', { name: 'Text', exact: true }).fill('Good day {{input.name}}, {{inputData.who}}');

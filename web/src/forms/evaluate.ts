@@ -6,6 +6,9 @@ import type { Leaf } from './needs'
 /** The value of a text, or its error, as the server computes it. */
 export type Evaluated = Outputs['blueprint']['evaluateExpressions']['results'][number]
 
+/** The language of a text; a condition is an expression that must be true or false. */
+export type Evaluation = Language | 'condition'
+
 /** The largest data of one request, as JSON. */
 const largest = 1 << 20
 /** The most texts of one request. */
@@ -15,7 +18,7 @@ const together = 20
 
 type Job = {
   text: string
-  language: Language
+  language: Evaluation
   leaves: readonly Leaf[]
   signal: AbortSignal
   done: (result: Evaluated | 'too large') => void
@@ -31,7 +34,7 @@ let busy = false
  */
 export function evaluate(
   text: string,
-  language: Language,
+  language: Evaluation,
   leaves: readonly Leaf[],
   signal: AbortSignal,
 ): Promise<Evaluated | 'too large'> {

@@ -5,6 +5,7 @@ import { show } from '../../test/render'
 import { type Call, inputsOf, Refusal, serve } from '../../test/server'
 import type { Names } from './names'
 import { SchemaForm } from './schema-form'
+import type { FormIssue } from './types'
 
 const input = { value: { total: 12, name: 'Ada', token: '***' }, seen: true }
 const names: Names = { input, inputData: input, later: { schema: { type: 'string' } } }
@@ -61,6 +62,40 @@ test('shows why an expression fails with this data, and where', async () => {
     error: { code: 'expression_failed', message: '* cannot take a string and a number', line: 1, column: 12 },
   }))
   expect(await screen.findByText(/fails at column 12: \* cannot take a string and a number/)).toBeTruthy()
+})
+
+test('says that a node fails with a condition that is neither true nor false, in the words of the run', async () => {
+  const message = 'must be true or false, and is a number'
+  const properties = { when: { type: 'string', format: 'expression', 'x-kind': 'condition' } }
+  const calls = serve({
+    [path]: () => ({ results: [{ value: 12, error: { code: 'not_boolean', message } }] }),
+  })
+  function Form() {
+    const [issues, setIssues] = useState<FormIssue[]>([])
+    const always = { path: ['when'], message: 'a condition must be true or false, this is always a number' }
+    return (
+      <>
+        <SchemaForm
+          schema={{ type: 'object', properties }}
+          value={{ when: 'input.total' }}
+          onChange={() => {}}
+          complete={names}
+          issues={issues}
+        />
+        <button onClick={() => setIssues([always])}>Validate</button>
+      </>
+    )
+  }
+  const user = show(<Form />)
+  expect(await screen.findByText(`The node fails with this value: ${message}`)).toBeTruthy()
+  expect(screen.getByText('12')).toHaveProperty('textContent', 'Last run: 12')
+  const asked = () => inputsOf(calls, path).map((each) => (each as Input).expressions[0])
+  expect(asked()).toEqual([{ text: 'input.total', language: 'condition' }])
+
+  // A problem of the field says it already.
+  await user.click(screen.getByRole('button', { name: 'Validate' }))
+  await waitFor(() => expect(screen.queryByText(/The node fails/)).toBeNull())
+  expect(screen.getByText('12')).toBeTruthy()
 })
 
 test('leaves malformed expressions to the problems of the field', async () => {

@@ -40,6 +40,8 @@ export type Field = {
   nullable: boolean
   /** The value is a whole number. */
   whole?: boolean
+  /** An expression that must be true or false. */
+  condition?: boolean
   /** Text of several lines. */
   lines?: boolean
   /** Common values; others are allowed. */
@@ -78,6 +80,7 @@ type Known = Pick<
   | 'choices'
   | 'variants'
   | 'whole'
+  | 'condition'
   | 'lines'
   | 'suggestions'
   | 'properties'
@@ -120,6 +123,8 @@ function hinted(schema: Record<string, unknown>, key: string): Known | undefined
   switch (hint) {
     case 'expression':
       return { kind: 'expression' }
+    case 'condition':
+      return { kind: 'expression', condition: true }
     case 'code':
       return { kind: 'code' }
     case 'json-schema':

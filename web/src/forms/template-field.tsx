@@ -41,7 +41,13 @@ export function TemplateField({
         readOnly={readOnly}
         placeholder={placeholder(field.hasDefault ? field.standard : undefined, value, language)}
       />
-      <Preview text={text} language={language} names={complete} />
+      <Preview
+        text={text}
+        language={language}
+        names={complete}
+        // A condition whose kind is always wrong has a problem that says so.
+        condition={field.condition && !found.some(({ severity }) => severity !== 'warning')}
+      />
     </Frame>
   )
 }

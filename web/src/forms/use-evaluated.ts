@@ -1,6 +1,5 @@
 import { useEffect, useMemo, useRef, useState } from 'react'
-import type { Language } from './completion'
-import { type Evaluated, evaluate } from './evaluate'
+import { type Evaluated, evaluate, type Evaluation } from './evaluate'
 import type { Names } from './names'
 import { type Needs, needsOf, sameNeeds } from './needs'
 
@@ -14,7 +13,8 @@ export type Outcome = { missing?: string; result?: Evaluated | 'too large'; text
  * The value of a text with an expression over the values of a run, a moment after each change; undefined for any other
  * text, and as long as there is none.
  */
-export function useEvaluated(text: string, language: Language, names: Names | undefined): Outcome | undefined {
+export function useEvaluated(text: string, evaluation: Evaluation, names: Names | undefined): Outcome | undefined {
+  const language = evaluation === 'condition' ? 'expression' : evaluation
   const found = useMemo(() => (names ? needsOf(text, language, names) : undefined), [text, language, names])
   // Each change of the map makes new names; what counts is whether a value is another one.
   const [needs, setNeeds] = useState<Needs | undefined>(found)
@@ -27,7 +27,7 @@ export function useEvaluated(text: string, language: Language, names: Names | un
     const timer = setTimeout(
       () => {
         asked.current = true
-        evaluate(text, language, needs.leaves, abort.signal).then(
+        evaluate(text, evaluation, needs.leaves, abort.signal).then(
           (result) => {
             if (!abort.signal.aborted) setKnown({ text, needs, result })
           },
@@ -42,7 +42,7 @@ export function useEvaluated(text: string, language: Language, names: Names | un
       clearTimeout(timer)
       abort.abort()
     }
-  }, [text, language, needs])
+  }, [text, evaluation, needs])
   if (!needs) return undefined
   if (needs.missing !== undefined) return { missing: needs.missing, text, stale: false }
   return known && { result: known.result, text: known.text, stale: known.text !== text || known.needs !== needs }

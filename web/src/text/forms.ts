@@ -274,6 +274,7 @@ export const previewText = {
   at: (line: number | undefined, column: number) =>
     line === undefined ? ` at column ${column}` : ` at line ${line}, column ${column}`,
   fails: (where: string, message: string) => `fails${where}: ${message}`,
+  notBoolean: (message: string) => `The node fails with this value: ${message}`,
 } as const
 
 /** Texts of forms/suggestions.tsx. */
