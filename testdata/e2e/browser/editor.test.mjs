@@ -207,6 +207,15 @@ test('says that a node fails with a condition that is neither true nor false, as
   await page.getByText(/The node fails/).waitFor({ state: 'hidden' });
 });
 
+test('says that the value of a secret variable is not shown', async () => {
+  const nodes = [at(0, 0, node('check', 'conditional', { condition: 'carrier_key == "s3cret"' })), at(320, 0, node('call', 'template', { text: 'Bearer {{carrier_key}}' }))];
+  await open('Secret', { nodes }, { environment_variables: [{ name: 'carrier_key', secret: true, default: 's3cret' }] });
+  for (const name of [/check/, /call/]) {
+    await card(name).click();
+    await page.getByText('Not shown: carrier_key is a secret variable').waitFor();
+  }
+});
+
 test('runs one node as it is edited, and from a node on, with the data of a chosen run', async () => {
   const { id, executionId } = await ran('In part');
   await page.getByRole('textbox', { name: 'Text', exact: true }).fill('Good day {{input.name}}, {{inputData.who}}');

@@ -13,6 +13,8 @@ export type Place = {
   members?: Names
   /** A short description. */
   note?: string
+  /** Its value is never known here. */
+  secret?: boolean
   /** It has only the known members, so that any other name is a mistake. */
   closed?: boolean
 }

@@ -10,6 +10,7 @@ const names: Names = {
   both: { members: { a: { value: 1, seen: true }, b: { schema: { type: 'string' } } } },
   later: { schema: { type: 'string' } },
   now: { schema: { type: 'string' } },
+  key: { schema: { type: 'string' }, secret: true },
   nodes: {
     closed: true,
     members: {
@@ -36,6 +37,14 @@ test('names the first value that is not known', () => {
   assert.equal(needsOf('later + input.total', 'expression', names)!.missing, 'later')
   assert.equal(needsOf('nodes.ask.link + "x"', 'expression', names)!.missing, 'nodes.ask')
   assert.equal(needsOf('{{= input.total }}', 'template', names)!.missing, undefined)
+})
+
+test('names a secret, also in a text without an expression', () => {
+  for (const text of ['{{key}}', 'Bearer {{key}}', '{{= later + key }}', '{{key ?? "none"}}'])
+    assert.equal(needsOf(text, 'template', names)!.secret, 'key', text)
+  assert.equal(needsOf('input.total > len(key)', 'expression', names)!.secret, 'key')
+  assert.equal(needsOf('let key = 1; key', 'expression', names)!.secret, undefined)
+  assert.equal(needsOf('input.key', 'expression', names)!.secret, undefined)
 })
 
 test('asks for nothing that the server need not compute, or cannot', () => {

@@ -8,7 +8,12 @@ import { SchemaForm } from './schema-form'
 import type { FormIssue } from './types'
 
 const input = { value: { total: 12, name: 'Ada', token: '***' }, seen: true }
-const names: Names = { input, inputData: input, later: { schema: { type: 'string' } } }
+const names: Names = {
+  input,
+  inputData: input,
+  later: { schema: { type: 'string' } },
+  key: { schema: { type: 'string' }, secret: true },
+}
 const path = 'blueprint.evaluateExpressions'
 type Input = { expressions: { text: string; language: string }[]; data: unknown }
 
@@ -115,6 +120,13 @@ test('says that a value was computed with masked values', async () => {
 test('names a value that the run does not have, and asks for nothing', () => {
   const calls = form({ first: 'later + "!"' }, () => ({ value: '' }))
   expect(screen.getByText('No value: later has no data in this run')).toBeTruthy()
+  expect(inputsOf(calls, path)).toEqual([])
+})
+
+test('says that a secret is not shown, and asks for nothing', () => {
+  const calls = form({ first: 'key == "x" and later', text: 'Bearer {{key}}' }, () => ({ value: '' }))
+  expect(screen.getAllByText('Not shown: key is a secret variable')).toHaveLength(2)
+  expect(screen.queryByText(/No value/)).toBeNull()
   expect(inputsOf(calls, path)).toEqual([])
 })
 

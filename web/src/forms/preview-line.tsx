@@ -23,6 +23,7 @@ export function Preview({ text, language, names, condition = false }: Props) {
   const label = names?.inputData?.seen ? previewText.lastRun : previewText.value
   if (value !== undefined) return <Line label={label} text={value} />
   if (!outcome) return null
+  if (outcome.secret !== undefined) return <Line kind="note" text={previewText.secret(outcome.secret)} />
   if (outcome.missing !== undefined)
     return names?.inputData?.seen ? <Line kind="note" text={previewText.missing(outcome.missing)} /> : null
   return <Result {...outcome} label={label} language={language} />

@@ -7,7 +7,13 @@ import { type Needs, needsOf, sameNeeds } from './needs'
 const delay = 350
 
 /** What is known about the value of a text. `stale`: it is that of the text before the last change. */
-export type Outcome = { missing?: string; result?: Evaluated | 'too large'; text: string; stale: boolean }
+export type Outcome = {
+  missing?: string
+  secret?: string
+  result?: Evaluated | 'too large'
+  text: string
+  stale: boolean
+}
 
 /**
  * The value of a text with an expression over the values of a run, a moment after each change; undefined for any other
@@ -22,7 +28,7 @@ export function useEvaluated(text: string, evaluation: Evaluation, names: Names 
   const [known, setKnown] = useState<{ text: string; needs: Needs; result: Evaluated | 'too large' }>()
   const asked = useRef(false)
   useEffect(() => {
-    if (!needs || needs.missing !== undefined) return
+    if (!needs || needs.missing !== undefined || needs.secret !== undefined) return
     const abort = new AbortController()
     const timer = setTimeout(
       () => {
@@ -44,6 +50,7 @@ export function useEvaluated(text: string, evaluation: Evaluation, names: Names 
     }
   }, [text, evaluation, needs])
   if (!needs) return undefined
-  if (needs.missing !== undefined) return { missing: needs.missing, text, stale: false }
+  const { missing, secret } = needs
+  if (missing !== undefined || secret !== undefined) return { missing, secret, text, stale: false }
   return known && { result: known.result, text: known.text, stale: known.text !== text || known.needs !== needs }
 }

@@ -81,6 +81,8 @@ test('collects variables from declarations and set nodes', () => {
   })
   assert.match(names.region!.note!, /set by B/)
   assert.equal(names.key!.seen, undefined)
+  assert.equal(names.key!.secret, true)
+  assert.equal(names.n!.secret, undefined)
   assert.equal(typeOf(names.n!), 'number')
   assert.match(names.other!.note!, /does not lead here/)
 })

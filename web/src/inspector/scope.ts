@@ -97,7 +97,7 @@ function variablePlace(one: ReturnType<typeof readVariables>[number]): Place {
   const note = one.secret ? scopeText.secretVariable : one.description || 'variable'
   if (one.hasDefault && !one.secret) return { value: one.standard, seen: true, note }
   const type = one.type === 'json' ? undefined : { type: one.type }
-  return { schema: type, note }
+  return { schema: type, note, secret: one.secret || undefined }
 }
 
 /** A map with its steps in the last run. */

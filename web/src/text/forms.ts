@@ -268,6 +268,7 @@ export const previewText = {
   lastRun: 'Last run:',
   value: 'Value:',
   missing: (name: string) => `No value: ${name} has no data in this run`,
+  secret: (name: string) => `Not shown: ${name} is a secret variable`,
   tooLarge: 'Not evaluated: its data is larger than 1 MiB',
   omitted: 'The value is too large to show',
   masked: 'Computed with *** in place of masked values',
