@@ -219,8 +219,8 @@ func TestAdditions(t *testing.T) {
 	// Nearly every package is compiled for this test alone, so without optimization.
 	flags := []string{"-overlay", replaced, "-gcflags=blueprintd/...=-N -l -dwarf=0"}
 	test := exec.CommandContext(t.Context(), "go", slices.Concat([]string{"test", "-vet=off"}, flags, []string{
-		"-run", "^(TestRun|TestCheck|TestCheckConnectionAccepts|TestTriggerEndpoints)$",
-		"./engine/nodes", "./triggers", "./blueprint", "./tests/describe",
+		"-run", "^(TestRun|TestCheck|TestCheckConnectionAccepts|TestTriggerEndpoints|TestScripts)$",
+		"./engine/nodes", "./triggers", "./blueprint", "./tests/describe", ".",
 	})...)
 	test.Dir, test.Env = o.root, append(os.Environ(), "CGO_ENABLED=0") // as BuildIn, so that both compile the packages once
 	if out, err := test.CombinedOutput(); err != nil {
