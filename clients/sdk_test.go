@@ -116,3 +116,58 @@ func TestDistIsComplete(t *testing.T) {
 		}
 	}
 }
+
+// TestSandboxTypes compares the interfaces of the npm package for the sandbox with the inputs
+// of the server.
+func TestSandboxTypes(t *testing.T) {
+	source, err := packageSources.ReadFile("typescript/dist/esm/sandbox.d.ts")
+	if err != nil {
+		t.Fatal(err)
+	}
+	type schema struct {
+		Properties map[string]json.RawMessage `json:"properties"`
+	}
+	data, err := os.ReadFile("openapi.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := func(path ...string) []string {
+		t.Helper()
+		inner := json.RawMessage(data)
+		for _, name := range path {
+			var object map[string]json.RawMessage
+			if err := json.Unmarshal(inner, &object); err != nil || object[name] == nil {
+				t.Fatalf("openapi.json has no %s at %v: %v", name, path, err)
+			}
+			inner = object[name]
+		}
+		var s schema
+		if err := json.Unmarshal(inner, &s); err != nil {
+			t.Fatal(err)
+		}
+		// Only the server sets these, in the rules and expectations that it returns.
+		maps.DeleteFunc(s.Properties, func(name string, _ json.RawMessage) bool { return name == "answered" || name == "came" })
+		return slices.Sorted(maps.Keys(s.Properties))
+	}
+	rule := []string{"components", "schemas", "SandboxRules", "properties", "rules", "items"}
+	for name, want := range map[string][]string{
+		"Rule":        at(rule...),
+		"Match":       at(append(rule, "properties", "match")...),
+		"Answer":      at(append(rule, "properties", "answer")...),
+		"Expectation": at("components", "schemas", "SandboxExpectations", "properties", "expect", "items"),
+		"Sending":     at("components", "schemas", "SandboxSend"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, body, found := strings.Cut(string(source), "export interface "+name+" {\n")
+			body, _, _ = strings.Cut(body, "\n}")
+			var got []string
+			for _, member := range regexp.MustCompile(`(?m)^    (\w+)\??: `).FindAllStringSubmatch(body+"\n", -1) {
+				got = append(got, member[1])
+			}
+			slices.Sort(got)
+			if diff := cmp.Diff(want, got); !found || diff != "" {
+				t.Errorf("interface %s (found: %v) differs from the server (-want +got):\n%s", name, found, diff)
+			}
+		})
+	}
+}

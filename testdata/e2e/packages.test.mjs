@@ -132,6 +132,8 @@ describe('npm', () => {
   test('accepts correct types and reports mistakes', async () => {
     const tsc = () => tool(project, 'node_modules/.bin/tsc', ['-p', '.', '--pretty', 'false']);
     await cp(join(here, 'packages/wrong.ts.txt'), join(project, 'wrong.ts'));
+    const [, printed] = /^```json\n(\{"rules":.*?)^```/ms.exec(await readFile(join(root, 'docs/fake-backend.md'), 'utf8')) ?? assert.fail('docs/fake-backend.md prints no rules');
+    await writeFile(join(project, 'rules.ts'), `import type { Rule } from 'blueprintd'\n\nexport const printed: { rules: Rule[] } = ${printed}`);
     const said = await tsc().then(() => assert.fail('tsc found nothing'), (error) => error.message);
     const lines = [...new Set([...said.matchAll(/^(\S+\.ts)\((\d+),/gm)].map(([, file, line]) => `${file}:${line}`))];
     assert.deepEqual(lines, [4, 5, 6, 7, 8].map((line) => `wrong.ts:${line}`), said);

@@ -88,9 +88,14 @@ type Match struct {
 	Path        string `json:"path,omitempty"`
 	NodeID      string `json:"nodeId,omitempty"`
 	ExecutionID string `json:"executionId,omitempty"`
+	// RPC is the method of a message to an MCP server. Without it, only tools/call matches.
+	RPC   string         `json:"rpc,omitempty"`
+	Query map[string]any `json:"query,omitempty"` // parameters that the URL must have
+	Body  any            `json:"body,omitempty"`  // members that the body must have
 }
 
-// Answer is the answer of a rule.
+// Answer is the answer of a rule. Text, JSON, ToolCalls and Usage answer for a model and
+// need a Match with the node type ai-prompt.
 type Answer struct {
 	Status  int               `json:"status,omitempty"`
 	Headers map[string]string `json:"headers,omitempty"`
@@ -99,6 +104,30 @@ type Answer struct {
 	Close   bool              `json:"close,omitempty"` // close the connection halfway
 	Whole   bool              `json:"whole,omitempty"` // for a procedure: refuse a batch before any of its calls is made
 	Error   string            `json:"error,omitempty"` // fail to connect, with this reason
+	Pause   *Pause            `json:"pause,omitempty"` // pause the run; the input of Resume is the node's output
+
+	Text      string     `json:"text,omitempty"`      // the text of the model
+	JSON      any        `json:"json,omitempty"`      // the text of the model, as a JSON value
+	ToolCalls []ToolCall `json:"toolCalls,omitempty"` // the tools that the model calls
+	Usage     *Usage     `json:"usage,omitempty"`     // nil = by the length of the texts
+}
+
+// Pause is the question of a run that a rule pauses.
+type Pause struct {
+	Prompt string `json:"prompt"`
+	Kind   string `json:"kind,omitempty"` // human or approval; "" = human
+}
+
+// ToolCall is a request of a model to call a tool.
+type ToolCall struct {
+	Name      string         `json:"name"`
+	Arguments map[string]any `json:"arguments,omitempty"`
+}
+
+// Usage is the number of tokens that a model reports; 0 = by the length of the texts.
+type Usage struct {
+	InputTokens  int `json:"inputTokens,omitempty"`
+	OutputTokens int `json:"outputTokens,omitempty"`
 }
 
 // Rules replaces the rules of the sandbox (WithSandbox). The first matching rule answers.

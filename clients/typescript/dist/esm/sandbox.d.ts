@@ -31,6 +31,12 @@ export interface Match {
     path?: string;
     nodeId?: string;
     executionId?: string;
+    /** The method of a message to an MCP server. Without it, only tools/call matches. */
+    rpc?: string;
+    /** Parameters that the URL must have. */
+    query?: Record<string, unknown>;
+    /** Members that the body must have. */
+    body?: unknown;
 }
 /** A request that has to be made. */
 export interface Expectation {
@@ -79,16 +85,37 @@ export interface Rule {
     match: Match;
     /** How often. Default: always. */
     times?: number;
-    answer: {
-        status?: number;
-        headers?: Record<string, string>;
-        body?: unknown;
-        delayMs?: number;
-        /** Close the connection. */
-        close?: boolean;
-        /** For a procedure: refuse the whole batch before any call is made, as the rate limit does. */
-        whole?: boolean;
-        /** Fail to connect, with this reason. */
-        error?: string;
+    answer: Answer;
+}
+/** The answer of a rule. `text`, `json`, `toolCalls` and `usage` answer for a model and need a match with the node type ai-prompt. */
+export interface Answer {
+    status?: number;
+    headers?: Record<string, string>;
+    body?: unknown;
+    delayMs?: number;
+    /** Close the connection. */
+    close?: boolean;
+    /** For a procedure: refuse the whole batch before any call is made, as the rate limit does. */
+    whole?: boolean;
+    /** Fail to connect, with this reason. */
+    error?: string;
+    /** Pause the run with this prompt; the input that it is resumed with is the node's output. */
+    pause?: string | {
+        prompt: string;
+        kind?: 'human' | 'approval';
+    };
+    /** The text of the model. */
+    text?: string;
+    /** The text of the model, as a JSON value. */
+    json?: unknown;
+    /** The tools that the model calls. */
+    toolCalls?: {
+        name: string;
+        arguments?: Record<string, unknown>;
+    }[];
+    /** The number of tokens that the model reports. Default: by the length of the texts. */
+    usage?: {
+        inputTokens?: number;
+        outputTokens?: number;
     };
 }
