@@ -88,6 +88,32 @@ func TestCalls(t *testing.T) {
 	}
 }
 
+func TestExecuteWith(t *testing.T) {
+	client := &blueprintd.Client{Address: address, Key: key}
+	var made struct{ ID string }
+	if err := client.Mutate(t.Context(), "blueprint.create", greeting("{{greeting ?? \"Hello\"}} {{inputData.name ?? \"all\"}}"), &made); err != nil {
+		t.Fatal(err)
+	}
+	for want, input := range map[string]blueprintd.Input{
+		"Hello all": {},
+		"Hello Ada": {InputData: map[string]any{"name": "Ada"}},
+		"Servus Ada": {InputData: struct {
+			Name string `json:"name"`
+		}{"Ada"}, Variables: map[string]any{"greeting": "Servus"}, Record: true},
+	} {
+		t.Run(want, func(t *testing.T) {
+			run, err := client.ExecuteWith(t.Context(), made.ID, input)
+			if err != nil || string(run.Output) != `{"text":"`+want+`"}` {
+				t.Fatalf("%+v, %v; want the text %q", run, err, want)
+			}
+			var exported struct{ Cassette any }
+			if err := client.Query(t.Context(), "execution.export", map[string]any{"executionId": run.ID}, &exported); err != nil || (exported.Cassette != nil) != input.Record {
+				t.Errorf("the recording is %v, %v; want one: %t", exported.Cassette, err, input.Record)
+			}
+		})
+	}
+}
+
 func TestWait(t *testing.T) {
 	client := &blueprintd.Client{Address: address, Key: key}
 	var made struct{ ID string }

@@ -6,7 +6,7 @@
 //
 // A server lists its procedures, their inputs and their answers at /openapi.json: those
 // under GET are called with Query, those under POST with Mutate. Runs have methods of their
-// own: Execute, Execution, Wait, Resume and Runs.
+// own: Execute, ExecuteWith, Execution, Wait, Resume and Runs.
 //
 // A call that the server refuses returns an *[Error]. Package blueprintdtest starts servers
 // for tests. Both packages need only the standard library.

@@ -62,18 +62,30 @@ func (e *Execution) Step(nodeID string) *Step {
 	return nil
 }
 
-// Execute runs a blueprint and waits until the run ends, pauses, or outlasts the
-// server's --sync-timeout. A run that fails is not an error of Execute.
+// Input is the input of a run.
+type Input struct {
+	InputData any            `json:"inputData,omitempty"` // {{inputData.name}} in a template; nil = none
+	Variables map[string]any `json:"variables,omitempty"` // {{name}}
+	Record    bool           `json:"record,omitempty"`    // store the traffic with other services
+}
+
+// Execute runs a blueprint with variables and waits until the run ends, pauses, or outlasts
+// the server's --sync-timeout. A run that fails is not an error of Execute.
 func (c *Client) Execute(ctx context.Context, blueprintID string, variables map[string]any) (*Run, error) {
-	input := map[string]any{"id": blueprintID}
-	if variables != nil {
-		input["variables"] = variables
-	}
+	return c.ExecuteWith(ctx, blueprintID, Input{Variables: variables})
+}
+
+// ExecuteWith is Execute with input data, which nodes read as inputData.
+func (c *Client) ExecuteWith(ctx context.Context, blueprintID string, input Input) (*Run, error) {
+	call := struct {
+		ID string `json:"id"`
+		Input
+	}{blueprintID, input}
 	var answer struct {
 		ExecutionID string `json:"executionId"`
 		Result      Run    `json:"result"`
 	}
-	if err := c.Mutate(ctx, "blueprint.execute", input, &answer); err != nil {
+	if err := c.Mutate(ctx, "blueprint.execute", call, &answer); err != nil {
 		return nil, err
 	}
 	answer.Result.ID = answer.ExecutionID

@@ -181,8 +181,7 @@ test('an order waits for approval', async (t) => {
   const [mail] = await blueprintd.calls()
   assert.equal(mail.request.body.trim(), \`Approve or reject: \${blueprintd.apiHost}/answer/***\`)
   assert.match(await (await fetch(mail.approvalLinks[0])).text(), /Buy gold\\?/)
-  await blueprintd.client.execution.resume.mutate({ executionId: mail.executionId, input: { approved: true } })
-  assert.equal((await blueprintd.wait(mail.executionId)).status, 'completed')
+  assert.equal((await blueprintd.resume(mail.executionId, { approved: true })).status, 'completed')
   await assert.rejects(order({ url: blueprintd.baseUrl, apiKey: 'wrong', id }), (error) => isRefusal(error) && error.data.code === 'UNAUTHORIZED')
 })
 `;

@@ -28,7 +28,7 @@ import (
 func TestOrder(t *testing.T) {
 	server := blueprintdtest.Start(t)
 	id := server.CreateFile("order.blueprint.yaml")
-	run := server.Execute(id, map[string]any{"product": "gold"})
+	run := server.ExecuteWith(id, blueprintdtest.Input{InputData: map[string]any{"product": "gold"}})
 	if run.Status != "paused" || run.AwaitingInput.Prompt != "Buy gold?" {
 		t.Fatalf("the run is %+v", run)
 	}
@@ -52,8 +52,8 @@ func TestOrder(t *testing.T) {
 const projectBlueprint = `title: Order
 blueprint_map:
   nodes:
-    - {id: approve, type: approval-gate, title: Approve, config: {prompt: 'Buy {{product ?? "nothing"}}?'}}
-    - {id: done, type: template, title: Done, config: {text: 'bought {{product ?? "nothing"}}'}}
+    - {id: approve, type: approval-gate, title: Approve, config: {prompt: 'Buy {{inputData.product ?? "nothing"}}?'}}
+    - {id: done, type: template, title: Done, config: {text: 'bought {{inputData.product ?? "nothing"}}'}}
 triggers:
   - {triggerType: scheduled, config: {cron: 0 7 * * *}}
 `

@@ -6,7 +6,7 @@
 //	func TestGreeting(t *testing.T) {
 //		server := blueprintdtest.Start(t)
 //		id := server.CreateFile("testdata/greeting.blueprint.yaml")
-//		run := server.Execute(id, map[string]any{"name": "Ada"})
+//		run := server.ExecuteWith(id, blueprintdtest.Input{InputData: map[string]any{"name": "Ada"}})
 //		if run.Status != "completed" {
 //			t.Errorf("the run is %s: %+v", run.Status, run.Error)
 //		}

@@ -24,13 +24,22 @@ type schema struct {
 // it returns.
 var serverOnly = []string{"answered", "came"}
 
-// TestSandboxMembers compares the types for the sandbox with the inputs of the server.
-func TestSandboxMembers(t *testing.T) {
+// TestMembers compares the types for runs and for the sandbox with the inputs of the server.
+func TestMembers(t *testing.T) {
 	data, err := os.ReadFile("../../openapi.json")
 	if err != nil {
 		t.Fatal(err)
 	}
 	var api struct {
+		Paths map[string]struct {
+			Post struct {
+				RequestBody struct {
+					Content map[string]struct {
+						Schema schema `json:"schema"`
+					} `json:"content"`
+				} `json:"requestBody"`
+			} `json:"post"`
+		} `json:"paths"`
 		Components struct {
 			Schemas map[string]schema `json:"schemas"`
 		} `json:"components"`
@@ -41,6 +50,9 @@ func TestSandboxMembers(t *testing.T) {
 	rule := api.Components.Schemas["SandboxRules"].Properties["rules"]
 	expectation := api.Components.Schemas["SandboxExpectations"].Properties["expect"]
 	compareMembers(t, "Rule", reflect.TypeFor[Rule](), *rule.Items)
+	execute := api.Paths["/api/trpc/blueprint.execute"].Post.RequestBody.Content["application/json"].Schema.Properties["json"]
+	delete(execute.Properties, "id")
+	compareMembers(t, "Input", reflect.TypeFor[Input](), execute)
 	compareMembers(t, "Expectation", reflect.TypeFor[Expectation](), *expectation.Items)
 }
 
@@ -53,7 +65,7 @@ func compareMembers(t *testing.T, path string, goType reflect.Type, s schema) {
 		}
 		goType = goType.Elem()
 	}
-	if goType.Kind() != reflect.Struct || len(s.Properties) == 0 {
+	if described := len(s.Properties) > 0; goType.Kind() != reflect.Struct || !described && strings.Contains(path, ".") {
 		return
 	}
 	var got []string

@@ -13,6 +13,7 @@ import (
 
 // The types of runs are described in package blueprintd.
 type (
+	Input      = blueprintd.Input
 	Run        = blueprintd.Run
 	RunError   = blueprintd.RunError
 	Awaiting   = blueprintd.Awaiting
@@ -21,11 +22,17 @@ type (
 	RunSummary = blueprintd.RunSummary
 )
 
-// Execute runs a blueprint and waits until the run ends, pauses, or outlasts the
-// server's --sync-timeout. A run that fails does not fail the test.
+// Execute runs a blueprint with variables and waits until the run ends, pauses, or outlasts
+// the server's --sync-timeout. A run that fails does not fail the test.
 func (s *Server) Execute(blueprintID string, variables map[string]any) *Run {
 	s.t.Helper()
-	run, err := s.Client.Execute(s.t.Context(), blueprintID, variables)
+	return s.ExecuteWith(blueprintID, Input{Variables: variables})
+}
+
+// ExecuteWith is Execute with input data, which nodes read as inputData.
+func (s *Server) ExecuteWith(blueprintID string, input Input) *Run {
+	s.t.Helper()
+	run, err := s.Client.ExecuteWith(s.t.Context(), blueprintID, input)
 	if err != nil {
 		s.t.Fatalf("blueprintdtest: %v", err)
 	}

@@ -52,6 +52,8 @@ export interface Connected {
   createFile(path: string): Promise<{ id: string; triggerIds: string[] }>
   /** Waits until a run is completed, failed or paused; at most 30 s unless said otherwise. */
   wait(executionId: string, options?: { timeoutMs?: number }): Promise<Execution>
+  /** Answers a paused run and waits until it is completed, failed or paused again. The input of an approval is `{ approved: true }`. */
+  resume(executionId: string, input: unknown): Promise<Execution>
   /** Delivers a body, as JSON unless it is a string or bytes, to a webhook trigger. */
   webhook(triggerId: string, body: unknown, headers?: Record<string, string>): Promise<WebhookAnswer>
   /** The messages of all nodes so far, or those that fit (sandbox). */
@@ -125,6 +127,10 @@ function connect({ baseUrl, apiHost, apiKey }: { baseUrl: string; apiHost: strin
     advanceTo: (at) => call('POST', '/clock/advance', { to: typeof at === 'string' ? at : at.toISOString() }),
     createFile: (path) => createFile(client, findBinary(binary), path),
     wait: (executionId, waiting = {}) => wait(client, executionId, waiting.timeoutMs ?? 30_000),
+    resume: async (executionId, input) => {
+      await client.execution.resume.mutate({ executionId, input })
+      return wait(client, executionId, 30_000)
+    },
     webhook: (triggerId, body, headers) => webhook(`${apiHost}/webhooks/blueprint/${triggerId}`, body, headers),
     calls: async (filter = {}) => (await call<{ calls: Call[] }>('GET', `/sandbox/calls?${new URLSearchParams(filter as Record<string, string>)}`)).calls,
     rules: (rules) => call('PUT', '/sandbox/rules', { rules }),

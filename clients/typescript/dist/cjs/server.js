@@ -45,6 +45,10 @@ function connect({ baseUrl, apiHost, apiKey }, binary) {
         advanceTo: (at) => call('POST', '/clock/advance', { to: typeof at === 'string' ? at : at.toISOString() }),
         createFile: (path) => (0, files_js_1.createFile)(client, (0, binary_js_1.findBinary)(binary), path),
         wait: (executionId, waiting = {}) => wait(client, executionId, waiting.timeoutMs ?? 30_000),
+        resume: async (executionId, input) => {
+            await client.execution.resume.mutate({ executionId, input });
+            return wait(client, executionId, 30_000);
+        },
         webhook: (triggerId, body, headers) => webhook(`${apiHost}/webhooks/blueprint/${triggerId}`, body, headers),
         calls: async (filter = {}) => (await call('GET', `/sandbox/calls?${new URLSearchParams(filter)}`)).calls,
         rules: (rules) => call('PUT', '/sandbox/rules', { rules }),

@@ -60,6 +60,8 @@ export interface Connected {
     wait(executionId: string, options?: {
         timeoutMs?: number;
     }): Promise<Execution>;
+    /** Answers a paused run and waits until it is completed, failed or paused again. The input of an approval is `{ approved: true }`. */
+    resume(executionId: string, input: unknown): Promise<Execution>;
     /** Delivers a body, as JSON unless it is a string or bytes, to a webhook trigger. */
     webhook(triggerId: string, body: unknown, headers?: Record<string, string>): Promise<WebhookAnswer>;
     /** The messages of all nodes so far, or those that fit (sandbox). */
