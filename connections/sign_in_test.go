@@ -101,7 +101,7 @@ func TestPageHeaders(t *testing.T) {
 		style, _, _ = strings.Cut(style, "</style>")
 		hash := sha256.Sum256([]byte(style))
 		for name, want := range map[string]string{
-			"Content-Security-Policy": "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(hash[:]) + "'; img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+			"Content-Security-Policy": "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(hash[:]) + "'; img-src 'self'; base-uri 'none'; frame-ancestors 'none'; form-action 'none'",
 			"Referrer-Policy":         "no-referrer", "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff", "Content-Type": "text/html; charset=utf-8",
 		} {
 			t.Run(name, func(t *testing.T) {

@@ -2,12 +2,9 @@ package connections
 
 import (
 	"context"
-	"crypto/sha256"
 	"crypto/subtle"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
-	"html"
 	"net/http"
 	"net/url"
 	"strings"
@@ -15,6 +12,7 @@ import (
 	"golang.org/x/oauth2"
 
 	"blueprintd/blueprint"
+	"blueprintd/foundation/form"
 )
 
 const (
@@ -304,7 +302,7 @@ func refusedPage(code string) page {
 		"It did not grant access: " + meaning + ". Waiting runs keep waiting.", once}}
 }
 
-// page is an HTML page of the sign-in. Its fields are plain text, which write escapes.
+// page is a page of the sign-in. Its fields are plain text.
 type page struct {
 	status int
 	title  string
@@ -313,40 +311,9 @@ type page struct {
 	link, label string
 }
 
-// pageStyle is the only style sheet; the content security policy allows it by its hash.
-const pageStyle = `:root{color-scheme:light dark}
-body{max-width:34rem;margin:12vh auto 3rem;padding:0 1.25rem;font:1rem/1.55 ui-sans-serif,system-ui,-apple-system,"Segoe UI",Roboto,"Noto Sans",Arial,sans-serif;overflow-wrap:anywhere;color:#1b2426;background:#f8fbfc}
-h1{margin:0 0 1rem;font-size:1.375rem;line-height:1.3}
-p{margin:0 0 .85rem}
-a{display:inline-block;margin-top:.5rem;padding:.6rem 1.1rem;border-radius:5px;font-weight:600;text-decoration:none;color:#fff;background:#076a73}
-a:hover{background:#04545c}
-a:focus-visible{outline:2px solid currentcolor;outline-offset:3px}
-@media (prefers-color-scheme:dark){body{color:#dde5e6;background:#10181a}a:focus-visible{outline-color:#9adbe0}}`
-
-var styleHash = func() string {
-	sum := sha256.Sum256([]byte(pageStyle))
-	return base64.StdEncoding.EncodeToString(sum[:])
-}()
-
-// write sends the page. It has no scripts, framing or referrer, and its only resource is the server's icon.
 func (p page) write(w http.ResponseWriter) {
-	header := w.Header()
-	header.Set("Content-Type", "text/html; charset=utf-8")
-	header.Set("Content-Security-Policy", "default-src 'none'; style-src 'sha256-"+styleHash+"'; img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
-	header.Set("X-Frame-Options", "DENY")
-	setPrivacyHeaders(header)
-	var out strings.Builder
-	title := html.EscapeString(p.title)
-	out.WriteString("<!doctype html>\n<html lang=\"en\">\n<head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\"><link rel=\"icon\" href=\"/favicon.svg\" type=\"image/svg+xml\"><title>" + title + "</title><style>" + pageStyle + "</style></head>\n<body>\n<h1>" + title + "</h1>\n")
-	for _, line := range p.lines {
-		out.WriteString("<p>" + html.EscapeString(line) + "</p>\n")
-	}
-	if p.link != "" {
-		out.WriteString("<p><a href=\"" + html.EscapeString(p.link) + "\" rel=\"noreferrer\">" + html.EscapeString(p.label) + "</a></p>\n")
-	}
-	out.WriteString("</body>\n</html>\n")
-	w.WriteHeader(p.status)
-	w.Write([]byte(out.String()))
+	shown := form.Page{Title: p.title, Description: p.lines, Link: form.Link{URL: p.link, Label: p.label}}
+	shown.Write(w, p.status)
 }
 
 // setPrivacyHeaders prevents caching and keeps the URL out of the Referer of later requests.

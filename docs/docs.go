@@ -139,7 +139,10 @@ func containsAll(text string, words []string) bool {
 // work both there and on a server.
 func Markdown() goldmark.Markdown {
 	return goldmark.New(
-		goldmark.WithExtensions(extension.GFM),
+		goldmark.WithExtensions(
+			extension.Linkify, extension.Strikethrough, extension.TaskList,
+			extension.NewTable(extension.WithTableCellAlignMethod(extension.TableCellAlignAttribute)), // the policy allows no style attributes
+		),
 		goldmark.WithParserOptions(parser.WithAutoHeadingID(), parser.WithASTTransformers(util.Prioritized(links{}, 100))),
 	)
 }
@@ -171,9 +174,15 @@ func render(topic string, source []byte) *Page {
 	if err := markdown.Renderer().Render(&html, source, document); err != nil {
 		return page // only a writer's error, and this one has none
 	}
-	page.HTML = template.HTML(html.String())
+	page.HTML = template.HTML(focusable.Replace(html.String()))
 	return page
 }
+
+// focusable lets the keyboard scroll what is wider than the page.
+var focusable = strings.NewReplacer(
+	"<pre>", `<pre tabindex="0">`,
+	"<table>", `<div class="scroll" role="group" aria-label="Table" tabindex="0"><table>`, "</table>", "</table></div>",
+)
 
 // plain returns the text below a node without its markup.
 func plain(node ast.Node, source []byte) string {

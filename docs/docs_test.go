@@ -86,6 +86,9 @@ func TestPages(t *testing.T) {
 					seen[heading.ID] = true
 				}
 				checkLinks(t, page)
+				if refused := regexp.MustCompile(`<[^>]* (style|on\w+)=[^>]*>`).FindString(string(page.HTML)); refused != "" {
+					t.Errorf("the policy of the page does not allow %s", refused)
+				}
 			})
 		}
 	}
@@ -196,7 +199,7 @@ func TestHandler(t *testing.T) {
 		{"/docs/contributing", 200, `<h2 id="add-a-command">Add a command</h2>`},
 		{"/docs/contributing.md", 200, `<h2 id="add-a-command">`},
 		{"/docs?q=add+a+COMMAND", 200, `href="/docs/contributing#add-a-command"`},
-		{"/docs?q=%3Cscript%3E", 200, `0 headings match`},
+		{"/docs?q=%3Cscript%3E", 200, `No headings match`},
 		{"/docs/style.css", 200, `:root`},
 		{"/docs/benchmarks", 200, `<img src="latency.svg"`},
 		{"/docs/latency.svg", 200, `</svg>`},

@@ -10,6 +10,8 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 //go:embed form.html
@@ -21,13 +23,13 @@ var style string
 var pageTemplate = template.Must(template.New("form").Parse(source))
 
 // policy allows the style sheet and the server's icon, and nothing else: no scripts and no
-// frames.
+// frames. Only pages with fields may send a form.
 var policy = func() string {
 	sum := sha256.Sum256([]byte(style))
 	return "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'; img-src 'self'; base-uri 'none'; frame-ancestors 'none'"
 }()
 
-// Page is a page with a form, or with text alone.
+// Page is a page with a form, or with text and a link.
 type Page struct {
 	Title       string
 	Description []string // paragraphs
@@ -35,6 +37,7 @@ type Page struct {
 	Issues      []string // of no field
 	Ticket      string
 	Buttons     []Button // the default is one to send the form
+	Link        Link     // none if its URL is empty
 	// Trap adds the field of Submission.IsTrapped.
 	Trap bool
 	// Stays reports that the answer to the form does not redirect to another server.
@@ -49,6 +52,11 @@ type Page struct {
 type Button struct {
 	Name, Value, Label string
 	Quiet              bool // it is not the usual choice
+}
+
+// Link is a link that looks like a button.
+type Link struct {
+	URL, Label string
 }
 
 // shownField is a field with what was entered, as the template shows it.
@@ -66,7 +74,7 @@ type shownField struct {
 // field, "" for nothing.
 func (p *Page) Ask(fields []Field, values url.Values, issueOf func(name string) string) {
 	for i, field := range fields {
-		shown := shownField{Field: field, ID: "f" + strconv.Itoa(i), Chosen: map[string]bool{}, Issue: issueOf(field.Name)}
+		shown := shownField{Field: field, ID: "f" + strconv.Itoa(i), Chosen: map[string]bool{}, Issue: sentence(issueOf(field.Name))}
 		entered := field.Default
 		if values.Has(field.Name) || values.Has(TicketName) {
 			entered = values[field.Name]
@@ -81,6 +89,15 @@ func (p *Page) Ask(fields []Field, values url.Values, issueOf func(name string) 
 		p.files = p.files || field.Control == "file" || field.Control == "files"
 		p.fields = append(p.fields, shown)
 	}
+}
+
+// sentence returns a message as a text of a page, which starts with a capital letter.
+func sentence(message string) string {
+	first, size := utf8.DecodeRuneInString(message)
+	if size == 0 {
+		return ""
+	}
+	return string(unicode.ToUpper(first)) + message[size:]
 }
 
 // Paragraphs divides a text at empty lines.
@@ -106,14 +123,21 @@ func (p *Page) Write(w http.ResponseWriter, status int) {
 	if len(p.Buttons) == 0 {
 		p.Buttons = []Button{{Label: "Send"}}
 	}
+	for i := range p.Issues {
+		p.Issues[i] = sentence(p.Issues[i])
+	}
 	if err := pageTemplate.Execute(&out, shown); err != nil {
 		panic(fmt.Sprintf("form: the page of a form: %v", err))
 	}
 	h := w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
-	h.Set("Content-Security-Policy", policy)
-	if p.Stays {
+	switch {
+	case len(p.fields) == 0:
+		h.Set("Content-Security-Policy", policy+"; form-action 'none'")
+	case p.Stays:
 		h.Set("Content-Security-Policy", policy+"; form-action 'self'")
+	default:
+		h.Set("Content-Security-Policy", policy)
 	}
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("X-Frame-Options", "DENY")

@@ -220,12 +220,12 @@ func TestApprovalLinkOfAForm(t *testing.T) {
 	}{
 		"fields": {
 			`{"type":"object","properties":{"n":{"type":"integer","minimum":1,"title":"Copies"},"paper":{"type":"string","enum":["matt","glossy"]},"more":{"type":"object","properties":{"x":{"type":"integer"}}}},"required":["n"]}`,
-			url.Values{"n": {"0"}, "more": {`{"x":1}`}}, "must be", url.Values{"n": {"3"}, "paper": {"matt"}, "more": {`{"x": 1}`}}, `{"n":3,"paper":"matt","more":{"x":1}}`,
+			url.Values{"n": {"0"}, "more": {`{"x":1}`}}, "Must be", url.Values{"n": {"3"}, "paper": {"matt"}, "more": {`{"x": 1}`}}, `{"n":3,"paper":"matt","more":{"x":1}}`,
 		},
-		"a number":          {`{"type":"integer","minimum":1}`, url.Values{"answer": {"no"}}, "must be", url.Values{"answer": {"7"}}, `7`},
-		"a list":            {`{"type":"array","items":{"type":"integer"}}`, url.Values{"answer": {`["x"]`}}, "must be", url.Values{"answer": {"[1, 2]"}}, `[1,2]`},
-		"a name of its own": {`{"type":"object","properties":{"_ticket":{"type":"string"}},"required":["_ticket"]}`, url.Values{"answer": {"{}"}}, "required", url.Values{"answer": {`{"_ticket":"x"}`}}, `{"_ticket":"x"}`},
-		"nothing":           {``, url.Values{"answer": {""}}, "required", url.Values{"answer": {"x"}}, `"x"`},
+		"a number":          {`{"type":"integer","minimum":1}`, url.Values{"answer": {"no"}}, "Must be", url.Values{"answer": {"7"}}, `7`},
+		"a list":            {`{"type":"array","items":{"type":"integer"}}`, url.Values{"answer": {`["x"]`}}, "Must be", url.Values{"answer": {"[1, 2]"}}, `[1,2]`},
+		"a name of its own": {`{"type":"object","properties":{"_ticket":{"type":"string"}},"required":["_ticket"]}`, url.Values{"answer": {"{}"}}, "Required", url.Values{"answer": {`{"_ticket":"x"}`}}, `{"_ticket":"x"}`},
+		"nothing":           {``, url.Values{"answer": {""}}, "Required", url.Values{"answer": {"x"}}, `"x"`},
 		"no schema":         {``, nil, "", url.Values{"answer": {"by train"}}, `"by train"`},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -99,7 +99,7 @@ func TestFormOfAWebhook(t *testing.T) {
 
 	values := url.Values{"_ticket": {ticket}, "name": {`"Ada" <b>`}, "email": {"nobody"}, "copies": {"many"}, "paper": {"gold"}}
 	wrong := sendForm(t, stranger, path, values)
-	for _, wanted := range []string{"Some answers are missing or not valid.", `value="&#34;Ada&#34; &lt;b&gt;"`, "must be", `aria-invalid="true"`} {
+	for _, wanted := range []string{"Some answers are missing or not valid.", `value="&#34;Ada&#34; &lt;b&gt;"`, "Must be", `aria-invalid="true"`} {
 		if wrong.Status != http.StatusBadRequest || !strings.Contains(wrong.Text, wanted) {
 			t.Errorf("wrong answers: %d, without %s:\n%s", wrong.Status, wanted, wrong.Text)
 		}

@@ -27,10 +27,12 @@ export function NewPassword({
   autoFocus,
 }: Props) {
   const id = useId()
+  const field = useId()
   const { level, word, advice } = strengthOf(value, known)
   return (
     <div>
       <PasswordInput
+        id={field}
         label={label}
         name="new-password"
         autoComplete="new-password"
@@ -40,7 +42,7 @@ export function NewPassword({
         autoFocus={autoFocus}
         error={error}
         aria-invalid={error !== undefined || undefined}
-        aria-describedby={id}
+        aria-describedby={error === undefined ? id : `${field}-error ${id}`}
         visibilityToggleButtonProps={{
           'aria-label': newPasswordText.showOrHideThePassword,
           tabIndex: 0,
@@ -56,7 +58,8 @@ export function NewPassword({
         <span />
       </div>
       <Text id={id} size="xs" c="dimmed" className={classes.strength} aria-live="polite">
-        {word && (
+        {/* A field with an error already says that it is too short. */}
+        {word && (error === undefined || level > 0) && (
           <Text span fw={600} c="var(--mantine-color-text)" inherit>
             {word}.{' '}
           </Text>
