@@ -317,8 +317,8 @@ func (a *addition) apply(t *testing.T, o *overlay) (touched []string) {
 
 var numbered = regexp.MustCompile(`(?m)^\d+\. `)
 
-// checkSection checks that the section of an addition has at most five numbered lines
-// and names each file.
+// checkSection checks that the section of an addition has at most five numbered lines,
+// names each file, and says what follows from a change of the schema or the dashboard.
 func (a *addition) checkSection(t *testing.T, guide string, files []string) {
 	t.Helper()
 	_, section, found := strings.Cut(guide, "\n## "+a.heading+"\n")
@@ -330,8 +330,17 @@ func (a *addition) checkSection(t *testing.T, guide string, files []string) {
 		t.Errorf("section %q of docs/contributing.md has %d numbered lines, want one to five", a.heading, lines)
 	}
 	for _, file := range files {
-		if !strings.Contains(section, "`"+file+"`") {
-			t.Errorf("section %q of docs/contributing.md does not name %s, want %q in it", a.heading, file, "`"+file+"`")
+		want := []string{"`" + file + "`"}
+		if file == "schema.sql" {
+			want = append(want, "(#change-the-schema)")
+		}
+		if strings.HasPrefix(file, "web/") {
+			want = append(want, "`cd web && npm run build`", "`web/dist`")
+		}
+		for _, text := range want {
+			if !strings.Contains(section, text) {
+				t.Errorf("section %q of docs/contributing.md, in which %s changes, does not name %s", a.heading, file, text)
+			}
 		}
 	}
 }
@@ -341,6 +350,9 @@ func use(t *testing.T, binary string) {
 	t.Helper()
 	if r := process.RunProgram(t, binary, "greet", "--name", "Ada"); r.Code != 0 || r.Out != "Hello, Ada!\n" {
 		t.Errorf("the command: exit code %d\n%s", r.Code, r.Said())
+	}
+	if r := process.RunProgram(t, binary, "greet", "--help"); !strings.Contains(r.Out, "blueprintd greet --name Ada") {
+		t.Errorf("the help of the command has no example:\n%s", r.Said())
 	}
 	s := process.ServeProgram(t, binary, nil, "--ephemeral")
 	if got := s.Query("server.echo", process.Object{"text": "hello"}); process.At(got, "text") != "hello" {
