@@ -99,15 +99,6 @@ func (b *Tools) Call(ctx context.Context, caller *Caller, name string, arguments
 	return result, true, err
 }
 
-// Similar returns the hint for a name that no tool has, "" if it is not similar to one.
-func (*Tools) Similar(name string) string {
-	names := make([]string, len(table))
-	for i := range table {
-		names[i] = table[i].Name
-	}
-	return blueprint.DidYouMean(name, names)
-}
-
 var schemas = sync.OnceValue(func() map[string]*jsonschema.Schema {
 	compiled := make(map[string]*jsonschema.Schema, len(table))
 	for i := range table {

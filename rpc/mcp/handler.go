@@ -13,7 +13,6 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
-	"strings"
 	"unicode/utf8"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -177,9 +176,6 @@ func (h *Handler) internal(step string, err error) error {
 // shown returns a name that the caller sent as one line of at most 200 bytes.
 func shown(name string) string { return blueprint.OneLine(blueprint.Shorten(name, 200)) }
 
-// maxNamed is the maximal number of tools in the error about an unknown one.
-const maxNamed = 50
-
 func (h *Handler) call(who caller, params *sdk.CallToolParamsRaw) (sdk.Result, error) {
 	arguments := any(map[string]any{})
 	if len(params.Arguments) > 0 && string(params.Arguments) != "null" {
@@ -239,22 +235,21 @@ func (h *Handler) build(who caller, name string, arguments map[string]any) (resu
 	return written, true, nil
 }
 
+// unknownTool returns the error about a name that no offered tool has.
 func (h *Handler) unknownTool(who caller, name string, offers []offer) error {
-	there := "there is none"
-	if len(offers) > 0 {
-		names := make([]string, 0, maxNamed)
-		for _, o := range offers[:min(len(offers), maxNamed)] {
-			names = append(names, o.Name)
-		}
-		there = "there is " + strings.Join(names, ", ")
-		if len(offers) > maxNamed {
-			there += ", ..."
-		}
+	var names []string
+	for _, o := range offers {
+		names = append(names, o.Name)
 	}
 	if h.Agents != nil && who.May() {
-		there += h.Agents.Similar(name)
+		for _, tool := range h.Agents.List() {
+			names = append(names, tool.Name)
+		}
 	}
-	return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: fmt.Sprintf("unknown tool %q; %s", shown(name), there)}
+	return &jsonrpc.Error{
+		Code:    jsonrpc.CodeInvalidParams,
+		Message: fmt.Sprintf("unknown tool %q; list the tools with tools/list%s", shown(name), blueprint.DidYouMean(name, names)),
+	}
 }
 
 // refusedResult returns the error that prevented a run as a result.

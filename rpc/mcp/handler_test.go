@@ -180,9 +180,9 @@ func TestCalls(t *testing.T) {
 		{"bad arguments", fine, nil, blueprint.InvalidInput([]blueprint.Issue{{Path: []any{"inputData", "a"}, Message: "must be a string"}}),
 			`{"result":{"content":[{"text":"arguments.a: must be a string","type":"text"}],"isError":true,"structuredContent":{"error":{"code":"BAD_REQUEST","issues":[{"message":"must be a string","path":["arguments","a"]}],"message":"arguments.a: must be a string"}}}}`},
 		{"full", fine, nil, blueprint.Errorf(blueprint.CodeUnavailable, "the queue is full"), `{"result":{"content":[{"text":"the queue is full","type":"text"}],"isError":true,"structuredContent":{"error":{"code":"SERVICE_UNAVAILABLE","message":"the queue is full"}}}}`},
-		{"deleted", fine, nil, blueprint.Errorf(blueprint.CodeNotFound, "gone"), `{"error":{"code":-32602,"message":"unknown tool \"do-it\"; there is none"}}`},
+		{"deleted", fine, nil, blueprint.Errorf(blueprint.CodeNotFound, "gone"), `{"error":{"code":-32602,"message":"unknown tool \"do-it\"; list the tools with tools/list"}}`},
 		{"internal error", fine, nil, errors.New("secret detail"), `{"error":{"code":-32603,"message":"internal error"}}`},
-		{"somebody else's", `{"name":"other"}`, nil, nil, `{"error":{"code":-32602,"message":"unknown tool \"other\"; there is do-it"}}`},
+		{"somebody else's", `{"name":"other"}`, nil, nil, `{"error":{"code":-32602,"message":"unknown tool \"other\"; list the tools with tools/list"}}`},
 		{"no object", `{"name":"do-it","arguments":[1]}`, nil, nil, `{"error":{"code":-32602,"message":"the arguments must be an object"}}`},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -101,8 +101,8 @@ func TestToolsOfBlueprints(t *testing.T) {
 	ada.Await(t, id, blueprint.StatusPaused)
 
 	ada.OK(t, "blueprint.update", object{"id": greetID, "status": "draft"})
-	if got := servertest.Encoded(t, callTool(t, ada, "tools/call", object{"name": "say-hello"})); !strings.Contains(got, `unknown tool \"say-hello\"; there is doomed, patient`) {
-		t.Errorf("got %s, want %q in it", got, `unknown tool \"say-hello\"; there is doomed, patient`)
+	if got := servertest.Encoded(t, callTool(t, ada, "tools/call", object{"name": "say-hello"})); !strings.Contains(got, `unknown tool \"say-hello\"; list the tools with tools/list`) {
+		t.Errorf("got %s, want %q in it", got, `unknown tool \"say-hello\"; list the tools with tools/list`)
 	}
 }
 

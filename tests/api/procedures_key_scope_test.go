@@ -66,7 +66,7 @@ func TestScopesOfProcedures(t *testing.T) {
 func TestScopesOfKeys(t *testing.T) {
 	t.Parallel()
 	s := servertest.New(t, servertest.AtNoon)
-	ada := s.NewUser(t, "ada")
+	ada, document := s.NewUser(t, "ada"), openAPIValue(t)
 	for _, test := range []struct {
 		scopes []any
 		allows string // "" = all scopes
@@ -91,12 +91,15 @@ func TestScopesOfKeys(t *testing.T) {
 				}
 			}
 			for path, needed := range map[string]string{
-				"POST /v1/triggers/" + s.IDs.UUID() + "/fire": "run", "POST /mcp": "run write", "GET /files/none": "read", "GET /clock": "read",
+				"POST /v1/triggers/{triggerId}/fire": "run", "POST /mcp": "run write", "GET /files/{id}": "read", "GET /clock": "read",
 				"POST /clock/advance": "admin", "GET /sandbox/calls": "read", "DELETE /sandbox": "admin", "POST /sandbox/send": "admin",
 			} {
 				t.Run(caseName(path), func(t *testing.T) {
 					method, path, _ := strings.Cut(path, " ")
-					answer := limitedTo(t, ada, limits).Send(t, method, path, `{}`)
+					if said := scopesIn(document, path, method); said != needed {
+						t.Errorf("openapi.json says that %s needs %q, want %q", path, said, needed)
+					}
+					answer := limitedTo(t, ada, limits).Send(t, method, strings.NewReplacer("{triggerId}", s.IDs.UUID(), "{id}", "none").Replace(path), `{}`)
 					lacks := strings.Contains(answer.Text, "this API key lacks the scope")
 					allows := func(scope string) bool { return slices.Contains(strings.Fields(test.allows), scope) }
 					if allowed := slices.ContainsFunc(strings.Fields(needed), allows); allowed == lacks || lacks && answer.Status != http.StatusForbidden {
@@ -106,6 +109,18 @@ func TestScopesOfKeys(t *testing.T) {
 			}
 		})
 	}
+}
+
+// scopesIn returns the scopes of which a key needs one for a route, by the description.
+func scopesIn(document object, path, method string) string {
+	var scopes []string
+	alternatives, _ := at(document, "paths").(object)[path].(object)[strings.ToLower(method)].(object)["security"].([]any)
+	for _, one := range alternatives {
+		for _, scope := range one.(object)["key"].([]any) {
+			scopes = append(scopes, scope.(string))
+		}
+	}
+	return strings.Join(scopes, " ")
 }
 
 // TestScopesInABatch checks the scope of each call of a batch.

@@ -87,8 +87,8 @@ func writeOperation(page *bytes.Buffer, path, method string, operation schema) {
 	if kind != "" {
 		notes = append(notes, kind)
 	}
-	if scope := scopeOf(operation); scope != "" {
-		notes = append(notes, "scope `"+scope+"`")
+	if scopes := scopesOf(operation); scopes != "" {
+		notes = append(notes, "scope "+scopes)
 	}
 	if len(notes) > 0 {
 		fmt.Fprintf(page, "\n\n%s.", strings.Join(notes, ", "))
@@ -120,17 +120,17 @@ func writeOperation(page *bytes.Buffer, path, method string, operation schema) {
 // named matches the name of a type that the page describes.
 var named = regexp.MustCompile(`^[A-Z]\w*$`)
 
-func scopeOf(operation schema) string {
+// scopesOf returns the scopes of which a key needs one, "" for an operation without a key.
+func scopesOf(operation schema) string {
 	security, _ := operation["security"].([]any)
-	if len(security) == 0 {
-		return ""
+	var scopes []string
+	for _, alternative := range security {
+		names, _ := alternative.(schema)["key"].([]any)
+		for _, name := range names {
+			scopes = append(scopes, fmt.Sprintf("`%v`", name))
+		}
 	}
-	first, _ := security[0].(schema)
-	scopes, _ := first["key"].([]any)
-	if len(scopes) == 0 {
-		return ""
-	}
-	return fmt.Sprint(scopes[0])
+	return strings.Join(scopes, " or ")
 }
 
 // inputOf returns the schema and the example of an operation's input.

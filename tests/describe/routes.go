@@ -29,7 +29,7 @@ func plainPaths() object {
 			"200": object{"description": "the file", "content": object{"application/octet-stream": object{"schema": object{"type": "string", "contentEncoding": "binary"}}}},
 		}}, keyScope(blueprint.ScopeRead), answers(nil, "PlainError", 400, 401, 403, 404, 405, 429, 500, 503))},
 		"/mcp": object{"post": operation("callMCP", "mcp", "Call the server as an MCP server (streamable HTTP, JSON-RPC 2.0)",
-			keyScope(blueprint.ScopeRun), takes(true, object{"type": "object"}, object{"jsonrpc": "2.0", "id": 1, "method": "tools/list"}),
+			keyScope(blueprint.ScopeRun, blueprint.ScopeWrite), takes(true, object{"type": "object"}, object{"jsonrpc": "2.0", "id": 1, "method": "tools/list"}),
 			object{"description": "The caller's own api triggers of published blueprints, and those of others that `mcpTool.enable` enabled, are its tools: `initialize`, `tools/list` and `tools/call`. A key with the scope `write` also has the tools of [Agents](agents.md), named `build_*`; one without the scope `run` has only those. `resources/list` and `resources/read` return the documentation and the JSON Schemas. The response to a notification is 202."},
 			answers(object{"200": answer("the JSON-RPC response", object{"type": "object"}), "202": object{"description": "the notification was accepted"}}, "PlainError", 400, 401, 403, 405, 413, 415, 429, 500, 503))},
 		"/clock/advance": object{"post": operation("advanceClock", "clock", "Move the virtual clock through every instant at which something is due",
@@ -89,8 +89,12 @@ func triggerOperation(e *triggers.Endpoint) object {
 }
 
 // keyScope names the scope that a key needs for an operation.
-func keyScope(scope blueprint.KeyScope) object {
-	return object{"security": []any{object{"key": []any{string(scope)}}}}
+func keyScope(alternatives ...blueprint.KeyScope) object {
+	var security []any
+	for _, scope := range alternatives {
+		security = append(security, object{"key": []any{string(scope)}})
+	}
+	return object{"security": security}
 }
 
 // operation assembles an operation from its parts.
