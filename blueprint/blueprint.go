@@ -335,7 +335,7 @@ type Binding struct {
 	Principal  Principal   // the trigger's creator
 	CanManage  bool        // the creator may still manage the blueprint; else firings are refused
 	Member     bool        // the creator is a member of the organization; else events of other blueprints are not delivered
-	// Tripped is why the breaker switched the trigger off; nil = it did not.
+	// Tripped is why the breaker paused the trigger; nil = it did not.
 	Tripped *Trip
 	// RetryAt is when a delivery switches it on again; 0 = never, or it is on.
 	RetryAt Time

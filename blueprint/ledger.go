@@ -70,7 +70,7 @@ func (f *Firing) RedeliveryOf() string {
 type FiringStory struct {
 	Firing  Firing  // with its Delivery
 	Trigger Trigger // current, with its secrets
-	// Tripped is why the breaker switched the trigger off; nil = it did not.
+	// Tripped is why the breaker paused the trigger; nil = it did not.
 	Tripped      *Trip
 	Run          *FiringRun   // nil = none
 	Redeliveries []Redelivery // newest first, at most MaxRedeliveries
@@ -118,7 +118,7 @@ type TriggerStory struct {
 	BlueprintStatus string
 	Owner           Principal // the blueprint's creator
 	CanManage       bool      // the trigger's creator can still manage the blueprint
-	Tripped         *Trip     // why the breaker switched it off; nil = it did not
+	Tripped         *Trip     // why the breaker paused it; nil = it did not
 	TrippedAt       Time      // when; zero if it did not, or the row has been pruned
 	Failures        int       // consecutive failed runs
 	// Deactivated is the entry of the audit log for the change that left it inactive; nil if

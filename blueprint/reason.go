@@ -41,9 +41,9 @@ const (
 	ReasonSlackOther    ReasonCode = "slack_other" // type
 	ReasonOwnRun        ReasonCode = "own_run"
 
-	ReasonBreaker        ReasonCode = "breaker" // failures, executionId, retries: a row that records that the breaker switched the trigger off
+	ReasonBreaker        ReasonCode = "breaker" // failures, executionId, retries: a row that records that the breaker paused the trigger
 	ReasonInactive       ReasonCode = "off"     // the trigger is not active
-	ReasonTripped        ReasonCode = "tripped" // failures, executionId, retries: switched off by the breaker before
+	ReasonTripped        ReasonCode = "tripped" // failures, executionId, retries: paused by the breaker before
 	ReasonLostAccess     ReasonCode = "lost_access"
 	ReasonOtherAddress   ReasonCode = "other_address" // type, triggerId
 	ReasonTooLarge       ReasonCode = "too_large"     // message
@@ -217,13 +217,13 @@ func (r Reason) sentence() string {
 	case ReasonSlackOther:
 		return fmt.Sprintf("deliveries of type %q are not events", r.Text("type"))
 	case ReasonBreaker:
-		cure := "; fix the cause, then switch it on again with isActive: true (config.breaker: false disables the breaker)"
+		cure := "; fix the cause, then activate it with isActive: true (config.breaker: false disables the breaker)"
 		if r.Params["retries"] == true {
-			cure = "; fix the cause; isActive: true switches it on at once"
+			cure = "; fix the cause; isActive: true activates it at once"
 		}
-		return "the server switched the trigger off: " + r.trip().String() + cure
+		return "the server paused the trigger: " + r.trip().String() + cure
 	case ReasonTripped:
-		return "the server switched the trigger off: " + r.trip().String()
+		return "the server paused the trigger: " + r.trip().String()
 	case ReasonOtherAddress:
 		text := "the trigger is of type " + r.Text("type")
 		if address := r.Address(); address != "" {

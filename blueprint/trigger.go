@@ -76,8 +76,8 @@ type ListedTrigger struct {
 	CreatedBy      string         `json:"created_by"`
 	CreatorName    string         `json:"creator_name"`
 	CreatedAt      Time           `json:"created_at"`
-	PausedReason   *string        `json:"paused_reason"` // why the breaker switched it off
-	RetryAt        Time           `json:"retry_at"`      // when the next delivery switches it on again
+	PausedReason   *string        `json:"paused_reason"` // why the breaker paused it
+	RetryAt        Time           `json:"retry_at"`      // when the next delivery activates it
 	CanManage      bool           `json:"can_manage"`
 	URL            *string        `json:"url"`     // nil without an address
 	NextAt         Time           `json:"next_at"` // of an active schedule

@@ -119,7 +119,7 @@ func commandRestore() *cli.Command {
 		UsageText: "blueprintd restore my.backup --db blueprintd.db\nblueprintd restore my.backup --db copy.db --master-key-file blueprintd.db.key --pause-triggers",
 		Flags: append([]cli.Flag{
 			&cli.BoolFlag{Name: "force", Usage: "replace the existing database; a file is kept as NAME.before-restore-TIME"},
-			&cli.BoolFlag{Name: "pause-triggers", Usage: "switch all triggers off, so that the copy starts no runs"},
+			&cli.BoolFlag{Name: "pause-triggers", Usage: "pause all triggers, so that the copy starts no runs"},
 			&cli.BoolFlag{Name: "unverified", Usage: "restore a backup whose signature does not verify. The author of such a file controls its accounts, keys and blueprints"},
 			jsonFlag(),
 		}, databaseFlags()...),
@@ -176,7 +176,7 @@ func printRestored(c *cli.Context, r store.RestoreReport) error {
 	}
 	fmt.Fprintln(&text, "  all users are signed out of the dashboard, and links to set a password are void; keys and passwords are those of the time of the backup: keys revoked since then are valid again")
 	if c.Bool("pause-triggers") {
-		fmt.Fprintf(&text, "  switched off: %s\n", blueprint.Counted(int(r.Paused), "trigger"))
+		fmt.Fprintf(&text, "  paused: %s\n", blueprint.Counted(int(r.Paused), "trigger"))
 	} else if r.Rows["triggers"] > 0 {
 		fmt.Fprintln(&text, "  when the server starts, schedules catch up according to their catchUp")
 	}

@@ -60,10 +60,6 @@ func doctor(c *cli.Context) error {
 			Fix: "run blueprintd master-key rotate to finish it"})
 	}
 	findings = slices.Concat(findings, keyFindings, examineBuild(programOf(c).Version, options.Clock.Now()), []store.Finding{examineZones()})
-	if _, err := os.Stat(path); err == nil || isRemote(c) {
-		findings = append(findings, store.Finding{Check: "backup", Health: store.Fine,
-			Message: "blueprintd backup creates one, also while the server runs; keep it, and the master key, on another disk"})
-	}
 	if err := printFindings(c, findings); err != nil {
 		return err
 	}

@@ -18,7 +18,7 @@ func commandImport() *cli.Command {
 	return &cli.Command{
 		Name: "import", Usage: "store blueprint files as new private drafts; works while the server runs", ArgsUsage: "FILE...",
 		Description: "Stores all files or none, and prints their ids. Warnings go to standard error. Webhook and Slack triggers without\n" +
-			"a secret are stored inactive. A FILE of - is standard input.",
+			"a secret are stored paused. A FILE of - is standard input.",
 		UsageText: "blueprintd import my.blueprint.yaml\nblueprintd import flows/*.blueprint.yaml --user ada@example.org",
 		Flags:     append([]cli.Flag{ownerFlag(), jsonFlag()}, databaseFlags()...),
 		Action:    importFiles,

@@ -25,7 +25,7 @@ func commandSync() *cli.Command {
 			"the network (--url, --api-key).\n" +
 			"A blueprint belongs to a file by the path of the file in the folder; blueprints from elsewhere are not touched.\n" +
 			"Blueprints changed on the server are overwritten only with --force, and blueprints and triggers without a file are\n" +
-			"deleted only with --prune. A trigger that is off on the server is switched on only with --force. Secrets that are\n" +
+			"deleted only with --prune. A trigger that is paused on the server is activated only with --force. Secrets that are\n" +
 			"null in a file keep their value on the server.\n" +
 			"Instead of an id, {$connection: crm} names a connection of the server, and {$blueprint: child.blueprint.yaml} names\n" +
 			"another file of the folder. The file .blueprintd.yaml (name: flows) sets the name of the folder on servers.\n" +

@@ -66,6 +66,8 @@ func (r *Reader) Read() {
 			hint := blueprint.DidYouMean(name, FileMembers)
 			if slices.Contains(seedMembers, name) {
 				hint = "; is this a seed file? Name it NAME.seed.yaml"
+			} else if slices.Contains([]string{"nodes", "edges", "notes", "groups"}, name) {
+				hint = "; it belongs in blueprint_map"
 			}
 			r.warn("unknown field in a blueprint file"+hint, name)
 			r.last().Spot.OnKey = true
@@ -154,7 +156,7 @@ func (r *Reader) readSecrets(t *Trigger, i int) {
 		}
 		if blueprint.KindOf(blueprint.TriggerType(t.Kind)).Secrets.Secret == name {
 			t.Active = false
-			r.warn(fmt.Sprintf("the %s trigger needs its secret before it is switched on; import leaves it inactive", t.Kind), "triggers", i, "config", name)
+			r.warn(fmt.Sprintf("the %s trigger needs its secret before it is activated; import leaves it paused", t.Kind), "triggers", i, "config", name)
 		}
 		t.Config = maps.Clone(t.Config)
 		delete(t.Config, name)

@@ -96,7 +96,7 @@ type StatusRuns struct {
 
 // StatusSchedules describes the schedules that this process fires.
 type StatusSchedules struct {
-	Active  int64 `json:"active"`  // schedules that are switched on
+	Active  int64 `json:"active"`  // schedules that are not paused
 	Overdue int64 `json:"overdue"` // schedules whose next tick should have fired
 	Missed  int64 `json:"missed"`  // ticks that did not fire, since the start of the process
 }

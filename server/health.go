@@ -301,14 +301,14 @@ func schedulesCheck(stats triggers.Stats, first []triggers.OverdueSchedule) chec
 	return c
 }
 
-// CheckTriggers checks for triggers that the breaker has switched off.
+// CheckTriggers checks for triggers that the breaker has paused.
 func (s *Server) CheckTriggers(ctx context.Context) check {
 	return triggersCheck(s.Store.PausedTriggers(ctx, maxNamed))
 }
 
-// triggersCheck checks for triggers switched off by the breaker, and names the first.
+// triggersCheck checks for triggers paused by the breaker, and names the first.
 func triggersCheck(first []store.PausedTrigger, total int, err error) check {
-	c := check{Name: "triggers", OK: true, Detail: "none switched off by the server"}
+	c := check{Name: "triggers", OK: true, Detail: "none paused by the server"}
 	switch {
 	case err != nil:
 		return check{Name: c.Name, Detail: "triggers cannot be read: " + err.Error(), Hint: "check the disk of the database"}
@@ -326,7 +326,7 @@ func triggersCheck(first []store.PausedTrigger, total int, err error) check {
 	if total > 1 {
 		were = fmt.Sprintf("%d triggers were", total)
 	}
-	c.OK, c.Detail = false, were+" switched off by the server: "+strings.Join(names, ", ")
-	c.Hint = blueprint.SeeDocs("see blueprintd why ID; fix the cause, then switch it on with isActive: true, or delete it", "triggers")
+	c.OK, c.Detail = false, were+" paused by the server: "+strings.Join(names, ", ")
+	c.Hint = blueprint.SeeDocs("see blueprintd why ID; fix the cause, then activate it with isActive: true, or delete it", "triggers")
 	return c
 }

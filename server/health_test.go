@@ -90,9 +90,9 @@ func TestTriggersCheck(t *testing.T) {
 		says  string
 		hint  string
 	}{
-		{nil, 0, nil, "none switched off by the server", ""},
-		{named[:1], 1, nil, "1 trigger was switched off by the server: a (20 runs in a row failed, the last of them exec_1)", "isActive: true"},
-		{named, 5, nil, "5 triggers were switched off by the server: a (20 runs in a row failed, the last of them exec_1), b (20 runs in a row failed, the last of them exec_2), and 3 more", "why ID"},
+		{nil, 0, nil, "none paused by the server", ""},
+		{named[:1], 1, nil, "1 trigger was paused by the server: a (20 runs in a row failed, the last of them exec_1)", "isActive: true"},
+		{named, 5, nil, "5 triggers were paused by the server: a (20 runs in a row failed, the last of them exec_1), b (20 runs in a row failed, the last of them exec_2), and 3 more", "why ID"},
 		{nil, 0, errors.New("the disk is gone"), "triggers cannot be read: the disk is gone", "disk"},
 	} {
 		t.Run(test.says, func(t *testing.T) {

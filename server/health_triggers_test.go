@@ -23,7 +23,7 @@ func TestTrippedTriggerIsSeen(t *testing.T) {
 			t.Errorf("/metrics does not say %s, want %q in it", count, "\nblueprintd_triggers_tripped "+count+"\n")
 		}
 		c := s.CheckTriggers(context.Background())
-		if c.OK != ok || !ok && !strings.Contains(c.Detail, "1 trigger was switched off by the server: "+trigger+" (20 runs in a row failed, the last of them exec_") {
+		if c.OK != ok || !ok && !strings.Contains(c.Detail, "1 trigger was paused by the server: "+trigger+" (20 runs in a row failed, the last of them exec_") {
 			t.Errorf("%+v", c)
 		}
 	}

@@ -130,7 +130,7 @@ func writeStore(p *metrics.Page, stats store.Stats) {
 		gauge(p, "disk_reserve_bytes", "New runs are refused while less is free.", stats.Reserve)
 	}
 	counter(p, "checkpoint_failures_total", "Failed checkpoints, which are retried.", stats.CheckpointFailures)
-	counter(p, "triggers_tripped_total", "Triggers switched off because their runs kept failing.", stats.Tripped)
+	counter(p, "triggers_tripped_total", "Triggers paused because their runs kept failing.", stats.Tripped)
 	counter(p, "pruned_runs_total", "Runs removed from the history.", stats.PrunedRuns)
 	counter(p, "pruned_firings_total", "Firings removed from the ledger.", stats.PrunedFirings)
 }

@@ -138,7 +138,7 @@ func (d *diagnosis) remoteTables(q *session, _ *postgres.Config) error {
 	if len(missing) > 0 {
 		d.add("form", Broken, "restore a backup with blueprintd restore", "the tables of the database are not those of this program: it lacks %s", strings.Join(missing, ", "))
 	} else {
-		d.add("form", Fine, "", "a database of blueprintd, form %d", d.options.form())
+		d.add("form", Fine, "", "a database of blueprintd, schema version %d", d.options.form())
 	}
 	if len(locked) > 0 {
 		d.add("privileges", Broken, "make the role of the URL the owner of the database", "the role may not read and write %s", strings.Join(locked, ", "))

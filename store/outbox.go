@@ -118,7 +118,7 @@ func (s *Store) notify(done outcome) {
 	for _, id := range done.tripped {
 		s.counts.tripped.Add(1)
 		s.options.Logger.Warn("trigger paused because its runs keep failing", "trigger", id, "failures", maxFailures,
-			"hint", "its ledger names the last run; fix the cause and switch it on again")
+			"hint", "its ledger names the last run; fix the cause and activate it")
 	}
 }
 

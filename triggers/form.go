@@ -91,17 +91,16 @@ func (t *Service) signTicket(triggerID string, ticket []byte) []byte {
 
 // checkTicket returns why a submission is not accepted; "" if it is.
 func (t *Service) checkTicket(triggerID, ticket string) string {
-	const again = "This page was open for too long. Send the form again."
 	data, err := base64.RawURLEncoding.DecodeString(ticket)
 	if err != nil || len(data) != 8+12+16 || !hmac.Equal(data[20:], t.signTicket(triggerID, data[:20])) {
-		return again
+		return "The form has to be sent from this page. Check your answers, then send it again."
 	}
 	_, passes := t.Clock.(clock.Real)
 	switch age := t.Clock.Now().Sub(time.UnixMilli(int64(binary.BigEndian.Uint64(data)))); {
 	case age < minFormAge && passes:
 		return "That was fast. Check your answers, then send the form again."
 	case age > maxFormAge:
-		return again
+		return "This page was open for too long. Send the form again."
 	}
 	return ""
 }
@@ -169,7 +168,7 @@ func (t *Service) serveSubmission(w http.ResponseWriter, c *inbound, page *formP
 		return
 	}
 	if why := t.checkTicket(c.id, sent.Values.Get(form.TicketName)); why != "" {
-		t.refuseSubmission(c, "the page of the form was sent within two seconds, after a day, or is another one's")
+		t.refuseSubmission(c, "the form was sent within two seconds or after more than a day, or was not opened at this address")
 		again(http.StatusBadRequest, why)
 		return
 	}

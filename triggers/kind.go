@@ -160,7 +160,7 @@ func read[C any](config map[string]any) (c C) {
 type commonConfig struct {
 	Label       line    `key:"label" doc:"its name in lists, and that of the MCP tool of an api trigger"`
 	Concurrency limits  `key:"concurrency" doc:"the limit on concurrent runs of the trigger"`
-	Breaker     boolean `key:"breaker" doc:"whether it is switched off when its runs keep failing"`
+	Breaker     boolean `key:"breaker" doc:"whether it is paused when its runs keep failing"`
 	Record      boolean `key:"record" doc:"whether the exchanges of its runs with other services are recorded"`
 }
 

@@ -125,7 +125,7 @@ func TestTripped(t *testing.T) {
 		t.Errorf("%d %s, want 503", status, text)
 	}
 	rows := s.ledger(hook)
-	if last := rows[len(rows)-1]; len(rows) != 22 || !strings.HasPrefix(last.Reason, "the server switched the trigger off: 20 runs in a row failed") || last.Decision != blueprint.DecisionRefused {
+	if last := rows[len(rows)-1]; len(rows) != 22 || !strings.HasPrefix(last.Reason, "the server paused the trigger: 20 runs in a row failed") || last.Decision != blueprint.DecisionRefused {
 		t.Errorf("%d rows, the last %+v", len(rows), last)
 	}
 	s.advance(noon.Add(time.Hour))

@@ -274,7 +274,7 @@ func TestPausedTrigger(t *testing.T) {
 	m.change(id, func(b *blueprint.Binding) {
 		b.Trigger.IsActive, b.Tripped = false, &blueprint.Trip{Failures: 20, ExecutionID: "exec_1"}
 	})
-	const want = "the server switched the trigger off: 20 runs in a row failed, the last of them exec_1"
+	const want = "the server paused the trigger: 20 runs in a row failed, the last of them exec_1"
 	if status := deliver(s, id, delivery{body: "{}"}).Code; status != 404 || m.lastRow(t).Reason != want {
 		t.Errorf("delivered: %d, %q; want 404 and %v", status, m.lastRow(t).Reason, want)
 	}

@@ -530,7 +530,7 @@ func (t *Service) resume(ctx context.Context, b *blueprint.Binding) (_ *blueprin
 		return b, false, t.failure(b.Trigger.ID, err)
 	}
 	if done {
-		t.Logger.Info("trigger switched on again after pause", "trigger", b.Trigger.ID)
+		t.Logger.Info("trigger activated again after pause", "trigger", b.Trigger.ID)
 	}
 	current, err := t.Store.Binding(ctx, b.Trigger.ID) // another delivery may have been first
 	if err != nil {
@@ -561,7 +561,7 @@ func offReason(binding *blueprint.Binding) blueprint.Reason {
 func off(binding *blueprint.Binding) *blueprint.Error {
 	refused := blueprint.ReasonError(blueprint.CodeBadRequest, offReason(binding))
 	if binding.Tripped != nil {
-		refused.Hint = "fix the cause, then switch it on again with isActive: true"
+		refused.Hint = "fix the cause, then activate it with isActive: true"
 	}
 	return refused
 }

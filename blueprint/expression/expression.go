@@ -76,10 +76,15 @@ func parseError(source string, err error) error {
 	}
 	if strings.TrimSpace(source) == "" {
 		e.Message = "the expression is empty"
+	} else if strings.Contains(source, "{{") {
+		bare := strings.NewReplacer("{{", "", "}}", "").Replace(source)
+		e.Message = "an expression has no {{ }}, which are for templates: write " + blueprint.Shorten(blueprint.OneLine(strings.TrimSpace(bare)), displayLength)
 	} else if e.Message == "unexpected token EOF" {
 		e.Message = "the expression ends too early"
 	} else if e.Message == `unexpected token Operator(":")` {
 		e.Message += "; an object that a predicate makes is written ({key: value})"
+	} else if e.Message == `unexpected token Operator(".")` {
+		e.Message += "; .name is only defined inside a predicate, such as map(list, .name)"
 	} else if e.Message == `unexpected token Operator("=")` {
 		e.Message += equalsHint(source, e.Line, e.Column)
 	}

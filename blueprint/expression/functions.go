@@ -78,7 +78,7 @@ var functions = map[string]function{
 }
 
 // functionNames are suggested for unknown functions.
-var functionNames = slices.Collect(maps.Keys(functions))
+var functionNames = slices.AppendSeq(slices.Collect(maps.Keys(functions)), maps.Keys(predicates))
 
 // text returns an argument that must be a string.
 func (i *invocation) text(position int) string {

@@ -245,14 +245,14 @@ func newTrigger(want *project.DesiredTrigger, o Options) TriggerChange {
 	if !want.Active {
 		off := false
 		c.active = &off
-		notes = append(notes, "inactive")
+		notes = append(notes, "paused")
 	}
 	c.Note = strings.Join(notes, ", ")
 	return c
 }
 
 // changedTrigger returns the change that makes a trigger match its file. A trigger that a
-// user or the breaker has switched off is switched on only with force.
+// user or the breaker has paused is activated only with force.
 func changedTrigger(want *project.DesiredTrigger, have *blueprint.Trigger, o Options) TriggerChange {
 	c := TriggerChange{Action: Update, Type: want.Type, ID: have.ID, config: configChange(want, have)}
 	for _, name := range slices.Sorted(maps.Keys(c.config)) {
@@ -264,7 +264,7 @@ func changedTrigger(want *project.DesiredTrigger, have *blueprint.Trigger, o Opt
 	}
 	switch {
 	case want.Active && !have.IsActive && !o.Force:
-		if c.Note = "it is off on the server; --force switches it on"; len(c.config) == 0 {
+		if c.Note = "it is paused on the server; --force activates it"; len(c.config) == 0 {
 			c.Action = Keep
 		}
 	case want.Active != have.IsActive:

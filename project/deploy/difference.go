@@ -245,7 +245,7 @@ func (c *Change) Lines() []string {
 	}
 	for _, t := range c.Triggers {
 		line := signs[t.Action] + " trigger " + string(t.Type)
-		if t.ID != "" && t.Action != Create {
+		if t.ID != "" {
 			line += " " + t.ID
 		}
 		add("%s", line+listed(t.Fields, t.Note))

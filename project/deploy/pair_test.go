@@ -136,13 +136,13 @@ func TestAdopt(t *testing.T) {
 	plan = f.sync(t, files[:1], o)
 	if got, want := text(plan), `~ a  "A"  u1
     adopts the blueprint with this title
-    ? trigger scheduled u1t: it is off on the server; --force switches it on
+    ? trigger scheduled u1t: it is paused on the server; --force activates it
 1 to update`; got != want || f.have[0].Source != project.SourceOf("shop", "a") || f.have[0].Version == "3" {
 		t.Errorf("%s, now %+v", cmp.Diff(want, got), f.have[0])
 	}
 	o.Unsourced = nil
 	if got := text(f.sync(t, files[:1], o)); got != `? a  "A"  u1
-    ? trigger scheduled u1t: it is off on the server; --force switches it on
+    ? trigger scheduled u1t: it is paused on the server; --force activates it
 1 kept` {
 		t.Errorf("again: %s", got)
 	}

@@ -264,11 +264,11 @@ func TestPlan(t *testing.T) {
 			a.Triggers[3] = project.DesiredTrigger{Type: blueprint.TriggerManual, Config: map[string]any{}, Active: true}
 		}), nil, options(false, false), `~ a.blueprint.yaml  "A"  id1
     ~ trigger webhook id2: config.respond: "wait" -> "accept"
-    ? trigger scheduled id4: it is off on the server; --force switches it on
+    ? trigger scheduled id4: it is paused on the server; --force activates it
     + trigger manual
     ? trigger email id5: not in the file; --prune deletes it
 1 to update`, `? a.blueprint.yaml  "A"  id1
-    ? trigger scheduled id4: it is off on the server; --force switches it on
+    ? trigger scheduled id4: it is paused on the server; --force activates it
     ? trigger email id5: not in the file; --prune deletes it
 1 kept`},
 		{"triggers pruned", set(func(a *project.Desired) { a.Triggers = a.Triggers[1:2] }), nil, options(true, false), `~ a.blueprint.yaml  "A"  id1
@@ -289,7 +289,7 @@ func TestPlan(t *testing.T) {
     1 node
     visibility: "private" -> "public"
     + trigger slack: with a new signingSecret, which is null in the file
-    + trigger manual: inactive
+    + trigger manual: paused
 1 to create`, ""},
 		{"gone", no, nil, options(false, false), `? a.blueprint.yaml  "A"  id1
     its file is gone; --prune deletes it

@@ -50,7 +50,11 @@ func (p inputPlan) decode(raw rawInput, target reflect.Value) error {
 	work := &decoding{marked: raw.marked}
 	p.decodeValue(work, nil, value, target)
 	if len(work.issues) > 0 {
-		return InvalidInput(work.issues...)
+		refused := InvalidInput(work.issues...)
+		if raw.bare {
+			refused.Message += `; put the input in an object with the key "json"`
+		}
+		return refused
 	}
 	return nil
 }

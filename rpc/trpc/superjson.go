@@ -17,6 +17,7 @@ type rawInput struct {
 	value   any
 	present bool // false: no input, JavaScript's undefined
 	marked  bool // value contains undefinedElement or foreign
+	bare    bool // there is no input, but an object without the key json
 }
 
 // undefinedElement is an element of an array that is undefined. An undefined field is
@@ -42,7 +43,7 @@ func readEnvelope(envelope any) (rawInput, error) {
 	object, _ := envelope.(map[string]any)
 	value, present := object["json"]
 	if !present {
-		return rawInput{}, nil
+		return rawInput{bare: len(object) > 0}, nil
 	}
 	meta, _ := object["meta"].(map[string]any)
 	annotations, annotated := meta["values"]

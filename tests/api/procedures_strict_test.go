@@ -292,7 +292,7 @@ func TestBreakerOnAStandingClock(t *testing.T) {
 		row := firings(t, ada, trigger)[0]
 		servertest.Shape(t, round+" says when", at(row, "receivedAt"), `"2030-05-01T12:00:00.000Z"`)
 		told := ada.OK(t, "blueprintTriggers.explain", object{"firingId": at(row, "id")})
-		if text := servertest.Encoded(t, told); !strings.Contains(text, "The server switched this trigger off, after 20 failed runs in a row.") || !strings.Contains(text, "2030-05-01 12:00 UTC") || strings.Contains(text, "another clock") {
+		if text := servertest.Encoded(t, told); !strings.Contains(text, "The server paused this trigger after 20 failed runs in a row.") || !strings.Contains(text, "2030-05-01 12:00 UTC") || strings.Contains(text, "another clock") {
 			t.Errorf("%s: %s", round, text)
 		}
 		ada.OK(t, "blueprintTriggers.update", object{"triggerId": trigger, "isActive": true})

@@ -150,8 +150,8 @@ func TestFormRefusals(t *testing.T) {
 			t.Errorf("%v: %d, want %d with %q:\n%s", values, got.Status, status, words, got.Text)
 		}
 	}
-	send(0, url.Values{"name": {"Ada"}}, http.StatusBadRequest, "open for too long")
-	send(0, url.Values{"name": {"Ada"}, "_ticket": {other}}, http.StatusBadRequest, "open for too long")
+	send(0, url.Values{"name": {"Ada"}}, http.StatusBadRequest, "sent from this page")
+	send(0, url.Values{"name": {"Ada"}, "_ticket": {other}}, http.StatusBadRequest, "sent from this page")
 	send(0, url.Values{"name": {"Ada"}, "_ticket": {ticket}, "_leave_empty": {"https://spam.example"}}, http.StatusOK, "Thank you")
 	send(0, url.Values{"name": {"\xff"}, "_ticket": {ticket}}, http.StatusBadRequest, "could not be read")
 	if got := stranger.Send(t, http.MethodPost, path, "x", "Content-Type", "multipart/form-data; boundary=no"); got.Status != http.StatusBadRequest {

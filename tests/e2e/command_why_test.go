@@ -59,7 +59,7 @@ func TestWhyBesideAServer(t *testing.T) {
 	beside := why()
 	p.Stop()
 	for _, text := range []string{beside, why(), why("--at", time.Now().UTC().Format(time.RFC3339Nano))} {
-		if !containsAll(text, "It has been inactive since 2", ": blueprintTriggers.update by ") {
+		if !containsAll(text, "It has been paused since 2", ": blueprintTriggers.update by ") {
 			t.Errorf("%s", text)
 		}
 	}

@@ -109,14 +109,14 @@ func (a *advice) ofRun() string {
 	return ""
 }
 
-// whenTripped returns advice about a trigger that the breaker switched off.
+// whenTripped returns advice about a trigger that the breaker paused.
 func whenTripped(trigger *blueprint.Trigger, last string) string {
 	text := "fix the cause"
 	if last != "" {
 		text += " (last: " + last + ")"
 	}
 	if !trigger.IsActive {
-		text += ", switch it on with isActive: true"
+		text += ", activate it with isActive: true"
 	}
 	return text + `, then blueprintTriggers.redeliver {triggerId: "` + trigger.ID + `", executionStatus: "failed", from: TIME} runs what failed since TIME`
 }

@@ -104,11 +104,11 @@ func (w *Answer) sayInactive(words phrase) {
 	case about.InactiveSince == 0:
 		w.say("The audit log does not say since when.")
 	case about.Paused != "":
-		w.say("It has been inactive since %s.", since)
+		w.say("It has been paused since %s.", since)
 	case about.InactiveBy == "":
-		w.say("It has been inactive since %s: %s on the command line.", since, about.InactiveAction)
+		w.say("It has been paused since %s: %s on the command line.", since, about.InactiveAction)
 	default:
-		w.say("It has been inactive since %s: %s by %s.", since, about.InactiveAction, about.InactiveBy)
+		w.say("It has been paused since %s: %s by %s.", since, about.InactiveAction, about.InactiveBy)
 	}
 }
 
@@ -188,10 +188,10 @@ func (q *Question) then(w *Answer, words phrase, at blueprint.Time) {
 	case at.Time().After(now):
 		w.say("%s has not come yet.", words.time(at))
 	case story.Tripped != nil:
-		w.say("The server has switched it off: %s", sentence(story.Tripped.String()))
+		w.say("The server has paused it: %s", sentence(story.Tripped.String()))
 		w.sayInactive(words)
 	case !story.Trigger.IsActive:
-		w.say("It is inactive now.")
+		w.say("It is paused now.")
 		w.sayInactive(words)
 	case !story.CanManage:
 		w.say("It is active, but its creator can no longer manage the blueprint, so every firing is refused.")
@@ -240,8 +240,8 @@ func (q *Question) tick(w *Answer, words phrase, at blueprint.Time) {
 		w.say("The trigger was created later, so it was never due.")
 	case minute.Time().After(now):
 	case minute > story.Cursor && !story.Trigger.IsActive:
-		w.say("It is not decided and will not be: the trigger is switched off, and ticks before it is switched on again are not due.")
-		w.Next = "switch it on: blueprintTriggers.update {isActive: true}; blueprintTriggers.fire runs it now"
+		w.say("It is not decided and will not be: the trigger is paused, and ticks before it is activated again are not due.")
+		w.Next = "activate it: blueprintTriggers.update {isActive: true}; blueprintTriggers.fire runs it now"
 	case minute > story.Cursor && q.Unserved:
 		w.say("It is not decided yet: no server is running on this database.")
 		w.Next = startServer
@@ -315,13 +315,13 @@ func (q *Question) Present() *Answer {
 	story := q.Story
 	switch {
 	case story.Tripped != nil:
-		w.say("The server switched it off: %s", sentence(story.Tripped.String()))
+		w.say("The server paused it: %s", sentence(story.Tripped.String()))
 		w.sayInactive(words)
 		w.Next = whenTripped(&story.Trigger, story.Tripped.ExecutionID)
 	case !story.Trigger.IsActive:
-		w.say("It is inactive: nothing starts it.")
+		w.say("It is paused: nothing starts it.")
 		w.sayInactive(words)
-		w.Next = "switch it on: blueprintTriggers.update {isActive: true}"
+		w.Next = "activate it: blueprintTriggers.update {isActive: true}"
 	case !story.CanManage:
 		w.say("It is active, but every firing is refused: its creator can no longer manage the blueprint.")
 		w.Next = "give its creator access again, or create the trigger again as a user who can manage the blueprint"

@@ -78,20 +78,20 @@ func TestWhyPresent(t *testing.T) {
 		{"of a clock that is behind", func(q *Question) { q.Now = asOf.AddDate(4, 0, 0) },
 			[]string{"seems to follow another clock", "The next tick is due 2026-03-02 11:00 CET"}, "It is overdue"},
 		{"off for years", func(q *Question) { q.Now = asOf.AddDate(4, 0, 0); q.Story.Trigger.IsActive = false }, nil, "another clock"},
-		{"off", func(q *Question) { q.Story.Trigger.IsActive = false; q.Now = asOf.Add(9 * time.Hour) }, []string{"It is inactive: nothing starts it.", "The audit log does not say since when.", "isActive: true"}, "overdue"},
+		{"off", func(q *Question) { q.Story.Trigger.IsActive = false; q.Now = asOf.Add(9 * time.Hour) }, []string{"It is paused: nothing starts it.", "The audit log does not say since when.", "isActive: true"}, "overdue"},
 		{"off by a user", func(q *Question) {
 			q.Story.Trigger.IsActive = false
 			q.Story.Deactivated = &blueprint.AuditEntry{At: blueprint.TimeOf(asOf), ActorID: "u", ActorName: "Ann", Action: "blueprintTriggers.update"}
-		}, []string{"It has been inactive since 2026-03-02 10:00 CET (09:00 UTC): blueprintTriggers.update by Ann."}, "audit log"},
+		}, []string{"It has been paused since 2026-03-02 10:00 CET (09:00 UTC): blueprintTriggers.update by Ann."}, "audit log"},
 		{"off by the operator", func(q *Question) {
 			q.Story.Trigger.IsActive = false
 			q.Story.Deactivated = &blueprint.AuditEntry{At: blueprint.TimeOf(asOf), Action: "sync"}
-		}, []string{"It has been inactive since 2026-03-02 10:00 CET (09:00 UTC): sync on the command line."}, "audit log"},
+		}, []string{"It has been paused since 2026-03-02 10:00 CET (09:00 UTC): sync on the command line."}, "audit log"},
 		{"paused", func(q *Question) {
 			q.Story.Trigger.IsActive = false
 			q.Story.Tripped, q.Story.Failures = &blueprint.Trip{Failures: 20, ExecutionID: "exec_1_a"}, 20
 			q.Story.TrippedAt = blueprint.TimeOf(asOf)
-		}, []string{"The server switched it off: 20 runs in a row failed, the last of them exec_1_a.", "It has been inactive since 2026-03-02 10:00 CET (09:00 UTC).", "Its last 20 runs failed."}, "nothing starts it"},
+		}, []string{"The server paused it: 20 runs in a row failed, the last of them exec_1_a.", "It has been paused since 2026-03-02 10:00 CET (09:00 UTC).", "Its last 20 runs failed."}, "nothing starts it"},
 		{"access lost", func(q *Question) { q.Story.CanManage = false }, []string{"can no longer manage the blueprint", "access again"}, ""},
 		{"unreadable", func(q *Question) { q.Story.Trigger.Config["cron"] = "* * *" }, []string{"cannot be read", "fix its config"}, "next tick is due"},
 		{"never", func(q *Question) { q.Story.Firings = 0 }, []string{"The ledger has no firing of it", "next: nothing yet: first due 2026-03-02 11:00 CET (10:00 UTC)"}, "Nothing fired"},
@@ -137,10 +137,10 @@ func TestWhyAt(t *testing.T) {
 			q.Rows = []blueprint.LedgerRow{tickRow(1, "started", blueprint.NewReason(blueprint.ReasonOnTime))}
 		}, []string{"No tick is due", "the schedule was different then", "started exec_1_a"}, ""},
 		{"undecided", "2026-03-02 11:00", func(q *Question) { q.Now = asOf.Add(2 * time.Hour) }, []string{"It is not decided yet", "a server is running"}, ""},
-		{"undecided and off", "2026-03-02 11:00", func(q *Question) { q.Now = asOf.Add(2 * time.Hour); q.Story.Trigger.IsActive = false }, []string{"not decided and will not be", "It is inactive now.", "The audit log does not say since when."}, ""},
+		{"undecided and off", "2026-03-02 11:00", func(q *Question) { q.Now = asOf.Add(2 * time.Hour); q.Story.Trigger.IsActive = false }, []string{"not decided and will not be", "It is paused now.", "The audit log does not say since when."}, ""},
 		{"paused, pruned", tick, func(q *Question) {
 			q.Story.Trigger.IsActive, q.Story.Tripped = false, &blueprint.Trip{Failures: 20, ExecutionID: "exec_1_a"}
-		}, []string{"The server has switched it off: 20 runs", "The ledger no longer has the row that says since when."}, "inactive since"},
+		}, []string{"The server has paused it: 20 runs", "The ledger no longer has the row that says since when."}, "inactive since"},
 		{"to come", "2026-03-02 13:00", nil, []string{"has not come yet"}, "no row"},
 		{"to come, of a clock that is ahead", "2026-03-02 09:00", func(q *Question) { q.Now = asOf.AddDate(-4, 0, 0) }, []string{"seems to follow another clock"}, "has not come yet"},
 		{"before it was made", "2026-01-01 13:00", nil, []string{"it did not exist yet", "was never due"}, "no row"},

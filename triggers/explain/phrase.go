@@ -33,7 +33,7 @@ func (t phrase) row(row *blueprint.LedgerRow) string {
 	f := &row.Firing
 	subject := t.subject(f)
 	if f.Why.Code == blueprint.ReasonBreaker {
-		return "The server switched this trigger off, after " + numberOf(f.Why.Int("failures")) + " failed runs in a row."
+		return "The server paused this trigger after " + numberOf(f.Why.Int("failures")) + " failed runs in a row."
 	}
 	switch f.Decision {
 	case blueprint.DecisionStarted:
@@ -256,7 +256,7 @@ func Firing(story *blueprint.FiringStory, now time.Time) *blueprint.Explanation 
 		add("likely cause", cause.text)
 	}
 	if story.Tripped != nil {
-		add("switched off", "the server did, because "+story.Tripped.String())
+		add("paused by", "the server, because "+story.Tripped.String())
 	}
 	return out
 }

@@ -186,7 +186,7 @@ func TestExplainWords(t *testing.T) {
 		{firing: blueprint.Firing{Source: "redelivery", Decision: "refused", Why: blueprint.MessageReason(blueprint.ReasonMessage, "no").With("again", "X"), Delivery: &blueprint.Delivery{Facts: map[string]any{"of": "X"}}},
 			summary: "A redelivery was refused, and nothing ran: firing X again: no.", next: "explain for firing X", in: "it is stored with firing X"},
 		{firing: blueprint.Firing{Source: "manual", Decision: "refused", Why: blueprint.MessageReason(blueprint.ReasonMessage, "x")}, paused: &blueprint.Trip{Failures: 20, ExecutionID: "exec_1_a"}, next: "send it again",
-			summary: "A manual firing was refused, and nothing ran: x.", in: "the server did, because 20 runs in a row failed"},
+			summary: "A manual firing was refused, and nothing ran: x.", in: "the server, because 20 runs in a row failed"},
 	} {
 		t.Run(c.summary, func(t *testing.T) {
 			story := &blueprint.FiringStory{Firing: c.firing, Trigger: trigger, Tripped: c.paused}
@@ -257,9 +257,9 @@ func TestExplainNext(t *testing.T) {
 		{name: "inactive", story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "webhook", Decision: "refused", Why: blueprint.NewReason(blueprint.ReasonInactive), Delivery: body}}, exactly: on + again + " runs this one"},
 		{name: "active since", active: true, story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "webhook", Decision: "refused", Why: blueprint.NewReason(blueprint.ReasonInactive), Delivery: body}}, exactly: "the trigger is active now: " + again + " runs this one"},
 		{name: "inactive, no body", story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "webhook", Decision: "refused", Why: blueprint.NewReason(blueprint.ReasonInactive), Delivery: &blueprint.Delivery{Size: 9}}}, exactly: on + "have the sender send it again"},
-		{name: "the breaker", story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "webhook", Key: "F", Decision: "refused", Why: tripped.Because(blueprint.ReasonBreaker)}}, summary: "The server switched this trigger off, after 20 failed runs in a row.",
-			exactly: `fix the cause (last: exec_1_a), switch it on with isActive: true, then blueprintTriggers.redeliver {triggerId: "T", executionStatus: "failed", from: TIME} runs what failed since TIME`},
-		{name: "the breaker of an open webhook", story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "webhook", Key: "F", Decision: "refused", Why: retried.Because(blueprint.ReasonBreaker)}}, summary: "The server switched this trigger off, after 20 failed runs in a row.", next: "(last: exec_1_a)"},
+		{name: "the breaker", story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "webhook", Key: "F", Decision: "refused", Why: tripped.Because(blueprint.ReasonBreaker)}}, summary: "The server paused this trigger after 20 failed runs in a row.",
+			exactly: `fix the cause (last: exec_1_a), activate it with isActive: true, then blueprintTriggers.redeliver {triggerId: "T", executionStatus: "failed", from: TIME} runs what failed since TIME`},
+		{name: "the breaker of an open webhook", story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "webhook", Key: "F", Decision: "refused", Why: retried.Because(blueprint.ReasonBreaker)}}, summary: "The server paused this trigger after 20 failed runs in a row.", next: "(last: exec_1_a)"},
 		{name: "a delivery to one that tripped", story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "webhook", Key: "F", Decision: "refused", Why: tripped.Because(blueprint.ReasonTripped), Delivery: body}}, summary: "A delivery was refused", exactly: on + again + " runs this one"},
 		{name: "no mail", story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "email", Decision: "refused", Why: blueprint.NewReason(blueprint.ReasonInactive), Delivery: &blueprint.Delivery{Facts: map[string]any{"received": false}}}},
 			exactly: "the mail was refused with 550; " + on + "ask for it again"},
