@@ -115,9 +115,9 @@ type Collector struct {
 	ballast [][]byte
 }
 
-// startPercent is GOGC during the start: a heap of 16 MB, which is enough for most servers, is
+// startPercent is GOGC during the start: a heap below 8 MB, which is enough for most servers, is
 // not collected.
-const startPercent = 400
+const startPercent = 200
 
 // NewCollector makes collections rare until Settle, so that the start is fast. It does nothing
 // if GOGC is set.

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -203,4 +205,45 @@ func TestLimiterRuns(t *testing.T) {
 	stop()
 	list[0].Run(ctx)
 	(&Limiter{}).Run(t.Context()) // has nothing to do
+}
+
+// Removed are only buckets that equal new ones: those of calls that other processes do not
+// know yet, or that wait, stay.
+func TestLimiterSweep(t *testing.T) {
+	shared, list := processes(2, 100)
+	l := list[0]
+	shared.err = errors.New("no database")
+	if err := l.Take("known", 1); err != nil {
+		t.Fatal(err)
+	}
+	l.buckets["known"].unreported = 0
+	for key, set := range map[string]func(*bucket){
+		"unreported":  func(b *bucket) { b.unreported = 1 },
+		"taken back":  func(b *bucket) { b.unreported = -1 },
+		"reporting":   func(b *bucket) { b.reporting = 1 },
+		"waiting":     func(b *bucket) { b.waiting = []*waitingCall{nil} },
+		"not drained": func(b *bucket) { b.level = 51 },
+	} {
+		b := &bucket{at: l.clock.Now()}
+		set(b)
+		l.buckets[key] = b
+	}
+	advance(t, l.clock.(*clock.Virtual), time.Second)
+	l.sweep(l.clock.Now(), false)
+	if len(l.buckets) != 6 {
+		t.Errorf("%d buckets are held below the threshold, want all 6", len(l.buckets))
+	}
+	l.sweepAt = 6
+	l.sweep(l.clock.Now(), false)
+	if _, held := l.buckets["known"]; held || len(l.buckets) != 5 {
+		t.Errorf("the buckets %v are held, want all but the idle one", slices.Collect(maps.Keys(l.buckets)))
+	}
+	for i := range sweepFrom {
+		l.buckets[fmt.Sprint(i)] = &bucket{at: l.clock.Now(), level: 100}
+	}
+	l.sweepAt = sweepFrom
+	l.sweep(l.clock.Now(), false)
+	if want := 2 * (sweepFrom + 5); l.sweepAt != want {
+		t.Errorf("the next sweep is at %d buckets, want twice what is held: %d", l.sweepAt, want)
+	}
 }
