@@ -157,13 +157,13 @@ func TestSyncTriggersEdited(t *testing.T) {
 		return p.Query("blueprintTriggers.list", object{"blueprintId": id}).([]any)[0].(object)
 	}
 	p.Mutate("blueprintTriggers.update", object{"triggerId": hook()["id"], "isActive": false, "config": object{"respond": "accept"}})
-	wantSync(t, args, 1, "! a.blueprint.yaml", "config.respond of trigger webhook", "it is off on the server; --force switches it on")
+	wantSync(t, args, 1, "! a.blueprint.yaml", "config.respond of trigger webhook", "it is paused on the server; --force activates it")
 	wantSync(t, append(args, "--force"), 0, `config.respond: "accept" -> "wait"`, "isActive: false -> true", "1 updated")
 	if h := hook(); h["is_active"] != true || at(h, "config.respond") != "wait" || h["edited"] != nil {
 		t.Errorf("after force: %v, want is_active true, config.respond wait and edited nil", h)
 	}
 	p.Mutate("blueprintTriggers.update", object{"triggerId": hook()["id"], "isActive": false})
-	wantSync(t, args, 0, "? a.blueprint.yaml", "it is off on the server; --force switches it on", "1 kept")
+	wantSync(t, args, 0, "? a.blueprint.yaml", "it is paused on the server; --force activates it", "1 kept")
 	if hook()["is_active"] != false {
 		t.Error("it was switched on")
 	}
