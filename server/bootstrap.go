@@ -67,9 +67,9 @@ func (s *Server) bootstrap(ctx context.Context) (w bootstrapped, err error) {
 	if err != nil || some || s.predictableKeys() != "" {
 		return w, err
 	}
-	// A new link replaces the one that another process has printed.
+	// A new link replaces the one that another process has printed: that which made the owner.
 	alone, err := s.Store.IsAlone(ctx)
-	if err == nil && alone {
+	if err == nil && (alone || w.Fresh) {
 		w.Setup, err = s.Accounts.NewLink(ctx, w.Account.ID)
 	}
 	return w, err

@@ -5,8 +5,11 @@ package server
 import (
 	"context"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
+	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -123,6 +126,57 @@ func TestThrottleOfProcesses(t *testing.T) {
 	for i := range n {
 		if code := signIn(i, password); code != blueprint.CodeTooManyRequests {
 			t.Errorf("process %d answers %q, want %s", i, code, blueprint.CodeTooManyRequests)
+		}
+	}
+}
+
+// The link with which the owner sets a password is printed by one of the processes that start
+// at once.
+func TestFirstStartOfProcesses(t *testing.T) {
+	schema, err := os.ReadFile("../schema.sql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 4 {
+		key := filepath.Join(t.TempDir(), "master.key")
+		if err := os.WriteFile(key, []byte(strings.Repeat("0a", 32)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		database := process.PostgreSQL(t)
+		servers := make([]*Server, 3)
+		var group sync.WaitGroup
+		for i := range servers {
+			group.Go(func() {
+				s, err := New(t.Context(), Options{
+					Database: Database{Schema: string(schema), URL: database, NodeName: fmt.Sprint(i), MasterKeyFile: key}, Network: Network{Addr: "127.0.0.1:0"},
+					Version: "1", Clock: clock.Real{}, Logger: slog.New(slog.DiscardHandler), Out: io.Discard,
+				})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				servers[i] = s
+			})
+		}
+		group.Wait()
+		links, keys := 0, 0
+		for _, s := range servers {
+			if s == nil {
+				continue
+			}
+			if s.Bootstrap.Setup != "" {
+				links++
+			}
+			if s.Bootstrap.Made {
+				keys++
+			}
+			s.Listener.Close()
+			if err := s.Store.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+		if links != 1 || keys != 1 {
+			t.Errorf("%d links to set a password and %d keys were made, want one of each", links, keys)
 		}
 	}
 }

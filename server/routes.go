@@ -61,15 +61,8 @@ func (s *Server) Routes() http.Handler {
 			s.serveStarting(w, r)
 			return
 		}
-		calls := s.RPC.Serves(r)
-		if calls || s.Dashboard.Serves(r) {
-			if err := s.Store.Available(); err != nil {
-				s.RPC.WritePlainError(w, r, err)
-				return
-			}
-		}
 		switch {
-		case calls:
+		case s.RPC.Serves(r):
 			s.RPC.ServeHTTP(w, r)
 		case s.Dashboard.Serves(r):
 			s.serveDashboard(w, r)

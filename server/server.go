@@ -158,7 +158,7 @@ func New(ctx context.Context, o Options) (_ *Server, err error) {
 	procedures := service.Procedures()
 	s.Dashboard = s.newDashboard(slices.Concat(procedures, service.DashboardProcedures()), limiter)
 	s.RPC = trpc.NewHandler(procedures, trpc.Options{
-		Authenticator: s.Store, Limiter: limiter, MaxBody: o.MaxBody, Origins: o.Origins, Draining: s.Draining, Logger: o.Logger, CountWith: s.Dashboard, Fault: s.fault(),
+		Authenticator: s.Store, Limiter: limiter, MaxBody: o.MaxBody, Origins: o.Origins, Draining: s.Draining, Logger: o.Logger, CountWith: s.Dashboard, Fault: s.fault(), Available: s.Store.Available,
 	})
 	s.bodies = limits.NewBodies(limits.BodyLimits{Arriving: shares.Arriving, Decoded: shares.Decoded, Largest: o.MaxBody, MaxWait: wait})
 	connections := limits.NewConnections(s.Listener, o.MaxConnections)

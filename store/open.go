@@ -386,12 +386,21 @@ func (s *Store) checkKey(t *transaction) error {
 	if err != nil || !adopt {
 		return err
 	}
-	_, err = t.exec("UPDATE meta SET key_check = ? WHERE id = 1", s.options.Sealer.Check())
+	const set = "UPDATE meta SET key_check = ? WHERE id = 1"
+	if s.remote == nil {
+		_, err = t.exec(set, s.options.Sealer.Check())
+		return err
+	}
+	changed, err := t.exec(set+" AND key_check IS NULL", s.options.Sealer.Check())
+	if err == nil && changed == 0 { // another process was first
+		_, err = s.options.keyFits(t.session)
+	}
 	return err
 }
 
 // keyFits compares the master key with that of the database. Only a server may adopt
-// another key, and only while no value is sealed.
+// another key, and only while no value is sealed. On PostgreSQL, where other processes may be
+// about to seal values with the present key, a server adopts a key only if there is none.
 func (o Options) keyFits(q *session) (adopt bool, err error) {
 	var known []byte
 	if err := q.row("SELECT key_check FROM meta WHERE id = 1", nil, &known); err != nil {
@@ -403,6 +412,8 @@ func (o Options) keyFits(q *session) (adopt bool, err error) {
 		return false, nil
 	case sealer != nil && bytes.Equal(known, sealer.Check()):
 		return false, nil
+	case known != nil && o.Database != "":
+		return false, errOtherKey
 	case known != nil:
 		sealed, err := holdsSealed(&transaction{session: q})
 		if err != nil {

@@ -15,7 +15,7 @@ const (
 	outageInterval = 100 * time.Millisecond
 	refusedAfter   = time.Second
 	silentAfter    = 2500 * time.Millisecond
-	awayAfter      = 3500 * time.Millisecond
+	awayAfter      = 3 * time.Second
 )
 
 // outage is what a process knows about whether its database answers. It is safe for
@@ -114,8 +114,23 @@ func (s *Store) WhileAvailable(ctx context.Context) (context.Context, context.Ca
 	if s.remote == nil {
 		return ctx, func() {}
 	}
+	return s.remote.outage.while(ctx)
+}
+
+// whileAvailable runs f, which reaches for the database, until calls are refused.
+func (r *remote) whileAvailable(ctx context.Context, f func(context.Context) error) error {
+	ctx, done := r.outage.while(ctx)
+	defer done()
+	err := f(ctx)
+	if err != nil && ctx.Err() != nil {
+		return errAway
+	}
+	return err
+}
+
+// while is WhileAvailable of a store.
+func (o *outage) while(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	o := &s.remote.outage
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.away {

@@ -120,16 +120,30 @@ func (r *readers) acquire(ctx context.Context) (*session, error) {
 	case session := <-r.idle:
 		return session, nil
 	case r.opened <- struct{}{}:
-		session, err := newSession(context.WithoutCancel(ctx), r.pool)
-		if err == nil {
-			session.remote = r.remote
-		} else {
+		session, err := r.open(context.WithoutCancel(ctx))
+		if err != nil {
 			<-r.opened
 		}
 		return session, err
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
+}
+
+// open opens a session. For PostgreSQL it gives up when calls are refused.
+func (r *readers) open(ctx context.Context) (s *session, err error) {
+	if r.remote == nil {
+		return newSession(ctx, r.pool)
+	}
+	err = r.remote.whileAvailable(ctx, func(ctx context.Context) error {
+		s, err = newSession(ctx, r.pool)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.remote, s.reader = r.remote, true
+	return s, nil
 }
 
 func (r *readers) begin(session *session) {
@@ -191,6 +205,7 @@ func (r *readers) expire(looks int64) {
 type session struct {
 	conn       *sql.Conn
 	remote     *remote // nil unless the database is PostgreSQL
+	reader     bool    // belongs to readers
 	statements map[string]*sql.Stmt
 	reading    bool        // the rows of a statement
 	expired    atomic.Bool // its read has to end; see readers.expire
@@ -269,7 +284,13 @@ func (s *session) dataVersion() (version uint32, err error) {
 func (s *session) begin(query string) error {
 	_, err := s.exec(query)
 	if err != nil && s.remote != nil && postgres.IsBroken(s.conn) {
-		if err = s.remote.replace(s); err == nil {
+		replace := func(ctx context.Context) error { return s.remote.replace(ctx, s) }
+		if s.reader {
+			err = s.remote.whileAvailable(context.Background(), replace)
+		} else {
+			err = replace(context.Background())
+		}
+		if err == nil {
 			_, err = s.exec(query)
 		}
 	}

@@ -120,10 +120,10 @@ func (r *remote) connect(ctx context.Context, patience time.Duration) (*session,
 
 // replace opens a new connection for a session whose connection broke. A broken one has no
 // transaction, and its prepared statements are gone.
-func (r *remote) replace(s *session) error {
+func (r *remote) replace(ctx context.Context, s *session) error {
 	s.destroy()
 	_ = s.conn.Close()
-	conn, err := r.pool.Conn(context.Background())
+	conn, err := r.pool.Conn(ctx)
 	if err == nil {
 		s.conn = conn
 		err = r.nameNode(s)
@@ -145,7 +145,7 @@ func (r *remote) revive(s *session) error {
 	if !postgres.IsBroken(s.conn) {
 		return nil
 	}
-	return r.replace(s)
+	return r.replace(context.Background(), s)
 }
 
 // readRemoteGeneration reads the generation, on a new connection if the old one has broken.
@@ -197,7 +197,7 @@ func (r *remote) keepLock() error {
 	if !postgres.IsBroken(r.locked.conn) {
 		return nil
 	}
-	if err := r.replace(r.locked); err != nil {
+	if err := r.replace(context.Background(), r.locked); err != nil {
 		return err
 	}
 	taken, err := r.tryLock()

@@ -13,6 +13,7 @@ import (
 	"net/url"
 	"os"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -502,4 +503,65 @@ func TestFirstStarts(t *testing.T) {
 	})
 	check(t, tx.Rollback())
 	group.Wait()
+}
+
+// A database has one master key from its first server on, even if nothing is sealed and servers
+// with different keys start at once.
+func TestRemoteKeyOfSeveral(t *testing.T) {
+	ctx := context.Background()
+	options := testOptions(t)
+	options.Database = remoteDatabase(t)
+	var group sync.WaitGroup
+	opened := make([]*Store, 3)
+	failed := make([]error, 3)
+	for i := range opened {
+		own := options
+		own.Sealer, own.Node = sealer(t, byte(i+1)), fmt.Sprint(i)
+		group.Go(func() { opened[i], failed[i] = Open(ctx, own) })
+	}
+	group.Wait()
+	first := slices.IndexFunc(opened, func(s *Store) bool { return s != nil })
+	for i, s := range opened {
+		switch {
+		case i == first:
+			t.Cleanup(func() { check(t, s.Close()) })
+		case !OtherKey(failed[i]):
+			t.Errorf("server %d with another key: %v", i, failed[i])
+		}
+	}
+	if first < 0 {
+		t.Fatalf("no server started: %v", failed)
+	}
+	own := options
+	own.Sealer, own.Node = sealer(t, byte(first+1)), "again"
+	check(t, must(Open(ctx, own))(t).Close())
+	own.Sealer = sealer(t, 9)
+	if _, err := Open(ctx, own); !OtherKey(err) {
+		t.Errorf("a later server with another key: %v", err)
+	}
+}
+
+// A read whose connection broke does not wait for a new one longer than until calls are refused.
+func TestOutageEndsReads(t *testing.T) {
+	options := testOptions(t)
+	options.Database = remoteDatabase(t)
+	s := open(t, options)
+	beat(t, s)
+	check(t, s.readRow(t.Context(), "SELECT epoch FROM meta", nil, new(int64)))
+	away := func() {
+		s.remote.outage.mu.Lock()
+		defer s.remote.outage.mu.Unlock()
+		s.remote.outage.away = true
+	}
+	reader := must(s.readers.acquire(t.Context()))(t)
+	s.remote.config.Sever()
+	away()
+	if err := s.readOn(reader, func(*session) error { return nil }); !errors.Is(err, errAway) {
+		t.Errorf("a read on a broken connection: %v, want the outage", err)
+	}
+	if _, err := s.readers.acquire(t.Context()); !errors.Is(err, errAway) {
+		t.Errorf("a new connection: %v, want the outage", err)
+	}
+	s.remote.outage.answered()
+	check(t, s.readRow(t.Context(), "SELECT epoch FROM meta", nil, new(int64)))
 }

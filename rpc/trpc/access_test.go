@@ -10,6 +10,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -320,6 +321,37 @@ func TestInjectedFaults(t *testing.T) {
 			}
 			if set := answer.header.Get("X-Fault") != ""; set != (test.fault != nil && test.fault.Header != nil) {
 				t.Errorf("the header of the fault is set: %v", set)
+			}
+		})
+	}
+}
+
+// While the store cannot be reached, every call fails in the form of its request, and no key
+// is looked up.
+func TestUnavailable(t *testing.T) {
+	away := &blueprint.Error{Code: blueprint.CodeUnavailable, Message: "away", RetryAfter: 2 * time.Second}
+	s := newTestServer(t, func(o *Options) { o.Available = func() error { return away } })
+	failed := func(path string) string { return wireError("away", blueprint.CodeUnavailable, path) }
+	for name, test := range map[string]struct {
+		request string
+		status  int
+		body    string
+	}{
+		"query":        {"GET /api/trpc/test.whoami", 503, failed("test.whoami")},
+		"public":       {"GET /api/trpc/test.open", 503, failed("test.open")},
+		"mutation":     {"POST /api/trpc/test.store" + withJSON, 503, failed("test.store")},
+		"batch":        {"GET /api/trpc/test.whoami,test.open?batch=1", 503, "[" + failed("test.whoami") + "," + failed("test.open") + "]"},
+		"lines":        {"GET /api/trpc/test.whoami?batch=1\nTrpc-Accept: application/jsonl", 200, `"message":"away"`},
+		"subscription": {"GET /api/trpc/test.watch\nAccept: text/event-stream", 200, "event: serialized-error"},
+		"unknown":      {"GET /api/trpc/test.none", 404, "No procedure found"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			answer := s.raw(t, test.request, "")
+			if answer.status != test.status || !strings.Contains(answer.body, test.body) {
+				t.Errorf("got %d %s, want %d with %s", answer.status, answer.body, test.status, test.body)
+			}
+			if wait := answer.header.Get("Retry-After"); test.status == 503 && wait != "2" {
+				t.Errorf("Retry-After %q, want 2", wait)
 			}
 		})
 	}

@@ -57,6 +57,15 @@ func (h *Handler) prepare(w http.ResponseWriter, r *request) {
 			w.Header().Set("Allow", c.procedure.Kind.method())
 		}
 	}
+	if err := h.options.Available(); err != nil {
+		failure := h.failure(r, r.calls[0].path, err)
+		for _, c := range r.calls {
+			if c.failure == nil {
+				c.failure = failure
+			}
+		}
+		cost, open = 0, 0
+	}
 	var access blueprint.Admission
 	if cost > 0 {
 		var err error

@@ -36,6 +36,7 @@ type Options struct {
 	Draining      <-chan struct{}               // when it closes, subscriptions end and clients reconnect
 	Logger        *slog.Logger                  // nil logs nothing
 	Fault         func(procedure string) *Fault // the fault of a call; nil injects none
+	Available     func() error                  // returns why no call can be made now; nil = all can
 	CountWith     *Handler                      // counts the calls of this handler too; it has all its procedures
 }
 
@@ -63,6 +64,9 @@ func NewHandler(procedures []Procedure, options Options) *Handler {
 	options.Logger = cmp.Or(options.Logger, slog.New(slog.DiscardHandler))
 	if options.Admit == nil {
 		options.Admit = func(*http.Request) error { return nil }
+	}
+	if options.Available == nil {
+		options.Available = func() error { return nil }
 	}
 	bearer := options.Token == nil
 	if bearer {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -63,6 +64,10 @@ func Parse(url string) (*Config, error) {
 	connection, err := pgx.ParseConfig(url)
 	if err != nil {
 		return nil, errors.New("cannot be read as a URL of PostgreSQL")
+	}
+	// An error would show the part of a password before the host.
+	if strings.Contains(connection.Host, "@") || slices.ContainsFunc(connection.Fallbacks, func(f *pgconn.FallbackConfig) bool { return strings.Contains(f.Host, "@") }) {
+		return nil, errors.New("has more than one @: write %40 for one in the user or the password")
 	}
 	if connection.ConnectTimeout == 0 || connection.ConnectTimeout > connectTimeout {
 		connection.ConnectTimeout = connectTimeout
