@@ -150,11 +150,16 @@ func (r *remote) revive(s *session) error {
 
 // readRemoteGeneration reads the generation, on a new connection if the old one has broken.
 func (s *Store) readRemoteGeneration() (generation int64, err error) {
-	if err = s.remote.revive(s.watch); err == nil {
+	if !postgres.IsBroken(s.watch.conn) {
 		generation, err = readGeneration(s.watch)
 	}
-	if err != nil && postgres.IsBroken(s.watch.conn) && s.remote.revive(s.watch) == nil {
-		generation, err = readGeneration(s.watch)
+	if postgres.IsBroken(s.watch.conn) {
+		err = s.remote.whileAvailable(context.Background(), func(ctx context.Context) error {
+			return s.remote.replace(ctx, s.watch)
+		})
+		if err == nil {
+			generation, err = readGeneration(s.watch)
+		}
 	}
 	if err == nil {
 		s.remote.outage.answered()

@@ -562,6 +562,10 @@ func TestOutageEndsReads(t *testing.T) {
 	if _, err := s.readers.acquire(t.Context()); !errors.Is(err, errAway) {
 		t.Errorf("a new connection: %v, want the outage", err)
 	}
+	if _, err := s.readRemoteGeneration(); !errors.Is(err, errAway) {
+		t.Errorf("the generation on a broken connection: %v, want the outage", err)
+	}
 	s.remote.outage.answered()
 	check(t, s.readRow(t.Context(), "SELECT epoch FROM meta", nil, new(int64)))
+	must(s.readRemoteGeneration())(t)
 }
