@@ -111,11 +111,11 @@ var connectionKinds = []connectionKind{
 			},
 			{
 				name: "clientId", required: true, moves: anyChange, check: plainText,
-				title: "Client id", doc: "The id that the service gave to this server.", kind: "text",
+				title: "Client ID", doc: "The ID that the service gave to this server.", kind: "text",
 			},
 			{
 				name: "clientSecret", secret: true, check: password,
-				title: "Client secret", doc: "The secret of the client id. A public client has none.", kind: "secret",
+				title: "Client secret", doc: "The secret of the client ID. A public client has none.", kind: "secret",
 			},
 			{
 				name: "scopes", check: listOf(scope),

@@ -61,6 +61,8 @@ export const theme = createTheme({
         removeScrollProps: keepBar,
       },
     },
+    // Its chevron is an image without a name.
+    NativeSelect: { defaultProps: { rightSectionProps: { 'aria-hidden': true } } },
     Paper: { defaultProps: { radius: 'md' } },
     // When its target is off the screen for a moment, as while a phone turns, a hidden menu has no width
     // and gets a place that makes the page wider, which moves the target again: it flickers for ever.

@@ -1,6 +1,7 @@
 // The canvas: triggers beside the nodes; nodes added at handles and on edges.
 import assert from 'node:assert/strict';
 import { after, afterEach, before, test } from 'node:test';
+import { misread } from '../support/barriers.mjs';
 import { signUpFirst, startBrowser } from '../support/browser.mjs';
 import { connect } from '../support/clients.mjs';
 import { node } from '../support/maps.mjs';
@@ -33,6 +34,8 @@ async function open(title, blueprint_map) {
 test('adds, pauses and deletes a trigger on the canvas, with the keyboard only', async () => {
   const id = await open('Started at night', { nodes: [at(0, 0, node('say', 'template', { text: 'hello' }))] });
   const list = () => client.blueprintTriggers.list.query({ blueprintId: id });
+  await page.getByRole('button', { name: 'Add a trigger' }).waitFor();
+  assert.deepEqual(await misread(page), [], 'the wire of the card that adds a trigger says nothing');
   await page.getByRole('button', { name: 'Add a trigger' }).press('Enter');
   await panel().getByRole('button', { name: /^Event/ }).press('Enter');
   await panel().getByRole('button', { name: 'Create trigger' }).press('Enter');

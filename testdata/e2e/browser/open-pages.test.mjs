@@ -1,5 +1,5 @@
 // Every page that needs no account (setup, sign-in at a service, approval links, forms of
-// webhooks, the documentation) in light and dark, on a desktop and a phone: axe reports nothing,
+// webhooks, the documentation) in light and dark, on a desktop and a phone: axe reports nothing, no name reads badly,
 // nothing is wider than the screen, and a picture is stored in the folder SCREENSHOTS, or a
 // temporary one.
 import assert from 'node:assert/strict';
@@ -7,7 +7,7 @@ import { mkdir, mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, afterEach, before, describe, test } from 'node:test';
-import { barriers, wider } from '../support/barriers.mjs';
+import { barriers, misread, wider } from '../support/barriers.mjs';
 import { desktop, phone, setupLink, startBrowser } from '../support/browser.mjs';
 import { connect } from '../support/clients.mjs';
 import { startIdentity } from '../support/identity.mjs';
@@ -133,6 +133,7 @@ describe('every page without an account', { concurrency: 2 }, () => {
           const fullPage = !name.startsWith('docs-'); // some of those are a hundred screens long
           await page.screenshot({ path: join(folder, `${name}-${screen}-${scheme}.png`), fullPage, animations: 'disabled', caret: 'hide' });
           for (const barrier of await barriers(page)) found.push(`${name}: ${barrier}`);
+          for (const line of await misread(page)) found.push(`${name}: badly read: ${line}`);
           const excess = await wider(page);
           if (excess > 0) found.push(`${name}: ${excess} px wider than the screen`);
         }

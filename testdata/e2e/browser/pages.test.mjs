@@ -1,12 +1,12 @@
 // Every page in light and dark, on a desktop, a laptop, a tablet and a phone: axe reports nothing
-// serious, nothing is wider than the screen, all headers are equally high, and a picture is
+// serious, no name reads badly, nothing is wider than the screen, all headers are equally high, and a picture is
 // stored in the folder SCREENSHOTS, or a temporary one.
 import assert from 'node:assert/strict';
 import { mkdir, mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, afterEach, before, describe, test } from 'node:test';
-import { barriers, wider } from '../support/barriers.mjs';
+import { barriers, misread, wider } from '../support/barriers.mjs';
 import { again, desktop, laptop, phone, tablet, signUpFirst, startBrowser } from '../support/browser.mjs';
 import { makeLifelike, pagesOf, settled, visit } from '../support/lifelike.mjs';
 import { node } from '../support/maps.mjs';
@@ -104,6 +104,7 @@ describe('every page', { concurrency: 2 }, () => {
         const look = async (page, name) => {
           await page.screenshot({ path: join(folder, `${name}-${screen}-${scheme}.png`), fullPage: true, animations: 'disabled', caret: 'hide' });
           for (const barrier of await barriers(page)) found.push(`${name}: ${barrier}`);
+          if (opened) for (const line of await misread(page)) found.push(`${name}: badly read: ${line}`);
           const excess = await wider(page);
           if (excess > 0) found.push(`${name}: ${excess} px wider than the screen`);
           if (viewport.width < laptop.width || /^(long|editor|sign-in)/.test(name)) return;

@@ -71,7 +71,7 @@ test('shows input, error, and the failed step with its response and request, in 
     await one.page.getByRole('alert').filter({ hasText: 'The run failed' }).getByText(/answered 422/).waitFor();
     await inWindow(details(one.page).getByRole('heading', { name: 'The charge node' }), one.page);
     await inWindow(details(one.page).locator(".."), one.page); // it scrolls inside
-    await inWindow(step(/The charge node : failed/, one.page), one.page);
+    await inWindow(step(/The charge node: failed/, one.page), one.page);
     const exchange = details(one.page).getByRole('region', { name: 'Failed exchange' });
     await exchange.getByText('Status 422').waitFor();
     await exchange.getByText('req_8812').waitFor();
@@ -111,7 +111,7 @@ test('shows the selected step in a sheet on a phone', async () => {
   const one = await again(browser, ada, { viewport: phone });
   await one.page.goto(`/runs/${good}`);
   await settled(one.page, 'Orders');
-  await step(/The letter node : completed/, one.page).click();
+  await step(/The letter node: completed/, one.page).click();
   const sheet = one.page.getByRole('dialog', { name: 'Selected step' });
   await sheet.getByRole('group', { name: 'Output of letter' }).getByText(/Order 1041 is paid/).waitFor();
   await one.page.keyboard.press('Escape');
@@ -135,10 +135,10 @@ test('names items by their value and compresses a long wait', async () => {
   const id = await run(blueprint);
   await page.goto(`/runs/${id}`);
   await settled(page, 'Reminders');
-  await step(/The pause node : (running|waits)/).waitFor();
+  await step(/The pause node: (running|waits)/).waitFor();
   await advance('1h');
   await reached(client, id, 'completed');
-  await step(/The end node : completed/).waitFor();
+  await step(/The end node: completed/).waitFor();
   await step(/Ada Lovelace \[0\]/).waitFor();
   await step(/Grace Hopper \[1\]/).waitFor();
   await step(/alpha\.example\.org · The ping node \[0\]/).waitFor();
@@ -211,8 +211,8 @@ test('forks a run from a step with edited input, and links both runs', async () 
   await page.getByRole('status').filter({ hasText: 'The run completed.' }).waitFor();
   const forked = new URL(page.url()).pathname.split('/').pop();
   await page.getByRole('group', { name: 'Result of the run' }).getByText(/Order 1042 is paid/).waitFor();
-  await step(/The order node : completed, kept from the earlier run/).waitFor();
-  await step(/The charge node : completed/).click();
+  await step(/The order node: completed, kept from the earlier run/).waitFor();
+  await step(/The charge node: completed/).click();
   await details().getByRole('heading', { name: 'Input, edited for this run' }).waitFor();
   const origin = page.getByRole('definition').filter({ hasText: 'at The charge node' });
   await origin.getByRole('link', { name: new RegExp(failed.slice(-8)) }).waitFor();

@@ -45,7 +45,7 @@ test('passes variables and input to the run and shows its outputs', async () => 
     await dialog.getByRole('textbox', { name: 'Input' }).fill('{"count": 12345678901234567890}');
   });
   await shows('The run completed.');
-  await step(/The shout node : completed/).click();
+  await step(/The shout node: completed/).click();
   await page.getByText('ZOË ORDERS 12345678901234567890').first().waitFor();
   assert.match(page.url(), /step=shout|shout/);
   await page.reload();
@@ -55,8 +55,8 @@ test('passes variables and input to the run and shows its outputs', async () => 
 test('shows the progress of a run and cancels it', async () => {
   const blueprint = await make('Slow', { nodes: [node('before', 'set', { values: { a: 1 } }), node('long', 'wait', { durationMs: 600_000 }), node('after', 'set', { values: { b: 1 } })] });
   await start(blueprint);
-  await step(/The before node : completed/).waitFor();
-  await step(/The long node : (running|waits)/).waitFor();
+  await step(/The before node: completed/).waitFor();
+  await step(/The long node: (running|waits)/).waitFor();
   await page.getByRole('group', { name: /The long node, wait, (running|paused)/ }).waitFor();
   await page.getByRole('button', { name: 'Cancel run' }).click();
   const dialog = page.getByRole('dialog');
@@ -94,8 +94,8 @@ test('approves and rejects', async () => {
     await box.getByRole('textbox', { name: 'Comment' }).fill(`I say ${taken}`);
     await box.getByRole('button', { name: button }).click();
     await shows('The run completed.');
-    await step(new RegExp(`The ${taken} node : completed`)).waitFor();
-    await step(new RegExp(`The ${left} node : skipped`)).waitFor();
+    await step(new RegExp(`The ${taken} node: completed`)).waitFor();
+    await step(new RegExp(`The ${left} node: skipped`)).waitFor();
     const status = await client.execution.getExecutionStatus.query({ executionId: runId() });
     assert.equal(status.steps.find(({ nodeId }) => nodeId === 'ask').output.comment, `I say ${taken}`);
   }

@@ -68,7 +68,7 @@ test('links a delivery to its run', async () => {
   await ledgerRow('Started').first().getByRole('link', { name: /^(Run )?…/ }).press('Enter');
   await settled(page, 'Orders');
   await page.getByRole('status').filter({ hasText: 'The run completed.' }).waitFor();
-  await page.getByRole('treeitem', { name: /The say node : completed/ }).click();
+  await page.getByRole('treeitem', { name: /The say node: completed/ }).click();
   await page.getByText('order 1042').first().waitFor();
   await page.goBack();
 });

@@ -11,5 +11,17 @@ export async function barriers(page) {
   return violations.flatMap(({ id, nodes }) => nodes.slice(0, 4).map((one) => `${id}: ${one.html.slice(0, 160)} ${one.any[0]?.message ?? ''}`));
 }
 
+/** Roles that mean little without a name. */
+const named = 'alertdialog|button|checkbox|combobox|complementary|dialog|form|link|listbox|menu|menuitem|navigation|option|progressbar|radio|radiogroup|region|search|searchbox|switch|tab|table|tablist|textbox|toolbar|tree|treeitem';
+
+/** What a screen reader would read badly: no name, a space before punctuation, identifiers of the program. */
+export async function misread(page) {
+  const tree = await page.locator('body').ariaSnapshot();
+  return tree.split('\n').map((line) => line.trim()).filter((line) => {
+    const [, role, name = ''] = /^- '?([a-z]+)(?: "((?:[^"\\]|\\.)*)")?/.exec(line) ?? [];
+    return new RegExp(`^(${named})$`).test(role) && name === '' || / [,:;.](\s|$)|add-trigger|add-first|undefined|\[object/.test(name);
+  });
+}
+
 /** The number of pixels by which the page is wider than the screen. */
 export const wider = (page) => page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);

@@ -104,9 +104,13 @@ function Row({ label, path, place, onInsert, first = false, pin }: RowProps) {
   const members = membersOf(place.seen ? { value: place.value, seen: true } : place).filter((member) =>
     hasData(member.place),
   )
+  const insertable = onInsert && path.length > 0
   const text = (
     <>
-      <span className={classes.key}>{label}</span>
+      {/* The path of a value that can be inserted ends with its label. */}
+      <span className={classes.key} aria-hidden={(insertable && writePath(path).endsWith(label)) || undefined}>
+        {label}
+      </span>
       <span className={classes.value} data-kind={typeOf(place)}>
         {sampleOf(place)}
       </span>
@@ -127,7 +131,7 @@ function Row({ label, path, place, onInsert, first = false, pin }: RowProps) {
         ) : (
           <span className={classes.gap} />
         )}
-        {onInsert && path.length > 0 ? (
+        {insertable ? (
           <UnstyledButton
             className={classes.insert}
             title={writePath(path)}

@@ -157,7 +157,7 @@ function Inspector({
       </div>
       <Issues issues={rest} />
       <Tabs value={tab} onChange={setTab} keepMounted={false} className={classes.tabs}>
-        <Tabs.List>
+        <Tabs.List aria-label={nodeInspectorText.views}>
           <Tabs.Tab value="settings">{commonText.settings}</Tabs.Tab>
           <Tabs.Tab value="run">{nodeInspectorText.lastRun}</Tabs.Tab>
           <Tabs.Tab value="json">{commonText.json}</Tabs.Tab>

@@ -14,7 +14,7 @@ type Props = {
 
 /** A rating in stars, read-only or as an input. */
 export function Stars({ value, count, onRate, label = starsText.rating }: Props) {
-  const words = count === 0 ? starsText.noRatingsYet : starsText.of5Stars(Number(value.toFixed(1)))
+  const words = count === 0 ? starsText.noRatingsYet : starsText.of5Stars(Number(value.toFixed(1)), count)
   if (!onRate) {
     return (
       <Group gap={6} wrap="nowrap" title={words}>
@@ -22,7 +22,7 @@ export function Stars({ value, count, onRate, label = starsText.rating }: Props)
           <Rating value={value} fractions={2} readOnly size="sm" color="amber" aria-hidden />
         </span>
         {count !== undefined && (
-          <Text size="xs" c="dimmed">
+          <Text size="xs" c="dimmed" aria-hidden>
             {count}
           </Text>
         )}

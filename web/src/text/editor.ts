@@ -337,7 +337,7 @@ export const toolbarText = {
 
 /** Texts of pages/editor/trigger-cards.tsx. */
 export const triggerCardsText = {
-  trigger: 'Trigger:',
+  trigger: (name: string, active: boolean) => `Trigger: ${name}${active ? ', active' : ''}`,
   addATrigger: 'Add a trigger',
   addFirstNode: 'Add first node',
   noNodesYet: 'No nodes yet',

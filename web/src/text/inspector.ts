@@ -97,6 +97,7 @@ export const nodeInspectorText = {
   runThisNode: 'Run this node',
   runFromHere: 'Run from here',
   node: (value: string) => `Node ${value}`,
+  views: 'Views of the node',
   thisServerDoesNotKnowThis: 'This server does not know this node type.',
   lastRun: 'Last run',
   openLoopBody: 'Open loop body',

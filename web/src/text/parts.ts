@@ -108,7 +108,8 @@ export const searchFieldText = {
 export const starsText = {
   rating: 'Rating',
   noRatingsYet: 'No ratings yet',
-  of5Stars: (average: number) => `${average} of 5 stars`,
+  of5Stars: (average: number, ratings?: number) =>
+    `${average} of 5 stars${ratings === undefined ? '' : `, ${count(ratings, 'rating')}`}`,
   noRating: 'No rating',
   of5Stars2: (star: number) => `${star} of 5 stars`,
 } as const

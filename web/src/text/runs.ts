@@ -514,6 +514,8 @@ export const stepsText = {
 /** Texts of pages/runs/timeline.tsx. */
 export const timelineText = {
   stepsOverTime: 'Steps over time',
+  step: (title: string, index: number | undefined, state: string) =>
+    `${title}${index === undefined ? '' : ` [${index}]`}: ${state}`,
   steps: 'steps',
   item: 'item',
   items: 'items',
@@ -611,6 +613,6 @@ export const variableFieldsText = {
 export const waitingRunsText = {
   waitingForInput: 'Waiting for input',
   started: 'started',
-  at: (blueprintTitle: string) => `at ${blueprintTitle}`,
+  review: (blueprintTitle: string) => `Review ${blueprintTitle}`,
   showAllWaitingRuns: 'Show all waiting runs',
 } as const

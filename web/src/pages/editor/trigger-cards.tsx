@@ -32,9 +32,9 @@ export const TriggerCard = memo(function TriggerCard({ data: { trigger, open } }
         <kind.icon size={20} stroke={1.7} aria-hidden />
       </span>
       <span className={classes.words}>
-        <span className={classes.name}>
-          <VisuallyHidden>{triggerCardsText.trigger}</VisuallyHidden> {name}
-          {trigger.is_active && <VisuallyHidden>, {commonText.active}</VisuallyHidden>}
+        <VisuallyHidden>{triggerCardsText.trigger(name, trigger.is_active)}</VisuallyHidden>
+        <span className={classes.name} aria-hidden>
+          {name}
         </span>
         <span className={classes.sub}>
           <Below trigger={trigger} />
@@ -103,6 +103,6 @@ function Below({ trigger }: { trigger: Trigger }) {
       triggerCardsText.noNextRun
     )
   const address = type === 'email' ? textOf(config, 'address') : trigger.url
-  if (address) return <code>{address.replace(/^https?:\/\/.*\//, '…/')}</code>
+  if (address) return <code aria-hidden>{address.replace(/^https?:\/\/.*\//, '…/')}</code>
   return kinds[type].title
 }

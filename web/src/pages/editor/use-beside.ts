@@ -90,7 +90,7 @@ export function useBeside({ map, blueprintId, shown, readOnly, open }: Props) {
       focusable: false,
       reconnectable: false,
       deletable: false,
-      ariaLabel: wireWords(
+      ...wireWords(
         triggers.find(({ id }) => source === `trigger ${id}`),
         map.nodes.find(({ id }) => id === target),
       ),
@@ -102,7 +102,9 @@ export function useBeside({ map, blueprintId, shown, readOnly, open }: Props) {
 
 export type Beside = NonNullable<ReturnType<typeof useBeside>>
 
-// The wire as a sentence; those of the cards that add something have none.
-function wireWords(trigger: Trigger | undefined, node: MapNode | undefined): string {
-  return trigger && node ? besideText.starts(nameOf(trigger), node.title || node.id) : ''
+// The wire as a sentence; those of the cards that add something say nothing.
+function wireWords(trigger: Trigger | undefined, node: MapNode | undefined): Partial<WireEdge> {
+  return trigger && node
+    ? { ariaLabel: besideText.starts(nameOf(trigger), node.title || node.id) }
+    : { domAttributes: { 'aria-hidden': true } }
 }

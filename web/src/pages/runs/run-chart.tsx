@@ -1,6 +1,6 @@
 import { Button, SegmentedControl, Skeleton } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
-import { useState } from 'react'
+import { type ComponentProps, useState } from 'react'
 import { api } from '../../api/client'
 import { now } from '../../api/clock'
 import { ErrorNote, showDuration } from '../../parts'
@@ -32,7 +32,6 @@ const words: Record<Range, string> = {
 /** Results of runs over the last hours or days: a bar for each period, and the same as a table. */
 export function RunChart({ blueprintId, range, onRange, chosen, onChoose }: Props) {
   const organizationId = useOrganizationFilter().id
-  const [table, setTable] = useState(false)
   const timezone = Intl.DateTimeFormat().resolvedOptions().timeZone
   const statistics = useQuery({
     queryKey: ['runs', 'statistics', blueprintId, organizationId, range],
@@ -75,11 +74,17 @@ export function RunChart({ blueprintId, range, onRange, chosen, onChoose }: Prop
           data={ranges.map((value) => ({ value, label: words[value] }))}
         />
       </div>
-      {table ? (
-        <BarTable bars={bars} range={range} />
-      ) : (
-        <RunPlot bars={bars} top={top} range={range} chosen={chosen} onChoose={onChoose} />
-      )}
+      <RunBars bars={bars} top={top} range={range} chosen={chosen} onChoose={onChoose} />
+    </section>
+  )
+}
+
+/** Bars with their legend, and the same as a table. */
+export function RunBars(props: ComponentProps<typeof RunPlot>) {
+  const [table, setTable] = useState(false)
+  return (
+    <>
+      {table ? <BarTable bars={props.bars} range={props.range} /> : <RunPlot {...props} />}
       <div className={classes.foot}>
         <div className={classes.legend} aria-hidden>
           <span>
@@ -95,7 +100,7 @@ export function RunChart({ blueprintId, range, onRange, chosen, onChoose }: Prop
           {table ? runChartText.showChart : runChartText.showTable}
         </Button>
       </div>
-    </section>
+    </>
   )
 }
 

@@ -12,7 +12,7 @@ type Props = {
   range: Range
   /** The start of the selected bar, RFC 3339; empty: none. */
   chosen?: string
-  /** Called with the time of a bar, or null when it is deselected; absent: bars cannot be selected. */
+  /** Called with the time of a bar, or null when it is deselected; absent: the bars are a picture. */
   onChoose?: (span: { from: string; to: string } | null) => void
 }
 
@@ -39,37 +39,32 @@ export function RunPlot({ bars, top, range, chosen = '', onChoose }: Props) {
       <div
         ref={group}
         className={classes.bars}
-        role="group"
-        aria-label={onChoose ? runChartText.oneBarPerSelectABar(unitOf(range)) : runChartText.oneBarPer(unitOf(range))}
-        onKeyDown={walk}
+        {...(onChoose
+          ? { role: 'group', 'aria-label': runChartText.oneBarPerSelectABar(unitOf(range)), onKeyDown: walk }
+          : { role: 'img', 'aria-label': runChartText.oneBarPer(unitOf(range)) })}
       >
         {bars.map((bar, index) => {
           const from = new Date(bar.start).toISOString()
           const pressed = chosen !== '' && Date.parse(chosen) === bar.start
           return (
             <Tooltip key={bar.start} multiline openDelay={80} label={<Words bar={bar} range={range} />}>
-              <button
-                type="button"
-                className={classes.slot}
-                tabIndex={index === at ? 0 : -1}
-                aria-pressed={onChoose && pressed}
-                aria-label={barLabel(bar, range)}
-                onFocus={() => setStop(index)}
-                onClick={() => onChoose?.(pressed ? null : { from, to: new Date(bar.end).toISOString() })}
-              >
-                {bar.failed > 0 && (
-                  <span
-                    className={`${classes.failed} ${classes.part}`}
-                    style={{ height: `${bar.failedHeight * 100}%` }}
-                  />
-                )}
-                {bar.completed > 0 && (
-                  <span
-                    className={`${classes.completed} ${classes.part}`}
-                    style={{ height: `${bar.completedHeight * 100}%` }}
-                  />
-                )}
-              </button>
+              {onChoose ? (
+                <button
+                  type="button"
+                  className={classes.slot}
+                  tabIndex={index === at ? 0 : -1}
+                  aria-pressed={pressed}
+                  aria-label={barLabel(bar, range)}
+                  onFocus={() => setStop(index)}
+                  onClick={() => onChoose(pressed ? null : { from, to: new Date(bar.end).toISOString() })}
+                >
+                  <Parts bar={bar} />
+                </button>
+              ) : (
+                <div className={classes.slot}>
+                  <Parts bar={bar} />
+                </div>
+              )}
             </Tooltip>
           )
         })}
@@ -92,6 +87,19 @@ export function RunPlot({ bars, top, range, chosen = '', onChoose }: Props) {
         )}
       </div>
     </div>
+  )
+}
+
+function Parts({ bar }: { bar: Bar }) {
+  return (
+    <>
+      {bar.failed > 0 && (
+        <span className={`${classes.failed} ${classes.part}`} style={{ height: `${bar.failedHeight * 100}%` }} />
+      )}
+      {bar.completed > 0 && (
+        <span className={`${classes.completed} ${classes.part}`} style={{ height: `${bar.completedHeight * 100}%` }} />
+      )}
+    </>
   )
 }
 

@@ -293,8 +293,15 @@ function TimelineRow({
         <span className={classes.icon} data-status={row.status}>
           <Icon size={16} stroke={2} aria-hidden />
         </span>
-        <span className={classes.title}>{row.title}</span>
-        {row.index !== undefined && <span className={classes.note}>[{row.index}]</span>}
+        <VisuallyHidden>{timelineText.step(row.title, row.index, describeRow(row, whole, asked))}</VisuallyHidden>
+        <span className={classes.title} aria-hidden>
+          {row.title}
+        </span>
+        {row.index !== undefined && (
+          <span className={classes.note} aria-hidden>
+            [{row.index}]
+          </span>
+        )}
         {attempts > 1 && (
           <span className={classes.note} aria-hidden>
             ×{attempts}
@@ -306,7 +313,6 @@ function TimelineRow({
             {row.kind === 'item' ? timelineText.steps : row.within === 1 ? timelineText.item : timelineText.items}
           </span>
         )}
-        <VisuallyHidden>: {describeRow(row, whole, asked)}</VisuallyHidden>
       </div>
       <div className={classes.bars} aria-hidden>
         {isReused(row, whole) && <span className={classes.reused}>{timelineText.keptFromTheEarlierRun}</span>}

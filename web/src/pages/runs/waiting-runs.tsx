@@ -47,12 +47,14 @@ export function WaitingRuns({ blueprintId, onShowAll }: { blueprintId?: string; 
             <span>
               {waitingRunsText.started} <Time at={run.startTime} past />
             </span>
-            <Button component={Link} href={`/runs/${run.executionId}`} size="compact-md" variant="default">
+            <Button
+              component={Link}
+              href={`/runs/${run.executionId}`}
+              size="compact-md"
+              variant="default"
+              aria-label={waitingRunsText.review(run.blueprintTitle)}
+            >
               {commonText.review}
-              <span style={{ position: 'absolute', clipPath: 'inset(50%)' }}>
-                {' '}
-                {waitingRunsText.at(run.blueprintTitle)}
-              </span>
             </Button>
           </li>
         ))}

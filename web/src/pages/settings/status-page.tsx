@@ -6,8 +6,7 @@ import { Link } from 'wouter'
 import { api, type Outputs } from '../../api/client'
 import { DataTable, ErrorNote, KeyValue, showBytes, StatusBadge, Time } from '../../parts'
 import { barsOf } from '../runs/run-bars'
-import { RunFigures } from '../runs/run-chart'
-import { RunPlot } from '../runs/run-plot'
+import { RunBars, RunFigures } from '../runs/run-chart'
 import { nameOf } from '../triggers/kinds'
 import { Section } from './section'
 import { SettingsFrame } from './settings-frame'
@@ -46,7 +45,7 @@ export default function StatusPage() {
           <Section title={statusPageText.runsOfTheLast24Hours}>
             <div className={classes.chart}>
               <RunFigures totals={status.data.totals} />
-              <RunPlot {...barsOf(status.data.hours, '24h')} range="24h" />
+              <RunBars {...barsOf(status.data.hours, '24h')} range="24h" />
             </div>
           </Section>
           <Section title={statusPageText.now}>

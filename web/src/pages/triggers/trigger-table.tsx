@@ -58,15 +58,23 @@ function What({ trigger, ofOneBlueprint }: { trigger: Trigger; ofOneBlueprint: b
   const end = addressEnd(trigger.url)
   const listens = textOf(trigger.config, 'label') ? listensTo(trigger.trigger_type, trigger.config) : ''
   const starts = ofOneBlueprint ? '' : triggerTableText.starts(trigger.blueprint_title)
+  const name = nameOf(trigger)
+  const below = [listens, starts].filter(Boolean).join(' · ') || kind.title
+  const said = [name, below].some((text) => text.startsWith(kind.title))
   return (
     <div className={classes.what}>
-      <kind.icon size={20} stroke={1.7} className={classes.kind} role="img" aria-label={kind.title} />
+      <kind.icon
+        size={20}
+        stroke={1.7}
+        className={classes.kind}
+        {...(said ? { 'aria-hidden': true } : { role: 'img', 'aria-label': kind.title })}
+      />
       <div>
         <Anchor component={Link} href={`/triggers/${trigger.id}`} fw={550} inherit>
-          {nameOf(trigger)}
+          {name}
         </Anchor>
         <div className={classes.sub}>
-          {[listens, starts].filter(Boolean).join(' · ') || kind.title}
+          {below}
           {end && <span className={classes.tail}>{triggerTableText.urlEndsIn(end)}</span>}
           <span>{triggerTableText.runsAs(trigger.creator_name)}</span>
         </div>
