@@ -332,6 +332,26 @@ test('shows notes and groups on the pages of runs and versions', async () => {
   }
 });
 
+test('shows a note below five nodes in the first view of a run, with readable nodes, on a screen of 1280 pixels', async () => {
+  const nodes = Array.from({ length: 5 }, (_, index) => at(index * 312, 0, node(`n${index}`, 'log', { message: 'x' })));
+  const notes = [{ id: 'below', text: 'Ask the shop first', position: { x: 640, y: 180 }, size: { width: 240, height: 120 } }];
+  const { id } = await client.blueprint.create.mutate({ title: 'Noted below', blueprint_map: { nodes, notes } });
+  const { executionId } = await client.execution.executeBlueprintWithLogging.mutate({ nodes, options: { blueprintId: id } });
+  await page.setViewportSize({ width: 1280, height: 800 });
+  await page.goto(`/runs/${executionId}`);
+  const graph = page.getByRole('group', { name: 'Blueprint with step statuses' });
+  const note = graph.getByRole('note', { name: 'Note' });
+  await note.getByText('Ask the shop first').waitFor();
+  const frame = await graph.boundingBox();
+  for (const one of [note, ...nodes.map(({ title }) => graph.getByRole('group', { name: title }))]) {
+    const box = await one.boundingBox();
+    assert.ok(box.x >= frame.x && box.y >= frame.y && box.x + box.width <= frame.x + frame.width && box.y + box.height <= frame.y + frame.height, `${JSON.stringify(box)} is within ${JSON.stringify(frame)}`);
+  }
+  const { zoom } = await graph.getByText(nodes[0].title).evaluate((element) => ({ zoom: element.getBoundingClientRect().width / element.offsetWidth }));
+  assert.ok(zoom >= 0.55, `the zoom is ${zoom}`);
+  await page.setViewportSize({ width: 1440, height: 900 });
+});
+
 test('acts on the dashed edges of a sequence: selects, inserts, splits, reorders and deletes', async () => {
   await open('In a row', { nodes: [at(0, 0, node('a', 'set', { values: {} })), at(312, 0, node('b', 'log', { message: 'x' })), at(624, 0, node('c', 'log', { message: 'y' }))] });
   const between = async (one, other) => {

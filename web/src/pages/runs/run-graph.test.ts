@@ -19,6 +19,14 @@ test('marks the loop of a step inside it', () => {
   )
 })
 
+test('knows whether the map has notes or groups, which need room', () => {
+  const marked = (more: object) => graphOf({ ...map, ...more }, [step('a'), step('loop')])?.marked
+  assert.equal(marked({}), false)
+  assert.equal(marked({ notes: [{ id: 'n', text: 'x', position: { x: 0, y: 0 } }] }), true)
+  assert.equal(marked({ groups: [{ id: 'g', title: 'G', nodes: ['a'] }] }), true)
+  assert.equal(marked({ notes: [], groups: [{ id: 'g', title: 'G', nodes: ['gone'] }] }), false)
+})
+
 test('does not draw a run of other nodes on the stored map', () => {
   assert.equal(graphOf(map, [step('a')]), null)
   assert.equal(graphOf(map, [step('a'), step('b')]), null)

@@ -1,3 +1,5 @@
+import { readMap } from '../../graph/map'
+import { groupsOf, notesOf } from '../../graph/notes'
 import { placeOf } from './step-tree'
 import type { Step, StepStatus } from './types'
 
@@ -5,6 +7,8 @@ import type { Step, StepStatus } from './types'
 export type RunGraph = {
   map: unknown
   statuses: Record<string, StepStatus>
+  /** It has notes or groups. */
+  marked: boolean
   /** The node to select for a step: its own, or the loop that contains it. */
   selectedOf(address: string): string | undefined
 }
@@ -33,5 +37,6 @@ export function graphOf(map: unknown, steps: Step[]): RunGraph | null {
     while (at && !ids.has(at)) at = placeOf(at)?.loop ?? /^(.*)\[\d+\]$/s.exec(at)?.[1] ?? ''
     return at || undefined
   }
-  return { map, statuses, selectedOf }
+  const read = readMap(map)
+  return { map, statuses, marked: notesOf(read).length > 0 || groupsOf(read).length > 0, selectedOf }
 }

@@ -137,7 +137,8 @@ export function Steps({ run, facts }: { run: Run; facts: RunFacts }) {
                 statuses={graph.statuses}
                 selected={graph.selectedOf(selected)}
                 onSelect={choose}
-                height={wide ? 230 : 200}
+                // Notes and groups need room above and below the nodes.
+                height={graph.marked ? 360 : wide ? 230 : 200}
                 label={stepsText.blueprintWithStepStatuses}
               />
             </div>
