@@ -20,6 +20,7 @@ import (
 
 	"blueprintd/blueprint"
 	"blueprintd/blueprint/document"
+	"blueprintd/blueprint/expression"
 	"blueprintd/command/terminal"
 	"blueprintd/engine"
 	"blueprintd/engine/script"
@@ -168,14 +169,34 @@ func printOutcome(out io.Writer, x *blueprint.Execution, name string) error {
 		}
 		return &exit{code: exitPaused, message: "the run is paused and waits for " + what, hint: hint}
 	default:
-		if x.Failure != nil && x.Failure.Code == "unknown_name" {
-			return blueprint.Hinted(blueprint.SeeDocs("pass variables with --var NAME=VALUE", "blueprints"), "the run failed: %s", x.FailureText())
+		if hint := unknownNameHint(x.Failure); hint != "" {
+			return blueprint.Hinted(hint, "the run failed: %s", x.FailureText())
 		}
 		if why, hint, given := strings.Cut(x.FailureText(), "; hint: "); given {
 			return blueprint.Hinted(hint, "the run failed: %s", why)
 		}
 		return blueprint.Hinted(`see "steps" of the record on standard output for each node`, "the run failed: %s", x.FailureText())
 	}
+}
+
+// unknownNameHint returns the hint for a run in which a name or a key is missing, "" if the
+// caller of the run cannot pass it. The message begins with the path.
+func unknownNameHint(failure *blueprint.RunError) string {
+	if failure == nil || failure.Code != expression.CodeUnknownName {
+		return ""
+	}
+	path, _, _ := strings.Cut(failure.Message, ": ")
+	root := path
+	if end := strings.IndexAny(path, ".["); end >= 0 {
+		root = path[:end]
+	}
+	switch {
+	case root == "inputData":
+		return blueprint.SeeDocs("pass input data, such as "+inputHint, "expressions")
+	case slices.Contains(blueprint.ReservedNames, root):
+		return ""
+	}
+	return blueprint.SeeDocs("pass variables with --var NAME=VALUE", "blueprints")
 }
 
 // progress shows a run on a terminal: a line for each ended node, and a status line.
