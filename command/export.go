@@ -119,7 +119,7 @@ func commandExportRun() *cli.Command {
 	return &cli.Command{
 		Name: "export-run", Usage: "write a run to a file, with its blueprint and its recorded calls", ArgsUsage: "ID",
 		Description: "blueprintd open shows such a file, and blueprintd replay repeats the run offline. With --test, writes a blueprint\n" +
-			"file, a test that expects the result of the run, and a cassette with its recorded calls.\n" +
+			"file, a test that expects the result of the run and, if the run was recorded, a cassette with its calls.\n" +
 			"Secret variables, credentials of connections and values that look like secrets are left out. Review the file\n" +
 			"before you share it.",
 		UsageText: "blueprintd export-run exec_1735689600000_0001 --out my.run.json\nblueprintd export-run exec_1735689600000_0001 --test tests",

@@ -57,7 +57,7 @@ func (t *Suite) Once(ctx context.Context) error {
 	files = onceEach(files)
 	cases, bad := t.load(files)
 	if len(cases) == 0 && bad == nil {
-		return blueprint.InputErrorf("name a folder with *.test.yaml files", "there are no tests%s", t.filter())
+		return t.noTests(files)
 	}
 	results := append(t.runAll(ctx, cases), bad...)
 	slices.SortStableFunc(results, func(a, b *Result) int { return cmp.Compare(a.File, b.File) })
@@ -91,14 +91,21 @@ func onceEach(files []string) (out []string) {
 	return out
 }
 
-func (t *Suite) filter() string {
-	switch {
-	case t.Only.String() != "":
-		return fmt.Sprintf(" whose names match %q", t.Only)
-	case t.Replay:
-		return " that have a cassette"
+// noTests returns the error that files have no tests to run.
+func (t *Suite) noTests(files []string) error {
+	const noFiles = "name a folder with *.test.yaml files"
+	var filters []string
+	hint := noFiles
+	if t.Only.String() != "" {
+		filters, hint = append(filters, fmt.Sprintf(" whose names match %q", t.Only)), "choose other names with --run"
 	}
-	return ""
+	if t.Replay {
+		filters, hint = append(filters, " that have a cassette"), blueprint.SeeDocs("record a run, or run the tests without --replay", "testing-blueprints")
+	}
+	if len(files) == 0 {
+		hint = noFiles
+	}
+	return blueprint.InputErrorf(hint, "there are no tests%s", strings.Join(filters, " and"))
 }
 
 // runAll runs tests concurrently. Results are in the order of the tests, and each is
