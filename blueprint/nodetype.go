@@ -29,6 +29,10 @@ type NodeType struct {
 	Connections []ConnectionType
 	// AnsweredBy is the source of the result when a run is repeated elsewhere.
 	AnsweredBy Answerer
+	// Stub is a JSON object with which a stub of a test lets a node of the type succeed:
+	// {"status", "body"} in place of the service, or {"output"} in place of the node where
+	// no single response satisfies the protocol; "" = any response.
+	Stub string
 	// Example is a valid config.
 	Example map[string]any
 	// Starter is the config of a new node.

@@ -41,6 +41,7 @@ func aiPrompt(d Dependencies) *blueprint.NodeType {
 		description: "Asks a language model. The output is {\"text\", \"usage\"}, with \"json\" if responseSchema is set, and with \"steps\" and \"toolCalls\" if the model called tools.",
 		effect:      blueprint.EffectOnce,
 		connections: []blueprint.ConnectionType{blueprint.ConnectionAIProvider},
+		stub:        `{"output": {"text": "Hello"}}`,
 		example:     `{"connectionId": "3b9f7c52-51d4-4a0e-9c8e-0a4f5d2b7e61", "model": "gpt-5-mini", "system": "You sort letters.", "prompt": "What is this about? {{inputData.letter ?? \"\"}}", "maxTokens": 500, "responseSchema": {"type": "object", "properties": {"topic": {"type": "string"}, "urgent": {"type": "boolean"}}, "required": ["topic", "urgent"], "additionalProperties": false}}`,
 		check:       (*aiConfig).check,
 		run: func(ctx context.Context, task *blueprint.Task, c *aiConfig) (blueprint.Result, error) {

@@ -23,6 +23,7 @@ type definition[C any] struct {
 	waits       string                     // for "time", "person" or "runs"
 	connections []blueprint.ConnectionType // types that connectionId may name, the usual one first
 	answeredBy  blueprint.Answerer         // in tests; default: none for pure types, else a cassette
+	stub        string                     // for a service with a protocol of its own; see blueprint.NodeType
 	example     string                     // a valid config as JSON
 	starter     string                     // config of a new node as JSON; default: empty required values
 	output      string                     // JSON Schema of the output, as far as known
@@ -52,6 +53,7 @@ func define[C any](d definition[C]) *blueprint.NodeType {
 		Waits:       d.waits,
 		Connections: d.connections,
 		AnsweredBy:  d.answeredBy,
+		Stub:        d.stub,
 		Example:     mustDecode(d.example).(map[string]any),
 		Verbatim:    shape.untouched,
 		Expressions: shape.expressions(""),

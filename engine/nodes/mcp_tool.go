@@ -39,6 +39,7 @@ func mcpTool(d Dependencies) *blueprint.NodeType {
 		description: "Calls a tool of an MCP server. The output is the tool's structured content, or {\"content\": [...]} if there is none. An error reported by the tool fails the node.",
 		effect:      blueprint.EffectOnce,
 		connections: []blueprint.ConnectionType{blueprint.ConnectionMCPServer},
+		stub:        `{"output": {}}`,
 		example:     `{"connectionId": "3b9f7c52-51d4-4a0e-9c8e-0a4f5d2b7e61", "tool": "search_issues", "arguments": {"query": "{{inputData.query ?? \"\"}}", "limit": 10}}`,
 		check:       checkMCP,
 		run: func(ctx context.Context, task *blueprint.Task, c *mcpConfig) (blueprint.Result, error) {

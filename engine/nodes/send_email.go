@@ -50,6 +50,7 @@ func sendEmail(d Dependencies) *blueprint.NodeType {
 		description: "Sends a message by SMTP. The output is {\"messageId\"}. If the server refuses a recipient, nothing is sent and the node fails.",
 		effect:      blueprint.EffectOnce,
 		connections: []blueprint.ConnectionType{blueprint.ConnectionSMTP},
+		stub:        `{"status": 250}`,
 		example:     `{"connectionId": "3b9f7c52-51d4-4a0e-9c8e-0a4f5d2b7e61", "to": "Ada <ada@example.org>, grace@example.org", "subject": "Order {{inputData.id ?? \"?\"}}", "text": "Thank you for your order."}`,
 		check:       (*emailConfig).check,
 		run: func(ctx context.Context, task *blueprint.Task, c *emailConfig) (blueprint.Result, error) {

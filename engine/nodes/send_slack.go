@@ -45,6 +45,7 @@ func sendSlack(d Dependencies) *blueprint.NodeType {
 		description: "Posts a message to a Slack channel. The output is {\"ts\", \"channel\"}; a message with threadTs set to this ts is a reply.",
 		effect:      blueprint.EffectOnce,
 		connections: []blueprint.ConnectionType{blueprint.ConnectionSlack},
+		stub:        `{"status": 200, "body": {"ok": true, "channel": "C01", "ts": "1.0"}}`,
 		example:     `{"connectionId": "3b9f7c52-51d4-4a0e-9c8e-0a4f5d2b7e61", "channel": "#orders", "text": "Order {{inputData.id ?? \"?\"}} is paid."}`,
 		check:       (*slackConfig).check,
 		run: func(ctx context.Context, task *blueprint.Task, c *slackConfig) (blueprint.Result, error) {

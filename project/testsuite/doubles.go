@@ -15,6 +15,7 @@ import (
 	"blueprintd/blueprint"
 	"blueprintd/foundation/outbound"
 	"blueprintd/foundation/recording"
+	"blueprintd/project"
 )
 
 // Doubles replace nodes and the network in the run of a test by stubs and a cassette. It
@@ -188,7 +189,7 @@ func (s *Doubles) roundTrip(request *http.Request) (*http.Response, error) {
 	case s.player != nil:
 		return s.player.RoundTrip(request)
 	}
-	return nil, s.unstubbed(request.Method+" "+redactedURL(request.URL), request.URL.Host, `{status: 200, body: {}}`)
+	return nil, s.unstubbed(request.Context(), request.Method+" "+redactedURL(request.URL), request.URL.Host)
 }
 
 func redactedURL(u *url.URL) string {
@@ -264,15 +265,26 @@ func (s *Doubles) dial(ctx context.Context, network, address string) (net.Conn, 
 	if err != nil {
 		host = address
 	}
-	return nil, s.unstubbed("mail to "+address, host, `{status: 250}`)
+	return nil, s.unstubbed(ctx, "mail to "+address, host)
 }
 
 // unstubbed returns the failure of a request without an answer, with the stub to write.
-func (s *Doubles) unstubbed(what, host, answer string) error {
-	message := fmt.Sprintf("tests reach no real service, and there is no stub for %s; add to the test: stubs: {%q: %s}", what, host, answer)
+func (s *Doubles) unstubbed(ctx context.Context, what, host string) error {
+	missing, add := "tests reach no real service, and there is no stub for ", "add to the test: stubs: "
 	if s.fakes {
-		answer = strings.NewReplacer("status", `"status"`, "body", `"body"`).Replace(answer)
-		message = fmt.Sprintf("a run in the sandbox reaches no real service, and there is no fake for %s; add fakes: {%q: %s}", what, host, answer)
+		missing, add = "a run in the sandbox reaches no real service, and there is no fake for ", "add fakes: "
 	}
-	return &blueprint.Failure{Code: codeStub, Permanent: true, NotSent: true, Message: message}
+	caller := outbound.CallerOf(ctx)
+	key, answer := host, `{"status": 200, "body": {}}`
+	if kind := project.Catalogue()[caller.NodeType]; kind != nil {
+		answer = cmp.Or(kind.Stub, answer)
+	}
+	if strings.HasPrefix(answer, `{"output"`) {
+		key = everyItem(caller.Address)
+	}
+	hint := fmt.Sprintf("%s{%q: %s}", add, key, answer)
+	if key != host && caller.BlueprintID != s.blueprintID { // stubs by node are those of the tested blueprint
+		hint = "it is a call of another blueprint: give the output of the node that runs it"
+	}
+	return &blueprint.Failure{Code: codeStub, Permanent: true, NotSent: true, Message: missing + what + "; " + hint}
 }

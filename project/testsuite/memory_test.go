@@ -28,7 +28,7 @@ func TestMemory(t *testing.T) {
 		passed        bool
 		part          string // of the lines, or of the error of the run
 	}{
-		"without a stub":        {`{}`, `{status: completed}`, false, false, blueprint.StatusFailed, false, "add to the test: stubs: {\"api.example.com\": {status: 200, body: {}}}"},
+		"without a stub":        {`{}`, `{status: completed}`, false, false, blueprint.StatusFailed, false, "add to the test: stubs: {\"api.example.com\": {\"status\": 200, \"body\": {}}}"},
 		"without a fake":        {`{}`, `{}`, true, false, blueprint.StatusFailed, true, `there is no fake for GET https://api.example.com/x; add fakes: {"api.example.com": {"status": 200, "body": {}}}`},
 		"stops at the question": {`{get: {output: 1}}`, `{}`, true, false, blueprint.StatusPaused, true, ""},
 		"waits for its end":     {`{get: {output: 1}}`, `{status: failed}`, false, false, blueprint.StatusFailed, true, "no answer in time"},
