@@ -66,7 +66,7 @@ var additions = []addition{
 		},
 	},
 	{
-		name: "trigger-kind", heading: "Add a trigger kind", most: 7,
+		name: "trigger-kind", heading: "Add a trigger kind", most: 8,
 		edits: []edit{
 			{"blueprint/trigger_kind.go", "\tTriggerAPI       TriggerType = \"api\"\n", "\tTriggerButton    TriggerType = \"button\"\n"},
 			{"blueprint/trigger_kind.go", "\t{Type: TriggerManual, Source: SourceManual},\n", "\t{Type: TriggerButton, Source: SourceManual, Keys: []string{\"label\"}},\n"},
@@ -76,14 +76,14 @@ var additions = []addition{
 			{
 				"web/src/pages/triggers/kinds.tsx", "export const kinds: Record<TriggerType, Kind> = {\n",
 				`  button: {
-    title: 'Button',
+    title: kindsText.button,
     source: 'manual',
     icon: IconHandClick,
-    text: 'A button with a label.',
-    gives: 'inputData is what is given when it is pressed.',
+    text: kindsText.startsARunWhenPressed,
+    gives: kindsText.inputdataIsWhatTheCallerPasses,
     start: () => ({ label: 'Press' }),
     keys: ['label'],
-    use: 'Press it',
+    use: kindsText.press,
     listensTo: (config) => textOf(config, 'label'),
     sample: () => ({}),
   },
@@ -93,10 +93,18 @@ var additions = []addition{
 				"web/src/pages/triggers/trigger-forms.test.tsx", "const forms: Record<TriggerType, { fill: (user: User) => Promise<void> | void; config: Config }> = {\n",
 				"  button: { fill: () => undefined, config: { label: 'Press' } },\n",
 			},
+			{
+				"web/src/text/triggers.ts", "export const kindsText = {\n",
+				`  button: 'Button',
+  startsARunWhenPressed: 'Starts a run when it is pressed.',
+  inputdataIsWhatTheCallerPasses: 'inputData is what the caller passes.',
+  press: 'Press it',
+`,
+			},
 		},
 	},
 	{
-		name: "trigger-kind-with-address", heading: "Add a trigger kind", most: 7,
+		name: "trigger-kind-with-address", heading: "Add a trigger kind", most: 8,
 		edits: []edit{
 			{"blueprint/trigger_kind.go", "\tTriggerAPI       TriggerType = \"api\"\n", "\tTriggerBeacon    TriggerType = \"beacon\"\n"},
 			{"blueprint/trigger_kind.go", "\tSourceRedelivery Source = \"redelivery\"\n", "\tSourceBeacon     Source = \"beacon\"\n"},
@@ -113,14 +121,14 @@ var additions = []addition{
 			{
 				"web/src/pages/triggers/kinds.tsx", "export const kinds: Record<TriggerType, Kind> = {\n",
 				`  beacon: {
-    title: 'Beacon',
+    title: kindsText.beacon,
     source: 'beacon',
     icon: IconWebhook,
-    text: 'A beacon that posts to an address.',
-    gives: 'inputData is the JSON body.',
+    text: kindsText.startsARunForEachSignal,
+    gives: kindsText.inputdataIsTheJsonBodyIts,
     start: () => ({}),
     keys: ['place'],
-    use: 'Send to it',
+    use: kindsText.sendADelivery,
     listensTo: (config) => textOf(config, 'place'),
     sample: () => ({}),
   },
@@ -130,10 +138,14 @@ var additions = []addition{
 				"web/src/pages/triggers/trigger-forms.test.tsx", "const forms: Record<TriggerType, { fill: (user: User) => Promise<void> | void; config: Config }> = {\n",
 				"  beacon: { fill: () => undefined, config: {} },\n",
 			},
+			{
+				"web/src/text/triggers.ts", "export const kindsText = {\n",
+				"  beacon: 'Beacon',\n  startsARunForEachSignal: 'Starts a run for each signal of a beacon.',\n",
+			},
 		},
 	},
 	{
-		name: "connection-type", heading: "Add a connection type", most: 5,
+		name: "connection-type", heading: "Add a connection type", most: 6,
 		edits: []edit{
 			{"blueprint/connection_kind.go", "\tConnectionSlack      ConnectionType = \"slack\"\n", "\tConnectionCalendar   ConnectionType = \"calendar\"\n"},
 			{
@@ -173,15 +185,17 @@ var additions = []addition{
 			{"schema.sql", "'oauth2', 'http', 'smtp', 'slack'", ", 'calendar'"},
 			{
 				"web/src/pages/connections/types.tsx", "const looks: Record<string, { icon: Icon; title: string }> = {\n",
-				"  calendar: { icon: IconPlugConnected, title: 'Calendar' },\n",
+				"  calendar: { icon: IconPlugConnected, title: typesText.calendar },\n",
 			},
+			{"web/src/text/connections.ts", "export const typesText = {\n", "  calendar: 'Calendar',\n"},
 		},
 	},
 	{
-		name: "page", heading: "Add a page of the dashboard", most: 3,
+		name: "page", heading: "Add a page of the dashboard", most: 4,
 		edits: []edit{
 			{"web/src/routes.ts", "export const routes: Route[] = [\n", "  route('/settings/hello', () => import('./pages/settings/hello-page')),\n"},
-			{"web/src/pages/settings/settings-frame.tsx", "const tabs = [\n", "  { href: '/settings/hello', title: 'Hello' },\n"},
+			{"web/src/pages/settings/settings-frame.tsx", "const tabs = [\n", "  { href: '/settings/hello', title: settingsFrameText.hello },\n"},
+			{"web/src/text/settings.ts", "export const settingsFrameText = {\n", "  hello: 'Hello',\n"},
 		},
 	},
 }
