@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"blueprintd/blueprint"
 	"blueprintd/tests/servertest"
 )
 
@@ -69,7 +70,7 @@ func theInput(t testing.TB, s *servertest.Server) any {
 	if len(logs) == 0 {
 		t.Fatal("no run was started")
 	}
-	record := s.Root.Record(t, at(logs[0], "executionData.executionId").(string))
+	record := s.Root.Await(t, at(logs[0], "executionData.executionId").(string), blueprint.StatusCompleted)
 	return at(record["steps"].([]any)[0], "output")
 }
 
