@@ -69,9 +69,9 @@ var additions = []addition{
 		name: "trigger-kind", heading: "Add a trigger kind", most: 8,
 		edits: []edit{
 			{"blueprint/trigger_kind.go", "\tTriggerAPI       TriggerType = \"api\"\n", "\tTriggerButton    TriggerType = \"button\"\n"},
-			{"blueprint/trigger_kind.go", "\t{Type: TriggerManual, Source: SourceManual},\n", "\t{Type: TriggerButton, Source: SourceManual, Keys: []string{\"label\"}},\n"},
+			{"blueprint/trigger_kind.go", "\t{Type: TriggerManual, Source: SourceManual},\n", "\t{Type: TriggerButton, Source: SourceManual, Keys: []string{\"caption\"}},\n"},
 			{"triggers/kind.go", "kinds = []*Kind{manualKind(), ", "buttonKind(), "},
-			{"triggers/check_test.go", "\t\t{\"manual\", `{}`, \"\"},\n", "\t\t{\"button\", `{\"label\": 1}`, \"label: must be a string\"},\n"},
+			{"triggers/check_test.go", "\t\t{\"manual\", `{}`, \"\"},\n", "\t\t{\"button\", `{\"caption\": 1}`, \"caption: must be a string\"},\n"},
 			{"schema.sql", "CHECK (type IN ('manual', ", "'button', "},
 			{
 				"web/src/pages/triggers/kinds.tsx", "export const kinds: Record<TriggerType, Kind> = {\n",
@@ -81,17 +81,17 @@ var additions = []addition{
     icon: IconHandClick,
     text: kindsText.startsARunWhenPressed,
     gives: kindsText.inputdataIsWhatTheCallerPasses,
-    start: () => ({ label: 'Press' }),
-    keys: ['label'],
+    start: () => ({ caption: 'Press' }),
+    keys: ['caption'],
     use: kindsText.press,
-    listensTo: (config) => textOf(config, 'label'),
+    listensTo: (config) => textOf(config, 'caption'),
     sample: () => ({}),
   },
 `,
 			},
 			{
 				"web/src/pages/triggers/trigger-forms.test.tsx", "const forms: Record<TriggerType, { fill: (user: User) => Promise<void> | void; config: Config }> = {\n",
-				"  button: { fill: () => undefined, config: { label: 'Press' } },\n",
+				"  button: { fill: () => undefined, config: { caption: 'Press' } },\n",
 			},
 			{
 				"web/src/text/triggers.ts", "export const kindsText = {\n",
@@ -233,7 +233,7 @@ func TestAdditions(t *testing.T) {
 	// Nearly every package is compiled for this test alone, so without optimization.
 	flags := []string{"-overlay", replaced, "-gcflags=blueprintd/...=-N -l -dwarf=0"}
 	test := exec.CommandContext(t.Context(), "go", slices.Concat([]string{"test", "-vet=off"}, flags, []string{
-		"-run", "^(TestRun|TestCheck|TestCheckConnectionAccepts|TestTriggerEndpoints|TestScripts)$",
+		"-run", "^(TestRun|TestCheck|TestCheckConnectionAccepts|TestConfigSchemas|TestTriggerEndpoints|TestScripts)$",
 		"./engine/nodes", "./triggers", "./blueprint", "./tests/describe", ".",
 	})...)
 	test.Dir, test.Env = o.root, append(os.Environ(), "CGO_ENABLED=0") // as BuildIn, so that both compile the packages once
@@ -373,7 +373,7 @@ func use(t *testing.T, binary string) {
 		t.Errorf("the procedure answered %v, want text hello", got)
 	}
 	blueprint := s.Create("Shout", process.Node("say", "shout", process.Object{"text": "hello {{inputData.name}}"}))
-	trigger := s.Mutate("blueprintTriggers.create", process.Object{"blueprintId": blueprint, "triggerType": "button", "config": process.Object{"label": "Press"}})
+	trigger := s.Mutate("blueprintTriggers.create", process.Object{"blueprintId": blueprint, "triggerType": "button", "config": process.Object{"caption": "Press"}})
 	fired := s.Mutate("blueprintTriggers.fire", process.Object{"triggerId": process.At(trigger, "id"), "inputData": process.Object{"name": "Ada"}})
 	run := s.Until(process.At(fired, "executionId").(string), "completed", "failed")
 	if text, _ := firstText(run); text != "HELLO ADA" {
