@@ -475,8 +475,9 @@ func (s *Store) DeleteCategory(ctx context.Context, principal blueprint.Principa
 }
 
 // SetCategories replaces the categories of a blueprint. It needs AccessManage:
-// CodeNotFound, or CodeForbidden. Ids that are not categories of the blueprint's
-// organization are CodeBadRequest, with an issue for each.
+// CodeNotFound, or CodeForbidden; so are the ids of unknown categories, and of those of
+// organizations that the principal is not a member of. Other ids that are not categories of
+// the blueprint's organization are CodeBadRequest, with an issue for each.
 func (s *Store) SetCategories(ctx context.Context, principal blueprint.Principal, blueprintID string, ids []string) (list []blueprint.Category, err error) {
 	defer wrap(&err, "set the categories of blueprint %s for user %s", blueprintID, principal.UserID)
 	const of = " JOIN blueprint_categories x ON x.category_id = c.id WHERE x.blueprint_id = ?"
@@ -488,7 +489,7 @@ func (s *Store) SetCategories(ctx context.Context, principal blueprint.Principal
 		if err != nil {
 			return err
 		}
-		if err := knownCategories(t, organizationID, ids); err != nil {
+		if err := knownCategories(t, principal, organizationID, ids); err != nil {
 			return err
 		}
 		before, err := categoriesBy(t.session, of, blueprintID)
@@ -522,23 +523,33 @@ func slugs(list []blueprint.Category) []string {
 	return names
 }
 
-// knownCategories returns an error for ids that are not categories of an organization.
-func knownCategories(t *transaction, organizationID string, ids []string) error {
+// knownCategories returns an error for ids that are not categories of an organization: the
+// most hidden one first, CodeNotFound, CodeForbidden or CodeBadRequest.
+func knownCategories(t *transaction, principal blueprint.Principal, organizationID string, ids []string) error {
 	var issues []blueprint.Issue
+	var foreign error
 	for i, id := range ids {
-		var known bool
-		err := t.row("SELECT EXISTS (SELECT 1 FROM categories WHERE id = ? AND organization_id = ?)", []any{id, organizationID}, &known)
+		var home string
+		err := t.row("SELECT organization_id FROM categories WHERE id = ?", []any{id}, &home)
+		if err != nil {
+			return orNotFound(err, "category", id)
+		}
+		if home == organizationID {
+			continue
+		}
+		member, err := isMember(t.session, principal, home)
 		if err != nil {
 			return err
 		}
-		if !known {
-			issues = append(issues, blueprint.Issue{Path: []any{"categoryIds", i}, Message: fmt.Sprintf("the blueprint's organization has no category %s", id)})
+		if !member {
+			foreign = forbidden("you are not a member of the category's organization")
 		}
+		issues = append(issues, blueprint.Issue{Path: []any{"categoryIds", i}, Message: fmt.Sprintf("the blueprint's organization has no category %s", id)})
 	}
-	if len(issues) > 0 {
+	if foreign == nil && len(issues) > 0 {
 		return blueprint.InvalidInput(issues)
 	}
-	return nil
+	return foreign
 }
 
 // ImportRun inserts a run and its blueprint, read from a file, with the same ids, version

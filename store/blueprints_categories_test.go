@@ -60,3 +60,37 @@ func TestCategoriesOfTeam(t *testing.T) {
 		}
 	})
 }
+
+// An unknown category is CodeNotFound, one of an organization that the caller is not a member
+// of CodeForbidden, and one of another organization of the caller CodeBadRequest.
+func TestCategoriesThatCannotBeSet(t *testing.T) {
+	everywhere(t, func(t *testing.T, s *Store) {
+		ctx := context.Background()
+		people, team := cast(t, s)
+		member, stranger := people["member"], people["stranger"]
+		red := must(s.CreateCategory(ctx, member, team, "Red"))(t)
+		own := must(s.CreateCategory(ctx, member, "", "Own"))(t)
+		foreign := must(s.CreateCategory(ctx, stranger, "", "Foreign"))(t)
+		const unknown = "6b1f0c5e-8a6d-4c1e-9f33-2d5b7a90c412"
+		b := must(s.CreateBlueprint(ctx, member, blueprint.NewBlueprint{Title: "T", OrganizationID: team}))(t)
+		must(s.SetCategories(ctx, member, b.ID, []string{red.ID}))(t)
+		for name, test := range map[string]struct {
+			ids  []string
+			want blueprint.Code
+		}{
+			"unknown":                        {[]string{red.ID, unknown}, blueprint.CodeNotFound},
+			"unknown after foreign":          {[]string{foreign.ID, unknown}, blueprint.CodeNotFound},
+			"foreign":                        {[]string{red.ID, foreign.ID}, blueprint.CodeForbidden},
+			"foreign after own of elsewhere": {[]string{own.ID, foreign.ID}, blueprint.CodeForbidden},
+			"own of elsewhere":               {[]string{own.ID}, blueprint.CodeBadRequest},
+		} {
+			t.Run(name, func(t *testing.T) {
+				_, err := s.SetCategories(ctx, member, b.ID, test.ids)
+				wantCode(t, err, test.want)
+				if got := must(s.GetBlueprint(ctx, member, b.ID))(t).Categories; len(got) != 1 || got[0].ID != red.ID {
+					t.Errorf("categories %+v, want only %s", got, red.ID)
+				}
+			})
+		}
+	})
+}
