@@ -544,21 +544,22 @@ func TestOtherNodesNeedTheRightToManage(t *testing.T) {
 	for name, test := range map[string]struct {
 		access blueprint.Access
 		nodes  nodesInput
-		edges  *[]any
+		edges  []any
 		want   string
 	}{
 		"viewer, stored nodes":           {blueprint.AccessView, nodes, nil, "stored"},
-		"viewer, stored nodes and edges": {blueprint.AccessView, nodes, &same, "stored"},
+		"viewer, stored nodes and edges": {blueprint.AccessView, nodes, same, "stored"},
 		"viewer, nodes as shown":         {blueprint.AccessView, shown, nil, "stored"},
-		"viewer, all as shown":           {blueprint.AccessView, shown, &same, "stored"},
+		"viewer, all as shown":           {blueprint.AccessView, shown, same, "stored"},
 		"viewer, other config":           {blueprint.AccessView, other, nil, "FORBIDDEN"},
-		"viewer, other edges":            {blueprint.AccessView, nodes, &reversed, "FORBIDDEN"},
+		"viewer, other edges":            {blueprint.AccessView, nodes, reversed, "FORBIDDEN"},
 		"viewer, fewer nodes":            {blueprint.AccessView, nodes[:1], nil, "FORBIDDEN"},
-		"viewer, without edges":          {blueprint.AccessView, nodes, &[]any{}, "FORBIDDEN"},
+		"viewer, empty edges":            {blueprint.AccessView, nodes, []any{}, "stored"},
 		"manager, stored nodes":          {blueprint.AccessManage, nodes, nil, "stored"},
+		"manager, empty edges":           {blueprint.AccessManage, nodes, []any{}, "stored"},
 		"manager, other config":          {blueprint.AccessManage, other, nil, "other"},
 		"manager, nodes as shown":        {blueprint.AccessManage, shown, nil, "other"},
-		"manager, other edges":           {blueprint.AccessManage, nodes, &reversed, "other"},
+		"manager, other edges":           {blueprint.AccessManage, nodes, reversed, "other"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			runner, caller := &accessRunner{}, callerOf("bob")

@@ -364,7 +364,7 @@ func startRequest(caller *trpc.Caller, definition *blueprint.Definition, access 
 
 type executeWithLogging struct {
 	Nodes   nodesInput                `json:"nodes" check:"required"`
-	Edges   *[]any                    `json:"edges"`
+	Edges   []any                     `json:"edges"` // empty as none
 	Options executeWithLoggingOptions `json:"options" check:"required"`
 	Record  bool                      `json:"record"` // as in the options
 }
@@ -392,8 +392,8 @@ func (n nodesInput) Faults() []blueprint.Issue {
 // stored ones need the right to store them.
 func (s *Service) executeWithLogging(ctx context.Context, caller *trpc.Caller, in executeWithLogging) (started, error) {
 	given := map[string]any{"nodes": []any(in.Nodes)}
-	if in.Edges != nil {
-		given["edges"] = *in.Edges
+	if len(in.Edges) > 0 {
+		given["edges"] = in.Edges
 	}
 	m, issues := blueprint.ParseMap(given)
 	if issues == nil {
@@ -412,7 +412,7 @@ func (s *Service) executeWithLogging(ctx context.Context, caller *trpc.Caller, i
 	request := startRequest(caller, definition, access, in.Options.Variables, in.Options.InputData)
 	request.Budget, request.Record = in.Options.Budget.budget(), in.Options.Record || in.Record
 	same := func(m, stored *blueprint.Map) bool {
-		return m.EquivalentNodes(stored) && (in.Edges == nil || m.Equivalent(stored))
+		return m.EquivalentNodes(stored) && (len(in.Edges) == 0 || m.Equivalent(stored))
 	}
 	differs := !same(m, definition.Map)
 	if differs && access < blueprint.AccessManage {

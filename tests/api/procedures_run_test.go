@@ -308,7 +308,7 @@ func TestExecuteWithLogging(t *testing.T) {
 		{"one node less", []any{a()}, nil, false, `{"text": "stored"}`},
 		{"one node more", []any{a(), b(), node("c", "merge", object{})}, nil, false, ``},
 		{"another id", []any{a(), with(b(), "id", "c")}, nil, false, `{"text": "stored, second"}`},
-		{"no edges on purpose", []any{a(), b()}, []any{}, false, `{"text": "stored, second"}`},
+		{"empty edges", []any{a(), b()}, []any{}, true, `{"text": "stored, second"}`},
 		{"other edges", []any{a(), b()}, []any{edge("b", "a")}, false, ``},
 		{"another handle", []any{a(), b()}, []any{with(edge("a", "b"), "sourceHandle", "error")}, false, `{"text": "stored"}`},
 		{"disabled", []any{with(a(), "disabled", true), b()}, nil, false, ``},
