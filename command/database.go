@@ -52,14 +52,12 @@ func databaseName(c *cli.Context, s *store.Store) string {
 	return c.String("db")
 }
 
-// checkRemote checks --database. It never repeats the URL, which may contain a password. A
-// file that the environment names is ignored: it is the default of every start, such as in
-// a container.
+// checkRemote checks --database. It never repeats the URL, which may contain a password.
 func checkRemote(c *cli.Context) error {
 	if err := store.CheckURL(c.String("database")); err != nil {
 		return usage("--database postgres://USER@HOST/NAME", "%s: %s", given(c, "database"), err)
 	}
-	if onLine(c, "db") {
+	if c.IsSet("db") {
 		return exclude("%s keeps everything in PostgreSQL, and %s names a file", given(c, "database"), given(c, "db"))
 	}
 	for _, name := range []string{"ephemeral", "min-free", "allow-network-fs", "max-disk"} {

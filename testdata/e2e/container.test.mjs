@@ -139,7 +139,7 @@ for (const processor of [NATIVE, FOREIGN]) describe(`container image for ${proce
     assert.deepEqual(config.Healthcheck.Test, ['CMD', '/blueprintd', 'health']);
     assert.equal(config.StopSignal, 'SIGTERM');
     assert.equal(config.Labels['org.opencontainers.image.version'], '9.9.9');
-    assert.ok(config.Env.includes('BLUEPRINTD_ADDR=0.0.0.0:8787') && config.Env.includes('BLUEPRINTD_DB=/data/blueprintd.db'), config.Env);
+    assert.ok(config.Env.includes('BLUEPRINTD_ADDR=0.0.0.0:8787') && !config.Env.some((one) => one.startsWith('BLUEPRINTD_DB=')), config.Env);
     const size = (await buildah('images', '--format', '{{.ID}} {{.Size}}', '--all', '--no-trunc')).split('\n').find((line) => line.includes(built.image));
     t.diagnostic(`image: ${size}`);
   });
