@@ -120,6 +120,53 @@ func TestFakes(t *testing.T) {
 	}
 }
 
+// TestSandboxCallShape checks that a call has every member of its shape, whatever was sent and
+// answered.
+func TestSandboxCallShape(t *testing.T) {
+	t.Parallel()
+	s := servertest.New(t, inABox)
+	get := node("it", "http-request", object{"url": "https://api.example.com/a"})
+	for name, test := range map[string]struct {
+		rules       string
+		node        any
+		body, reply string // JSON of the bodies
+		closed      bool   // there is no response
+	}{
+		"no body":       {`{"rules":[{"match":{"host":"*"},"answer":{"status":204}}]}`, get, `""`, `""`, false},
+		"JSON":          {`{"rules":[{"match":{"host":"*"},"answer":{"body":{"made":true}}}]}`, node("it", "http-request", object{"method": "POST", "url": "https://api.example.com/a", "body": object{"a": 1}}), `{"a":1}`, `{"made":true}`, false},
+		"text":          {`{"rules":[{"match":{"host":"*"},"answer":{"body":"<made>"}}]}`, node("it", "http-request", object{"method": "POST", "url": "https://api.example.com/a", "body": "<a>"}), `"<a>"`, `"<made>"`, false},
+		"closed":        {`{"rules":[{"match":{"host":"*"},"answer":{"close":true}}]}`, get, `""`, "", true},
+		"no connection": {`{"rules":[{"match":{"host":"*"},"answer":{"error":"the cable is out"}}]}`, get, `""`, "", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			putRules(t, s.Root, test.rules)
+			execute(t, s.Root, test.node)
+			calls := sandboxCalls(t, s.Root, "?limit=1")
+			if len(calls) != 1 {
+				t.Fatalf("the calls are %v, want one", calls)
+			}
+			last := calls[0].(object)
+			for _, key := range []string{"at", "executionId", "nodeId", "nodeType", "request", "response"} {
+				if _, is := last[key]; !is {
+					t.Errorf("no %s in %s", key, servertest.Encoded(t, last))
+				}
+			}
+			complete := func(key, body string) {
+				part, _ := last[key].(object)
+				if _, headers := part["headers"].(object); !headers || servertest.Encoded(t, part["body"]) != body {
+					t.Errorf("%s is %s, want headers and the body %s", key, servertest.Encoded(t, part), body)
+				}
+			}
+			complete("request", test.body)
+			if !test.closed {
+				complete("response", test.reply)
+			} else if last["response"] != nil || last["error"] == nil {
+				t.Errorf("the call is %s, want response null and an error", servertest.Encoded(t, last))
+			}
+		})
+	}
+}
+
 // TestSandboxRules responds to, breaks and delays outbound requests.
 func TestSandboxRules(t *testing.T) {
 	t.Parallel()

@@ -165,9 +165,10 @@ func sandboxSchemas() object {
 	call := shape(object{
 		"approvalLinks": object{"type": "array", "items": word, "description": "the approval links in the request, where they are masked; only for the server's owner, with the scope admin"},
 		"at":            object{"type": "string", "format": "date-time"}, "executionId": word, "nodeId": word, "nodeType": word, "attempt": count, "error": word,
-		"request":  shape(object{"method": word, "url": word, "headers": anything, "body": object{}, "cut": object{"type": "boolean"}}, "method", "url"),
-		"response": shape(object{"status": object{"type": "integer"}, "headers": anything, "body": object{}, "cut": object{"type": "boolean"}}, "status"),
-	}, "at", "request")
+		"request": shape(object{"method": word, "url": word, "headers": anything, "body": object{}, "cut": object{"type": "boolean"}}, "method", "url", "headers", "body"),
+		"response": object{"description": "null if there was none; error is the reason", "anyOf": []any{
+			shape(object{"status": object{"type": "integer"}, "headers": anything, "body": object{}, "cut": object{"type": "boolean"}}, "status", "headers", "body"), object{"type": "null"}}},
+	}, "at", "request", "response")
 	return object{
 		"SandboxCalls":        shape(object{"calls": list(call), "dropped": count}, "calls", "dropped"),
 		"SandboxRules":        shape(object{"rules": list(rule)}, "rules"),

@@ -49,7 +49,7 @@ type Call struct {
 		Method  string            `json:"method"` // of HTTP; MAIL for a mail
 		URL     string            `json:"url"`
 		Headers map[string]string `json:"headers"` // names in lower case
-		Body    json.RawMessage   `json:"body"`    // the JSON body, or another body as a string
+		Body    json.RawMessage   `json:"body"`    // the JSON body, or another body as a string; "" when empty
 	} `json:"request"`
 	Response struct {
 		Status int             `json:"status"` // 0 = there was no answer

@@ -4,19 +4,19 @@ export interface Call {
     executionId: string;
     nodeId: string;
     nodeType: string;
-    /** A mail has the method MAIL. */
+    /** A mail has the method MAIL. An empty body is "". */
     request: {
         method: string;
         url: string;
-        headers?: Record<string, string>;
-        body?: unknown;
+        headers: Record<string, string>;
+        body: unknown;
     };
-    /** Absent if there was none; `error` is the reason. */
-    response?: {
+    /** null if there was none; `error` is the reason. An empty body is "". */
+    response: {
         status: number;
-        headers?: Record<string, string>;
-        body?: unknown;
-    };
+        headers: Record<string, string>;
+        body: unknown;
+    } | null;
     error?: string;
     /** The approval links in the request, where they are masked. */
     approvalLinks?: string[];
