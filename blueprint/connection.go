@@ -100,6 +100,9 @@ type OpenConnection struct {
 	// adds nothing and returns a *Failure with code host_not_allowed. The outbound
 	// client calls it for each hop. Nil if there are no credentials.
 	Authorize func(ctx context.Context, request *http.Request) error
+	// Sent records that credentials were sent other than by Authorize, as in an SMTP session.
+	// The engine sets it; nil if nothing is recorded.
+	Sent func()
 	// Renew gets new credentials for Authorize after a service answered 401; the node
 	// then repeats the request once. Errors are *Failure or *Pause. Nil if not renewable.
 	Renew func(ctx context.Context) error

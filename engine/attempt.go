@@ -37,7 +37,7 @@ type attempt struct {
 	budgetRaises int64 // before the last call was reserved
 
 	// Usage, guarded by run.mu.
-	uses       []usedConnection
+	opened     []*openedConnection
 	tokens     int64
 	modelCalls int64
 	tape       *outbound.Tape // nil unless the run is recorded
@@ -226,9 +226,9 @@ func (a *attempt) settle(result blueprint.Result, err error) {
 	now := r.engine.Clock.Now()
 	e := &entry{At: blueprint.TimeOf(now), Node: a.address, Masked: a.masked, size: a.outputSize}
 	tokens, servers := a.tokensUsed(result.Tokens), usedServers(result.MCPServers)
-	if len(result.Calls)+len(servers)+len(a.uses) > 0 || tokens != 0 || a.modelCalls != 0 {
+	if len(result.Calls)+len(servers)+len(a.opened) > 0 || tokens != 0 || a.modelCalls != 0 {
 		d := e.change()
-		d.Calls, d.Tokens, d.Models, d.Servers, d.Uses = result.Calls, tokens, a.modelCalls, servers, a.uses
+		d.Calls, d.Tokens, d.Models, d.Servers, d.Uses = result.Calls, tokens, a.modelCalls, servers, a.uses()
 	}
 	a.addExchanges(e)
 	if a.masked {

@@ -6,8 +6,10 @@ import (
 	"encoding/hex"
 	"errors"
 	"maps"
+	"net/http"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"blueprintd/blueprint"
 	"blueprintd/foundation/clock"
@@ -18,8 +20,44 @@ import (
 type usedConnection struct {
 	Connection string                   `json:"id"`
 	Type       blueprint.ConnectionType `json:"k"`
-	Auth       string                   `json:"auth,omitempty"`
+	Auth       string                   `json:"auth,omitempty"` // "" if no credentials were sent
 	SignIn     bool                     `json:"signIn,omitempty"`
+}
+
+// openedConnection is a connection that an attempt opened.
+type openedConnection struct {
+	usedConnection
+	authorized atomic.Bool // a request got its credentials
+	sent       atomic.Bool // its credentials were sent other than with a request
+}
+
+// watch records the use of the credentials of a connection.
+func (o *openedConnection) watch(open *blueprint.OpenConnection) {
+	open.Sent = func() { o.sent.Store(true) }
+	if authorize := open.Authorize; authorize != nil {
+		open.Authorize = func(ctx context.Context, request *http.Request) error {
+			err := authorize(ctx, request)
+			if err == nil {
+				o.authorized.Store(true)
+			}
+			return err
+		}
+	}
+}
+
+// uses returns the connections that the attempt opened. A request that got credentials was
+// not sent if there was no connection to any server.
+func (a *attempt) uses() []usedConnection {
+	requested := a.evidence.Sent()
+	var list []usedConnection
+	for _, o := range a.opened {
+		used := o.usedConnection
+		if !o.sent.Load() && (!requested || !o.authorized.Load()) {
+			used.Auth = ""
+		}
+		list = append(list, used)
+	}
+	return list
 }
 
 // connect opens a connection. Its secrets are redacted wherever the run is shown.
@@ -41,7 +79,9 @@ func (a *attempt) connect(ctx context.Context, id string) (*blueprint.OpenConnec
 	defer r.mu.Unlock()
 	r.hideSecrets(open.Secrets)
 	a.credentials = append(a.credentials, open.Secrets...)
-	a.uses = append(a.uses, usedConnection{open.ID, open.Type, open.Auth, open.SignIn})
+	opened := &openedConnection{usedConnection: usedConnection{open.ID, open.Type, open.Auth, open.SignIn}}
+	opened.watch(open)
+	a.opened = append(a.opened, opened)
 	return open, nil
 }
 

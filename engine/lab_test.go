@@ -197,12 +197,13 @@ func (l *lab) catalogue() blueprint.Catalogue {
 		<-ctx.Done()
 		return blueprint.Result{}, fmt.Errorf("call: %w", ctx.Err())
 	})
-	// leak opens a connection and hands on what it holds.
+	// leak opens a connection, sends its credentials and hands on what it holds.
 	add("leak", blueprint.EffectPure, func(ctx context.Context, task *blueprint.Task) (blueprint.Result, error) {
 		open, err := task.Connect(ctx, text(task.Config["connectionId"]))
 		if err != nil {
 			return blueprint.Result{}, err
 		}
+		open.Sent()
 		if task.Config["fails"] == true {
 			return blueprint.Result{}, &blueprint.Failure{Code: "refused", Message: "refused " + open.Secrets[0]}
 		}

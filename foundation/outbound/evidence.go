@@ -74,6 +74,17 @@ func KeepMail(ctx context.Context, x *blueprint.StepExchange) {
 	}
 }
 
+// Sent reports whether a request had a connection, and so may have been sent. It is false on
+// a nil Evidence.
+func (e *Evidence) Sent() bool {
+	if e == nil {
+		return false
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.last != nil
+}
+
 // Exchange returns the last exchange, masked and redacted; nil if nothing was sent. It may
 // be called during a request, and on a nil Evidence.
 func (e *Evidence) Exchange(m *secret.Masker) *blueprint.StepExchange {

@@ -167,6 +167,42 @@ func TestSandboxCallShape(t *testing.T) {
 	}
 }
 
+// TestAuthenticationMethodsUsed checks that a method counts only when something was sent with it.
+func TestAuthenticationMethodsUsed(t *testing.T) {
+	t.Parallel()
+	s := servertest.New(t, inABox)
+	bearer := s.Root.IDOf(t, "connection.create", object{"name": "h", "type": "http", "config": object{"auth": object{"type": "bearer", "token": "canary-canary-canary"}, "hosts": []any{"api.example.com"}}})
+	post := s.Root.IDOf(t, "connection.create", object{"name": "m", "type": "smtp", "config": object{"host": "mail.example.com", "port": 587, "tls": "starttls", "username": "u", "password": "canary-canary-canary", "from": "shop@example.com"}})
+	get := func(host string) any {
+		return node("it", "http-request", object{"url": "https://" + host + "/", "connectionId": bearer})
+	}
+	letter := node("it", "send-email", object{"connectionId": post, "to": "ada@example.org", "subject": "s", "text": "t"})
+	const none = `{"rules":[]}`
+	for name, test := range map[string]struct {
+		rules string
+		node  any
+		want  string
+	}{
+		"a request":                         {none, get("api.example.com"), `["bearer"]`},
+		"a refused request":                 {`{"rules":[{"match":{"host":"*"},"answer":{"status":500}}]}`, get("api.example.com"), `["bearer"]`},
+		"another host":                      {none, get("elsewhere.example.com"), `[]`},
+		"no connection to the host":         {`{"rules":[{"match":{"host":"*"},"answer":{"error":"down"}}]}`, get("api.example.com"), `[]`},
+		"another host after one of its own": {`{"rules":[{"match":{"host":"api.example.com"},"answer":{"status":302,"headers":{"Location":"https://elsewhere.example.com/"}}}]}`, get("api.example.com"), `["bearer"]`},
+		"a mail":                            {none, letter, `["basic"]`},
+		"a refused mail":                    {`{"rules":[{"match":{"method":"MAIL"},"answer":{"status":554}}]}`, letter, `["basic"]`},
+		"no connection to the mail server":  {`{"rules":[{"match":{"method":"MAIL"},"answer":{"error":"down"}}]}`, letter, `[]`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			putRules(t, s.Root, test.rules)
+			answer := execute(t, s.Root, test.node)
+			log := s.Root.Log(t, at(answer.Payload(), "executionId").(string))
+			if got := servertest.Encoded(t, at(log, "authenticationMethodsUsed")); got != test.want {
+				t.Errorf("authenticationMethodsUsed %s, want %s\n%s", got, test.want, answer.Text)
+			}
+		})
+	}
+}
+
 // TestSandboxRules responds to, breaks and delays outbound requests.
 func TestSandboxRules(t *testing.T) {
 	t.Parallel()

@@ -23,6 +23,7 @@ type Server struct {
 	TLS                string
 	From               mail.Address
 	GreetingTimeout    time.Duration
+	sent               func() // called when the password is sent; may be nil
 }
 
 // greetingTimeout is generous: some servers delay the greeting to detect spammers. A
@@ -45,7 +46,7 @@ func Read(open *blueprint.OpenConnection) (*Server, error) {
 		value, _ := open.Config[key].(string)
 		return value
 	}
-	s := &Server{Host: given("host"), username: given("username"), password: given("password"), TLS: given("tls"), GreetingTimeout: greetingTimeout}
+	s := &Server{Host: given("host"), username: given("username"), password: given("password"), TLS: given("tls"), GreetingTimeout: greetingTimeout, sent: open.Sent}
 	port, isNumber := blueprint.WholeNumber(open.Config["port"])
 	s.Port = port
 	s.TLS = cmp.Or(s.TLS, StartTLS)
@@ -86,6 +87,9 @@ func (t *session) login() error {
 	}
 	if proof.mechanism == "" {
 		return t.permanentFailure(CodeLogin, "%s offers no way to log in with a password (AUTH PLAIN or LOGIN); if it needs none, remove username and password from the connection", t.Host)
+	}
+	if t.sent != nil {
+		t.sent()
 	}
 	err := t.client.Auth(proof)
 	var reply *textproto.Error
