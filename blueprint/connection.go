@@ -91,12 +91,15 @@ type OpenConnection struct {
 	Secrets []string
 	// Hosts may receive the credentials; see HostsCover.
 	Hosts []string
+	// AnyHost reports that the host of a request may receive them too, whichever it is, but
+	// not the hosts that it redirects to.
+	AnyHost bool
 	// Auth is "oauth2", "api_key", "bearer", "basic", or "" without credentials.
 	Auth string
 	// SignIn reports that the credentials are those of a user who signed in (the
 	// authorization code flow).
 	SignIn bool
-	// Authorize adds the credentials to a request. For a host that is not in Hosts it
+	// Authorize adds the credentials to a request. For a host that may not receive them it
 	// adds nothing and returns a *Failure with code host_not_allowed. The outbound
 	// client calls it for each hop. Nil if there are no credentials.
 	Authorize func(ctx context.Context, request *http.Request) error

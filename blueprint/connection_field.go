@@ -334,8 +334,12 @@ func hostName(text string) (name, problem string) {
 	return name, ""
 }
 
-// OAuthHosts returns the hosts that may receive the tokens of an oauth2 connection, in
-// the forms of HostsCover: its hosts, or else those of its own URLs.
+// OAuthAnyHost reports whether requests that name an oauth2 connection may send its tokens to
+// any host.
+func OAuthAnyHost(config map[string]any) bool { return len(TextsOf(config["hosts"])) == 0 }
+
+// OAuthHosts returns the hosts that may receive the tokens of an oauth2 connection through
+// another connection, in the forms of HostsCover: its hosts, or else those of its own URLs.
 func OAuthHosts(config map[string]any) []string {
 	hosts := TextsOf(config["hosts"])
 	if len(hosts) > 0 {

@@ -123,7 +123,7 @@ var connectionKinds = []connectionKind{
 			},
 			{
 				name: "hosts", check: listOf(hostForm), // see OAuthHosts
-				title: "Hosts", doc: "Where tokens may be sent: host, host:port or *.domain. Default: the hosts of the sign-in.", kind: "hosts",
+				title: "Hosts", doc: "Where tokens may be sent: host, host:port or *.domain. Without hosts, HTTP requests that name this connection may send them to any host.", kind: "hosts",
 			},
 		},
 		placeholder: noCredentials,
@@ -134,7 +134,8 @@ var connectionKinds = []connectionKind{
 			return nil
 		},
 		moved: func(before, after map[string]any) []string {
-			if uncoveredHost(OAuthHosts(before), OAuthHosts(after)) {
+			unlimited := OAuthAnyHost(after) && !OAuthAnyHost(before)
+			if unlimited || uncoveredHost(OAuthHosts(before), OAuthHosts(after)) {
 				return []string{"hosts"}
 			}
 			return nil

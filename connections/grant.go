@@ -435,11 +435,20 @@ func newOAuthClient(connection *blueprint.Connection) (*oauthClient, error) {
 	return c, nil
 }
 
-// oauthReach returns the hosts to which the tokens of an oauth2 connection may be sent,
-// unless another connection decides. By default these are the hosts of the sign-in, because
-// services often have their API there.
+// oauthReach returns the hosts to which the tokens of an oauth2 connection may be sent
+// through another connection, unless that one decides. By default these are the hosts of the
+// sign-in, because services often have their API there.
 func oauthReach(connection *blueprint.Connection) reach {
 	return reach{of: connection, hosts: blueprint.OAuthHosts(connection.Config)}
+}
+
+// directReach returns the hosts to which they may be sent by requests that name the
+// connection itself. Without hosts the author of the version decides, who may use the
+// connection, or whose version the principal has granted.
+func directReach(connection *blueprint.Connection) reach {
+	r := oauthReach(connection)
+	r.any = blueprint.OAuthAnyHost(connection.Config)
+	return r
 }
 
 // fingerprint returns a hash of the client, addresses, scopes and hosts, to which the user
@@ -471,6 +480,7 @@ type authorizer func(ctx context.Context, request *http.Request) error
 type reach struct {
 	of    *blueprint.Connection
 	hosts []string // as in a config
+	any   bool     // besides hosts, the host of the first request, not those of redirects
 	plain []string // hosts that may be reached over plain http
 	open  bool     // there are no credentials: plain http is allowed everywhere
 }
@@ -490,13 +500,21 @@ func (r reach) check(request *http.Request) error {
 	}
 	target := hostPort(request.URL)
 	switch {
-	case !blueprint.HostsCover(r.hosts, target), request.Host != "" && !strings.EqualFold(request.Host, request.URL.Host):
+	case !blueprint.HostsCover(r.hosts, target) && !(r.any && outbound.SameHost(firstURL(request), request.URL)), request.Host != "" && !strings.EqualFold(request.Host, request.URL.Host):
 		return refused("the %s is not for %s", r.of.Text(), request.URL.Host)
 	case request.URL.Scheme == "https", r.open, isLoopback(request.URL.Hostname()), blueprint.HostsCover(r.plain, target):
 		return nil
 	default:
 		return refused("the credentials of the %s do not go to %s over plain http; use https", r.of.Text(), request.URL.Host)
 	}
+}
+
+// firstURL returns the URL of the request that led to a request by redirects.
+func firstURL(request *http.Request) *url.URL {
+	for request.Response != nil && request.Response.Request != nil {
+		request = request.Response.Request
+	}
+	return request.URL
 }
 
 // guarded restricts an authorizer to these hosts.

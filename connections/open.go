@@ -82,8 +82,8 @@ func init() {
 				if err != nil {
 					return err
 				}
-				at := oauthReach(connection)
-				open.Hosts, open.Authorize = at.hosts, at.guarded(authorize)
+				at := directReach(connection)
+				open.Hosts, open.AnyHost, open.Authorize = at.hosts, at.any, at.guarded(authorize)
 				return nil
 			},
 		},

@@ -151,7 +151,7 @@ func (s *Service) consentPage(w http.ResponseWriter, r *http.Request, c *oauthCl
 	}
 	lines := []string{
 		who + " to use " + c.authorization.Host + " on your behalf, through the connection \"" + c.connection.Name + "\".",
-		"The access token then belongs to that account. It is sent to " + strings.Join(oauthReach(c.connection).hosts, ", ") + ", and to the hosts of connections that use it and were set up by its creator or by that account.",
+		"The access token then belongs to that account. It is sent to " + recipients(c.connection) + ", and to the hosts of connections that use it and were set up by its creator or by that account.",
 	}
 	if len(c.scopes) > 0 {
 		lines = append(lines, "It asks for: "+strings.Join(c.scopes, ", ")+".")
@@ -164,6 +164,15 @@ func (s *Service) consentPage(w http.ResponseWriter, r *http.Request, c *oauthCl
 		status: http.StatusOK, title: "Sign in at " + c.authorization.Host, lines: lines,
 		link: startPath + "?" + url.Values{"ticket": {ticket}, "go": {s.proof(cookie, ticket)}}.Encode(), label: "Continue to " + c.authorization.Host,
 	}, nil
+}
+
+// recipients describes where requests that name an oauth2 connection may send its tokens.
+func recipients(connection *blueprint.Connection) string {
+	at := directReach(connection)
+	if at.any {
+		return "every host that a blueprint names, in a version that may use the sign-in"
+	}
+	return strings.Join(at.hosts, ", ")
 }
 
 // confirmed returns the browser's cookie, and reports whether the request came from the

@@ -35,7 +35,7 @@ type httpConfig struct {
 	Body         anyValue       `key:"body" doc:"The body: a string is sent unchanged, any other value as JSON, or as a form if the content type is application/x-www-form-urlencoded."`
 	Multipart    []httpPart     `key:"multipart" doc:"The parts of a multipart/form-data body, in place of body."`
 	ExpectStatus anyValue       `key:"expectStatus" doc:"The statuses that count as success: a number, a pattern such as 2xx, or a list of them. Default: 200 to 399."`
-	ConnectionID string         `key:"connectionId" form:"connection:http|oauth2" doc:"A connection of type http or oauth2 whose credentials are sent with the request. The request may only be sent to the hosts of the connection."`
+	ConnectionID string         `key:"connectionId" form:"connection:http|oauth2" doc:"A connection of type http or oauth2 whose credentials are sent with the request. If the connection has hosts, the request may only be sent to them."`
 	Pagination   map[string]any `key:"pagination" doc:"How to fetch all pages of a response. The output is that of the last page, with the \"items\" of all pages, the number of \"pages\", and \"more\", which is true if there may be pages beyond maxPages."`
 
 	expected []statusRange
@@ -349,7 +349,7 @@ func httpConnection(ctx context.Context, task *blueprint.Task, id string) (conte
 		return ctx, nil, badConnection(fmt.Sprintf("the %s is of the type %s; HTTP requests take one of the type http or oauth2", conn.Text(), conn.Type))
 	}
 	return outbound.Authorize(ctx, func(ctx context.Context, request *http.Request) error {
-		if !hostsCover(conn, request.URL) { // also without credentials
+		if !conn.AnyHost && !hostsCover(conn, request.URL) { // also without credentials
 			return &blueprint.Failure{
 				Code:      codeHost,
 				Message:   fmt.Sprintf("the %s is not for %s; hint: add the host to the hosts of the connection, or leave connectionId out", conn.Text(), request.URL.Host),
@@ -379,7 +379,8 @@ func unauthorized(err error, hops *outbound.Hops) error {
 	return err
 }
 
-// hostsCover reports whether an address is at a host of a connection, false for nil.
+// hostsCover reports whether an address is at one of the hosts of a connection, false for
+// nil.
 func hostsCover(conn *blueprint.OpenConnection, u *url.URL) bool {
 	port := u.Port()
 	switch {

@@ -173,6 +173,7 @@ func TestAuthenticationMethodsUsed(t *testing.T) {
 	s := servertest.New(t, inABox)
 	bearer := s.Root.IDOf(t, "connection.create", object{"name": "h", "type": "http", "config": object{"auth": object{"type": "bearer", "token": "canary-canary-canary"}, "hosts": []any{"api.example.com"}}})
 	post := s.Root.IDOf(t, "connection.create", object{"name": "m", "type": "smtp", "config": object{"host": "mail.example.com", "port": 587, "tls": "starttls", "username": "u", "password": "canary-canary-canary", "from": "shop@example.com"}})
+	login := s.Root.IDOf(t, "connection.create", object{"name": "o", "type": "oauth2", "config": object{"flow": "client_credentials", "tokenUrl": "https://id.example.com/token", "clientId": "c", "clientSecret": "s", "scopes": []any{"a"}}})
 	get := func(host string) any {
 		return node("it", "http-request", object{"url": "https://" + host + "/", "connectionId": bearer})
 	}
@@ -183,14 +184,15 @@ func TestAuthenticationMethodsUsed(t *testing.T) {
 		node  any
 		want  string
 	}{
-		"a request":                         {none, get("api.example.com"), `["bearer"]`},
-		"a refused request":                 {`{"rules":[{"match":{"host":"*"},"answer":{"status":500}}]}`, get("api.example.com"), `["bearer"]`},
-		"another host":                      {none, get("elsewhere.example.com"), `[]`},
-		"no connection to the host":         {`{"rules":[{"match":{"host":"*"},"answer":{"error":"down"}}]}`, get("api.example.com"), `[]`},
-		"another host after one of its own": {`{"rules":[{"match":{"host":"api.example.com"},"answer":{"status":302,"headers":{"Location":"https://elsewhere.example.com/"}}}]}`, get("api.example.com"), `["bearer"]`},
-		"a mail":                            {none, letter, `["basic"]`},
-		"a refused mail":                    {`{"rules":[{"match":{"method":"MAIL"},"answer":{"status":554}}]}`, letter, `["basic"]`},
-		"no connection to the mail server":  {`{"rules":[{"match":{"method":"MAIL"},"answer":{"error":"down"}}]}`, letter, `[]`},
+		"a request":                          {none, get("api.example.com"), `["bearer"]`},
+		"a refused request":                  {`{"rules":[{"match":{"host":"*"},"answer":{"status":500}}]}`, get("api.example.com"), `["bearer"]`},
+		"another host":                       {none, get("elsewhere.example.com"), `[]`},
+		"an oauth2 connection without hosts": {none, node("it", "http-request", object{"url": "https://api.example.com/", "connectionId": login}), `["oauth2"]`},
+		"no connection to the host":          {`{"rules":[{"match":{"host":"*"},"answer":{"error":"down"}}]}`, get("api.example.com"), `[]`},
+		"another host after one of its own":  {`{"rules":[{"match":{"host":"api.example.com"},"answer":{"status":302,"headers":{"Location":"https://elsewhere.example.com/"}}}]}`, get("api.example.com"), `["bearer"]`},
+		"a mail":                             {none, letter, `["basic"]`},
+		"a refused mail":                     {`{"rules":[{"match":{"method":"MAIL"},"answer":{"status":554}}]}`, letter, `["basic"]`},
+		"no connection to the mail server":   {`{"rules":[{"match":{"method":"MAIL"},"answer":{"error":"down"}}]}`, letter, `[]`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			putRules(t, s.Root, test.rules)
