@@ -141,7 +141,7 @@ func serveFlags() []cli.Flag {
 		),
 		under("initial data",
 			text("api-key", "", "create this `KEY` for the server's owner: 8 or more printable characters"),
-			text("seed", "", "create the users, organizations, connections and blueprints in this YAML or JSON `FILE`. Existing ones stay as they are; deleted ones are not created again"),
+			text("seed", "", "create the users, organizations, connections and blueprints in this YAML or JSON `FILE`. Existing ones stay as they are; deleted ones are created again at the next start"),
 		),
 		under(outboundCategory, allowNetFlag()),
 		under("limits",

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"blueprintd/blueprint"
 	"blueprintd/foundation/clock"
 	"blueprintd/project"
 	"blueprintd/server"
@@ -77,5 +78,45 @@ func TestSeedCutOff(t *testing.T) {
 	}
 	if err := s.Store.Close(); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestSeedAgain checks that a start creates what was deleted since the last one, and leaves
+// the rest unchanged.
+func TestSeedAgain(t *testing.T) {
+	const text = `{"users": [{"email": "ada@example.org", "name": "Ada"}], "blueprints": [{"title": "Kept", "blueprint_map": {"nodes": []}}, {"title": "Deleted", "blueprint_map": {"nodes": []}}]}`
+	seed, _, _, err := project.ReadSeed("seed.json", []byte(text), os.LookupEnv)
+	if err != nil {
+		t.Fatal(err)
+	}
+	database := filepath.Join(t.TempDir(), "my.db")
+	start := func() *server.Server {
+		s, err := server.New(t.Context(), server.Options{Database: server.Database{Schema: schema, DB: database}, Network: server.Network{Addr: "127.0.0.1:0"}, Version: version, Clock: clock.Real{}, Logger: slog.New(slog.DiscardHandler), Out: io.Discard, Seed: seed})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	stop := func(s *server.Server) {
+		s.Listener.Close()
+		if err := s.Store.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	first := start()
+	before := first.Bootstrap.Seeded.Blueprints
+	owner, err := first.Store.ServerOwner(t.Context())
+	if err == nil {
+		_, err = first.Store.DeleteBlueprint(t.Context(), blueprint.Principal{UserID: owner.ID}, before[1].ID)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	stop(first)
+	second := start()
+	defer stop(second)
+	after := second.Bootstrap.Seeded
+	if after.Left != 2 || after.Blueprints[0].ID != before[0].ID || after.Blueprints[1].ID == before[1].ID {
+		t.Errorf("the next start found %d objects and %+v, want 2 and a new blueprint in the place of the second of %+v", after.Left, after.Blueprints, before)
 	}
 }
