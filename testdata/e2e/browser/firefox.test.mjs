@@ -32,9 +32,10 @@ const picture = async (of, name, scheme = 'light') => {
 
 test('opens every page without an error', async () => {
   for (const scheme of folder ? ['light', 'dark'] : ['light']) {
-    await page.evaluate((value) => localStorage.setItem('mantine-color-scheme-value', value), scheme);
+    await page.evaluate((value) => localStorage.setItem('blueprintd-color-scheme', value), scheme);
     for (const one of pagesOf(data)) {
       await visit(page, one);
+      assert.equal(await page.evaluate(() => document.documentElement.dataset.mantineColorScheme), scheme);
       assert.ok(await wider(page) <= 0, `${one.name} is wider than the screen`);
       await picture(page, one.name, scheme);
     }
