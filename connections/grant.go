@@ -444,10 +444,12 @@ func oauthReach(connection *blueprint.Connection) reach {
 
 // directReach returns the hosts to which they may be sent by requests that name the
 // connection itself. Without hosts the author of the version decides, who may use the
-// connection, or whose version the principal has granted.
+// connection, or whose version the principal has granted. The token that all members of an
+// organization share goes only to its hosts, so that no member can send it to their own.
 func directReach(connection *blueprint.Connection) reach {
 	r := oauthReach(connection)
-	r.any = blueprint.OAuthAnyHost(connection.Config)
+	shared := connection.OrganizationID != nil && textAt(connection.Config, "flow") == flowClient
+	r.any = blueprint.OAuthAnyHost(connection.Config) && !shared
 	return r
 }
 

@@ -75,6 +75,7 @@ func TestAnyHostWithoutHosts(t *testing.T) {
 	free := w.add(ann, blueprint.ConnectionOAuth2, flow+p.URL+`/token"}`)
 	empty := w.add(ann, blueprint.ConnectionOAuth2, flow+p.URL+`/token", "hosts": []}`)
 	bound := w.add(ann, blueprint.ConnectionOAuth2, flow+p.URL+`/token", "hosts": ["api.example"]}`)
+	shared := w.add("org:"+ann, blueprint.ConnectionOAuth2, flow+p.URL+`/token"}`)
 	for name, test := range map[string]struct {
 		id    string
 		chain []string // the request and its redirects
@@ -88,6 +89,7 @@ func TestAnyHostWithoutHosts(t *testing.T) {
 		"a redirect to another port":   {free, []string{"https://api.example/", "https://api.example:8443/"}, "host_not_allowed"},
 		"a redirect to plain http":     {free, []string{"https://api.example/", "http://api.example/"}, "host_not_allowed"},
 		"redirects there and on":       {free, []string{"https://api.example/", "https://evil.example/", "https://evil.example/b"}, "host_not_allowed"},
+		"a token of all members":       {shared, []string{"https://api.example/"}, "host_not_allowed"},
 		"hosts":                        {bound, []string{"https://api.example/"}, ""},
 		"hosts, another":               {bound, []string{"https://evil.example/"}, "host_not_allowed"},
 		"hosts, a redirect to another": {bound, []string{"https://api.example/", "https://evil.example/"}, "host_not_allowed"},
