@@ -12,7 +12,6 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"time"
 
 	"blueprintd/blueprint"
 	"blueprintd/foundation/outbound"
@@ -98,11 +97,13 @@ func TestFailures(t *testing.T) {
 
 func TestTimeouts(t *testing.T) {
 	s := newSite(t, outbound.Options{})
-	s.answers(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
+	late := expiring{t.Context(), make(chan struct{})}
+	s.answers(func(_ http.ResponseWriter, r *http.Request) {
+		close(late.over)
+		<-r.Context().Done()
+	})
 	task := newTask(t, s.kind, `{"url":"`+s.URL+`"}`, scope)
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
-	defer cancel()
-	result, err := s.kind.Run(ctx, task)
+	result, err := s.kind.Run(late, task)
 	var failure *blueprint.Failure
 	if !errors.As(err, &failure) || failure.Code != codeTimeout || !strings.Contains(failure.Message, "did not answer in time") || len(result.Calls) != 1 {
 		t.Errorf("got %v, want Code %v, \"did not answer in time\" in it and length 1", err, codeTimeout)
