@@ -122,15 +122,13 @@ func TestEndlessAnswers(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			ctx, cancel := context.WithCancelCause(context.Background())
+			late := expiring{t.Context(), make(chan struct{})}
 			s.answers(func(w http.ResponseWriter, r *http.Request) {
 				write(w)
+				close(late.over)
 				<-r.Context().Done()
 			})
-			timed, stop := context.WithTimeout(ctx, 20*time.Millisecond)
-			result, err := s.kind.Run(timed, newTask(t, s.kind, `{"url":"`+s.URL+`"}`, scope))
-			stop()
-			cancel(nil)
+			result, err := s.kind.Run(late, newTask(t, s.kind, `{"url":"`+s.URL+`"}`, scope))
 			var failure *blueprint.Failure
 			if !errors.As(err, &failure) || failure.Code != codeTimeout || failure.NotSent || len(result.Calls) != 1 {
 				t.Errorf("got %v, want Code %v, not NotSent and length 1", err, codeTimeout)
