@@ -86,8 +86,8 @@ after(async () => {
 async function start(volume, variables = {}) {
   const env = Object.fromEntries(config.Env.map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)]));
   Object.assign(env, { BLUEPRINTD_ADDR: `127.0.0.1:${port}`, BLUEPRINTD_API_KEY: KEY }, variables);
-  const script = 'mkdir -p "$1/proc"; mount -t proc proc "$1/proc"; mount --bind "$2" "$1/data"; root=$1; user=$3; shift 3; exec chroot --userspec="$user" "$root" "$@"';
-  const words = ['--pid', '--mount', '--fork', '--kill-child', 'sh', '-ec', script, 'sh', root, volume, config.User, ...config.Entrypoint, ...config.Cmd];
+  const script = 'mkdir -p "$1/proc"; mount -t proc proc "$1/proc"; mount --bind "$2" "$1/data"; root=$1; user=$3; folder=$4; shift 4; exec unshare --root="$root" --wd="$folder" --setuid="${user%:*}" --setgid="${user#*:}" "$@"';
+  const words = ['--pid', '--mount', '--fork', '--kill-child', 'sh', '-ec', script, 'sh', root, volume, config.User, config.WorkingDir, ...config.Entrypoint, ...config.Cmd];
   const child = spawn('unshare', words, { env, stdio: ['ignore', 'pipe', 'pipe'] });
   let said = '';
   child.stdout.on('data', (text) => (said += text));
