@@ -257,7 +257,7 @@ func (c *cause) next(a *advice) string {
 	case fixNothing:
 		return c.text + ": " + a.again() + " runs it"
 	}
-	return c.text + "; then have it sent again, for this one stays refused: " + a.fire()
+	return c.text + "; then have it sent again, because this delivery stays refused: " + a.fire()
 }
 
 // blanks returns a cause if the secret has surrounding blanks.
@@ -265,7 +265,7 @@ func blanks(secret, key string) []cause {
 	if strings.TrimSpace(secret) == secret {
 		return nil
 	}
-	return []cause{{"config." + key + " begins or ends with blanks; the sender's probably does not", fixEither}}
+	return []cause{{"config." + key + " begins or ends with spaces; the secret of the sender probably does not", fixEither}}
 }
 
 // incomplete describes what is missing besides a signature.
