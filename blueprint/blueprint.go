@@ -337,7 +337,7 @@ type Binding struct {
 	Member     bool        // the creator is a member of the organization; else events of other blueprints are not delivered
 	// Tripped is why the breaker paused the trigger; nil = it did not.
 	Tripped *Trip
-	// RetryAt is when a delivery switches it on again; 0 = never, or it is on.
+	// RetryAt is when a delivery activates it again; 0 = never, or it is active.
 	RetryAt Time
 }
 

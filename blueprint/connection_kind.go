@@ -123,7 +123,7 @@ var connectionKinds = []connectionKind{
 			},
 			{
 				name: "hosts", check: listOf(hostForm), // see OAuthHosts
-				title: "Hosts", doc: "Where tokens may be sent: host, host:port or *.domain. Without hosts, HTTP requests that name this connection may send them to any host, except the common token of an organization.", kind: "hosts",
+				title: "Hosts", doc: "Where tokens may be sent: host, host:port or *.domain. Without hosts, HTTP requests that name this connection may send them to any host; a token that the members of an organization share goes only to the hosts of the sign-in.", kind: "hosts",
 			},
 		},
 		placeholder: noCredentials,

@@ -39,8 +39,8 @@ type Fault struct {
 type ExchangeRequest struct {
 	Method  string            `json:"method"`
 	URL     string            `json:"url"`
-	Headers map[string]string `json:"headers,omitempty"` // lower-case names
-	Body    any               `json:"body,omitempty"`    // JSON, or the body as text
+	Headers map[string]string `json:"headers,omitzero"` // lower-case names
+	Body    any               `json:"body,omitempty"`   // JSON, or the body as text
 	// Cut reports that the body is incomplete.
 	Cut bool `json:"cut,omitempty"`
 }
@@ -48,8 +48,8 @@ type ExchangeRequest struct {
 // ExchangeResponse is a response; for a mail it is the server's reply, 250.
 type ExchangeResponse struct {
 	Status  int               `json:"status"`
-	Headers map[string]string `json:"headers,omitempty"` // lower-case names
-	Body    any               `json:"body,omitempty"`    // JSON, or the body as text
+	Headers map[string]string `json:"headers,omitzero"` // lower-case names
+	Body    any               `json:"body,omitempty"`   // JSON, or the body as text
 	// Cut reports that the body is incomplete.
 	Cut bool `json:"cut,omitempty"`
 	// Size is the number of bytes read if more than are stored, else 0.

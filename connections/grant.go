@@ -442,10 +442,11 @@ func oauthReach(connection *blueprint.Connection) reach {
 	return reach{of: connection, hosts: blueprint.OAuthHosts(connection.Config)}
 }
 
-// directReach returns the hosts to which they may be sent by requests that name the
-// connection itself. Without hosts the author of the version decides, who may use the
-// connection, or whose version the principal has granted. The token that all members of an
-// organization share goes only to its hosts, so that no member can send it to their own.
+// directReach returns the hosts to which requests that name an oauth2 connection may send its
+// tokens. Without hosts in its config, that is the host of the request: its author may use the
+// connection, or the principal has granted the version. A token that all members of an
+// organization share is limited to the hosts of the sign-in, so that no member can send it
+// elsewhere.
 func directReach(connection *blueprint.Connection) reach {
 	r := oauthReach(connection)
 	shared := connection.OrganizationID != nil && textAt(connection.Config, "flow") == flowClient

@@ -170,7 +170,7 @@ func (s *Service) consentPage(w http.ResponseWriter, r *http.Request, c *oauthCl
 func recipients(connection *blueprint.Connection) string {
 	at := directReach(connection)
 	if at.any {
-		return "every host that a blueprint names, in a version that may use the sign-in"
+		return "any host that a blueprint with access to the sign-in names"
 	}
 	return strings.Join(at.hosts, ", ")
 }

@@ -54,6 +54,9 @@ type Reader struct {
 // FileMembers are the members of a blueprint file.
 var FileMembers = []string{"$schema", "title", "description", "tags", "environment_variables", "blueprint_map", "triggers", "status", "visibility", "budget", "owner", "organization"}
 
+// mapMembers are the members of blueprint_map.
+var mapMembers = []string{"nodes", "edges", "notes", "groups"}
+
 // Read reads the document of r.Blueprint into it.
 func (r *Reader) Read() {
 	object, ok := r.Blueprint.Document.Value.(map[string]any)
@@ -66,7 +69,7 @@ func (r *Reader) Read() {
 			hint := blueprint.DidYouMean(name, FileMembers)
 			if slices.Contains(seedMembers, name) {
 				hint = "; is this a seed file? Name it NAME.seed.yaml"
-			} else if slices.Contains([]string{"nodes", "edges", "notes", "groups"}, name) {
+			} else if slices.Contains(mapMembers, name) {
 				hint = "; it belongs in blueprint_map"
 			}
 			r.warn("unknown field in a blueprint file"+hint, name)

@@ -67,7 +67,8 @@ func (s *Server) bootstrap(ctx context.Context) (w bootstrapped, err error) {
 	if err != nil || some || s.predictableKeys() != "" {
 		return w, err
 	}
-	// A new link replaces the one that another process has printed: that which made the owner.
+	// A new link invalidates the one that another process has printed. Of processes that start
+	// together, the one that created the owner makes it.
 	alone, err := s.Store.IsAlone(ctx)
 	if err == nil && (alone || w.Fresh) {
 		w.Setup, err = s.Accounts.NewLink(ctx, w.Account.ID)

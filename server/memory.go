@@ -109,18 +109,18 @@ const (
 	ballastPiece = 1 << 20
 )
 
-// Collector tunes the garbage collector of a process that serves. Keep it alive meanwhile.
+// Collector tunes the garbage collector of a process that serves, which must keep it reachable.
 type Collector struct {
-	percent int // that Settle sets; 0 leaves the collector as it is
+	percent int // GOGC after Settle; 0 = the collector is left as it is
 	ballast [][]byte
 }
 
-// startPercent is GOGC during the start: a heap below 8 MB, which is enough for most servers, is
-// not collected.
+// startPercent is GOGC during the start. A heap of less than 8 MB is then not collected, which
+// is enough for most servers.
 const startPercent = 200
 
-// NewCollector makes collections rare until Settle, so that the start is fast. It does nothing
-// if GOGC is set.
+// NewCollector makes collections rare until Settle, so that the start is fast. If GOGC is set,
+// neither does anything.
 func NewCollector() *Collector {
 	if os.Getenv("GOGC") != "" {
 		return &Collector{}

@@ -3,6 +3,7 @@ package server
 import (
 	"os"
 	"runtime"
+	"runtime/debug"
 	"testing"
 
 	processes "blueprintd/tests/process"
@@ -22,8 +23,16 @@ func TestBallastUsesNoMemory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	percent := debug.SetGCPercent(100)
+	defer debug.SetGCPercent(percent)
 	collector := NewCollector()
+	if got := debug.SetGCPercent(startPercent); got != startPercent {
+		t.Errorf("GOGC is %d during the start, want %d", got, startPercent)
+	}
 	collector.Settle()
+	if got := debug.SetGCPercent(100); got != 100 {
+		t.Errorf("GOGC is %d after the start, want 100 as before", got)
+	}
 	after, _, err := processes.Memory(os.Getpid())
 	if err != nil {
 		t.Fatal(err)

@@ -28,7 +28,7 @@ type Options struct {
 	Logger    *slog.Logger
 	Out       io.Writer
 	UntilEOF  io.Reader  // the server stops at its end; nil = none
-	Collector *Collector // settles once requests are answered; nil = none
+	Collector *Collector // Settle is called once requests are answered; nil = none
 
 	PasswordMemory uint32 // KiB that hashing a password takes; 0 = the secure default. Less is for tests
 

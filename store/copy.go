@@ -327,7 +327,7 @@ func (s *Store) snapshot(ctx context.Context, use func(*session) error) (err err
 			err = source.close()
 		}
 	}()
-	if err := source.begin("BEGIN"); err != nil {
+	if err := source.begin(ctx, "BEGIN"); err != nil {
 		return err
 	}
 	if err := use(source); err != nil {

@@ -28,7 +28,7 @@ func (d *diagnosis) remote() {
 		return
 	}
 	defer q.destroy()
-	if err := q.begin("BEGIN"); err != nil {
+	if err := q.begin(d.ctx, "BEGIN"); err != nil {
 		d.add("database", Broken, "see the log of PostgreSQL", "%s", err)
 		return
 	}

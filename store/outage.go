@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"blueprintd/blueprint"
 	"blueprintd/foundation/metrics"
 )
 
@@ -114,23 +115,8 @@ func (s *Store) WhileAvailable(ctx context.Context) (context.Context, context.Ca
 	if s.remote == nil {
 		return ctx, func() {}
 	}
-	return s.remote.outage.while(ctx)
-}
-
-// whileAvailable runs f, which reaches for the database, until calls are refused.
-func (r *remote) whileAvailable(ctx context.Context, f func(context.Context) error) error {
-	ctx, done := r.outage.while(ctx)
-	defer done()
-	err := f(ctx)
-	if err != nil && ctx.Err() != nil {
-		return errAway
-	}
-	return err
-}
-
-// while is WhileAvailable of a store.
-func (o *outage) while(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
+	o := &s.remote.outage
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.away {
@@ -143,6 +129,15 @@ func (o *outage) while(ctx context.Context) (context.Context, context.CancelFunc
 		delete(o.waiting, &cancel)
 		cancel(context.Canceled)
 	}
+}
+
+// orAway returns errAway if a context of WhileAvailable ended because of an outage, and the
+// error otherwise.
+func orAway(ctx context.Context, err error) error {
+	if blueprint.IsOutage(context.Cause(ctx)) {
+		return errAway
+	}
+	return err
 }
 
 // watchOutage notices that the database has become silent.

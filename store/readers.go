@@ -48,24 +48,26 @@ func (s *Store) read(ctx context.Context, f func(*session) error) (err error) {
 		defer s.writer.connection.Unlock()
 		return f(s.writer.session)
 	}
+	ctx, done := s.WhileAvailable(ctx)
+	defer done()
 	session, err := s.readers.acquire(ctx)
 	if err != nil {
-		return err
+		return orAway(ctx, err)
 	}
-	return s.readOn(session, f)
+	return s.readOn(ctx, session, f)
 }
 
 // readIfIdle is read for an optional f: it skips f if no reader is idle.
 func (s *Store) readIfIdle(f func(*session) error) {
 	select {
 	case session := <-s.readers.idle:
-		_ = s.readOn(session, f)
+		_ = s.readOn(context.Background(), session, f)
 	default:
 	}
 }
 
 // readOn runs f in a read transaction of an acquired session and makes the session idle.
-func (s *Store) readOn(session *session, f func(*session) error) error {
+func (s *Store) readOn(ctx context.Context, session *session, f func(*session) error) error {
 	ended := false
 	defer func() {
 		if ended {
@@ -76,8 +78,8 @@ func (s *Store) readOn(session *session, f func(*session) error) error {
 	}()
 	s.readers.begin(session)
 	defer s.readers.end(session)
-	if err := session.begin("BEGIN"); err != nil {
-		return err
+	if err := session.begin(ctx, "BEGIN"); err != nil {
+		return orAway(ctx, err)
 	}
 	failed := f(session)
 	if _, err := session.exec("COMMIT"); err != nil {
@@ -120,30 +122,19 @@ func (r *readers) acquire(ctx context.Context) (*session, error) {
 	case session := <-r.idle:
 		return session, nil
 	case r.opened <- struct{}{}:
-		session, err := r.open(context.WithoutCancel(ctx))
-		if err != nil {
+		if r.remote == nil {
+			ctx = context.WithoutCancel(ctx)
+		}
+		session, err := newSession(ctx, r.pool)
+		if err == nil {
+			session.remote = r.remote
+		} else {
 			<-r.opened
 		}
 		return session, err
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-}
-
-// open opens a session. For PostgreSQL it gives up when calls are refused.
-func (r *readers) open(ctx context.Context) (s *session, err error) {
-	if r.remote == nil {
-		return newSession(ctx, r.pool)
-	}
-	err = r.remote.whileAvailable(ctx, func(ctx context.Context) error {
-		s, err = newSession(ctx, r.pool)
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	s.remote, s.reader = r.remote, true
-	return s, nil
 }
 
 func (r *readers) begin(session *session) {
@@ -205,7 +196,6 @@ func (r *readers) expire(looks int64) {
 type session struct {
 	conn       *sql.Conn
 	remote     *remote // nil unless the database is PostgreSQL
-	reader     bool    // belongs to readers
 	statements map[string]*sql.Stmt
 	reading    bool        // the rows of a statement
 	expired    atomic.Bool // its read has to end; see readers.expire
@@ -280,17 +270,11 @@ func (s *session) dataVersion() (version uint32, err error) {
 }
 
 // begin begins a transaction. A connection to PostgreSQL that broke while it was idle is
-// replaced first.
-func (s *session) begin(query string) error {
+// replaced first; ctx limits how long that takes.
+func (s *session) begin(ctx context.Context, query string) error {
 	_, err := s.exec(query)
 	if err != nil && s.remote != nil && postgres.IsBroken(s.conn) {
-		replace := func(ctx context.Context) error { return s.remote.replace(ctx, s) }
-		if s.reader {
-			err = s.remote.whileAvailable(context.Background(), replace)
-		} else {
-			err = replace(context.Background())
-		}
-		if err == nil {
+		if err = s.remote.replace(ctx, s); err == nil {
 			_, err = s.exec(query)
 		}
 	}

@@ -154,11 +154,12 @@ func (s *Store) readRemoteGeneration() (generation int64, err error) {
 		generation, err = readGeneration(s.watch)
 	}
 	if postgres.IsBroken(s.watch.conn) {
-		err = s.remote.whileAvailable(context.Background(), func(ctx context.Context) error {
-			return s.remote.replace(ctx, s.watch)
-		})
-		if err == nil {
+		ctx, done := s.WhileAvailable(context.Background())
+		defer done()
+		if err = s.remote.replace(ctx, s.watch); err == nil {
 			generation, err = readGeneration(s.watch)
+		} else {
+			err = orAway(ctx, err)
 		}
 	}
 	if err == nil {

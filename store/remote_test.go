@@ -553,14 +553,17 @@ func TestOutageEndsReads(t *testing.T) {
 		defer s.remote.outage.mu.Unlock()
 		s.remote.outage.away = true
 	}
-	reader := must(s.readers.acquire(t.Context()))(t)
 	s.remote.config.Sever()
+	ctx, done := s.WhileAvailable(t.Context())
+	defer done()
+	reader := must(s.readers.acquire(ctx))(t)
 	away()
-	if err := s.readOn(reader, func(*session) error { return nil }); !errors.Is(err, errAway) {
+	s.watchOutage(t.Context())
+	if err := s.readOn(ctx, reader, func(*session) error { return nil }); !errors.Is(err, errAway) {
 		t.Errorf("a read on a broken connection: %v, want the outage", err)
 	}
-	if _, err := s.readers.acquire(t.Context()); !errors.Is(err, errAway) {
-		t.Errorf("a new connection: %v, want the outage", err)
+	if _, err := s.readers.acquire(ctx); err == nil {
+		t.Error("a new connection was opened while calls are refused")
 	}
 	if _, err := s.readRemoteGeneration(); !errors.Is(err, errAway) {
 		t.Errorf("the generation on a broken connection: %v, want the outage", err)

@@ -421,7 +421,7 @@ func (s *Store) runJobs(b *batch, jobs []*job) error {
 
 func (s *Store) begin() error {
 	w := s.writer
-	if err := w.session.begin("BEGIN IMMEDIATE"); err != nil {
+	if err := w.session.begin(context.Background(), "BEGIN IMMEDIATE"); err != nil {
 		return err
 	}
 	generation, err := s.fence()

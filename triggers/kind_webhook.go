@@ -99,9 +99,6 @@ func (t *Service) judgeWebhook(a *activation, at time.Time) *refusal {
 	}
 	if refused == nil {
 		refused = signature.Check(&a.binding.Trigger, a.firing, at, t.Clock.Now())
-		if a.firing.Why.Code == blueprint.ReasonUnsigned && a.binding.Trigger.Config["form"] != nil {
-			a.firing.SetReason(blueprint.Reason{}) // a form is not signed
-		}
 	}
 	switch {
 	case refused != nil:

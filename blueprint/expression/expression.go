@@ -74,18 +74,19 @@ func parseError(source string, err error) error {
 	if at := (*file.Error)(nil); errors.As(err, &at) {
 		e.Message, e.Line, e.Column = blueprint.Shorten(at.Message, displayLength), at.Line, at.Column+1
 	}
-	if strings.TrimSpace(source) == "" {
+	switch {
+	case strings.TrimSpace(source) == "":
 		e.Message = "the expression is empty"
-	} else if strings.Contains(source, "{{") {
+	case strings.Contains(source, "{{"):
 		bare := strings.NewReplacer("{{", "", "}}", "").Replace(source)
-		e.Message = "an expression has no {{ }}, which are for templates: write " + blueprint.Shorten(blueprint.OneLine(strings.TrimSpace(bare)), displayLength)
-	} else if e.Message == "unexpected token EOF" {
+		e.Message = "an expression is written without {{ }}: " + blueprint.Shorten(blueprint.OneLine(strings.TrimSpace(bare)), displayLength)
+	case e.Message == "unexpected token EOF":
 		e.Message = "the expression ends too early"
-	} else if e.Message == `unexpected token Operator(":")` {
+	case e.Message == `unexpected token Operator(":")`:
 		e.Message += "; an object that a predicate makes is written ({key: value})"
-	} else if e.Message == `unexpected token Operator(".")` {
+	case e.Message == `unexpected token Operator(".")`:
 		e.Message += "; .name is only defined inside a predicate, such as map(list, .name)"
-	} else if e.Message == `unexpected token Operator("=")` {
+	case e.Message == `unexpected token Operator("=")`:
 		e.Message += equalsHint(source, e.Line, e.Column)
 	}
 	return e

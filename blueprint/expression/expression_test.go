@@ -276,7 +276,7 @@ func TestCompileExpressionRefuses(t *testing.T) {
 		{`lenn([1])`, "(known here: len, "},
 		{`sume([1])`, `did you mean "sum"?`},
 		{`filtr([1], .a > 1)`, "; .name is only defined inside a predicate, such as map(list, .name)"},
-		{`{{inputData.count}} > 1`, "an expression has no {{ }}, which are for templates: write inputData.count > 1"},
+		{`{{inputData.count}} > 1`, "an expression is written without {{ }}: inputData.count > 1"},
 		{`system("id")`, "no such function"},
 		{`inputData.toString()`, "values have no methods"},
 		{`inputData.items.filter(#)`, ""},

@@ -55,8 +55,8 @@ func (f *failure) in(source string) *Error {
 	return e
 }
 
-// Boolean returns the value of a condition. Any other value than true and false is an Error
-// with CodeNotBoolean, which has no source.
+// Boolean returns the value of a condition. For a value other than true and false it returns
+// an *Error with CodeNotBoolean and without a source.
 func Boolean(value any) (bool, error) {
 	answer, ok := value.(bool)
 	if !ok {

@@ -95,13 +95,13 @@ func TestTriggersChangedOnTheServer(t *testing.T) {
 		{"forced", map[string]any{"cron": "9"}, &off, files("1", "A", true), true, `~ a  "A"  id1
     ~ trigger scheduled id2: config.cron: "9" -> "1", isActive: false -> true
 1 to update`},
-		{"switched off", nil, &off, files("1", "A", true), false, `? a  "A"  id1
+		{"paused", nil, &off, files("1", "A", true), false, `? a  "A"  id1
     ? trigger scheduled id2: it is paused on the server; --force activates it
 1 kept`},
-		{"switched off, and the file mended", nil, &off, files("2", "A", true), false, `~ a  "A"  id1
+		{"paused, and the file mended", nil, &off, files("2", "A", true), false, `~ a  "A"  id1
     ~ trigger scheduled id2: config.cron: "1" -> "2", it is paused on the server; --force activates it
 1 to update`},
-		{"switched off by the file", nil, nil, files("1", "A", false), false, `~ a  "A"  id1
+		{"paused by the file", nil, nil, files("1", "A", false), false, `~ a  "A"  id1
     ~ trigger scheduled id2: isActive: true -> false
 1 to update`},
 	} {

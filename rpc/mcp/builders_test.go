@@ -1,11 +1,14 @@
 package mcp
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"blueprintd/blueprint"
@@ -16,10 +19,14 @@ import (
 // the scopes in X-User. Procedures answer with a value, or fail.
 func serveBuilders(t *testing.T, value any, failure error) string {
 	t.Helper()
+	var aboutResources atomic.Bool
 	h := NewHandler(Options{
 		Tools:  &fakeTools{published: map[string][]Published{"u": {{ID: "1", Name: "do-it", Title: "Do it"}}}, outcome: &Outcome{Status: blueprint.StatusCompleted}},
 		Agents: agents.New(nil), Version: "1", MaxBody: 10_000,
 		Resources: func() []Resource {
+			if !aboutResources.Load() {
+				t.Error("the resources are read for another request")
+			}
 			return []Resource{
 				{URI: "x://a", Name: "a", Title: "A", MIMEType: "text/plain", Read: func() (string, error) { return "content", nil }},
 				{URI: "x://b", Name: "b", Read: func() (string, error) { return "", errors.New("a secret detail") }},
@@ -27,6 +34,12 @@ func serveBuilders(t *testing.T, value any, failure error) string {
 		},
 	})
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		aboutResources.Store(bytes.Contains(body, []byte(`"resources/`)))
+		r.Body = io.NopCloser(bytes.NewReader(body))
 		scopes, _, _ := blueprint.ParseScopes(r.Header.Get("X-User"))
 		from := Caller{Principal: blueprint.Principal{UserID: "u"}, Caller: agents.Caller{Scopes: scopes, Call: func(_ context.Context, tool, procedure string, _ map[string]any) (any, error) {
 			if !strings.HasPrefix(tool, agents.Prefix) || procedure == "" {

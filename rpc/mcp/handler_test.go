@@ -182,7 +182,7 @@ func TestCalls(t *testing.T) {
 		{"full", fine, nil, blueprint.Errorf(blueprint.CodeUnavailable, "the queue is full"), `{"result":{"content":[{"text":"the queue is full","type":"text"}],"isError":true,"structuredContent":{"error":{"code":"SERVICE_UNAVAILABLE","message":"the queue is full"}}}}`},
 		{"deleted", fine, nil, blueprint.Errorf(blueprint.CodeNotFound, "gone"), `{"error":{"code":-32602,"message":"unknown tool \"do-it\"; list the tools with tools/list"}}`},
 		{"internal error", fine, nil, errors.New("secret detail"), `{"error":{"code":-32603,"message":"internal error"}}`},
-		{"somebody else's", `{"name":"other"}`, nil, nil, `{"error":{"code":-32602,"message":"unknown tool \"other\"; list the tools with tools/list"}}`},
+		{"of another user", `{"name":"other"}`, nil, nil, `{"error":{"code":-32602,"message":"unknown tool \"other\"; list the tools with tools/list"}}`},
 		{"no object", `{"name":"do-it","arguments":[1]}`, nil, nil, `{"error":{"code":-32602,"message":"the arguments must be an object"}}`},
 	} {
 		t.Run(test.name, func(t *testing.T) {

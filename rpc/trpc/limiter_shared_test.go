@@ -207,8 +207,8 @@ func TestLimiterRuns(t *testing.T) {
 	(&Limiter{}).Run(t.Context()) // has nothing to do
 }
 
-// Removed are only buckets that equal new ones: those of calls that other processes do not
-// know yet, or that wait, stay.
+// Only buckets that equal new ones are removed. Those with calls that wait, or that other
+// processes do not know yet, stay.
 func TestLimiterSweep(t *testing.T) {
 	shared, list := processes(2, 100)
 	l := list[0]

@@ -35,29 +35,14 @@ type Call struct {
 	ApprovalLinks []string `json:"approvalLinks,omitempty"`
 }
 
-// MarshalJSON encodes a call with every member of its shape: a body that is empty is "", no
-// headers are {}, and a missing response is null.
+// MarshalJSON encodes a call with every member: an empty body is "", and a missing response is
+// null.
 func (c Call) MarshalJSON() ([]byte, error) {
 	type plain Call
-	type request struct {
-		Method  string            `json:"method"`
-		URL     string            `json:"url"`
-		Headers map[string]string `json:"headers"`
-		Body    any               `json:"body"`
-		Cut     bool              `json:"cut,omitempty"`
-	}
-	type response struct {
-		Status  int               `json:"status"`
-		Headers map[string]string `json:"headers"`
-		Body    any               `json:"body"`
-		Cut     bool              `json:"cut,omitempty"`
-		Size    int64             `json:"size,omitempty"`
-	}
 	whole := struct {
 		plain
-		Request  request   `json:"request"`
-		Response *response `json:"response"`
-	}{plain(c), request(c.Request), nil}
+		Response *blueprint.ExchangeResponse `json:"response"`
+	}{plain(c), nil}
 	fill := func(headers *map[string]string, body *any) {
 		if *headers == nil {
 			*headers = map[string]string{}
@@ -68,9 +53,9 @@ func (c Call) MarshalJSON() ([]byte, error) {
 	}
 	fill(&whole.Request.Headers, &whole.Request.Body)
 	if c.Response != nil {
-		answer := response(*c.Response)
-		fill(&answer.Headers, &answer.Body)
-		whole.Response = &answer
+		response := *c.Response
+		fill(&response.Headers, &response.Body)
+		whole.Response = &response
 	}
 	return blueprint.Encode(whole)
 }

@@ -65,7 +65,7 @@ func Parse(url string) (*Config, error) {
 	if err != nil {
 		return nil, errors.New("cannot be read as a URL of PostgreSQL")
 	}
-	// An error would show the part of a password before the host.
+	// Otherwise an error of the driver would show the part of the password after the first @.
 	if strings.Contains(connection.Host, "@") || slices.ContainsFunc(connection.Fallbacks, func(f *pgconn.FallbackConfig) bool { return strings.Contains(f.Host, "@") }) {
 		return nil, errors.New("has more than one @: write %40 for one in the user or the password")
 	}

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// What an error shows of a URL has no part of its password.
+// An error about a URL does not show a part of its password.
 func TestParseRefusesTwoAt(t *testing.T) {
 	for _, url := range []string{"postgres://ada:hunt@hunter2@127.0.0.1:5432/flows", "postgres://ada:hunt@hunter2@one,two/flows", "postgres://ada:x@one,hunt@hunter2/flows"} {
 		config, err := Parse(url)

@@ -124,6 +124,9 @@ func TestFormOfAWebhook(t *testing.T) {
 	if len(list) != 3 || at(list[0], "decision") != "duplicate" || at(list[2], "decision") != "refused" {
 		t.Errorf("the ledger: %s", servertest.Encoded(t, list))
 	}
+	if reason := at(list[1], "reason"); reason != nil && reason != "" {
+		t.Errorf("the delivery that started the run has the reason %q; a form needs no signature", reason)
+	}
 
 	// Programs may send JSON, which has to match, too.
 	if got := stranger.Send(t, http.MethodPost, path, `{"name":"Bob"}`); got.Status != http.StatusBadRequest {

@@ -133,7 +133,9 @@ func Check(trigger *blueprint.Trigger, firing *blueprint.Firing, at, now time.Ti
 	case schemes == nil:
 		return blueprint.Errorf(blueprint.CodeUnauthorized, "the trigger's preset is unknown: set another").WithReason(blueprint.ReasonPresetUnknown)
 	case value == nil && trigger.Type == blueprint.TriggerWebhook && trigger.Config["preset"] == nil:
-		firing.SetReason(blueprint.NewReason(blueprint.ReasonUnsigned))
+		if trigger.Config["form"] == nil { // a form is never signed
+			firing.SetReason(blueprint.NewReason(blueprint.ReasonUnsigned))
+		}
 		return nil
 	}
 	secret, _ := value.(string)

@@ -64,8 +64,8 @@ export const theme = createTheme({
     // Its chevron is an image without a name.
     NativeSelect: { defaultProps: { rightSectionProps: { 'aria-hidden': true } } },
     Paper: { defaultProps: { radius: 'md' } },
-    // When its target is off the screen for a moment, as while a phone turns, a hidden menu has no width
-    // and gets a place that makes the page wider, which moves the target again: it flickers for ever.
+    // With hideDetached, a dropdown is hidden while its target is off the screen, as for a moment when a phone
+    // turns. Hidden, it has no width, so its new place makes the page wider, which hides the target again.
     Popover: { defaultProps: { hideDetached: false } },
     Tooltip: Tooltip.extend({
       defaultProps: { openDelay: 300, events: { hover: true, focus: true, touch: false }, withArrow: true },
