@@ -92,7 +92,8 @@ func (t *Service) signTicket(triggerID string, ticket []byte) []byte {
 // checkTicket returns why a submission is not accepted; "" if it is.
 func (t *Service) checkTicket(triggerID, ticket string) string {
 	data, err := base64.RawURLEncoding.DecodeString(ticket)
-	if err != nil || len(data) != 8+12+16 || !hmac.Equal(data[20:], t.signTicket(triggerID, data[:20])) {
+	if err != nil || len(data) != 8+12+16 || !hmac.Equal(data[20:], t.signTicket(triggerID, data[:20])) ||
+		base64.RawURLEncoding.EncodeToString(data) != ticket { // DecodeString ignores line breaks; the ticket is a key
 		return "The form has to be sent from this page. Check your answers, then send it again."
 	}
 	_, passes := t.Clock.(clock.Real)

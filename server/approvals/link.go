@@ -87,9 +87,9 @@ func (s Signer) open(token string) (l Link, ok bool) {
 	if len(token) > longestToken {
 		return l, false
 	}
-	data, err := base64.RawURLEncoding.Strict().DecodeString(token)
-	if err != nil || len(data) < 1+macSize {
-		return l, false
+	data, err := base64.RawURLEncoding.DecodeString(token)
+	if err != nil || len(data) < 1+macSize || base64.RawURLEncoding.EncodeToString(data) != token {
+		return l, false // DecodeString ignores line breaks, which would give one link many ids
 	}
 	mac, data := data[:macSize:macSize], data[macSize:]
 	s.encrypt(mac, data)

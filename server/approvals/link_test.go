@@ -46,6 +46,7 @@ func TestLink(t *testing.T) {
 func FuzzLink(f *testing.F) {
 	_, token := signer("key").URL(Link{ExecutionID: "exec_1", NodeID: "gate", MadeByNode: "mail"})
 	f.Add(token)
+	f.Add(token[:20] + "\n" + token[20:])
 	f.Add("")
 	f.Add("AQ")
 	f.Fuzz(func(t *testing.T, other string) {

@@ -156,6 +156,7 @@ func TestFormRefusals(t *testing.T) {
 	}
 	send(0, url.Values{"name": {"Ada"}}, http.StatusBadRequest, "sent from this page")
 	send(0, url.Values{"name": {"Ada"}, "_ticket": {other}}, http.StatusBadRequest, "sent from this page")
+	send(0, url.Values{"name": {"Ada"}, "_ticket": {ticket[:10] + "\n" + ticket[10:]}}, http.StatusBadRequest, "sent from this page")
 	send(0, url.Values{"name": {"Ada"}, "_ticket": {ticket}, "_leave_empty": {"https://spam.example"}}, http.StatusOK, "Thank you")
 	send(0, url.Values{"name": {"\xff"}, "_ticket": {ticket}}, http.StatusBadRequest, "could not be read")
 	if got := stranger.Send(t, http.MethodPost, path, "x", "Content-Type", "multipart/form-data; boundary=no"); got.Status != http.StatusBadRequest {
@@ -165,8 +166,8 @@ func TestFormRefusals(t *testing.T) {
 	if runs := at(s.Root.OK(t, "execution.listRecentExecutions", nil), "logs").([]any); len(runs) != 0 {
 		t.Errorf("%d runs, want none", len(runs))
 	}
-	if list := firings(t, s.Root, id); len(list) != 6 {
-		t.Errorf("the ledger has %d refusals, want 6: %s", len(list), servertest.Encoded(t, list))
+	if list := firings(t, s.Root, id); len(list) != 7 {
+		t.Errorf("the ledger has %d refusals, want 7: %s", len(list), servertest.Encoded(t, list))
 	}
 	for range 5 {
 		_, next := openForm(t, stranger, path)
