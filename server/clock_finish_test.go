@@ -18,7 +18,9 @@ func TestAdvanceIsFinished(t *testing.T) {
 	gone, hangUp := context.WithCancel(t.Context())
 	hangUp()
 	request := httptest.NewRequestWithContext(gone, http.MethodPost, "/clock/advance", strings.NewReader(`{"by":"36h"}`))
-	if err := s.ClockAdvance(httptest.NewRecorder(), request, &trpc.Caller{}); err != nil {
+	var owner trpc.Caller
+	owner.UserID = s.Root.ID
+	if err := s.ClockAdvance(httptest.NewRecorder(), request, &owner); err != nil {
 		t.Fatal(err)
 	}
 	if now := at(s.Root.Send(t, http.MethodGet, "/clock", "").Value, "now"); now != "2030-05-03T00:00:00.000Z" {

@@ -55,7 +55,7 @@ func New(t testing.TB, change ...func(*server.Options)) *Server {
 	for _, f := range change {
 		f(&o)
 	}
-	if onPostgreSQL != nil && o.Ephemeral {
+	if onPostgreSQL != nil && o.Ephemeral && !o.Dev { // those of developers are in memory only
 		onPostgreSQL(t, &o)
 	}
 	ctx, end := context.WithCancel(context.Background())
