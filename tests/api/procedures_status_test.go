@@ -18,6 +18,7 @@ func TestServerStatus(t *testing.T) {
 	asking := s.Root.Blueprint(t, "asking", node("a", "approval-gate", object{"prompt": "?"}))
 	s.Root.OK(t, "blueprint.execute", object{"id": asking})
 	s.Root.OK(t, "blueprintTriggers.create", object{"blueprintId": asking, "triggerType": "scheduled", "config": object{"cron": "@daily"}})
+	s.Advance(t, "0s") // waits until the schedule has been read
 
 	if got := at(ann.OK(t, "server.getInfo", nil), "mayOperate"); got != false {
 		t.Errorf("mayOperate is %v for another user, want false", got)
