@@ -59,6 +59,9 @@ bench: ## measure the server beside the limits of this machine; BENCH="-write do
 bench-peers: ## the same webhook side by side with Node-RED, n8n, PocketBase and Temporal (needs Go, npm and a C++ compiler; 2 GB, ten minutes to install)
 	go run ./tests/bench -peers $(BENCH)
 
+bench-postgresql: ## the same webhook on a file and on PostgreSQL with one to three processes, beside River and n8n in queue mode, and fail-overs (as root it installs Debian's packages; 2 GB, ten minutes to install)
+	.ci/postgres bench $(BENCH)
+
 bench-once: ## each Go benchmark once
 	go test -run '^$$' -bench . -benchtime 1x ./...
 
@@ -169,4 +172,4 @@ e2e-mail: ## swaks and Postfix, installed by apt, send mail to the binary (Debia
 	DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends swaks libnet-ssleay-perl postfix
 	testdata/e2e/run.sh mail/receive.test.mjs
 
-.PHONY: pictures thorough goldens diskfull image oracle e2e-mail e2e-browser web-lint web-test web-dist web-check mutants sweep sweep-short powercut sim sim-check release release-check clients unit-score help build test check lint race bench bench-history bench-peers bench-once cross torture torture-cluster torture-cluster-selftest torture-selftest overload fuzz e2e
+.PHONY: pictures thorough goldens diskfull image oracle e2e-mail e2e-browser web-lint web-test web-dist web-check mutants sweep sweep-short powercut sim sim-check release release-check clients unit-score help build test check lint race bench bench-history bench-peers bench-postgresql bench-once cross torture torture-cluster torture-cluster-selftest torture-selftest overload fuzz e2e

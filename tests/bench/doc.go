@@ -11,6 +11,7 @@
 //	go run ./tests/bench -day FILE.svg                latency through a day of mixed runs
 //	go run ./tests/bench -peers                       side by side with other servers
 //	go run ./tests/bench -peers=n8n,temporal          with some of them
+//	go run ./tests/bench -database URL                on PostgreSQL; make bench-postgresql starts one
 //	go run ./tests/bench -quick                       short: checks that everything works
 //
 // It builds the server and starts it on a database file in a temporary folder.
@@ -52,6 +53,11 @@
 // npm registry or the Go module proxy outside the repository. One that cannot be installed is
 // left out, and a measurement of one that fails is 0; neither is an error. All run at the
 // same time and are loaded in turn; every response must contain the expected answer.
+//
+// With -database, a file and one to three processes on PostgreSQL are measured in turn with
+// River and with n8n in queue mode, which have databases on the same PostgreSQL server. The load
+// of several processes is divided among them. Then the process with the duties is killed, again
+// and again.
 //
 // Exit code 1 means that something did not work, such as a response other than
 // 2xx. Slow results do not change the exit code.

@@ -25,6 +25,22 @@ type loadJob struct {
 	Length      time.Duration
 	Most        int64 // stop after this many responses instead of after Length; 0 = none
 	Server      int   // the process whose CPU time is measured
+	Beside      []int // others, of the same server
+}
+
+// servers are the measured processes.
+func (j *loadJob) servers() []int { return append([]int{j.Server}, j.Beside...) }
+
+// serverCPU returns their CPU time.
+func (j *loadJob) serverCPU() (sum time.Duration, err error) {
+	for _, pid := range j.servers() {
+		used, err := cpuTime(pid)
+		if err != nil {
+			return 0, err
+		}
+		sum += used
+	}
+	return sum, nil
 }
 
 // result is the result of one measurement.
@@ -152,7 +168,7 @@ func (g *generator) run() (*result, error) {
 func (g *generator) tick(at time.Time) (err error) {
 	if !g.measuring && !g.over && !at.Before(g.begin) {
 		g.measuring, g.begin, g.end = true, at, at.Add(g.job.Length) // as long if it begins late
-		if g.cpu, err = cpuTime(g.job.Server); err == nil {
+		if g.cpu, err = g.job.serverCPU(); err == nil {
 			g.own = ownCPUTime()
 		}
 		return err
@@ -170,7 +186,7 @@ func (g *generator) finish(at time.Time) error {
 	}
 	g.over, g.measuring = true, false
 	g.result.Elapsed = at.Sub(g.begin)
-	cpu, err := cpuTime(g.job.Server)
+	cpu, err := g.job.serverCPU()
 	g.result.CPU, g.result.LoadCPU = cpu-g.cpu, ownCPUTime()-g.own
 	return err
 }

@@ -23,7 +23,7 @@ type machine struct {
 	Disk      string  `json:"disk"` // the file system of the databases
 	Go        string  `json:"go"`
 	Load      string  `json:"loadBefore"`
-	Foreign   float64 `json:"foreignPercent"` // of one core, used by other processes during the measurement
+	Foreign   float64 `json:"foreignPercent"` // of one core, used by other processes during the measurement; negative = not known
 	Steal     float64 `json:"stealPercent"`   // of all cores, taken by the host
 }
 

@@ -36,6 +36,7 @@ type options struct {
 	startup     bool
 	day         string
 	database    string
+	failovers   int
 	peers       []peer
 	peersFolder string
 	quick       bool
@@ -81,12 +82,13 @@ func parse(args []string) (o options, err error) {
 	flags.BoolVar(&o.startup, "startup", false, "only measure starts, with a loaded database of 1 GB")
 	flags.BoolVar(&o.shaped, "shapes", false, "only measure long and wide blueprints")
 	flags.StringVar(&o.day, "day", "", "only measure the latency of webhooks beside mixed runs, backups and pruning, and write its picture to this `FILE` (SVG)")
-	flags.StringVar(&o.database, "database", "", "only measure the webhook on a file and on this PostgreSQL server, a `URL` without a database, with one to three processes")
+	flags.StringVar(&o.database, "database", "", "only measure the webhook on a file and on this PostgreSQL server, a `URL` without a database, with one to three processes, beside River and n8n in queue mode, and fail-overs")
+	flags.IntVar(&o.failovers, "failovers", 5, "with -database, how often to kill one of three processes, a minute each; 0 = not at all")
 	flags.BoolFunc("peers", "only measure the webhook, side by side with other servers; -peers=NAMES selects some of "+peerNames(), func(names string) (err error) {
 		o.peers, err = selectPeers(names)
 		return err
 	})
-	flags.StringVar(&o.peersFolder, "peers-folder", "", "with -peers, a `FOLDER` that keeps the installed peers for the next time; without it, they are installed into a temporary one")
+	flags.StringVar(&o.peersFolder, "peers-folder", "", "with -peers or -database, a `FOLDER` that keeps the installed peers for the next time; without it, they are installed into a temporary one")
 	flags.BoolVar(&o.quick, "quick", false, "one short round of everything: it shows that all works, not how fast")
 	_ = flags.Parse(args) // ends the program when it fails
 	given := map[string]bool{}
@@ -95,7 +97,7 @@ func parse(args []string) (o options, err error) {
 		*rows = "c"
 	}
 	if o.quick {
-		for name, value := range map[string]string{"connections": "4", "seconds": "0.2", "warmup": "0.05", "rounds": "1", "starts": "1", "waiting": "50"} {
+		for name, value := range map[string]string{"connections": "4", "seconds": "0.2", "warmup": "0.05", "rounds": "1", "starts": "1", "waiting": "50", "failovers": "1"} {
 			if !given[name] {
 				_ = flags.Set(name, value)
 			}
@@ -121,7 +123,7 @@ func parse(args []string) (o options, err error) {
 	switch {
 	case flags.NArg() > 0:
 		return o, fmt.Errorf("it takes flags only, not %q", flags.Arg(0))
-	case o.length < 10*time.Millisecond || o.warmup < 0 || o.rounds < 1 || o.starts < 0 || o.waiting < 0:
+	case o.length < 10*time.Millisecond || o.warmup < 0 || o.rounds < 1 || o.starts < 0 || o.waiting < 0 || o.failovers < 0:
 		return o, fmt.Errorf("-seconds from 0.01 on, -rounds from 1 on, and nothing below 0")
 	case slices.Contains([]string{"a", "b"}, o.profile):
 		return o, fmt.Errorf("-profile: row %s does not load the server", o.profile)

@@ -3,7 +3,9 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"net/url"
 	"path/filepath"
+	"strings"
 
 	"blueprintd/clients/go/program"
 )
@@ -16,28 +18,56 @@ var n8n = peer{
 	name: "n8n", title: "n8n " + n8nVersion + " on Node.js " + nodeVersion, folder: "n8n-" + n8nVersion,
 	flow: "the same flow on n8n", stores: "the execution, in SQLite", path: "/webhook/three", answer: `{"text":` + greeting + `}`,
 	size: "node_modules", without: nodeFolder(),
-	install: func(ctx context.Context, folder string) error {
-		return installNode(ctx, folder, "n8n@"+n8nVersion, "sqlite3")
-	},
-	prepare: func(ctx context.Context, at place) error {
-		flow, err := json.Marshal(n8nFlow())
-		if err != nil {
-			return err
-		}
-		if err := writeFiles(at.data, map[string]string{"flow.json": string(flow)}); err != nil {
-			return err
-		}
-		for _, args := range [][]string{{"import:workflow", "--input=" + filepath.Join(at.data, "flow.json")}, {"publish:workflow", "--id=" + n8nID}} {
-			command := n8nCommand(at, args...)
-			if err := runIn(ctx, at.data, command.Env, command.Path, command.Args...); err != nil {
-				return err
-			}
-		}
-		return nil
-	},
+	install: installN8n,
+	prepare: importN8n,
 	command: func(at place) program.Command { return n8nCommand(at, "start") },
 }
 
+// n8nQueue is n8n as it runs on several machines: the main process accepts a webhook, passes
+// its execution through Redis to the worker, and responds with the result. Both store in
+// PostgreSQL, with as many connections as a process of blueprintd; Redis stores nothing on
+// the disk.
+var n8nQueue = peer{
+	name: "n8n-queue", title: "n8n " + n8nVersion + " in queue mode, 1 main and 1 worker", folder: n8n.folder,
+	flow: n8n.flow, path: n8n.path, answer: n8n.answer,
+	install: installN8n,
+	prepare: importN8n,
+	beside: func(at place) []program.Command {
+		redis := program.Command{Path: "redis-server", Args: []string{"--bind", "127.0.0.1", "--port", port(at.redis), "--dir", at.data, "--save", "", "--appendonly", "no"}}
+		return []program.Command{redis, queued(at, "worker")}
+	},
+	command: func(at place) program.Command { return queued(at, "start") },
+}
+
+// queued is a process of n8n in queue mode.
+func queued(at place, name string) program.Command {
+	command := n8nCommand(at, name)
+	command.Env = append(command.Env, "EXECUTIONS_MODE=queue", "QUEUE_BULL_REDIS_HOST=127.0.0.1", "QUEUE_BULL_REDIS_PORT="+port(at.redis))
+	return command
+}
+
+func installN8n(ctx context.Context, folder string) error {
+	return installNode(ctx, folder, "n8n@"+n8nVersion, "sqlite3")
+}
+
+func importN8n(ctx context.Context, at place) error {
+	flow, err := json.Marshal(n8nFlow())
+	if err != nil {
+		return err
+	}
+	if err := writeFiles(at.data, map[string]string{"flow.json": string(flow)}); err != nil {
+		return err
+	}
+	for _, args := range [][]string{{"import:workflow", "--input=" + filepath.Join(at.data, "flow.json")}, {"publish:workflow", "--id=" + n8nID}} {
+		command := n8nCommand(at, args...)
+		if err := runIn(ctx, at.data, command.Env, command.Path, command.Args...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// n8nCommand runs n8n on SQLite, or on PostgreSQL if the place has a database.
 func n8nCommand(at place, args ...string) program.Command {
 	command := nodeCommand(at, "n8n/bin/n8n", args...)
 	broker, err := freeHost()
@@ -51,6 +81,11 @@ func n8nCommand(at place, args ...string) program.Command {
 		"N8N_DYNAMIC_BANNERS_ENABLED=false", "N8N_LICENSE_AUTO_RENEW_ENABLED=false", "N8N_DISABLED_MODULES=mcp-registry",
 		"N8N_COMMUNITY_PACKAGES_ENABLED=false", "N8N_PUBLIC_API_DISABLED=true", "N8N_DISABLE_UI=true", "N8N_LOG_LEVEL=error",
 	)
+	if database, err := url.Parse(at.database); err == nil && at.database != "" {
+		password, _ := database.User.Password()
+		command.Env = append(command.Env, "N8N_ENCRYPTION_KEY=key-of-the-benchmark", "DB_TYPE=postgresdb", "DB_POSTGRESDB_HOST="+database.Hostname(), "DB_POSTGRESDB_PORT="+database.Port(),
+			"DB_POSTGRESDB_USER="+database.User.Username(), "DB_POSTGRESDB_PASSWORD="+password, "DB_POSTGRESDB_DATABASE="+strings.TrimPrefix(database.Path, "/"), "DB_POSTGRESDB_POOL_SIZE=16")
+	}
 	return command
 }
 

@@ -21,8 +21,7 @@ import (
 	"blueprintd/tests/process"
 )
 
-// peer is another server with an equivalent of row c's flow behind an endpoint. It is one
-// process.
+// peer is another server with an equivalent of row c's flow behind an endpoint.
 type peer struct {
 	name    string // for -peers
 	title   string // with its version, for tables
@@ -37,6 +36,8 @@ type peer struct {
 	install func(ctx context.Context, folder string) error
 	// prepare prepares an empty data folder; nil if the first start does it.
 	prepare func(ctx context.Context, at place) error
+	// beside are processes that it needs, started before it; nil = none.
+	beside func(at place) []program.Command
 	// command starts it.
 	command func(at place) program.Command
 }
@@ -47,6 +48,8 @@ type place struct {
 	data      string // folder of its data
 	host      string // 127.0.0.1:port, of the endpoint
 	runSize   int    // bytes of content that one run of row c stores
+	database  string // URL of its own database on PostgreSQL; "" = it has a file
+	redis     string // 127.0.0.1:port, for a Redis of its own
 }
 
 // peers are the servers that -peers compares with. Each has a file of its own.
@@ -169,9 +172,10 @@ type runningPeer struct {
 	peer
 	at place
 	*program.Process
-	up    time.Duration // from its start to the first correct response
-	quiet time.Duration // how long it must be idle to count as idle
-	quick bool
+	others []*program.Process // beside it
+	up     time.Duration      // from its start to the first correct response
+	quiet  time.Duration      // how long it must be idle to count as idle
+	quick  bool
 	// lengths are those of its measurements that are longer than asked for, by connections.
 	lengths map[int]time.Duration
 	// failures has a line for each measurement that failed.
@@ -186,9 +190,27 @@ func (r *runningPeer) start(ctx context.Context) (err error) {
 	if r.at.host, err = freeHost(); err != nil {
 		return err
 	}
-	command := r.command(r.at)
-	command.Folder, command.Log, command.Env = r.at.data, r.log(), append(os.Environ(), command.Env...)
-	if r.Process, err = program.Start(command); err != nil {
+	for _, other := range r.others {
+		other.Kill()
+	}
+	r.others = nil
+	launch := func(command program.Command) (*program.Process, error) {
+		command.Folder, command.Log, command.Env = r.at.data, r.log(), append(os.Environ(), command.Env...)
+		return program.Start(command)
+	}
+	if r.beside != nil {
+		if r.at.redis, err = freeHost(); err != nil {
+			return err
+		}
+		for _, command := range r.beside(r.at) {
+			other, err := launch(command)
+			if err != nil {
+				return fmt.Errorf("%s: %w", r.title, err)
+			}
+			r.others = append(r.others, other)
+		}
+	}
+	if r.Process, err = launch(r.command(r.at)); err != nil {
 		return fmt.Errorf("%s: %w", r.title, err)
 	}
 	for end := now().Add(5 * time.Minute); !r.answers(ctx); {
@@ -211,8 +233,10 @@ func (r *runningPeer) end() error {
 
 // stop ends the peer; one that does not end in time is killed.
 func (r *runningPeer) stop() {
-	if r.Process != nil && r.Running() {
-		_ = r.Stop(20 * time.Second) // its exit code says nothing about the measurement
+	for _, p := range slices.Backward(append(slices.Clone(r.others), r.Process)) {
+		if p != nil && p.Running() {
+			_ = p.Stop(20 * time.Second) // its exit code says nothing about the measurement
+		}
 	}
 }
 
@@ -267,7 +291,7 @@ func (r *runningPeer) load(ctx context.Context, connections int, warmup, length 
 		if known := r.lengths[connections]; known > length {
 			length, warmup = known, known/4
 		}
-		measured, err := loadProcess(ctx, r.Pid(), loadJob{Address: r.at.host, Connections: connections, Warmup: warmup, Length: length, Answer: r.answer, Requests: [][]byte{postRequest(r.at.host, r.path, payload())}})
+		measured, err := loadProcess(ctx, r.Pid(), loadJob{Beside: r.pids(), Address: r.at.host, Connections: connections, Warmup: warmup, Length: length, Answer: r.answer, Requests: [][]byte{postRequest(r.at.host, r.path, payload())}})
 		if err == nil {
 			_, err = settled(ctx, r.Pid(), r.quiet, 5*time.Second)
 		}
@@ -276,6 +300,14 @@ func (r *runningPeer) load(ctx context.Context, connections int, warmup, length 
 		}
 		r.lengths[connections] = longer(length, measured.Completed, connections)
 	}
+}
+
+// pids are the processes beside it.
+func (r *runningPeer) pids() (list []int) {
+	for _, other := range r.others {
+		list = append(list, other.Pid())
+	}
+	return list
 }
 
 // peerFigures compare the server with others.

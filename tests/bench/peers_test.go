@@ -234,3 +234,60 @@ func TestN8nFlow(t *testing.T) {
 		}
 	}
 }
+
+func TestDatabaseText(t *testing.T) {
+	o := &options{connections: []int{1, 32}, rounds: 2, length: time.Second}
+	of := func(rates ...int64) map[int][]result {
+		results := map[int][]result{}
+		for _, connections := range o.connections {
+			for _, rate := range rates {
+				results[connections] = append(results[connections], result{Completed: rate, Elapsed: time.Second})
+			}
+		}
+		return results
+	}
+	river := databasePeers[0].title
+	f := &databaseFigures{
+		Arrangements: []*arrangement{{Name: onFile, Results: of(100, 200)}, {Name: oneProcess, Results: of(50, 150)}, {Name: river, Results: of(5, 0)}},
+		Failovers:    &failovers{Answer: []time.Duration{2 * time.Millisecond}, Runs: []time.Duration{11 * time.Second, 12 * time.Second, 10 * time.Second}, Tick: []time.Duration{time.Second, time.Second, time.Second}},
+		Left:         []string{"n8n is left out: npm is not installed"},
+	}
+	text := f.text(o, &machine{Foreign: -1})
+	for _, want := range []string{
+		"| 32 | " + oneProcess + " | 50 | 0.500 |",
+		"| " + oneProcess + " / " + onFile + " | 1 | 0.50 [0.50-0.75] | - |\n",
+		"| " + oneProcess + " / " + onFile + " | 32 | 0.50 [0.50-0.75] | at least 0.6 |\n",
+		"| " + oneProcess + " / " + river + " | 32 | 10.00 [10.00-10.00] | at least 10 |\n", // the second round failed
+		"| " + oneProcess + " / " + n8nQueue.title + " | 32 | - | at least 20 |\n",
+		"| a surviving process has answered a webhook | 0.002 [0.002-0.002] |\n",
+		"| all runs of the killed process have continued | 11 [10-12] |\n",
+		"\n- n8n is left out: npm is not installed\n",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+	if strings.Contains(text, "others used") {
+		t.Errorf("the load of PostgreSQL counts as foreign:\n%s", text)
+	}
+}
+
+// Both processes of n8n in queue mode have the same database and Redis, and Redis has the same
+// port.
+func TestN8nQueue(t *testing.T) {
+	at := place{installed: "/installed", data: "/data", host: "127.0.0.1:1001", redis: "127.0.0.1:1002", database: "postgres://user:secret@127.0.0.1:1003/flows"}
+	beside := n8nQueue.beside(at)
+	if !slices.Contains(beside[0].Args, "1002") {
+		t.Errorf("Redis is started with %q, want the port 1002", beside[0].Args)
+	}
+	for _, command := range []program.Command{beside[1], n8nQueue.command(at)} {
+		for _, want := range []string{"EXECUTIONS_MODE=queue", "QUEUE_BULL_REDIS_PORT=1002", "DB_TYPE=postgresdb", "DB_POSTGRESDB_HOST=127.0.0.1", "DB_POSTGRESDB_PORT=1003", "DB_POSTGRESDB_USER=user", "DB_POSTGRESDB_PASSWORD=secret", "DB_POSTGRESDB_DATABASE=flows"} {
+			if !slices.Contains(command.Env, want) {
+				t.Errorf("%q has no %s", command.Args, want)
+			}
+		}
+	}
+	if alone := n8n.command(place{host: at.host}); slices.Contains(alone.Env, "DB_TYPE=postgresdb") {
+		t.Error("n8n without a database has one on PostgreSQL")
+	}
+}

@@ -155,7 +155,11 @@ func (m *machine) text() string {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "- %s, commit %s, `%s`\n", m.Date, m.Commit, m.Command)
 	fmt.Fprintf(&b, "- %s, %d cores, %s, Linux %s, %s; %s\n", m.Processor, m.Cores, m.Memory, m.Kernel, m.Disk, m.Go)
-	fmt.Fprintf(&b, "- Load before: %s. While measuring, others used %.0f %% of a core and the host took %.1f %%.\n", m.Load, m.Foreign, m.Steal)
+	fmt.Fprintf(&b, "- Load before: %s. While measuring, ", m.Load)
+	if m.Foreign >= 0 {
+		fmt.Fprintf(&b, "others used %.0f %% of a core and ", m.Foreign)
+	}
+	fmt.Fprintf(&b, "the host took %.1f %%.\n", m.Steal)
 	if m.Foreign > maxForeign {
 		fmt.Fprintf(&b, "- **Not a quiet machine: do not compare these figures with others.**\n")
 	}

@@ -153,8 +153,10 @@ func (s *stage) insert(ctx context.Context, job insertJob) (*result, error) {
 
 // loadProcess loads a process and measures its memory.
 func loadProcess(ctx context.Context, pid int, job loadJob) (*result, error) {
-	process.ForgetPeak(pid)
 	job.Server = pid
+	for _, pid := range job.servers() {
+		process.ForgetPeak(pid)
+	}
 	r, err := delegate(ctx, loadArgument, job)
 	if err != nil {
 		return nil, err
@@ -162,8 +164,14 @@ func loadProcess(ctx context.Context, pid int, job loadJob) (*result, error) {
 	if r.Failed > 0 || r.Failure != "" {
 		return nil, fmt.Errorf("%d requests failed, for example: %s", r.Failed, r.Failure)
 	}
-	_, r.Peak, err = process.Memory(pid)
-	return r, err
+	for _, pid := range job.servers() {
+		_, peak, err := process.Memory(pid)
+		if err != nil {
+			return nil, err
+		}
+		r.Peak = max(r.Peak, peak)
+	}
+	return r, nil
 }
 
 // grown adds the growth of a database.
