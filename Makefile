@@ -26,7 +26,7 @@ goldens: ## write the generated files: catalogue, procedures, OpenAPI, JSON Sche
 	go test ./tests/api -run OpenAPI -update
 	go test ./project -run Schemas -update
 	go test ./rpc/trpc -run RouterType -update
-	go test ./tests/describe -run 'Procedures|Pages' -update
+	go test ./tests/describe -run 'Procedures|Pages|Kinds' -update
 	go test ./tests/words -run Sentences -update
 
 check: lint web-lint web-test race thorough bench-once cross sim-check ## everything CI runs besides go test, fuzzing and the end-to-end tests

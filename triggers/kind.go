@@ -27,7 +27,9 @@ import (
 // The type of a field is one of this file or another one that implements fieldType.
 type Kind struct {
 	blueprint.TriggerKind
-	Description string    // what starts a run, one sentence
+	Title       string    // as lists show it
+	Description string    // what it does, for the choice among the kinds
+	Input       string    // the inputData of its runs, one sentence or two
 	NeverFired  string    // what to check when an active trigger has no firings
 	Endpoint    *Endpoint // serves TriggerKind.Path; nil without a path
 
@@ -55,6 +57,9 @@ func define[C any](of blueprint.TriggerType, k Kind) *Kind {
 	}
 	if k.Type == "" || !slices.Equal(slices.Sorted(slices.Values(keys)), slices.Sorted(slices.Values(k.Keys))) {
 		panic(fmt.Sprintf("triggers: the keys of type %q are %q here and %q in package blueprint", of, keys, k.Keys))
+	}
+	if k.Title == "" || k.Description == "" || k.Input == "" || k.NeverFired == "" {
+		panic(fmt.Sprintf("triggers: type %q needs a title, a description, its input and what to check if it never fired", of))
 	}
 	if (k.Path != "") != (k.Endpoint != nil) {
 		panic(fmt.Sprintf("triggers: type %q needs both a path and an endpoint, or neither", of))

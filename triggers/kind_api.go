@@ -20,7 +20,9 @@ type apiConfig struct {
 
 func apiKind() *Kind {
 	return define[apiConfig](blueprint.TriggerAPI, Kind{
-		Description: "Fires when its address is called with an API key.",
+		Title:       "API call",
+		Description: "Starts runs from your programs with an API key and JSON. Agents can call it as an MCP tool.",
+		Input:       "inputData is the JSON body, checked against your schema.",
 		NeverFired:  "call POST /v1/triggers/{triggerId}/fire with an API key",
 		Endpoint:    apiEndpoint(),
 		judge:       func(t *Service, a *activation, _ time.Time) *refusal { return t.judgeCall(a) },

@@ -25,7 +25,9 @@ type emailConfig struct {
 
 func emailKind() *Kind {
 	return define[emailConfig](blueprint.TriggerEmail, Kind{
-		Description: "Fires when mail arrives at its address.",
+		Title:       "Mail",
+		Description: "Provides a mail address. Each message starts a run with its text and attachments.",
+		Input:       `inputData is {"messageId", "from", "to", "subject", "text", "html", "date", "headers", "attachments"}.`,
 		NeverFired:  "see that the server listens for mail (--smtp-addr), and that mail is sent to the address in its config",
 		judge:       (*Service).judgeRawMail,
 		guard: func(key string) string {

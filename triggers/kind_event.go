@@ -18,7 +18,9 @@ type eventConfig struct {
 
 func eventKind() *Kind {
 	return define[eventConfig](blueprint.TriggerEvent, Kind{
-		Description: "Fires on an event of this server.",
+		Title:       "Event",
+		Description: "Reacts to events of this server, for example a failed run, a published blueprint or a custom event.",
+		Input:       `inputData is {"event", "at", "blueprintId", "executionId", "data"}.`,
 		NeverFired:  "see that the event of its config happens in the same organization, and not only in the blueprint's own runs",
 		aliases:     map[string]string{"eventtype": "event"},
 		guard: func(key string) string {

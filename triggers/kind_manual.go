@@ -12,7 +12,9 @@ type manualConfig struct{}
 
 func manualKind() *Kind {
 	return define[manualConfig](blueprint.TriggerManual, Kind{
-		Description: "Fires manually.",
+		Title:       "Manual",
+		Description: "Starts runs with a button. Has its own ledger and limits.",
+		Input:       "inputData is the JSON you enter when you fire it.",
 		NeverFired:  "fire it with blueprintTriggers.fire",
 	})
 }

@@ -18,7 +18,9 @@ type scheduledConfig struct {
 
 func scheduledKind() *Kind {
 	return define[scheduledConfig](blueprint.TriggerScheduled, Kind{
-		Description: "Fires when a cron expression is due.",
+		Title:       "Schedule",
+		Description: "Runs at set times, for example every morning, every ten minutes or on the first of the month.",
+		Input:       `inputData is {"scheduledAt", "firedAt", "missedCount"}.`,
 		NeverFired:  "see that a server is running on this database, and when the next tick is due",
 	})
 }

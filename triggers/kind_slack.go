@@ -23,7 +23,9 @@ type slackConfig struct {
 
 func slackKind() *Kind {
 	return define[slackConfig](blueprint.TriggerSlack, Kind{
-		Description: "Fires on an event in Slack.",
+		Title:       "Slack",
+		Description: "Receives messages, mentions and reactions from the Events API of a Slack app.",
+		Input:       `inputData is {"eventId", "eventType", "channel", "user", "text", "ts", "threadTs", "teamId", "raw"}.`,
 		NeverFired:  "see that the Slack app's event subscription has the address of this trigger, and that the bot is in the channel",
 		Endpoint:    slackEndpoint(),
 		judge:       (*Service).judgeSlack,

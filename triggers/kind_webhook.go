@@ -22,7 +22,9 @@ type webhookConfig struct {
 
 func webhookKind() *Kind {
 	return define[webhookConfig](blueprint.TriggerWebhook, Kind{
-		Description: "Fires on an HTTP POST to its address, which can show a form.",
+		Title:       "Webhook",
+		Description: "Provides a URL that services such as GitHub or Stripe can call.",
+		Input:       "inputData is the JSON body. trigger.headers holds the headers.",
 		NeverFired:  "see that the sender posts to the address that blueprintTriggers.getWebhookUrl gives, and that this server can be reached from there",
 		Endpoint:    webhookEndpoint(),
 		judge:       (*Service).judgeWebhook,

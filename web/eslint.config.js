@@ -23,7 +23,7 @@ const texts = [
 ]
 
 export default tseslint.config(
-  { ignores: ['dist/', 'node_modules/', 'src/api/router.gen.ts'] },
+  { ignores: ['dist/', 'node_modules/', 'src/**/*.gen.ts'] },
   ...tseslint.configs.recommended,
   reactHooks.configs.flat['recommended-latest'],
   {

@@ -66,7 +66,7 @@ var additions = []addition{
 		},
 	},
 	{
-		name: "trigger-kind", heading: "Add a trigger kind", most: 8,
+		name: "trigger-kind", heading: "Add a trigger kind", most: 7,
 		edits: []edit{
 			{"blueprint/trigger_kind.go", "\tTriggerAPI       TriggerType = \"api\"\n", "\tTriggerButton    TriggerType = \"button\"\n"},
 			{"blueprint/trigger_kind.go", "\t{Type: TriggerManual, Source: SourceManual},\n", "\t{Type: TriggerButton, Source: SourceManual, Keys: []string{\"caption\"}},\n"},
@@ -74,37 +74,17 @@ var additions = []addition{
 			{"triggers/check_test.go", "\t\t{\"manual\", `{}`, \"\"},\n", "\t\t{\"button\", `{\"caption\": 1}`, \"caption: must be a string\"},\n"},
 			{"schema.sql", "CHECK (type IN ('manual', ", "'button', "},
 			{
-				"web/src/pages/triggers/kinds.tsx", "export const kinds: Record<TriggerType, Kind> = {\n",
-				`  button: {
-    title: kindsText.button,
-    source: 'manual',
-    icon: IconHandClick,
-    text: kindsText.startsARunWhenPressed,
-    gives: kindsText.inputdataIsWhatTheCallerPasses,
-    start: () => ({ caption: kindsText.press }),
-    keys: ['caption'],
-    use: kindsText.press,
-    listensTo: (config) => textOf(config, 'caption'),
-    sample: () => ({}),
-  },
-`,
+				"web/src/pages/triggers/kinds.tsx", "const looks: Record<TriggerType, Partial<Look> & { icon: Icon }> = {\n",
+				"  button: { icon: IconHandClick, listensTo: (config) => textOf(config, 'caption') },\n",
 			},
 			{
 				"web/src/pages/triggers/trigger-forms.test.tsx", "const forms: Record<TriggerType, { fill: (user: User) => Promise<void> | void; config: Config }> = {\n",
-				"  button: { fill: () => undefined, config: { caption: 'Press' } },\n",
-			},
-			{
-				"web/src/text/triggers.ts", "export const kindsText = {\n",
-				`  button: 'Button',
-  startsARunWhenPressed: 'Starts a run when it is pressed.',
-  inputdataIsWhatTheCallerPasses: 'inputData is what the caller passes.',
-  press: 'Press',
-`,
+				"  button: { fill: () => undefined, config: {} },\n",
 			},
 		},
 	},
 	{
-		name: "trigger-kind-with-address", heading: "Add a trigger kind", most: 8,
+		name: "trigger-kind-with-address", heading: "Add a trigger kind", most: 7,
 		edits: []edit{
 			{"blueprint/trigger_kind.go", "\tTriggerAPI       TriggerType = \"api\"\n", "\tTriggerBeacon    TriggerType = \"beacon\"\n"},
 			{"blueprint/trigger_kind.go", "\tSourceRedelivery Source = \"redelivery\"\n", "\tSourceBeacon     Source = \"beacon\"\n"},
@@ -119,33 +99,17 @@ var additions = []addition{
 			{"schema.sql", "CHECK (type IN ('manual', ", "'beacon', "},
 			{"schema.sql", "CHECK (source = 'webhook' OR ", "source = 'beacon' OR "},
 			{
-				"web/src/pages/triggers/kinds.tsx", "export const kinds: Record<TriggerType, Kind> = {\n",
-				`  beacon: {
-    title: kindsText.beacon,
-    source: 'beacon',
-    icon: IconWebhook,
-    text: kindsText.startsARunForEachSignal,
-    gives: kindsText.inputdataIsTheJsonBodyIts,
-    start: () => ({}),
-    keys: ['place'],
-    use: kindsText.sendADelivery,
-    listensTo: (config) => textOf(config, 'place'),
-    sample: () => ({}),
-  },
-`,
+				"web/src/pages/triggers/kinds.tsx", "const looks: Record<TriggerType, Partial<Look> & { icon: Icon }> = {\n",
+				"  beacon: { icon: IconWebhook, listensTo: (config) => textOf(config, 'place') },\n",
 			},
 			{
 				"web/src/pages/triggers/trigger-forms.test.tsx", "const forms: Record<TriggerType, { fill: (user: User) => Promise<void> | void; config: Config }> = {\n",
 				"  beacon: { fill: () => undefined, config: {} },\n",
 			},
-			{
-				"web/src/text/triggers.ts", "export const kindsText = {\n",
-				"  beacon: 'Beacon',\n  startsARunForEachSignal: 'Starts a run for each signal of a beacon.',\n",
-			},
 		},
 	},
 	{
-		name: "connection-type", heading: "Add a connection type", most: 6,
+		name: "connection-type", heading: "Add a connection type", most: 5,
 		edits: []edit{
 			{"blueprint/connection_kind.go", "\tConnectionSlack      ConnectionType = \"slack\"\n", "\tConnectionCalendar   ConnectionType = \"calendar\"\n"},
 			{
@@ -183,19 +147,20 @@ var additions = []addition{
 `,
 			},
 			{"schema.sql", "'oauth2', 'http', 'smtp', 'slack'", ", 'calendar'"},
+			{"web/src/pages/connections/types.tsx", "  IconBrandSlack,\n", "  IconCalendar,\n"},
 			{
-				"web/src/pages/connections/types.tsx", "const looks: Record<string, { icon: Icon; title: string }> = {\n",
-				"  calendar: { icon: IconPlugConnected, title: typesText.calendar },\n",
+				"web/src/pages/connections/types.tsx", "const icons: Record<string, Icon> = {\n", "  calendar: IconCalendar,\n",
 			},
-			{"web/src/text/connections.ts", "export const typesText = {\n", "  calendar: 'Calendar',\n"},
 		},
 	},
 	{
-		name: "page", heading: "Add a page of the dashboard", most: 4,
+		name: "page", heading: "Add a page of the dashboard", most: 3,
 		edits: []edit{
-			{"web/src/routes.ts", "export const routes: Route[] = [\n", "  route('/settings/hello', () => import('./pages/settings/hello-page')),\n"},
-			{"web/src/pages/settings/settings-frame.tsx", "const tabs = [\n", "  { href: '/settings/hello', title: settingsFrameText.hello },\n"},
-			{"web/src/text/settings.ts", "export const settingsFrameText = {\n", "  hello: 'Hello',\n"},
+			{
+				"web/src/routes.ts", "export const routes: Route[] = [\n",
+				"  route('/settings/hello', () => import('./pages/settings/hello-page'), { title: routesText.hello }),\n",
+			},
+			{"web/src/text/shell.ts", "export const routesText = {\n", "  hello: 'Hello',\n"},
 		},
 	},
 }

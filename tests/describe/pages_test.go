@@ -41,3 +41,21 @@ func TestPages(t *testing.T) {
 		})
 	}
 }
+
+// TestKinds compares the committed texts of the kinds in the dashboard.
+func TestKinds(t *testing.T) {
+	const path = "../../web/src/text/kinds.gen.ts"
+	got := Kinds()
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s differs; run make goldens (-want +got):\n%s", path, diff)
+	}
+}

@@ -1,7 +1,8 @@
 import { Redirect, Route, Router, Switch } from 'wouter'
-import { openRoutes, routes, signInRoute } from './routes'
+import { menus, openRoutes, routes, signInRoute } from './routes'
 import { ErrorBoundary } from './shell/error-boundary'
 import { Gate } from './shell/gate'
+import { MenusContext } from './shell/menus'
 import { navigationAmong, PreloadContext } from './shell/navigation'
 import { NotFound } from './shell/not-found'
 import { Shell } from './shell/shell'
@@ -20,9 +21,11 @@ export function App() {
         <Route>
           <Gate signIn={signInRoute.page}>
             <PreloadContext value={preload}>
-              <Shell>
-                <Pages />
-              </Shell>
+              <MenusContext value={menus}>
+                <Shell>
+                  <Pages />
+                </Shell>
+              </MenusContext>
             </PreloadContext>
           </Gate>
         </Route>

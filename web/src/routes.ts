@@ -1,23 +1,27 @@
+import { IconBolt, IconPlugConnected, IconSettings, IconSitemap, IconTimeline } from '@tabler/icons-react'
 import type { ComponentType } from 'react'
 import { later } from './parts/later'
+import type { Entry, Menus } from './shell/menus'
 import { PageSkeleton } from './shell/page-skeleton'
+import { commonText } from './text/common'
+import { routesText } from './text/shell'
 
 type Loader = () => Promise<{ default: ComponentType }>
 
-/** A page: its path (a wouter pattern), and how its code is loaded. */
-export type Route = { path: string; load: () => Promise<void>; page: ComponentType }
+/** A page: its path (a wouter pattern), how its code is loaded, and its entry in a menu. */
+export type Route = { path: string; load: () => Promise<void>; page: ComponentType; entry?: Entry | undefined }
 
-function route(path: string, load: Loader, whileLoading: ComponentType = PageSkeleton): Route {
+function route(path: string, load: Loader, entry?: Omit<Entry, 'path'>, whileLoading: ComponentType = PageSkeleton) {
   const { Component, load: loadCode } = later(load, whileLoading)
-  return { path, load: loadCode, page: Component }
+  return { path, load: loadCode, page: Component, entry: entry && { path, ...entry } }
 }
 
 const nothing = () => null
 
 /** The pages without a sign-in. */
 export const openRoutes: Route[] = [
-  route('/signin', () => import('./pages/sign-in/sign-in-page'), nothing),
-  route('/setup', () => import('./pages/sign-in/setup-page'), nothing),
+  route('/signin', () => import('./pages/sign-in/sign-in-page'), undefined, nothing),
+  route('/setup', () => import('./pages/sign-in/setup-page'), undefined, nothing),
 ]
 
 /** The page that a signed-out user sees instead of any other. */
@@ -25,28 +29,54 @@ export const signInRoute = openRoutes[0]!
 
 const blueprint = () => import('./pages/blueprints/blueprint-page')
 
-/** Pages within the shell; the first that matches is shown. */
+/**
+ * Pages within the shell; the first that matches is shown. One with an entry is in the navigation, or a tab of the
+ * settings, in this order.
+ */
 export const routes: Route[] = [
-  route('/blueprints', () => import('./pages/blueprints/blueprints-page')),
+  route('/blueprints', () => import('./pages/blueprints/blueprints-page'), {
+    title: commonText.blueprints,
+    icon: IconSitemap,
+  }),
   route('/blueprints/new', () => import('./pages/blueprints/new-blueprint-page')),
   route('/blueprints/:id/edit', () => import('./pages/editor/editor-page')),
   route('/blueprints/:id/:tab?', blueprint),
-  route('/runs', () => import('./pages/runs/runs-page')),
+  route('/runs', () => import('./pages/runs/runs-page'), { title: commonText.runs, icon: IconTimeline }),
   route('/runs/:id', () => import('./pages/runs/run-page')),
   route('/runs/:id/compare', () => import('./pages/runs/compare-page')),
-  route('/triggers', () => import('./pages/triggers/triggers-page')),
+  route('/triggers', () => import('./pages/triggers/triggers-page'), { title: commonText.triggers, icon: IconBolt }),
   route('/triggers/new', () => import('./pages/triggers/new-trigger-page')),
   route('/triggers/:id/edit', () => import('./pages/triggers/edit-trigger-page')),
   route('/triggers/:id', () => import('./pages/triggers/trigger-page')),
-  route('/connections', () => import('./pages/connections/connections-page')),
+  route('/connections', () => import('./pages/connections/connections-page'), {
+    title: commonText.connections,
+    icon: IconPlugConnected,
+  }),
   route('/connections/:id', () => import('./pages/connections/connection-page')),
-  route('/settings/profile', () => import('./pages/settings/profile-page')),
-  route('/settings/keys', () => import('./pages/settings/keys-page')),
-  route('/settings/organizations', () => import('./pages/settings/organizations-page')),
+  route('/settings/profile', () => import('./pages/settings/profile-page'), { title: routesText.profile }),
+  route('/settings/keys', () => import('./pages/settings/keys-page'), { title: routesText.apiKeys }),
+  route('/settings/organizations', () => import('./pages/settings/organizations-page'), {
+    title: routesText.organizations,
+  }),
   route('/settings/organizations/:id', () => import('./pages/settings/organization-page')),
-  route('/settings/grants', () => import('./pages/settings/grants-page')),
-  route('/settings/tools', () => import('./pages/settings/tools-page')),
-  route('/settings/audit', () => import('./pages/settings/audit-page')),
-  route('/settings/status', () => import('./pages/settings/status-page')),
-  route('/settings/limits', () => import('./pages/settings/limits-page')),
+  route('/settings/grants', () => import('./pages/settings/grants-page'), { title: routesText.grants }),
+  route('/settings/tools', () => import('./pages/settings/tools-page'), { title: routesText.mcpTools }),
+  route('/settings/audit', () => import('./pages/settings/audit-page'), { title: routesText.auditLog }),
+  route('/settings/limits', () => import('./pages/settings/limits-page'), { title: routesText.limits }),
+  route('/settings/status', () => import('./pages/settings/status-page'), {
+    title: routesText.status,
+    elsewhere: routesText.serverStatus,
+    owners: true,
+  }),
 ]
+
+const entries = routes.flatMap(({ entry }) => entry ?? [])
+
+/** What leads to the pages. */
+export const menus: Menus = {
+  navigation: [
+    ...entries.filter(({ icon }) => icon),
+    { path: '/settings', title: commonText.settings, icon: IconSettings },
+  ],
+  settings: entries.filter(({ path }) => path.startsWith('/settings/')),
+}

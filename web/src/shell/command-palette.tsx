@@ -3,7 +3,6 @@ import { useDebouncedValue } from '@mantine/hooks'
 import {
   IconBook,
   IconBolt,
-  IconPlugConnected,
   IconPlus,
   IconSearch,
   IconSettings,
@@ -12,46 +11,47 @@ import {
   type TablerIcon,
 } from '@tabler/icons-react'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
-import { useState } from 'react'
+import { useContext, useState } from 'react'
 import { useLocation } from 'wouter'
 import { api } from '../api/client'
+import { useServerInfo } from '../api/server-info'
 import { commonText } from '../text/common'
 import { commandPaletteText } from '../text/shell'
+import { MenusContext } from './menus'
 import classes from './command-palette.module.css'
 
 type Command = { key: string; title: string; note?: string | undefined; icon: TablerIcon; href: string }
 
-const settings: [string, string][] = [
-  ['profile', commandPaletteText.profile],
-  ['keys', commandPaletteText.apiKeys],
-  ['organizations', commandPaletteText.organizations],
-  ['grants', commandPaletteText.grants],
-  ['tools', commandPaletteText.tools],
-  ['audit', commandPaletteText.auditLog],
-  ['limits', commandPaletteText.limits],
-  ['status', commandPaletteText.status],
-]
-
 /** The pages, which are found without the server. */
-const pages: Command[] = [
-  { key: 'new', title: commandPaletteText.newBlueprint, icon: IconPlus, href: '/blueprints/new' },
-  { key: 'new-trigger', title: commandPaletteText.newTrigger, icon: IconPlus, href: '/triggers/new' },
-  { key: 'new-connection', title: commandPaletteText.newConnection, icon: IconPlus, href: '/connections/new' },
-  { key: 'blueprints', title: commonText.blueprints, icon: IconSitemap, href: '/blueprints' },
-  { key: 'runs', title: commonText.runs, icon: IconTimeline, href: '/runs' },
-  { key: 'waiting', title: commandPaletteText.waitingRuns, icon: IconTimeline, href: '/runs?status=paused' },
-  { key: 'failed', title: commandPaletteText.failedRuns, icon: IconTimeline, href: '/runs?status=failed' },
-  { key: 'triggers', title: commonText.triggers, icon: IconBolt, href: '/triggers' },
-  { key: 'connections', title: commonText.connections, icon: IconPlugConnected, href: '/connections' },
-  ...settings.map(([path, title]) => ({
-    key: path,
-    title,
-    note: commonText.settings,
-    icon: IconSettings,
-    href: `/settings/${path}`,
-  })),
-  { key: 'docs', title: commandPaletteText.documentation, icon: IconBook, href: '/docs' },
-]
+function usePages(): Command[] {
+  const { navigation, settings } = useContext(MenusContext)
+  const owner = useServerInfo().data?.mayOperate
+  const runs: Command[] = [
+    { key: 'waiting', title: commandPaletteText.waitingRuns, icon: IconTimeline, href: '/runs?status=paused' },
+    { key: 'failed', title: commandPaletteText.failedRuns, icon: IconTimeline, href: '/runs?status=failed' },
+  ]
+  return [
+    { key: 'new', title: commandPaletteText.newBlueprint, icon: IconPlus, href: '/blueprints/new' },
+    { key: 'new-trigger', title: commandPaletteText.newTrigger, icon: IconPlus, href: '/triggers/new' },
+    { key: 'new-connection', title: commandPaletteText.newConnection, icon: IconPlus, href: '/connections/new' },
+    ...navigation
+      .filter(({ path }) => path !== '/settings')
+      .flatMap(({ path, title, icon = IconSitemap }) => [
+        { key: path.slice(1), title, icon, href: path },
+        ...(path === '/runs' ? runs : []),
+      ]),
+    ...settings
+      .filter(({ owners }) => owner || !owners)
+      .map(({ path, title, elsewhere = title }) => ({
+        key: path.slice('/settings/'.length),
+        title: elsewhere,
+        note: commonText.settings,
+        icon: IconSettings,
+        href: path,
+      })),
+    { key: 'docs', title: commandPaletteText.documentation, icon: IconBook, href: '/docs' },
+  ]
+}
 
 /** Finds pages, blueprints, triggers and runs by a few letters, and goes there. */
 export default function CommandPalette({ opened, onClose }: { opened: boolean; onClose: () => void }) {
@@ -79,6 +79,7 @@ function Finder({ onClose }: { onClose: () => void }) {
   const [chosen, setChosen] = useState(0)
   const [, navigate] = useLocation()
   const wanted = text.trim()
+  const pages = usePages()
   const found = useFound(wanted)
   const list = [...pages.filter(({ title }) => wanted === '' || hasWords(title, wanted)), ...found.list]
   const current = Math.min(chosen, list.length - 1)

@@ -2,10 +2,23 @@ import { screen, waitFor } from '@testing-library/react'
 import { expect, test } from 'vitest'
 import { show } from '../../test/render'
 import { serve } from '../../test/server'
+import { MenusContext } from './menus'
 import { PaletteButton } from './palette-button'
 
-const open = () => {
+const menus = {
+  navigation: [
+    { path: '/runs', title: 'Runs' },
+    { path: '/settings', title: 'Settings' },
+  ],
+  settings: [
+    { path: '/settings/audit', title: 'Audit log' },
+    { path: '/settings/status', title: 'Status', elsewhere: 'Server status', owners: true },
+  ],
+}
+
+const open = ({ owner = false } = {}) => {
   serve({
+    'server.getInfo': () => ({ mayOperate: owner }),
     'blueprint.listSummaries': () => ({ data: [{ id: 'b1', title: 'Ship the orders' }] }),
     'blueprintTriggers.listAll': () => ({
       data: [
@@ -19,7 +32,14 @@ const open = () => {
       ],
     }),
   })
-  return { user: show(<PaletteButton />, '/runs') }
+  return {
+    user: show(
+      <MenusContext value={menus}>
+        <PaletteButton />
+      </MenusContext>,
+      '/runs',
+    ),
+  }
 }
 const field = () => screen.findByRole('combobox', { name: 'Page, blueprint, trigger or run ID' })
 const options = () => screen.getAllByRole('option').map((option) => option.textContent)
@@ -33,6 +53,29 @@ test('opens with Ctrl+K and goes to a page by its first letters', async () => {
   await user.keyboard('{Enter}')
   expect(location.pathname).toBe('/settings/audit')
   await waitFor(() => expect(screen.queryByRole('dialog')).toBeNull())
+})
+
+test('finds an entry of the owner by its title outside the menu', async () => {
+  const { user } = open({ owner: true })
+  await user.keyboard('{Control>}k{/Control}')
+  await user.type(await field(), 'server')
+  await waitFor(() => expect(options()).toEqual(['Server statusSettings']))
+})
+
+test('lists the entries of the menus, for other users without those of the owner', async () => {
+  const { user } = open()
+  await user.keyboard('{Control>}k{/Control}')
+  await field()
+  expect(options()).toEqual([
+    'New blueprint',
+    'New trigger',
+    'New connection',
+    'Runs',
+    'Waiting runs',
+    'Failed runs',
+    'Audit logSettings',
+    'Documentation',
+  ])
 })
 
 test('finds blueprints and triggers and is used with the arrow keys', async () => {

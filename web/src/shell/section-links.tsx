@@ -1,8 +1,8 @@
 import { useContext } from 'react'
 import { Link, useLocation } from 'wouter'
+import { MenusContext } from './menus'
 import { useWaitingCount } from './waiting-count'
 import { PreloadContext } from './navigation'
-import { sections } from './sections'
 import classes from './section-links.module.css'
 import { sectionLinksText } from '../text/shell'
 
@@ -11,9 +11,10 @@ export function SectionLinks({ row = false }: { row?: boolean }) {
   const [path] = useLocation()
   const waiting = useWaitingCount()
   const preload = useContext(PreloadContext)
+  const { navigation } = useContext(MenusContext)
   return (
     <nav aria-label={sectionLinksText.main} className={row ? classes.row : classes.column}>
-      {sections.map(({ path: to, title, icon: Icon }) => {
+      {navigation.map(({ path: to, title, icon: Icon }) => {
         const within = path === to || path.startsWith(`${to}/`)
         const fetchCode = () => void preload(to === '/settings' ? '/settings/profile' : to)?.catch(() => undefined)
         return (
@@ -25,7 +26,7 @@ export function SectionLinks({ row = false }: { row?: boolean }) {
             onMouseEnter={fetchCode}
             onFocus={fetchCode}
           >
-            <Icon size={row ? 22 : 19} stroke={1.7} aria-hidden />
+            {Icon && <Icon size={row ? 22 : 19} stroke={1.7} aria-hidden />}
             <span>{title}</span>
             {to === '/runs' && waiting ? (
               <span className={classes.count} title={sectionLinksText.waitingForInput(waiting)}>

@@ -134,17 +134,11 @@ export const typeChooserText = {
 
 /** Texts of pages/connections/types.tsx. */
 export const typesText = {
-  aiProvider: 'AI provider',
-  mcpServer: 'MCP server',
-  oauth2: 'OAuth 2',
-  mailServer: 'Mail server',
-  slack: 'Slack',
   usersSignIn: 'Users sign in',
   thisServerSignsIn: 'This server signs in',
   starttls: 'STARTTLS',
   tlsFromTheStart: 'TLS from the start',
   noneNotEncrypted: 'None (not encrypted)',
-  http: 'HTTP',
 } as const
 
 /** Texts of pages/connections/uses.ts. */

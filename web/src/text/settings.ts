@@ -403,14 +403,6 @@ export const sessionsTableText = {
 
 /** Texts of pages/settings/settings-frame.tsx. */
 export const settingsFrameText = {
-  profile: 'Profile',
-  apiKeys: 'API keys',
-  organizations: 'Organizations',
-  grants: 'Grants',
-  mcpTools: 'MCP tools',
-  auditLog: 'Audit log',
-  limits: 'Limits',
-  status: 'Status',
   settings: (title: string) => `${title} settings`,
 } as const
 

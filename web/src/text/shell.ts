@@ -25,14 +25,6 @@ export const commandPaletteText = {
   newConnection: 'New connection',
   waitingRuns: 'Waiting runs',
   failedRuns: 'Failed runs',
-  profile: 'Profile',
-  apiKeys: 'API keys',
-  organizations: 'Organizations',
-  grants: 'Grants',
-  tools: 'MCP tools',
-  auditLog: 'Audit log',
-  status: 'Server status',
-  limits: 'Limits',
   documentation: 'Documentation',
   triggerOf: (type: string) => `Trigger, ${type}`,
 } as const
@@ -116,4 +108,17 @@ export const specialBadgesText = {
   sandbox: 'Sandbox',
   noRealServices: ': no real services',
   virtualClock: (time: string) => `Virtual clock: ${time}`,
+} as const
+
+/** Texts of routes.ts. */
+export const routesText = {
+  profile: 'Profile',
+  apiKeys: 'API keys',
+  organizations: 'Organizations',
+  grants: 'Grants',
+  mcpTools: 'MCP tools',
+  auditLog: 'Audit log',
+  limits: 'Limits',
+  status: 'Status',
+  serverStatus: 'Server status',
 } as const

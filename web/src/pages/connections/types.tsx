@@ -10,6 +10,7 @@ import {
 } from '@tabler/icons-react'
 import { useQuery } from '@tanstack/react-query'
 import { api, type Outputs } from '../../api/client'
+import { connectionTitles } from '../../text/kinds.gen'
 import { typesText } from '../../text/connections'
 
 /** A connection, as its users see it. */
@@ -17,24 +18,24 @@ export type Connection = Outputs['connection']['get']
 /** A type of connection, with the schema of its config. */
 export type ConnectionType = Outputs['connection']['listTypes'][number]
 
-const looks: Record<string, { icon: Icon; title: string }> = {
-  'ai-provider': { icon: IconSparkles, title: typesText.aiProvider },
-  'mcp-server': { icon: IconTools, title: typesText.mcpServer },
-  oauth2: { icon: IconLock, title: typesText.oauth2 },
-  http: { icon: IconApi, title: typesText.http },
-  smtp: { icon: IconMail, title: typesText.mailServer },
-  slack: { icon: IconBrandSlack, title: typesText.slack },
+const icons: Record<string, Icon> = {
+  'ai-provider': IconSparkles,
+  'mcp-server': IconTools,
+  oauth2: IconLock,
+  http: IconApi,
+  smtp: IconMail,
+  slack: IconBrandSlack,
 }
 
 /** The icon of a type. */
 export function TypeIcon({ type, size = 18 }: { type: string; size?: number }) {
-  const Look = looks[type]?.icon ?? IconPlugConnected
+  const Look = icons[type] ?? IconPlugConnected
   return <Look size={size} stroke={1.7} aria-hidden style={{ flex: 'none' }} />
 }
 
 /** The name of a type. */
 export function typeTitle(type: string): string {
-  return looks[type]?.title ?? type
+  return connectionTitles[type] ?? type
 }
 
 const words: Record<string, string> = {

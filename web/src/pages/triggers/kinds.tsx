@@ -15,52 +15,52 @@ import { newSecret } from './signature'
 import { textOf, type Config, type Trigger, type TriggerType } from './types'
 import { eventInWords, presets, upper } from './words'
 import { localZone } from './zone'
+import { triggerKinds } from '../../text/kinds.gen'
 import { kindsText } from '../../text/triggers'
-import { commonText } from '../../text/common'
 
-type Kind = {
-  title: string
-  /** The source of its firings in the ledger. */
-  source: string
+type Look = {
   icon: Icon
-  /** A description in one sentence. */
-  text: string
-  /** The input of a run, for the form. */
-  gives: string
   /** The initial config. */
   start: () => Config
-  /** The keys in the form. */
-  keys: string[]
   /** The title of the section about using it. */
   use: string
-  /** What starts a run: `Every weekday at 09:00, Europe/Berlin`. Secrets may be hidden (null) in the config. */
+  /** What starts a run: `Every weekday at 09:00, Europe/Berlin`; empty for the title of the type. Secrets may be hidden (null) in the config. */
   listensTo: (config: Config) => string
   /** A sample input. */
   sample: (config: Config) => Record<string, unknown>
 }
 
-/** The trigger types in words, in the order of the choices. */
-export const kinds: Record<TriggerType, Kind> = {
+type Kind = Look & {
+  title: string
+  /** The source of its firings in the ledger. */
+  source: string
+  /** A description in one sentence. */
+  text: string
+  /** The input of a run, for the form. */
+  gives: string
+  /** The keys of its config besides common ones. */
+  keys: string[]
+}
+
+const usual = {
+  start: () => ({}),
+  use: kindsText.fireTheTrigger,
+  listensTo: () => '',
+  sample: () => ({}),
+}
+
+// How each type looks and what is unusual about it, in the order of the choices.
+const looks: Record<TriggerType, Partial<Look> & { icon: Icon }> = {
   scheduled: {
-    title: kindsText.schedule,
-    source: 'schedule',
     icon: IconCalendarClock,
-    text: kindsText.runsAtSetTimesForExample,
-    gives: kindsText.inputdataIsScheduledatFiredat,
     start: () => ({ cron: '0 9 * * 1-5', timezone: localZone() }),
-    keys: ['cron', 'timezone', 'catchUp'],
     use: kindsText.nextRuns,
     listensTo: (config) => upper(scheduleInWords(textOf(config, 'cron'), textOf(config, 'timezone'))),
     sample: () => ({ scheduledAt: at(), firedAt: at(), missedCount: 0 }),
   },
   webhook: {
-    title: commonText.webhook,
-    source: 'webhook',
     icon: IconWebhook,
-    text: kindsText.providesAUrlThatServicesSuch,
-    gives: kindsText.inputdataIsTheJsonBodyIts,
     start: () => ({ secret: newSecret('') }),
-    keys: ['secret', 'preset', 'respond', 'form', 'thanks'],
     use: kindsText.sendADelivery,
     listensTo: (config) =>
       config.form !== undefined && config.form !== null
@@ -72,25 +72,12 @@ export const kinds: Record<TriggerType, Kind> = {
     sample: (config) => (config.form ? (exampleOf(config.form) as Record<string, unknown>) : {}),
   },
   api: {
-    title: kindsText.apiCall,
-    source: 'api',
     icon: IconApi,
-    text: kindsText.startsRunsFromYourProgramsWith,
-    gives: kindsText.inputdataIsTheJsonBodyChecked,
-    start: () => ({}),
-    keys: ['inputSchema'],
     use: kindsText.callTheApi,
-    listensTo: () => kindsText.apiCall,
     sample: (config) => exampleOf(config.inputSchema) as Record<string, unknown>,
   },
   email: {
-    title: kindsText.mail,
-    source: 'email',
     icon: IconMail,
-    text: kindsText.providesAMailAddressEach,
-    gives: kindsText.inputdataIsMessageidFromTo,
-    start: () => ({}),
-    keys: ['allowFrom', 'requireAuth', 'attachments'],
     use: kindsText.sendMail,
     listensTo: (config) =>
       textOf(config, 'address') ? kindsText.mailTo(textOf(config, 'address')) : kindsText.mailToItsAddress,
@@ -107,13 +94,7 @@ export const kinds: Record<TriggerType, Kind> = {
     }),
   },
   slack: {
-    title: kindsText.slack,
-    source: 'slack',
     icon: IconBrandSlack,
-    text: kindsText.receivesMessagesMentionsAnd,
-    gives: kindsText.inputdataIsEventidEventtype,
-    start: () => ({}),
-    keys: ['signingSecret', 'eventType', 'channel', 'connectionId'],
     use: kindsText.connectSlack,
     listensTo: (config) => {
       const channel = textOf(config, 'channel')
@@ -133,13 +114,8 @@ export const kinds: Record<TriggerType, Kind> = {
     }),
   },
   event: {
-    title: kindsText.event,
-    source: 'event',
     icon: IconBell,
-    text: kindsText.reactsToEventsOfThisServer,
-    gives: kindsText.inputdataIsEventAtBlueprintid,
     start: () => ({ event: 'execution.failed' }),
-    keys: ['event', 'blueprintId'],
     use: kindsText.emitTheEvent,
     listensTo: (config) => {
       const event = textOf(config, 'event')
@@ -157,18 +133,14 @@ export const kinds: Record<TriggerType, Kind> = {
     }),
   },
   manual: {
-    title: kindsText.manual,
-    source: 'manual',
     icon: IconHandClick,
-    text: kindsText.startsRunsWithAButtonHas,
-    gives: kindsText.inputdataIsTheJsonYouEnter,
-    start: () => ({}),
-    keys: [],
-    use: kindsText.fireTheTrigger,
-    listensTo: () => kindsText.manual,
-    sample: () => ({}),
   },
 }
+
+/** The trigger types in words, in the order of the choices. */
+export const kinds = Object.fromEntries(
+  Object.entries(looks).map(([type, look]) => [type, { ...usual, ...triggerKinds[type as TriggerType], ...look }]),
+) as Record<TriggerType, Kind>
 
 /** All types, in that order. */
 export const types = Object.keys(kinds) as TriggerType[]
@@ -180,7 +152,7 @@ export function isType(text: string): text is TriggerType {
 
 /** What starts a trigger, in words. */
 export function listensTo(type: TriggerType, config: Config): string {
-  return kinds[type].listensTo(config)
+  return kinds[type].listensTo(config) || kinds[type].title
 }
 
 /** The name of a trigger: its label, or what starts it. */
@@ -196,18 +168,7 @@ export const sources: Record<string, string> = {
 
 /** The keys of a config that the form of its type does not show. */
 export function unshown(type: TriggerType, config: Config): string[] {
-  const known = [
-    ...kinds[type].keys,
-    'label',
-    'concurrency',
-    'breaker',
-    'record',
-    'address',
-    'previousSecret',
-    'previousSecretUntil',
-    'previousSigningSecret',
-    'previousSigningSecretUntil',
-  ]
+  const known = [...kinds[type].keys, 'label', 'concurrency', 'breaker', 'record']
   return Object.keys(config).filter((key) => !known.includes(key))
 }
 
