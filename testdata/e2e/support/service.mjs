@@ -17,6 +17,7 @@ export async function startService(answer = () => ({})) {
       response.end(JSON.stringify(body));
     });
   });
+  server.keepAliveTimeout = 0; // a suite that compiles may not use its connection for long
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   return {
