@@ -16,8 +16,8 @@ const maxProcesses = 3
 
 // databasePeers are measured beside a server on PostgreSQL, each on a database of its own there.
 var databasePeers = []peer{
-	riverQueue("river", ", default settings", "100ms"),
-	riverQueue("river-eager", ", fetching each millisecond", "1ms"),
+	riverQueue("river", "default settings"),
+	riverQueue("river-eager", "each job completed at once", "eager"),
 	n8nQueue,
 }
 

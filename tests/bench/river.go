@@ -14,15 +14,14 @@ const riverVersion = "0.51.2"
 var riverProgram string
 
 // riverQueue is River in one process with as many connections to PostgreSQL as one of
-// blueprintd. It completes jobs in batches, and reports a job once that is committed.
-// cooldown is how often it fetches jobs at most.
-func riverQueue(name, settings, cooldown string) peer {
+// blueprintd. args are further arguments of its program.
+func riverQueue(name, title string, args ...string) peer {
 	return peer{
-		name: name, title: "River " + riverVersion + settings, folder: "river-" + riverVersion,
+		name: name, title: "River " + riverVersion + ", " + title, folder: "river-" + riverVersion,
 		flow: "a job inserted and waited for", path: "/webhook", answer: greeting,
 		install: installRiver,
 		command: func(at place) program.Command {
-			return program.Command{Path: filepath.Join(at.installed, goPeerProgram), Args: []string{at.host, at.database, cooldown}}
+			return program.Command{Path: filepath.Join(at.installed, goPeerProgram), Args: append([]string{at.host, at.database}, args...)}
 		},
 	}
 }
