@@ -20,16 +20,9 @@ function binary() {
   return path;
 }
 
-/**
- * Starts `blueprintd serve` on a free port and waits until it is ready.
- * Options: flags (more of them), onDisk (a database file instead of
- * --ephemeral), seed (an object for --seed). With BLUEPRINTD_TEST_POSTGRES the database is one
- * of that server. Returns baseUrl, apiHost, key, command(...args) for other commands on the
- * same database, and stop().
- */
-export async function startServer({ flags = [], onDisk = false, seed } = {}) {
+/** Makes a folder for a server and its database; clean() removes both. */
+async function makePlace() {
   const folder = await mkdtemp(join(tmpdir(), 'blueprintd-e2e-'));
-  const readyFile = join(folder, 'ready.json');
   const remote = onPostgreSQL ? await createDatabase() : undefined;
   const masterKey = join(folder, 'key');
   if (remote) await run(binary(), ['master-key', 'create', masterKey]);
@@ -38,8 +31,24 @@ export async function startServer({ flags = [], onDisk = false, seed } = {}) {
     await remote?.drop();
     await rm(folder, { recursive: true, force: true });
   };
+  return { folder, database, clean };
+}
+
+/**
+ * Starts `blueprintd serve` on a free port and waits until it is ready.
+ * Options: flags (more of them), onDisk (a database file instead of
+ * --ephemeral), seed (an object for --seed), place (that of a server which was stopped with
+ * {keep: true}: its database). With BLUEPRINTD_TEST_POSTGRES the database is one
+ * of that server. Returns baseUrl, apiHost, key, command(...args) for other commands on the
+ * same database, place, and stop().
+ */
+export async function startServer({ flags = [], onDisk = false, seed, place } = {}) {
+  place ??= await makePlace();
+  const { folder, database, clean } = place;
+  const readyFile = join(folder, 'ready.json');
+  await rm(readyFile, { force: true });
   const given = ['serve', '--addr', '127.0.0.1:0', '--api-key', KEY, '--ready-file', readyFile];
-  given.push(...(onDisk || remote ? database : ['--ephemeral']));
+  given.push(...(onDisk || onPostgreSQL ? database : ['--ephemeral']));
   if (seed) {
     await writeFile(join(folder, 'seed.json'), JSON.stringify(seed));
     given.push('--seed', join(folder, 'seed.json'));
@@ -57,7 +66,7 @@ export async function startServer({ flags = [], onDisk = false, seed } = {}) {
     child.on('exit', (code, signal) => resolve((outcome = { code, signal })));
   });
 
-  async function stop() {
+  async function stop({ keep = false } = {}) {
     try {
       if (!outcome) child.kill('SIGTERM');
       const patience = setTimeout(() => child.kill('SIGKILL'), 20_000);
@@ -65,7 +74,7 @@ export async function startServer({ flags = [], onDisk = false, seed } = {}) {
       clearTimeout(patience);
       assert.deepEqual(outcome, { code: 0, signal: null }, `SIGTERM must end the server with status 0; it said:\n${said}`);
     } finally {
-      await clean();
+      if (!keep) await clean();
     }
   }
 
@@ -80,7 +89,7 @@ export async function startServer({ flags = [], onDisk = false, seed } = {}) {
     assert.equal(ready.apiKey, KEY, 'the ready file repeats the key that was given');
     assert.equal(ready.baseUrl, `${ready.apiHost}/api/trpc`);
     const command = async (...words) => (await run(binary(), [...words, ...database])).stdout.trim();
-    return { ...ready, key: KEY, command, stop, said: () => said };
+    return { ...ready, key: KEY, command, place, stop, said: () => said };
   } catch (error) {
     if (!outcome) child.kill('SIGKILL');
     await clean();
