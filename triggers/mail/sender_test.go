@@ -2,14 +2,12 @@ package mail
 
 import (
 	"bytes"
-	"context"
 	"crypto/ed25519"
 	"crypto/rand"
 	"encoding/base64"
 	"net/netip"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/emersion/go-msgauth/dkim"
 
@@ -84,13 +82,8 @@ func TestSenderCheck(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-			if !strings.Contains(test.want, temperror) {
-				ctx = t.Context()
-			}
-			defer cancel()
 			c := checker{resolver: &limitedResolver{Resolver: test.zone}, identity: "flows.example.org"}
-			got := c.check(ctx, netip.MustParseAddr("192.0.2.1"), &blueprint.Envelope{From: test.envelope, Hello: "mx.example.org"}, []byte(message), read.Author)
+			got := c.check(t.Context(), netip.MustParseAddr("192.0.2.1"), &blueprint.Envelope{From: test.envelope, Hello: "mx.example.org"}, []byte(message), read.Author)
 			if all := got.SPF + " " + got.DKIM + " " + got.DMARC; all != test.want || got.Passed != test.passed || got.Undecided != test.open {
 				t.Errorf("%s, passed %v, undecided %v; want %v, %v and %v", all, got.Passed, got.Undecided, test.want, test.passed, test.open)
 			}

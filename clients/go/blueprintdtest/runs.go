@@ -141,9 +141,25 @@ func (s *Server) request(ctx context.Context, method, address string, body []byt
 // Expectation describes requests that the sandbox has to receive.
 type Expectation struct {
 	Match   Match    `json:"match"`
-	Times   *int     `json:"times,omitempty"`   // nil = at least once
+	Times   *Times   `json:"times,omitempty"`   // nil = at least once
 	Request *Request `json:"request,omitempty"` // the members that the request must have; unset ones match anything
 }
+
+// Times is how often a request has to be made: at least Min times, and at most Max times
+// unless Max is nil.
+type Times struct {
+	Min int  `json:"min"`
+	Max *int `json:"max,omitempty"`
+}
+
+// Exactly is n times; Exactly(0) is never.
+func Exactly(n int) *Times { return Between(n, n) }
+
+// AtLeast is n times or more.
+func AtLeast(n int) *Times { return &Times{Min: n} }
+
+// Between is from minimum to maximum times.
+func Between(minimum, maximum int) *Times { return &Times{Min: minimum, Max: &maximum} }
 
 // Request holds the members of a request that an expectation compares.
 type Request struct {

@@ -56,15 +56,29 @@ func TestConnect(t *testing.T) {
 func TestExpect(t *testing.T) {
 	t.Parallel()
 	server := Start(t, WithSandbox())
-	id, once := server.Create(ask), 1
-	server.Expect(Expectation{Match: Match{NodeType: "http-request"}, Times: &once, Request: &Request{Method: "GET"}})
-	if unmet := server.Unmet(); len(unmet) != 1 || !strings.Contains(unmet[0], "got 0 times") {
-		t.Errorf("%q, want length 1 and \"got 0 times\" in it", unmet)
+	id := server.Create(ask)
+	get := func(times *Times) Expectation {
+		return Expectation{Match: Match{NodeType: "http-request"}, Times: times, Request: &Request{Method: "GET"}}
 	}
+	unmet := func(want ...string) {
+		t.Helper()
+		got := server.Unmet()
+		if len(got) != len(want) {
+			t.Fatalf("%q, want %d", got, len(want))
+		}
+		for i := range want {
+			if !strings.Contains(got[i], want[i]) {
+				t.Errorf("%q, want %q in it", got[i], want[i])
+			}
+		}
+	}
+	server.Expect(get(nil), get(Exactly(1)), get(AtLeast(2)), get(Between(2, 3)), get(Exactly(0)), get(Between(0, 1)))
+	unmet("at least 1 time, got 0 times", "want once, got 0 times", "at least 2 times, got 0 times", "2 to 3 times, got 0 times")
 	server.Execute(id, nil)
-	if unmet := server.Unmet(); len(unmet) != 0 {
-		t.Errorf("%q, want none", unmet)
-	}
+	unmet("at least 2 times, got once", "2 to 3 times, got once", "want 0 times, got once")
+	server.Expect(get(AtLeast(1)), get(Between(0, 1)))
+	server.Execute(id, nil)
+	unmet()
 	hook := server.CreateTrigger(id, "webhook", map[string]any{"secret": "a-secret-of-hooks"})
 	server.Send(hook, map[string]any{"a": 1})
 	server.Expect()
