@@ -166,7 +166,7 @@ func TestCopiedTables(t *testing.T) {
 }
 
 // copied copies a file into a new one.
-func copied(t *testing.T, options Options, change func(c *copying)) (path string, err error) {
+func copied(t *testing.T, options Options) (path string, err error) {
 	t.Helper()
 	options.Server = false
 	s := open(t, options)
@@ -174,9 +174,6 @@ func copied(t *testing.T, options Options, change func(c *copying)) (path string
 	check(t, os.WriteFile(path, nil, 0o600))
 	return path, s.snapshot(t.Context(), func(q *session) error {
 		c := copying{tables: must(tablesOf(t.Context(), s.options.Schema))(t), from: q, progress: func(string, int64, int64) {}}
-		if change != nil {
-			change(&c)
-		}
 		_, err := c.intoFile(t.Context(), path, &s.options)
 		return err
 	})
@@ -187,7 +184,7 @@ func TestCopy(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			options := world(t)
-			path, err := copied(t, options, nil)
+			path, err := copied(t, options)
 			check(t, err)
 			if diff := cmp.Diff(everything(t, options.Path), everything(t, path)); diff != "" {
 				t.Errorf("content (-want +got):\n%s", diff)
@@ -201,24 +198,41 @@ func TestCopy(t *testing.T) {
 // TestCopyNoticesChanges changes one value of each column between reading and comparing.
 func TestCopyNoticesChanges(t *testing.T) {
 	options := strangeWorld(t)
-	for _, table := range must(tablesOf(t.Context(), options.Schema))(t) {
-		for i, name := range table.columns {
-			t.Run(table.name+"."+name, func(t *testing.T) {
-				t.Parallel()
-				was := false
-				_, err := copied(t, options, func(c *copying) {
-					c.damage = func(of string, row []any) {
-						if of == table.name && row[i] != nil {
-							row[i], was = changed(row[i]), true
-						}
-					}
-				})
-				if was && err == nil {
-					t.Error("the change was not noticed")
+	options.Server = false
+	ctx, s := t.Context(), open(t, options)
+	tables := must(tablesOf(ctx, options.Schema))(t)
+	path := filepath.Join(t.TempDir(), "copy.db")
+	check(t, os.WriteFile(path, nil, 0o600))
+	check(t, createFile(ctx, path, &s.options))
+	check(t, s.snapshot(ctx, func(from *session) error {
+		return withDatabase(ctx, path, nil, func(to *session) error {
+			run := func(damage func(of string, row []any)) error {
+				if _, err := to.exec("BEGIN IMMEDIATE"); err != nil {
+					return err
 				}
-			})
-		}
-	}
+				c := copying{tables: tables, from: from, to: to, progress: func(string, int64, int64) {}, damage: damage}
+				_, err := c.run(ctx)
+				_, undone := to.exec("ROLLBACK")
+				return errors.Join(err, undone)
+			}
+			for _, table := range tables {
+				for i, name := range table.columns {
+					t.Run(table.name+"."+name, func(t *testing.T) {
+						was := false
+						err := run(func(of string, row []any) {
+							if of == table.name && row[i] != nil {
+								row[i], was = changed(row[i]), true
+							}
+						})
+						if was && err == nil {
+							t.Error("the change was not noticed")
+						}
+					})
+				}
+			}
+			return run(nil)
+		})
+	}))
 }
 
 // changed returns another value of the same type.
