@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode/utf8"
 )
 
@@ -22,20 +23,61 @@ func Decode(data []byte) (any, error) {
 	if Depth(data) > MaxDepth {
 		return nil, Errorf(CodeBadRequest, "JSON is nested deeper than %d levels", MaxDepth)
 	}
-	decoder := json.NewDecoder(bytes.NewReader(data))
-	decoder.UseNumber()
 	var value any
-	if err := decoder.Decode(&value); err != nil {
-		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-			return nil, Errorf(CodeBadRequest, "JSON ends unexpectedly")
-		}
+	switch err := DecodeInto(data, &value); {
+	case err == nil:
+		return value, nil
+	case errors.Is(err, errMoreText):
+		return nil, Errorf(CodeBadRequest, "JSON is followed by more text")
+	case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
+		return nil, Errorf(CodeBadRequest, "JSON ends unexpectedly")
+	default:
 		return nil, Errorf(CodeBadRequest, "JSON is malformed: %s", strings.TrimPrefix(err.Error(), "json: "))
 	}
-	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return nil, Errorf(CodeBadRequest, "JSON is followed by more text")
-	}
-	return value, nil
 }
+
+// DecodeInto decodes exactly one JSON value into the value that into points to. Numbers that
+// have no type there become json.Number. Errors are those of encoding/json.
+func DecodeInto(data []byte, into any) error {
+	d := decoders.Get().(*reusedDecoder)
+	d.input.Reset(data)
+	start := d.end
+	if err := d.json.Decode(into); err != nil { // the decoder fails from now on
+		if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
+			syntax.Offset -= start
+		}
+		return err
+	}
+	d.end = start + int64(len(data))
+	if rest := data[d.json.InputOffset()-start:]; len(bytes.TrimLeft(rest, " \t\r\n")) > 0 {
+		return errMoreText
+	}
+	d.input.Reset(nil)
+	if len(data) <= maxReused {
+		decoders.Put(d)
+	}
+	return nil
+}
+
+var errMoreText = errors.New("JSON is followed by more text")
+
+// maxReused is the maximum length of the data of a decoder that is used again, because it keeps
+// a buffer of that size.
+const maxReused = 64 << 10
+
+// reusedDecoder decodes one value after the other, with the same buffer.
+type reusedDecoder struct {
+	input bytes.Reader
+	json  *json.Decoder
+	end   int64 // of what was decoded, as an offset in all input
+}
+
+var decoders = sync.Pool{New: func() any {
+	d := &reusedDecoder{}
+	d.json = json.NewDecoder(&d.input)
+	d.json.UseNumber()
+	return d
+}}
 
 // Depth returns the nesting of brackets outside strings, which is exact for well-formed
 // JSON.

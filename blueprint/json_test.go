@@ -3,11 +3,15 @@ package blueprint_test
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
+	"io"
 	"reflect"
 	"regexp"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"blueprintd/blueprint"
 )
@@ -216,6 +220,38 @@ func TestDeliveryHead(t *testing.T) {
 		}
 		if got, err := d.AppendHead([]byte("before")); err != nil || string(got) != "before"+want {
 			t.Errorf("got %s, %v, want before%s", got, err, want)
+		}
+	}
+}
+
+// TestDecodeInto decodes many values in turn, which reuses decoders, and expects what a decoder
+// of its own gives, also after errors and for values of any size.
+func TestDecodeInto(t *testing.T) {
+	t.Parallel()
+	long := `"` + strings.Repeat("x", 200_000) + `"`
+	texts := []string{
+		`{"a": 1.50, "b": [true, null]}`, "12", " 12 \n", long, `[` + long + `]`, `"x"`, `{}` + "\t\r\n ", `{} {}`, `{}x`, ``, `  `, `{"a"`, `{"a": x}`, `1 2`, `[1e400]`, "null",
+	}
+	for round := range 3 {
+		for _, text := range texts {
+			var got, want any
+			err := blueprint.DecodeInto([]byte(text), &got)
+			decoder := json.NewDecoder(strings.NewReader(text))
+			decoder.UseNumber()
+			wantErr := decoder.Decode(&want)
+			if _, more := decoder.Token(); wantErr == nil && !errors.Is(more, io.EOF) {
+				wantErr = errors.New("JSON is followed by more text")
+			}
+			if !reflect.DeepEqual(err, wantErr) {
+				t.Errorf("round %d: %.40q: the error is %#v, want %#v", round, text, err, wantErr)
+			}
+			if diff := cmp.Diff(want, got); err == nil && diff != "" {
+				t.Errorf("round %d: %.40q (-want +got):\n%s", round, text, diff)
+			}
+		}
+		var typed struct{ A int }
+		if err := blueprint.DecodeInto([]byte(` {"a": "no"}`), &typed); err == nil || !strings.Contains(err.Error(), "cannot unmarshal string") {
+			t.Errorf("a value of another type: %v", err)
 		}
 	}
 }

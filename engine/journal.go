@@ -1,9 +1,6 @@
 package engine
 
 import (
-	"bytes"
-	"encoding/json"
-
 	"blueprintd/blueprint"
 )
 
@@ -178,11 +175,4 @@ func (r *run) record(e *entry) {
 	r.engine.addTapeMemory(r, r.tapeSize-before)
 	r.pending = append(r.pending, e)
 	r.flushWithin(AtEnd)
-}
-
-// decode reads JSON and keeps the digits of its numbers.
-func decode(data []byte, into any) error {
-	decoder := json.NewDecoder(bytes.NewReader(data))
-	decoder.UseNumber()
-	return decoder.Decode(into)
 }

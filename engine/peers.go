@@ -148,7 +148,7 @@ func (e *Engine) unseal(sealed []byte, place string, into any) error {
 	if err != nil {
 		return err
 	}
-	return decode(data, into)
+	return blueprint.DecodeInto(data, into)
 }
 
 // commandPlace is the name that commands and answers are bound to.

@@ -173,7 +173,7 @@ func (d *Reader) replay(ctx context.Context, f *fold, stored *blueprint.StoredEx
 			return fmt.Errorf("engine: journal of %s: %w", f.id, err)
 		}
 		entry := &entry{details: &details{}} // encoding/json cannot allocate it, because its type is not exported
-		if err := decode(plain, entry); err != nil {
+		if err := blueprint.DecodeInto(plain, entry); err != nil {
 			return fmt.Errorf("engine: journal of %s: entry %d is unreadable: %w", f.id, i, err)
 		}
 		if i > 0 {

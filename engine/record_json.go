@@ -62,7 +62,7 @@ type storedStep struct {
 // parseRecord reads the stored form of a record of the execution in a row.
 func parseRecord(plain []byte, row *blueprint.ExecutionRow) (*runRecord, error) {
 	s := &storedRecord{}
-	if err := decode(plain, s); err != nil {
+	if err := blueprint.DecodeInto(plain, s); err != nil {
 		return nil, err
 	}
 	if s.Version = max(s.Version, s.Short); s.Version > recordVersion {

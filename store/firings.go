@@ -339,9 +339,7 @@ func (s *Store) openDelivery(firingID string, sealed []byte) (*blueprint.Deliver
 	}
 	head, body, kept := bytes.Cut(plain, []byte("\n"))
 	d := &blueprint.Delivery{}
-	decoder := json.NewDecoder(bytes.NewReader(head))
-	decoder.UseNumber()
-	if err := decoder.Decode(d); err != nil {
+	if err := blueprint.DecodeInto(head, d); err != nil {
 		return nil, fmt.Errorf("a delivery is unreadable: %w", err)
 	}
 	if kept {

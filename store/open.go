@@ -44,7 +44,7 @@ var (
 		"_pragma=journal_size_limit(67108864)",
 	)
 	readerSettings = append(commonSettings[:len(commonSettings):len(commonSettings)],
-		"_pragma=cache_size(-2000)",
+		"_pragma=cache_size(-500)", // a commit of the writer empties it anyway
 		"_query_only=1",
 	)
 )

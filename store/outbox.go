@@ -1,10 +1,8 @@
 package store
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"slices"
 
 	"blueprintd/blueprint"
@@ -199,7 +197,7 @@ func (s *Store) eventsOf(q *session, query string, parameters ...any) (list []bl
 		}
 		data, err := s.unsealed(sealed, eventPlace(e.Key))
 		if err == nil {
-			e.Data, err = readData(data)
+			err = blueprint.DecodeInto(data, &e.Data) // may be deeper than data from outside
 		}
 		if err != nil { // later events must not wait indefinitely
 			s.options.Logger.Error("event delivered without its data, which is unreadable", "event", e.Name, "key", e.Key, "error", err)
@@ -246,12 +244,4 @@ func (s *Store) Listeners(ctx context.Context, organizationID, event string) (_ 
 		err = collect(q, &list, query, []any{event, wide, organizationID}, column)
 		return list, err
 	})
-}
-
-// readData decodes the data of an event, which may be deeper than data from outside.
-func readData(data []byte) (value any, err error) {
-	decoder := json.NewDecoder(bytes.NewReader(data))
-	decoder.UseNumber()
-	err = decoder.Decode(&value)
-	return value, err
 }

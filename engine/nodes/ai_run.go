@@ -1,7 +1,6 @@
 package nodes
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -210,9 +209,7 @@ func beginDialogue(state any, prompt string) (*dialogue, error) {
 	c := &dialogue{}
 	data, err := blueprint.Encode(state)
 	if err == nil {
-		decoder := json.NewDecoder(bytes.NewReader(data))
-		decoder.UseNumber()
-		err = decoder.Decode(c)
+		err = blueprint.DecodeInto(data, c)
 	}
 	if err != nil || len(c.Messages) == 0 {
 		return nil, &blueprint.Failure{Code: codeBadState, Message: "the stored conversation cannot be read", Permanent: true}

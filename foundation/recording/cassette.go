@@ -87,9 +87,7 @@ func convert(value, into any) error {
 	if err != nil {
 		return err
 	}
-	decoder := json.NewDecoder(bytes.NewReader(data))
-	decoder.UseNumber()
-	if err := decoder.Decode(into); err != nil {
+	if err := blueprint.DecodeInto(data, into); err != nil {
 		return fmt.Errorf("has another shape: %s", strings.TrimPrefix(err.Error(), "json: "))
 	}
 	return nil

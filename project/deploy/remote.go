@@ -1,7 +1,6 @@
 package deploy
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -58,9 +57,7 @@ func (r *Remote) decode(procedure string, err error, answer *json.RawMessage, in
 	case err != nil:
 		return blueprint.Hinted("check the address, and whether the server runs", "%v", err)
 	}
-	decoder := json.NewDecoder(bytes.NewReader(*answer))
-	decoder.UseNumber()
-	if err := decoder.Decode(into); err != nil {
+	if err := blueprint.DecodeInto(*answer, into); err != nil {
 		return fmt.Errorf("response of %s to %s: %w", r.client.Address, procedure, err)
 	}
 	return nil

@@ -1,8 +1,6 @@
 package simulation
 
 import (
-	"bytes"
-	"encoding/json"
 	"maps"
 	"slices"
 	"strings"
@@ -98,9 +96,7 @@ func readEntry(id string, sealed []byte) (e entry, err error) {
 	if err != nil {
 		return e, err
 	}
-	decoder := json.NewDecoder(bytes.NewReader(data))
-	decoder.UseNumber()
-	err = decoder.Decode(&e)
+	err = blueprint.DecodeInto(data, &e)
 	return e, err
 }
 
