@@ -290,7 +290,9 @@ func (w *worker) beyondLimit(up func()) error {
 			})
 		}
 		all.Wait()
-		process.Pause(w.ctx, time.Duration(longest.Load())*time.Second)
+		if !process.Pause(w.ctx, time.Duration(longest.Load())*time.Second) {
+			return nil
+		}
 		for _, l := range lines {
 			if o := l.ask(request); o.err != nil || o.status == http.StatusTooManyRequests || o.status >= 500 {
 				w.count("obeyed and refused again")
