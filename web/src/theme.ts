@@ -67,6 +67,7 @@ export const theme = createTheme({
     // With hideDetached, a dropdown is hidden while its target is off the screen, as for a moment when a phone
     // turns. Hidden, it has no width, so its new place makes the page wider, which hides the target again.
     Popover: { defaultProps: { hideDetached: false } },
+    Switch: { defaultProps: { withThumbIndicator: false } },
     Tooltip: Tooltip.extend({
       defaultProps: { openDelay: 300, events: { hover: true, focus: true, touch: false }, withArrow: true },
     }),

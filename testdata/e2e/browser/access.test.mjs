@@ -82,7 +82,9 @@ test('hides a private blueprint from others', async () => {
   for (const path of [`/blueprints/${closed.id}/edit`, `/blueprints/${closed.id}/runs`, `/blueprints/${closed.id}/share`, `/runs/${executionId}`]) {
     await page.goto(path);
     await settled(page);
-    await page.getByText(/could not open|run not found/i).first().waitFor();
+    await page.getByRole('heading', { name: /^(Blueprint|Run) not found$/ }).waitFor();
+    const { x } = await page.getByRole('heading', { level: 1 }).boundingBox();
+    assert.ok(x >= (await page.getByRole('navigation').first().boundingBox()).width, `${path}: the heading begins at ${x}`);
     assert.equal((await page.content()).includes('For us alone'), false, path);
   }
 });
@@ -101,6 +103,7 @@ test('lets a collaborator edit until removed', async () => {
   await sure.getByRole('button', { name: /Remove|Take/ }).click();
   await page.getByRole('button', { name: /Remove Bo/ }).waitFor({ state: 'detached' });
   await bo.page.reload();
-  await bo.page.getByText(/could not open/i).first().waitFor();
+  await bo.page.getByRole('heading', { name: 'Blueprint not found' }).waitFor();
+  await bo.page.getByRole('link', { name: 'All blueprints' }).waitFor();
   assert.equal((await bo.page.content()).includes('For us alone'), false);
 });

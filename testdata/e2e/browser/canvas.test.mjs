@@ -123,6 +123,64 @@ test('draws a new blueprint with the buttons of its handles', async () => {
   assert.deepEqual((await saved()).edges, ['conditional false log', 'conditional true template', 'template main log_2']);
 });
 
+test('finds a node by what it is called elsewhere, and leads the focus from its search to it', async () => {
+  await open('Searched', { nodes: [at(0, 0, node('a', 'set', { values: {} }))] });
+  await plus('The a node');
+  await search().getByRole('searchbox').waitFor();
+  await page.keyboard.press('Escape');
+  await card(/The a node/).and(page.locator(':focus')).waitFor();
+  await plus('The a node');
+  await choose('if');
+  await card(/, conditional/).and(page.locator(':focus')).waitFor();
+  // Its button is beside the panel, not below it.
+  const [x, y] = await centre(page.getByRole('button', { name: 'Add a node after Condition, true', exact: true }));
+  assert.equal(await page.evaluate(([left, top]) => document.elementFromPoint(left, top).closest('[data-plus]')?.ariaLabel, [x, y]), 'Add a node after Condition, true');
+});
+
+test('dragging a node selects it, but opens no panel and leaves the view', async () => {
+  await open('Dragged', { nodes: [at(0, 0, node('a', 'set', { values: {} })), at(320, 0, node('b', 'log', { message: 'x' }))], edges: [{ source: 'a', target: 'b' }] });
+  const grab = async (name, by) => {
+    const [x, y] = await centre(card(name).getByText(name));
+    await page.mouse.move(x, y);
+    await page.mouse.down();
+    await page.mouse.move(x, y + by / 2, { steps: 4 });
+    await page.mouse.move(x, y + by, { steps: 4 });
+    await page.mouse.up();
+  };
+  const still = await card(/The b node/).boundingBox();
+  await grab(/The a node/, 96);
+  await page.getByRole('toolbar', { name: 'Selection' }).getByText('The a node').waitFor();
+  assert.equal(await panel().count(), 0);
+  assert.deepEqual(await card(/The b node/).boundingBox(), still);
+  await page.getByRole('toolbar', { name: 'Selection' }).getByRole('button', { name: 'Settings' }).click();
+  await panel().getByRole('textbox', { name: 'Title' }).waitFor();
+
+  // With the panel open, it follows the selection.
+  await grab(/The b node/, 96);
+  await until('the other node in the panel', async () => (await panel().getByRole('textbox', { name: 'Title' }).inputValue()) === 'The b node' || undefined);
+  await page.keyboard.press('Escape');
+  await panel().waitFor({ state: 'detached' });
+  await grab(/The a node/, -96);
+  await card(/The a node/).click();
+  await panel().getByRole('textbox', { name: 'Title' }).waitFor();
+});
+
+test('a drag that begins on a trigger moves the view and opens nothing', async () => {
+  const id = await open('Pulled', { nodes: [at(0, 0, node('say', 'template', { text: 'hello' }))] });
+  await client.blueprintTriggers.create.mutate({ blueprintId: id, triggerType: 'api', config: { label: 'From the shop' } });
+  await page.reload();
+  const trigger = canvas().getByRole('button', { name: /^Trigger: From the shop/ });
+  const [x, y] = await centre(trigger);
+  await page.mouse.move(x, y);
+  await page.mouse.down();
+  await page.mouse.move(x + 30, y + 40, { steps: 4 });
+  await page.mouse.up();
+  assert.deepEqual((await centre(trigger)).map(Math.round), [x + 30, y + 40].map(Math.round));
+  assert.equal(await panel().count(), 0);
+  await trigger.click();
+  await panel().getByRole('textbox', { name: 'Label' }).waitFor();
+});
+
 test('adds a node where an edge is dropped on the empty canvas', async () => {
   await open('Dropped edge', { nodes: [at(0, 0, node('a', 'set', { values: {} })), at(320, 0, node('b', 'log', { message: 'x' }))], edges: [{ source: 'a', target: 'b' }] });
   const [x, y] = await centre(card(/The a node/).locator('[data-handlepos=right]'));

@@ -35,7 +35,8 @@ export default function GraphCanvas({ map: given, statuses, selected, onSelect, 
   const wires = useMemo(() => toWires(map, { statuses, diff }), [map, statuses, diff])
   const scheme = useComputedColorScheme('light')
   const frame = useRef<HTMLDivElement>(null)
-  const view = useFirstView(frame, map)
+  const subject = diff ? Object.keys(diff.nodes) : selected === undefined ? [] : [selected]
+  const view = useFirstView(frame, map, undefined, () => 0, subject)
   const choose = (event: KeyboardEvent) => {
     const id = (event.target as HTMLElement).closest('.react-flow__node')?.getAttribute('data-id')
     if (id && (event.key === 'Enter' || event.key === ' ')) {
@@ -90,19 +91,20 @@ export default function GraphCanvas({ map: given, statuses, selected, onSelect, 
   )
 }
 
-/** The initial view, once the size of the frame is known; `beside` as for firstView, `covered` is the width that an overlay covers at the left. */
+/** The initial view, once the size of the frame is known; `beside` as for firstView, `covered` is the width that an overlay covers at the left, `subject` the ids of the nodes to show. */
 export function useFirstView(
   frame: React.RefObject<HTMLDivElement | null>,
   map: BlueprintMap,
   beside?: Bounds,
   covered: () => number = () => 0,
+  subject: readonly string[] = [],
 ): Viewport | undefined {
   const [view, setView] = useState<Viewport>()
   const begin = useEffectEvent((width: number, height: number) =>
     setView((known) => {
       if (known) return known
       const left = covered()
-      const view = firstView(map, width - left, height, beside)
+      const view = firstView(map, width - left, height, beside, subject)
       return { ...view, x: view.x + left }
     }),
   )

@@ -26,3 +26,12 @@ test('a low canvas shows all nodes rather than a part of them with notes', () =>
   const { y, zoom } = firstView(noted(0, 400), 900, 230)
   assert.ok(zoom >= 0.55 && y >= 0 && 60 * zoom + y <= 230)
 })
+
+test('a graph that is too wide begins where its subject is visible', () => {
+  const wide: BlueprintMap = {
+    nodes: Array.from({ length: 9 }, (_, at) => ({ ...map.nodes[0]!, id: `n${at}`, position: { x: at * 320, y: 0 } })),
+  }
+  const { x, zoom } = firstView(wide, 900, 300, undefined, ['n7'])
+  assert.ok(zoom >= 0.55 && 2240 * zoom + x >= 0 && 2464 * zoom + x <= 900, `${x} at ${zoom}`)
+  assert.ok(firstView(wide, 900, 300).x > x)
+})

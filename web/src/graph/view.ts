@@ -14,9 +14,15 @@ const plus = 48
 /**
  * The initial view of a canvas of a size: everything, if that stays readable, else the start of the flow at a readable
  * size, on a phone the first node and the next one. Never larger than 100 %. `beside` is what the canvas shows left of
- * the nodes.
+ * the nodes. The nodes with the ids `subject` are visible in any case.
  */
-export function firstView(map: BlueprintMap, width: number, height: number, beside?: Bounds): View {
+export function firstView(
+  map: BlueprintMap,
+  width: number,
+  height: number,
+  beside?: Bounds,
+  subject: readonly string[] = [],
+): View {
   const box = around(boundsOf(map), beside)
   if (!box || width <= 0 || height <= 0) return { x: 0, y: 0, zoom: 1 }
   if (beside) box.right += plus
@@ -41,11 +47,13 @@ export function firstView(map: BlueprintMap, width: number, height: number, besi
         ? 0.7
         : 0.8
   const middle = narrow && pair && both >= smallest ? (begin.top + begin.bottom) / 2 : placeOf(start).y + 30
-  return { zoom, x: side - box.left * zoom, y: height / 2 - middle * zoom }
+  const view = { zoom, x: side - box.left * zoom, y: height / 2 - middle * zoom }
+  const wanted = boundsOf({ nodes: map.nodes.filter((node) => subject.includes(node.id)) })
+  return wanted ? shifted(wanted, view, width, height, { top: side, bottom: side, left: side, right: side }) : view
 }
 
 /**
- * The view in which a node is fully visible, with the smallest movement. With `fresh`, as for a node that was just
+ * The view in which a node and the button beside it are fully visible, with the smallest movement. With `fresh`, as for a node that was just
  * added: everything if that stays readable, else the node with the one before it, if both fit.
  */
 export function viewWith(
@@ -59,8 +67,11 @@ export function viewWith(
 ): View {
   const node = map.nodes.find((each) => each.id === id)
   if (!node) return view
-  const to = (wanted: MapNode[], zoom = view.zoom) =>
-    shifted(boundsOf({ nodes: wanted })!, zoomed(view, zoom, width / 2, height / 2), width, height, room)
+  const to = (wanted: MapNode[], zoom = view.zoom) => {
+    const box = boundsOf({ nodes: wanted })!
+    box.right += plus
+    return shifted(box, zoomed(view, zoom, width / 2, height / 2), width, height, room)
+  }
   if (!fresh) return to([node])
   const all = zoomOfAll(map, width, height, room)
   if (all >= Math.min(smallest, view.zoom)) return to(map.nodes, Math.min(view.zoom, all))

@@ -5,8 +5,9 @@ import { docLinkText, safeLinkText } from '../text/parts'
 /** A link to a page of the server's documentation, in a new tab: `to="nodes#wait"`. */
 export function DocLink({ to }: { to: string }) {
   return (
-    <Anchor href={`/docs/${to}`} target="_blank" inherit style={{ textDecoration: 'underline', whiteSpace: 'nowrap' }}>
-      {docLinkText.documentation} <IconExternalLink size="0.9em" role="img" aria-label={safeLinkText.opensInANewTab} />
+    <Anchor href={`/docs/${to}`} target="_blank" inherit style={{ whiteSpace: 'nowrap' }}>
+      <span style={{ textDecoration: 'underline' }}>{docLinkText.documentation}</span>{' '}
+      <IconExternalLink size="0.9em" role="img" aria-label={safeLinkText.opensInANewTab} />
     </Anchor>
   )
 }

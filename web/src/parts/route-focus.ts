@@ -7,7 +7,7 @@ export type NavigationState = { keepFocus?: boolean } | null
 let waiting = false
 
 /**
- * After a navigation, focuses the page's h1 and scrolls to the top, as a browser does with a new page. Navigations with
+ * After a navigation, focuses the page's h1, or its field marked with data-first, and scrolls to the top, as a browser does with a new page. Navigations with
  * {keepFocus: true} in their state (tabs and filters) are exempt, and so is going back, where the browser restores the
  * view itself.
  */
@@ -44,5 +44,7 @@ export function focusHeading(heading: HTMLElement | null): void {
   // While the next page loads, the old one may still be mounted, but hidden.
   if (!waiting || !heading || heading.getClientRects().length === 0) return
   waiting = false
-  heading.focus({ preventScroll: true })
+  // A form that is the only purpose of its page has the focus at once; on a touch screen, a keyboard would cover it.
+  const first = matchMedia('(pointer: fine)').matches ? document.querySelector<HTMLElement>('#main [data-first]') : null
+  ;(first ?? heading).focus({ preventScroll: true })
 }

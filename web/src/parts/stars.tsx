@@ -1,4 +1,5 @@
 import { Group, Rating, Text } from '@mantine/core'
+import { IconStar, IconStarFilled } from '@tabler/icons-react'
 import { starsText } from '../text/parts'
 
 type Props = {
@@ -34,8 +35,8 @@ export function Stars({ value, count, onRate, label = starsText.rating }: Props)
       <Rating
         value={value}
         onChange={(next) => onRate(next === value ? 0 : next)}
-        size="lg"
-        color="amber"
+        emptySymbol={<IconStar size={26} color="var(--app-control-line)" aria-hidden />}
+        fullSymbol={<IconStarFilled size={26} color="var(--mantine-color-amber-filled)" aria-hidden />}
         getSymbolLabel={(star) => (star === 0 ? starsText.noRating : starsText.of5Stars2(star))}
       />
     </Group>

@@ -3,6 +3,8 @@ import { count } from './count'
 /** Texts of pages/blueprints/blueprint-layout.tsx. */
 export const blueprintLayoutText = {
   couldNotOpenTheBlueprint: 'Could not open the blueprint',
+  blueprintNotFound: 'Blueprint not found',
+  allBlueprints: 'All blueprints',
   renameBlueprint: 'Rename blueprint',
   v: (version: string) => `v${version}`,
   view: 'View',

@@ -33,7 +33,6 @@ export const connectionFormText = {
 /** Texts of pages/connections/connection-page.tsx. */
 export const connectionPageText = {
   connectionNotFound: 'Connection not found',
-  itWasDeletedOrYouCannot: 'It was deleted, or you cannot use it.',
   allConnections: 'All connections',
 } as const
 

@@ -333,6 +333,7 @@ export const toolbarText = {
   errors: (n: number) => count(n, 'error'),
   warnings: (n: number) => count(n, 'warning'),
   saveKeys: (command: string) => `${command} S`,
+  runKeys: (command: string, dirty: boolean) => `${dirty ? 'Save and run' : 'Run'}: ${command} Enter`,
 } as const
 
 /** Texts of pages/editor/trigger-cards.tsx. */

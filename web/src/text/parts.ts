@@ -133,3 +133,8 @@ export const timeWordsText = {
   inAMoment: 'in a moment',
   justNow: 'just now',
 } as const
+
+/** Texts of parts/unopened.tsx. */
+export const unopenedText = {
+  theAddressMayBeMistyped: 'The address may be mistyped, it may be deleted, or you cannot see it.',
+} as const

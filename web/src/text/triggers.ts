@@ -581,6 +581,8 @@ export const triggerFactsText = {
 /** Texts of pages/triggers/trigger-page.tsx. */
 export const triggerPageText = {
   couldNotOpenTheTrigger: 'Could not open the trigger',
+  triggerNotFound: 'Trigger not found',
+  allTriggers: 'All triggers',
   triggerPages: 'Trigger pages',
   ledger: 'Ledger',
 } as const

@@ -11,7 +11,7 @@ import {
 } from '@tabler/icons-react'
 import { createContext, type ReactNode, useEffect, useRef, useState } from 'react'
 import { useLocation, useParams } from 'wouter'
-import { ErrorNote, PageHeader, StatusBadge, UrlTabs } from '../../parts'
+import { PageHeader, StatusBadge, Unopened, UrlTabs } from '../../parts'
 import { BlueprintMenu } from './blueprint-menu'
 import classes from './blueprint-layout.module.css'
 import { DraftBanner } from './draft-banner'
@@ -50,10 +50,19 @@ export function BlueprintLayout({ id: given, ownRun = false, waiting = <Skeleton
   const crumbs = ownRun ? [] : [{ title: commonText.blueprints, href: '/blueprints' }]
   if (!blueprint && error) {
     return (
-      <>
-        <PageHeader title={commonText.blueprint} breadcrumbs={crumbs} />
-        <ErrorNote error={error} title={blueprintLayoutText.couldNotOpenTheBlueprint} onRetry={() => void refetch()} />
-      </>
+      <div className={ownRun ? classes.failed : undefined}>
+        <PageHeader
+          title={commonText.blueprint}
+          breadcrumbs={[{ title: commonText.blueprints, href: '/blueprints' }]}
+        />
+        <Unopened
+          error={error}
+          title={blueprintLayoutText.couldNotOpenTheBlueprint}
+          missing={blueprintLayoutText.blueprintNotFound}
+          list={{ href: '/blueprints', title: blueprintLayoutText.allBlueprints }}
+          onRetry={() => void refetch()}
+        />
+      </div>
     )
   }
   if (!blueprint) {

@@ -6,6 +6,7 @@ import { useLocation } from 'wouter'
 import { api } from '../../api/client'
 import { issueFor } from '../../api/errors'
 import { ErrorNote, notifyDone, PageHeader, useUrlState } from '../../parts'
+import classes from './blueprints.module.css'
 import { createWithTriggers } from './create'
 import { Import } from './import'
 import { OrganizationSelect, useFirstOrganization } from './organization-select'
@@ -110,6 +111,7 @@ function CreateForm({ template }: { template: Template | undefined }) {
           label={commonText.title}
           placeholder={newBlueprintPageText.dailyReport}
           required
+          data-first
           value={title}
           maxLength={500}
           error={at('title')}
@@ -132,18 +134,20 @@ function CreateForm({ template }: { template: Template | undefined }) {
             write((words) => ({ ...words, description: next }))
           }}
         />
-        <TagsInput
-          label={newBlueprintPageText.tags}
-          description={newBlueprintPageText.usedToFindBlueprintsPressEnter}
-          value={tags}
-          onChange={setTags}
-          data={known.data?.map(({ tag }) => tag) ?? []}
-          maxTags={100}
-          error={at('tags')}
-          clearable
-          limit={20}
-        />
-        <OrganizationSelect value={organization} onChange={setOrganization} />
+        <div className={classes.beside}>
+          <OrganizationSelect value={organization} onChange={setOrganization} />
+          <TagsInput
+            label={newBlueprintPageText.tags}
+            description={newBlueprintPageText.usedToFindBlueprintsPressEnter}
+            value={tags}
+            onChange={setTags}
+            data={known.data?.map(({ tag }) => tag) ?? []}
+            maxTags={100}
+            error={at('tags')}
+            clearable
+            limit={20}
+          />
+        </div>
         {template && template.triggers.length > 0 && (
           <Text size="sm" c="dimmed">
             {newBlueprintPageText.includesAPausedUntilYou(

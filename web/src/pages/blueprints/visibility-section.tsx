@@ -1,4 +1,4 @@
-import { Radio, Stack, VisuallyHidden } from '@mantine/core'
+import { Radio, Stack } from '@mantine/core'
 import { confirm, ErrorNote, notifyDone } from '../../parts'
 import { Section } from './section'
 import { type Blueprint, useUpdate } from '../../api/use-blueprint'
@@ -36,7 +36,7 @@ export function VisibilitySection({ blueprint, allowed }: { blueprint: Blueprint
       <Radio.Group
         value={update.isPending ? update.variables.visibility : blueprint.visibility}
         onChange={(value) => void choose(value)}
-        label={<VisuallyHidden>{visibilitySectionText.visibility}</VisuallyHidden>}
+        aria-label={visibilitySectionText.visibility}
       >
         <Stack gap="sm">
           <Radio

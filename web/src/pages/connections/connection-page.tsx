@@ -1,10 +1,9 @@
-import { Badge, Button, Skeleton } from '@mantine/core'
+import { Badge, Skeleton } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
-import { Link, useParams } from 'wouter'
+import { useParams } from 'wouter'
 import { api } from '../../api/client'
-import { describeError } from '../../api/errors'
 import { useSignedIn } from '../../api/session'
-import { DocLink, EmptyState, ErrorNote, PageHeader } from '../../parts'
+import { DocLink, ErrorNote, PageHeader, Unopened } from '../../parts'
 import { ConnectionForm } from './connection-form'
 import classes from './connections.module.css'
 import { ConnectionSide } from './connection-side'
@@ -28,30 +27,21 @@ function One({ id }: { id: string }) {
   const connection = useQuery({ queryKey: ['connection', 'get', id], queryFn: () => api.connection.get.query({ id }) })
   const types = useTypes()
   const one = connection.data
-  if (!one) {
-    const missing =
-      connection.error && ['NOT_FOUND', 'FORBIDDEN', 'BAD_REQUEST'].includes(describeError(connection.error).code)
+  if (!one)
     return (
       <>
         <PageHeader title={commonText.connection} breadcrumbs={crumbs} />
         {connection.isPending && <Skeleton h={320} radius="md" />}
-        {missing && (
-          <EmptyState
-            title={connectionPageText.connectionNotFound}
-            text={connectionPageText.itWasDeletedOrYouCannot}
-            action={
-              <Button component={Link} href="/connections">
-                {connectionPageText.allConnections}
-              </Button>
-            }
+        {connection.error && (
+          <Unopened
+            error={connection.error}
+            missing={connectionPageText.connectionNotFound}
+            list={{ href: '/connections', title: connectionPageText.allConnections }}
+            onRetry={() => void connection.refetch()}
           />
-        )}
-        {connection.error && !missing && (
-          <ErrorNote error={connection.error} onRetry={() => void connection.refetch()} />
         )}
       </>
     )
-  }
   const may = mayChange(one, session)
   const type = types.data?.find((known) => known.type === one.type)
   return (

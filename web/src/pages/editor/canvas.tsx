@@ -83,6 +83,10 @@ type Props = {
   /** Called once the canvas is drawn. */
   onReady: () => void
   onOpen: (id: string) => void
+  /** Called when the user clicks a node or moves the focus to it. */
+  onPick: () => void
+  /** Called when the user begins to drag a node, which selects it. */
+  onGrab: (id: string) => void
   /** Called with the trigger to show, without one to add one. */
   onTrigger: (id?: string) => void
   /** Called to add the first node. */
@@ -112,6 +116,8 @@ export function Canvas({
   onDrop,
   onSearch,
   onOpen,
+  onPick,
+  onGrab,
   onTrigger,
   onFirst,
   onPane,
@@ -274,7 +280,10 @@ export function Canvas({
   const focused = (event: FocusEvent) => {
     const target = event.target as HTMLElement
     const id = target.matches('.react-flow__node:focus-visible') ? target.getAttribute('data-id') : null
-    if (id !== null && live.current.chosen.size < 2 && !live.current.chosen.has(id)) select([id])
+    if (id !== null && live.current.chosen.size < 2) {
+      onPick()
+      if (!live.current.chosen.has(id)) select([id])
+    }
   }
   return (
     <div
@@ -313,6 +322,9 @@ export function Canvas({
           onSelectionEnd={() => frame.current?.focus({ preventScroll: true })}
           onNodesChange={onNodesChange}
           onEdgesChange={onEdgesChange}
+          onNodeDragStart={(_event, node) => {
+            if (node.type === 'card') onGrab(node.id)
+          }}
           onNodeDrag={drag}
           onNodeDragStop={settle}
           onSelectionDragStop={(event, nodes) => settle(event, undefined, nodes)}
@@ -342,6 +354,7 @@ export function Canvas({
             if (node.type === 'trigger') onTrigger(node.data.trigger.id)
             else if (node.type === 'add-trigger') onTrigger()
             else if (node.type === 'add-first') onFirst()
+            else onPick()
           }}
           onPaneClick={onPane}
           nodesDraggable={!readOnly}

@@ -42,13 +42,8 @@ export function Catalogue({ types, onAdd, search, draggable = true, autoFocus, o
     ? [[catalogueText.results, found]]
     : Object.entries(groups).map(([key, title]) => [title, found.filter((type) => type.category === key)])
   const first = (event: KeyboardEvent) => {
-    // A type with that name comes before those that only mention the words.
-    const wanted = text.trim().toLowerCase()
-    const best =
-      found.find((type) => type.title.toLowerCase().startsWith(wanted) || type.type.startsWith(wanted)) ??
-      found.find((type) => type.title.toLowerCase().includes(wanted)) ??
-      found[0]
-    if (event.key !== 'Enter' || !best || text === '') return
+    const best = found[0]
+    if (event.key !== 'Enter' || !best || !searching) return
     event.preventDefault()
     onAdd(best)
     setText('')

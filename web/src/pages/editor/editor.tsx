@@ -139,10 +139,11 @@ function Inside({ blueprint, types }: Props) {
   const chosen =
     editor.state.nodes.size === 1 ? editor.shown.nodes.find((node) => editor.state.nodes.has(node.id)) : undefined
   const chosenId = chosen?.id
+  const { dragged } = panels
   const reveal = useEffectEvent(commands.reveal)
   useEffect(() => {
-    if (chosenId !== undefined) reveal(chosenId, small)
-  }, [chosenId, small]) // only when another node is selected
+    if (chosenId !== undefined && !dragged) reveal(chosenId, small)
+  }, [chosenId, small, dragged]) // only when another node is selected
 
   const catalogue = (
     <Catalogue
@@ -244,7 +245,7 @@ function Inside({ blueprint, types }: Props) {
           {catalogue}
         </Overlay>
       )}
-      {!small && (panels.trigger !== undefined || panels.tab !== 'node' || editor.state.nodes.size === 1) && (
+      {!small && panels.shown && (
         <Overlay id="editor-aside" side="right" label={commonText.settings} width={400} least={320} most={860}>
           {panel}
         </Overlay>

@@ -22,3 +22,20 @@ test('lists matching names before matching descriptions', () => {
   )
   assert.deepEqual(found('nothing'), [])
 })
+
+test('finds types by what they are called elsewhere', () => {
+  const all = [
+    { type: 'blueprint', title: 'Run a blueprint', description: 'If the run fails, the node fails.' },
+    { type: 'conditional', title: 'Condition', description: 'Continues at "true" or "false".' },
+    { type: 'switch', title: 'Switch', description: 'Chooses a case.' },
+    { type: 'for-each', title: 'For each', description: 'Runs nodes for every item.' },
+    { type: 'template', title: 'Template', description: 'Fills in a text.' },
+    ...types.slice(0, 1),
+  ]
+  const found = (text: string) => findTypes(all, text, () => '').map((type) => type.type)
+  assert.deepEqual(found('if'), ['conditional', 'blueprint'])
+  assert.deepEqual(found('branch'), ['conditional', 'switch'])
+  assert.equal(found('loop')[0], 'for-each')
+  assert.equal(found('javascript')[0], 'code')
+  assert.equal(found('te')[0], 'template')
+})

@@ -71,6 +71,7 @@ export function GraphArea({
     readOnly: editor.readOnly,
     open: trigger && (trigger.kind === 'open' ? trigger.id : ''),
   })
+  const openNode = () => panels.open('node')
   return (
     <section ref={area} className={classes.middle} aria-label={graphAreaText.graph}>
       <Canvas
@@ -79,6 +80,8 @@ export function GraphArea({
         beside={beside}
         onTrigger={(id) => showTrigger(id === undefined ? { kind: 'choose' } : { kind: 'open', id })}
         onFirst={panels.showCatalogue}
+        onGrab={panels.grab}
+        onPick={panels.pick}
         onPane={() => {
           if (trigger) showTrigger(undefined)
         }}
@@ -95,8 +98,8 @@ export function GraphArea({
           if (chosenId !== undefined) commands.reveal(chosenId)
         }}
         onRefused={commands.refuse}
-        onKeyDown={(event) => canvasKey(event, editor, commands, () => panels.open('node'))}
-        onOpen={(id) => (commands.open(id) ? undefined : panels.open('node'))}
+        onKeyDown={(event) => canvasKey(event, editor, commands, openNode)}
+        onOpen={(id) => (commands.open(id) ? undefined : openNode())}
         onSearch={(x, y, spot) => {
           const box = area.current?.getBoundingClientRect()
           if (box) setSearch({ x: x - box.left, y: y - box.top, spot })
@@ -111,7 +114,7 @@ export function GraphArea({
         <SelectionBar
           editor={editor}
           commands={commands}
-          onSettings={screen.small ? () => panels.open('node') : undefined}
+          onSettings={screen.small || panels.closed ? openNode : undefined}
         />
       </Canvas>
       {search && (
@@ -119,7 +122,15 @@ export function GraphArea({
           search={search}
           map={editor.shown}
           types={types}
-          onClose={() => setSearch(undefined)}
+          onClose={() => {
+            setSearch(undefined)
+            const { spot } = search
+            if ('edge' in spot) return
+            setTimeout(() => {
+              // Not if it was closed by a click on something that has the focus now.
+              if (document.activeElement === document.body) commands.focus('source' in spot ? spot.source : spot.target)
+            })
+          }}
           onChoose={(type, spot) => {
             setSearch(undefined)
             commands.addAt(type, spot)

@@ -168,16 +168,19 @@ export function Toolbar({
             <IconPlayerPlay size={18} aria-hidden />
           </ActionIcon>
         ) : (
-          <Button
-            variant="default"
-            size="compact-sm"
-            px={12}
-            h={30}
-            leftSection={<IconPlayerPlay size={16} aria-hidden />}
-            onClick={onRun}
-          >
-            {dirty ? toolbarText.saveAndRun : commonText.run}
-          </Button>
+          // One label, so that the bar does not move with the first change.
+          <Tooltip label={toolbarText.runKeys(command, dirty)}>
+            <Button
+              variant="default"
+              size="compact-sm"
+              px={12}
+              h={30}
+              leftSection={<IconPlayerPlay size={16} aria-hidden />}
+              onClick={onRun}
+            >
+              {commonText.run}
+            </Button>
+          </Tooltip>
         ))}
       {!readOnly && (
         <Tooltip label={toolbarText.saveKeys(command)}>
@@ -185,6 +188,7 @@ export function Toolbar({
             size={narrow ? 'sm' : 'compact-sm'}
             px={12}
             h={narrow ? 36 : 30}
+            miw={narrow ? 76 : 98}
             style={{ flex: 'none' }}
             loading={saving}
             aria-disabled={!dirty || undefined}

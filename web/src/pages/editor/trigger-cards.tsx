@@ -22,7 +22,7 @@ export const TriggerCard = memo(function TriggerCard({ data: { trigger, open } }
   const name = nameOf(trigger)
   return (
     <UnstyledButton
-      className={`${classes.card} nodrag nopan`}
+      className={`${classes.card} nodrag`}
       data-paused={!trigger.is_active || undefined}
       data-open={open || undefined}
       aria-expanded={open}
@@ -52,7 +52,7 @@ export const TriggerCard = memo(function TriggerCard({ data: { trigger, open } }
 export const AddTriggerCard = memo(function AddTriggerCard({ data: { open, wired, more } }: NodeProps<AddNode>) {
   return (
     <>
-      <UnstyledButton className={`${classes.add} nodrag nopan`} data-open={open || undefined} aria-expanded={open}>
+      <UnstyledButton className={`${classes.add} nodrag`} data-open={open || undefined} aria-expanded={open}>
         <IconPlus size={16} aria-hidden />
         {triggerCardsText.addATrigger}
         {wired && (
@@ -77,7 +77,7 @@ export const AddTriggerCard = memo(function AddTriggerCard({ data: { open, wired
 /** The place of the first node of a blueprint. */
 export const FirstNodeCard = memo(function FirstNodeCard() {
   return (
-    <UnstyledButton className={`${classes.first} nodrag nopan`}>
+    <UnstyledButton className={`${classes.first} nodrag`}>
       <Handle type="target" position={Position.Left} className={classes.handle} isConnectable={false} aria-hidden />
       <span className={classes.icon}>
         <IconPlus size={19} aria-hidden />

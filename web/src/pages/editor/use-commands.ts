@@ -85,9 +85,7 @@ export function useCommands(
     const padding = { top: `${top}px`, bottom: `${bottom}px`, left: `${left}px`, right: `${right}px` } as const
     void flow.fitView({ padding, maxZoom: 1, ...motion() })
   }
-  /** Focuses a node and moves it into view. */
-  const focus = (id: string) => {
-    reveal(id)
+  const focusCard = (id: string) => {
     let tries = 0
     const find = () => {
       const element = document.querySelector<HTMLElement>(`.react-flow__node[data-id="${CSS.escape(id)}"]`)
@@ -95,6 +93,11 @@ export function useCommands(
       else if (tries++ < 30) requestAnimationFrame(find)
     }
     find()
+  }
+  /** Focuses a node and moves it into view. */
+  const focus = (id: string) => {
+    reveal(id)
+    focusCard(id)
   }
   const put = (node: MapNode, at?: Position) => {
     if (readOnly) return
@@ -133,6 +136,7 @@ export function useCommands(
     })
     tellOf(made.notes)
     added.current = { id: node.id, around: spot.at === undefined }
+    focusCard(node.id) // the search that had the focus is closed
   }
   // The wires of a sequence are the order of its nodes.
   const onEdge = (node: MapNode, { edge, at }: { edge: string; at?: Position }): BlueprintMap =>

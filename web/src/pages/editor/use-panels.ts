@@ -24,6 +24,13 @@ export function usePanels(editor: Editor, { narrow, small }: ReturnType<typeof u
   const [trigger, setTrigger] = useState<TriggerPlace>()
   // A selected node replaces the trigger.
   if (trigger && editor.state.nodes.size > 0) setTrigger(undefined)
+  // A dragged node is selected, but its panel stays closed if none was open.
+  const [grabbed, setGrabbed] = useState<{ id: string; closed: boolean }>()
+  const chosenId = editor.state.nodes.size === 1 ? [...editor.state.nodes][0] : undefined
+  if (grabbed && grabbed.id !== chosenId) setGrabbed(undefined)
+  const closed = grabbed?.closed === true && grabbed.id === chosenId
+  const shown = trigger !== undefined || tab !== 'node' || (chosenId !== undefined && !closed)
+  const pick = () => setGrabbed(undefined)
   const search = useRef<HTMLInputElement>(null)
   const [palette, setPalette] = useState(() => localStorage.getItem(paletteKey) === 'open')
   const keepPalette = (shown: boolean) => {
@@ -35,6 +42,7 @@ export function usePanels(editor: Editor, { narrow, small }: ReturnType<typeof u
     const show = () => {
       setTab(wanted)
       setTrigger(undefined)
+      pick()
     }
     if (small) {
       show()
@@ -50,6 +58,16 @@ export function usePanels(editor: Editor, { narrow, small }: ReturnType<typeof u
     variable,
     search,
     open,
+    /** The panel is shown, where there is space for it. */
+    shown,
+    /** The selected node was dragged. */
+    dragged: grabbed !== undefined,
+    /** The panel of the selected node is closed because the node was dragged. */
+    closed,
+    /** The user begins to drag a node. */
+    grab: (id: string) => setGrabbed({ id, closed: !shown }),
+    /** The user selects a node without dragging it. */
+    pick,
     trigger,
     /** Shows a trigger instead of the selected node; undefined closes its panel. */
     showTrigger(place: TriggerPlace | undefined) {
@@ -89,6 +107,7 @@ export function usePanels(editor: Editor, { narrow, small }: ReturnType<typeof u
         return open('variables')
       }
       editor.enter(issue.level, issue.nodeId === undefined ? [] : [issue.nodeId])
+      pick()
       if (issue.nodeId === undefined) return
       setFocus({ path: issue.field })
       setTab('node')
@@ -99,6 +118,7 @@ export function usePanels(editor: Editor, { narrow, small }: ReturnType<typeof u
       const { map } = editor.doc
       const level = levelsOf(map).find((each) => mapAt(map, each)!.nodes.some((one) => one === node || same(one, node)))
       editor.enter(level ?? [], [node.id])
+      pick()
       setTab('node')
     },
   }

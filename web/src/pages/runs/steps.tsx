@@ -84,49 +84,47 @@ export function Steps({ run, facts }: { run: Run; facts: RunFacts }) {
     />
   )
 
+  const zoom = (
+    <Group gap={0} wrap="nowrap" role="group" aria-label={stepsText.timelineZoom}>
+      <Tool name={stepsText.zoomIn} off={false} act={() => onWindow(zoomed(window, axis.whole, 0.5))}>
+        <IconZoomIn size={16} aria-hidden />
+      </Tool>
+      <Tool
+        name={stepsText.zoomOut}
+        off={!zoomedIn}
+        act={() => setWindow(next(zoomed(window, axis.whole, 2), axis.whole))}
+      >
+        <IconZoomOut size={16} aria-hidden />
+      </Tool>
+      <Tool
+        name={stepsText.zoomToTheSelectedStep}
+        off={!row || !Number.isFinite(row.start) || row.end < whole.from}
+        act={() =>
+          row &&
+          onWindow(
+            around(axis.place({ from: row.start, to: Number.isFinite(row.end) ? row.end : whole.to }), axis.whole),
+          )
+        }
+      >
+        <IconFocus2 size={16} aria-hidden />
+      </Tool>
+      <Tool name={stepsText.showTheWholeRun} off={!zoomedIn} act={() => setWindow(null)}>
+        <IconArrowsMaximize size={16} aria-hidden />
+      </Tool>
+    </Group>
+  )
+
   return (
     <section className={classes.section} aria-labelledby="run-steps">
       <div className={classes.sectionHead}>
         <Title order={2} id="run-steps">
           {commonText.steps}
         </Title>
-        <div className={classes.tools}>
-          {(failed || only === 'failed') && (
-            <Chip size="xs" checked={only === 'failed'} onChange={(on) => set({ only: on ? 'failed' : '' })}>
-              {stepsText.failedAndActiveOnly}
-            </Chip>
-          )}
-          <Group gap={4} role="group" aria-label={stepsText.timelineZoom}>
-            <Tool name={stepsText.zoomIn} off={false} act={() => onWindow(zoomed(window, axis.whole, 0.5))}>
-              <IconZoomIn size={17} aria-hidden />
-            </Tool>
-            <Tool
-              name={stepsText.zoomOut}
-              off={!zoomedIn}
-              act={() => setWindow(next(zoomed(window, axis.whole, 2), axis.whole))}
-            >
-              <IconZoomOut size={17} aria-hidden />
-            </Tool>
-            <Tool
-              name={stepsText.zoomToTheSelectedStep}
-              off={!row || !Number.isFinite(row.start) || row.end < whole.from}
-              act={() =>
-                row &&
-                onWindow(
-                  around(
-                    axis.place({ from: row.start, to: Number.isFinite(row.end) ? row.end : whole.to }),
-                    axis.whole,
-                  ),
-                )
-              }
-            >
-              <IconFocus2 size={17} aria-hidden />
-            </Tool>
-            <Tool name={stepsText.showTheWholeRun} off={!zoomedIn} act={() => setWindow(null)}>
-              <IconArrowsMaximize size={17} aria-hidden />
-            </Tool>
-          </Group>
-        </div>
+        {(failed || only === 'failed') && (
+          <Chip size="xs" checked={only === 'failed'} onChange={(on) => set({ only: on ? 'failed' : '' })}>
+            {stepsText.failedAndActiveOnly}
+          </Chip>
+        )}
       </div>
       <div className={classes.columns} data-two={wide && Boolean(selected)} ref={columns}>
         <div>
@@ -154,6 +152,7 @@ export function Steps({ run, facts }: { run: Run; facts: RunFacts }) {
             onSelect={choose}
             onToggle={toggle}
             onWindow={onWindow}
+            zoom={zoom}
           />
         </div>
         {wide && panel && (
@@ -208,7 +207,7 @@ function Tool({
     <Tooltip label={name}>
       <ActionIcon
         className={classes.tool}
-        size={30}
+        size={26}
         aria-label={name}
         aria-disabled={off || undefined}
         data-disabled={off || undefined}

@@ -3,6 +3,7 @@ import { IconChevronRight } from '@tabler/icons-react'
 import {
   type KeyboardEvent,
   type PointerEvent,
+  type ReactNode,
   useEffect,
   useEffectEvent,
   useLayoutEffect,
@@ -38,6 +39,8 @@ export type TimelineProps = {
   onSelect: (address: string) => void
   onToggle: (address: string, open: boolean) => void
   onWindow: (window: Span) => void
+  /** The buttons that zoom, in the header of the names. */
+  zoom: ReactNode
 }
 
 /** The steps of a run over time. Only visible rows are rendered, so that ten thousand steps cost no more than fifty. */
@@ -52,6 +55,7 @@ export function Timeline({
   onSelect,
   onToggle,
   onWindow,
+  zoom,
 }: TimelineProps) {
   const scroller = useRef<HTMLDivElement>(null)
   const frame = useRef<HTMLDivElement>(null)
@@ -156,6 +160,7 @@ export function Timeline({
 
   return (
     <div ref={frame} className={classes.frame}>
+      <div className={classes.zoom}>{zoom}</div>
       <div className={classes.axis} aria-hidden style={{ width: sight.width || undefined }}>
         <div className={classes.axisName}>{commonText.step}</div>
         <div className={classes.ticks}>

@@ -13,7 +13,6 @@ export function ActiveSwitch({ trigger, label }: { trigger: Trigger; label?: str
       checked={on}
       disabled={!trigger.can_manage}
       label={label}
-      withThumbIndicator={false}
       size="md"
       aria-label={label ? undefined : activeSwitchText.active(nameOf(trigger), trigger.blueprint_title)}
       onChange={(event) => turn.mutate({ triggerId: trigger.id, isActive: event.currentTarget.checked })}

@@ -1,6 +1,6 @@
 import { Badge, Skeleton } from '@mantine/core'
 import { useParams } from 'wouter'
-import { ErrorNote, PageHeader, StatusBadge, UrlTabs, useUrlStates } from '../../parts'
+import { PageHeader, StatusBadge, Unopened, UrlTabs, useUrlStates } from '../../parts'
 import { TriggerGrant } from '../authority/trigger-grant'
 import { kinds, listensTo, nameOf } from './kinds'
 import { Ledger } from './ledger'
@@ -23,7 +23,13 @@ export default function TriggerPage() {
       <>
         <PageHeader title={commonText.trigger} breadcrumbs={crumbs} />
         {error ? (
-          <ErrorNote error={error} title={triggerPageText.couldNotOpenTheTrigger} onRetry={() => void refetch()} />
+          <Unopened
+            error={error}
+            title={triggerPageText.couldNotOpenTheTrigger}
+            missing={triggerPageText.triggerNotFound}
+            list={{ href: '/triggers', title: triggerPageText.allTriggers }}
+            onRetry={() => void refetch()}
+          />
         ) : (
           <>
             <Skeleton h={120} mb={18} />
