@@ -227,8 +227,12 @@ test('runs one node as it is edited, and from a node on, with the data of a chos
       return status.status === 'completed' ? status : undefined;
     });
   };
+  const view = () => page.locator('.react-flow__viewport').evaluate((element) => element.style.transform);
+  const before = await view();
   await page.getByRole('button', { name: 'Run this node' }).click();
   const one = await newest([executionId]);
+  await page.getByRole('status', { name: 'Last run' }).getByText('Completed').waitFor();
+  assert.equal(await view(), before, 'the node stays where it is');
   assert.deepEqual(one.steps.map(({ nodeId, output }) => [nodeId, output]), [['person', { name: 'Ada', age: 36 }], ['hello', { text: 'Good day Ada, Ada' }]]);
   assert.equal((await stored()).version, '1.0.0', 'nothing is saved');
   await page.getByRole('combobox', { name: 'Run', exact: true }).selectOption(executionId);

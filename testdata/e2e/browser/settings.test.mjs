@@ -76,7 +76,7 @@ test('applies and removes the rights of members', async () => {
   bo.allow('', 403);
   bo.allow('', 404);
   await bo.page.goto(`/blueprints/${blueprint.id}/versions`);
-  await bo.page.getByText(/could not open/i).first().waitFor();
+  await bo.page.getByRole('heading', { name: 'Blueprint not found' }).waitFor();
   assert.equal((await bo.page.content()).includes('Shared work'), false);
 });
 

@@ -42,10 +42,12 @@ export function NodeIdRow({ id, taken, issues, onRename }: Props) {
   }
   if (draft === undefined) {
     return (
-      <div>
+      <div className={issues.length === 0 ? classes.idAside : undefined}>
         <div className={classes.idRow}>
           <span className={classes.idLabel}>{nodeIdRowText.id}</span>
-          <code className={classes.id}>{id}</code>
+          <code className={classes.id} title={id}>
+            {id}
+          </code>
           {onRename && (
             <Tooltip label={commonText.rename}>
               <ActionIcon size={26} aria-label={nodeIdRowText.renameTheId(id)} onClick={() => setDraft(id)}>

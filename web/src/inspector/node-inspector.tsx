@@ -136,24 +136,26 @@ function Inspector({
           </div>
         </div>
       </div>
-      <div data-field="title">
-        <Frame id={`${id}-title`} label={commonText.title} issues={titleIssues}>
-          <TextInput
-            {...about(`${id}-title`, titleIssues)}
-            value={node.title}
-            readOnly={readOnly}
-            styles={readOnly ? { input: { background: 'transparent', borderStyle: 'dashed' } } : undefined}
-            onChange={(event) => set('title', event.currentTarget.value)}
+      <div className={classes.names}>
+        <div data-field="title">
+          <Frame id={`${id}-title`} label={commonText.title} issues={titleIssues}>
+            <TextInput
+              {...about(`${id}-title`, titleIssues)}
+              value={node.title}
+              readOnly={readOnly}
+              styles={readOnly ? { input: { background: 'transparent', borderStyle: 'dashed' } } : undefined}
+              onChange={(event) => set('title', event.currentTarget.value)}
+            />
+          </Frame>
+        </div>
+        <div data-field="id">
+          <NodeIdRow
+            id={nodeId}
+            taken={map.nodes.map((one) => one.id)}
+            issues={under(own, ['id'])}
+            onRename={readOnly ? undefined : onRename}
           />
-        </Frame>
-      </div>
-      <div data-field="id">
-        <NodeIdRow
-          id={nodeId}
-          taken={map.nodes.map((one) => one.id)}
-          issues={under(own, ['id'])}
-          onRename={readOnly ? undefined : onRename}
-        />
+        </div>
       </div>
       <Issues issues={rest} />
       <Tabs value={tab} onChange={setTab} keepMounted={false} className={classes.tabs}>

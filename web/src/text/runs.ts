@@ -341,7 +341,6 @@ export const runFactsListText = {
   showOlder: 'Show older',
   andMore: (value: number) => `and ${value} more`,
   updates: 'Updates',
-  live: 'live',
   everyFewSeconds: 'every few seconds',
   runId: 'Run ID',
   unknown: 'unknown',

@@ -355,7 +355,6 @@ export const ledgerText = {
   noFiringsYet: 'No firings yet',
   everyEventThatReachesThis:
     'Every event that reaches this trigger is listed here, with its outcome and reason. You can inspect events and deliver them again.',
-  showSetup: 'Show setup',
   firing: 'firing',
   ledgerPages: 'Ledger pages',
   redeliverSeveral: 'Redeliver several',

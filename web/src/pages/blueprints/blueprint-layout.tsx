@@ -128,7 +128,7 @@ export function BlueprintLayout({ id: given, ownRun = false, waiting = <Skeleton
                 {commonText.run}
               </Button>
             )}
-            <BlueprintMenu blueprint={blueprint} />
+            <BlueprintMenu blueprint={blueprint} quiet={ownRun} />
           </>
         }
       />

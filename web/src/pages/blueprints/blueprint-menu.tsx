@@ -20,10 +20,12 @@ type Props = {
   onRun?: () => void
   /** Adds an item that opens the blueprint, for menus in a list. */
   open?: boolean
+  /** A button without a border, as the others in the row. */
+  quiet?: boolean
 }
 
 /** All actions for a blueprint. */
-export function BlueprintMenu({ blueprint, onRun, open = false }: Props) {
+export function BlueprintMenu({ blueprint, onRun, open = false, quiet = open }: Props) {
   const actions = useBlueprintActions()
   const [, navigate] = useLocation()
   const icon = { size: 16, 'aria-hidden': true } as const
@@ -33,7 +35,7 @@ export function BlueprintMenu({ blueprint, onRun, open = false }: Props) {
         <ActionIcon
           aria-label={blueprintMenuText.moreActionsFor(blueprint.title)}
           loading={actions.busy}
-          variant={open ? 'subtle' : 'default'}
+          variant={quiet ? 'subtle' : 'default'}
           size={open ? 'lg' : 36}
         >
           <IconDots size={18} aria-hidden />

@@ -122,7 +122,8 @@ function Inside({ blueprint, types }: Props) {
   })
   const { level } = editor.state
   const statuses = useMemo(() => (live.run ? statusesAt(live.run.steps, level) : undefined), [live.run, level])
-  const follow = useFollow(executionId, statuses, commands)
+  // While a part runs, the user looks at its node.
+  const follow = useFollow(part !== undefined && part.id === executionId ? undefined : executionId, statuses, commands)
 
   useAddress(editor)
   useGuard(dirty || begun.size > 0, begun.size > 0 || editor.readOnly ? undefined : save)

@@ -109,13 +109,11 @@ export function RunFactsList({
     ],
     [
       runFactsListText.updates,
-      isOver(run.status)
+      isOver(run.status) || live === 'live'
         ? false
-        : live === 'live'
-          ? runFactsListText.live
-          : live === 'polling'
-            ? runFactsListText.everyFewSeconds
-            : 'connecting',
+        : live === 'polling'
+          ? runFactsListText.everyFewSeconds
+          : 'connecting',
     ],
   ]
   return <FactPairs pairs={pairs} className={classes.facts} />

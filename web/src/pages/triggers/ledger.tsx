@@ -22,7 +22,7 @@ import { decisions, isFiltered, noFilters, perPage, questionFor, statuses, times
 import { RedeliverSeveral } from './redeliver-several'
 import classes from './triggers.module.css'
 import type { Firing, Trigger } from './types'
-import { sources } from './kinds'
+import { kinds, sources } from './kinds'
 import { ledgerText } from '../../text/triggers'
 import { commonText } from '../../text/common'
 
@@ -160,7 +160,7 @@ export function Ledger({ trigger }: { trigger: Trigger }) {
                 text={ledgerText.everyEventThatReachesThis}
                 action={
                   <Button component={Link} href={`/triggers/${trigger.id}?tab=use`} variant="default">
-                    {ledgerText.showSetup}
+                    {kinds[trigger.trigger_type].use}
                   </Button>
                 }
               />

@@ -24,6 +24,7 @@ export function NumberList({ label, values, all, onChange, placeholder, readOnly
       style={{ flex: values.length > 3 ? '2 1 260px' : undefined }}
       comboboxProps={{ withinPortal: true }}
       maxDropdownHeight={240}
+      styles={{ inputField: { minWidth: 24 } }} // of the search, which would take a line of its own
     />
   )
 }
