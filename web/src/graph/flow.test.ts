@@ -145,7 +145,7 @@ test('scrolls to a node by the shortest way', () => {
   }
   const start = { x: 40, y: 200, zoom: 1 }
   assert.deepEqual(viewWith(row, 'n0', start, 600, 400, room), start, 'what is seen stays')
-  assert.deepEqual(viewWith(row, 'n1', start, 600, 400, room), { x: 600 - 30 - 544, y: 200, zoom: 1 })
+  assert.deepEqual(viewWith(row, 'n1', start, 600, 400, room), { x: 600 - 30 - 544 - 48, y: 200, zoom: 1 })
   assert.deepEqual(viewWith(row, 'n0', { ...start, x: -500 }, 600, 400, room), { x: 30, y: 200, zoom: 1 })
   const two = { ...row, nodes: row.nodes.slice(0, 2) }
   const fitted = viewWith(two, 'n1', start, 500, 400, room, true)
