@@ -1,4 +1,4 @@
-import { Radio, Stack } from '@mantine/core'
+import { Radio, Stack, VisuallyHidden } from '@mantine/core'
 import { confirm, ErrorNote, notifyDone } from '../../parts'
 import { Section } from './section'
 import { type Blueprint, useUpdate } from '../../api/use-blueprint'
@@ -36,7 +36,8 @@ export function VisibilitySection({ blueprint, allowed }: { blueprint: Blueprint
       <Radio.Group
         value={update.isPending ? update.variables.visibility : blueprint.visibility}
         onChange={(value) => void choose(value)}
-        aria-label={visibilitySectionText.visibility}
+        label={<VisuallyHidden>{visibilitySectionText.visibility}</VisuallyHidden>}
+        labelProps={{ style: { position: 'absolute' } }} // the heading above shows it
       >
         <Stack gap="sm">
           <Radio
