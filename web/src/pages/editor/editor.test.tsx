@@ -166,7 +166,7 @@ test('deletes the selected edge with Delete', async () => {
 
 test('adds a node with the defaults of its type', async () => {
   const { user, saved } = open([])
-  await user.click(await screen.findByRole('button', { name: /Add first node/ }))
+  fireEvent.click(await screen.findByRole('button', { name: /Add first node/ }))
   await user.type(await screen.findByRole('searchbox', { name: 'Search node types' }), 'wait{Enter}')
   await card(/Wait/)
   await user.click(save())
@@ -202,7 +202,7 @@ test('shows the triggers of the blueprint left of its nodes, and opens their for
     ],
   })
   expect(await screen.findByRole('button', { name: /^Trigger: When a run failed, active/i })).toBeTruthy()
-  await user.click(screen.getByRole('button', { name: /^Trigger: Webhook.*paused$/i }))
+  fireEvent.click(screen.getByRole('button', { name: /^Trigger: Webhook.*paused$/i }))
   const panel = within(await settings())
   expect(await panel.findByText('https://example.com/webhooks/blueprint/t2')).toBeTruthy()
   await user.click(await panel.findByRole('switch', { name: /^Record traffic/ }))
@@ -215,7 +215,7 @@ test('shows the triggers of the blueprint left of its nodes, and opens their for
 test('adds a trigger to a blueprint without nodes, and shows it', async () => {
   const { user, calls, saves } = open([])
   expect(await screen.findByRole('button', { name: /Add first node/ })).toBeTruthy()
-  await user.click(await screen.findByRole('button', { name: 'Add a trigger' }))
+  fireEvent.click(await screen.findByRole('button', { name: 'Add a trigger' }))
   const panel = within(await settings())
   await user.click(await panel.findByRole('button', { name: /^API call/ }))
   await user.click(await panel.findByRole('button', { name: 'Create trigger' }))
