@@ -274,7 +274,9 @@ export const comparePageText = {
   compareWith: 'Compare with',
   noRunsFound: 'No runs found',
   noEarlierCompletedRun: 'No earlier completed run',
-  chooseAnotherRunOf: 'Choose another run of this blueprint above.',
+  couldNotFindACompletedRun: 'Could not look for an earlier completed run',
+  chooseAnotherRunOf:
+    'Retries, forks and runs of single nodes are left out. Choose another run of this blueprint above.',
   run: (id: string) => `Run …${id}`,
   version: (version: string) => `version ${version}`,
   otherRun: 'Other run',

@@ -31,7 +31,7 @@ function Comparison({ id }: { id: string }) {
   const [{ with: chosen }, set] = useUrlStates({ with: '' })
   const { run, phase, error, again } = useRun(id)
   const facts = useRunFacts(id, run?.status)
-  const good = useLastGood(facts.listed)
+  const { good, ...search } = useLastGood(facts.listed)
   const other = chosen || good?.executionId
   const title = facts.listed?.blueprintTitle ?? commonText.run
   const crumbs = [
@@ -65,7 +65,13 @@ function Comparison({ id }: { id: string }) {
     return (
       <>
         {header}
-        {error ? <ErrorNote error={error} title={comparePageText.couldNotLoadTheRun} onRetry={again} /> : <Loading />}
+        {error ? (
+          <ErrorNote error={error} title={comparePageText.couldNotLoadTheRun} onRetry={again} />
+        ) : search.error && !chosen ? (
+          <ErrorNote error={search.error} title={comparePageText.couldNotFindACompletedRun} onRetry={search.again} />
+        ) : (
+          <Loading />
+        )}
       </>
     )
   return (

@@ -92,7 +92,7 @@ function Outcome({ run, facts: { record, listed } }: { run: Run; facts: RunFacts
 }
 
 function CompareLink({ listed }: { listed: RunFacts['listed'] }) {
-  const good = useLastGood(listed)
+  const { good } = useLastGood(listed)
   if (!good || !listed) return null
   return (
     <div>

@@ -6,9 +6,10 @@ const candidates = 10
 
 /**
  * The newest completed run of the same blueprint before a run, of the last 50, that is no retry or fork and ran the
- * nodes of its version, not some of them; null if there is none among the first ten, undefined while unknown.
+ * nodes of its version, not some of them; null if there is none among the first ten, undefined while unknown, also
+ * because of an error.
  */
-export function useLastGood(run: ListedRun | null | undefined): ListedRun | null | undefined {
+export function useLastGood(run: ListedRun | null | undefined) {
   const found = useQuery({
     queryKey: ['run', run?.executionId, 'last good'],
     queryFn: async () => {
@@ -29,5 +30,5 @@ export function useLastGood(run: ListedRun | null | undefined): ListedRun | null
     staleTime: Number.POSITIVE_INFINITY,
     retry: false,
   })
-  return found.isError || run === null ? null : found.data
+  return { good: run === null ? null : found.data, error: found.error, again: () => void found.refetch() }
 }
