@@ -36,24 +36,25 @@ func Decode(data []byte) (any, error) {
 	}
 }
 
-// DecodeInto decodes exactly one JSON value into the value that into points to. Numbers that
-// have no type there become json.Number. Errors are those of encoding/json.
+// DecodeInto decodes exactly one JSON value, of any depth, into the value that into points to.
+// Numbers that have no type there become json.Number. Errors are those of encoding/json, and one
+// about text after the value.
 func DecodeInto(data []byte, into any) error {
 	d := decoders.Get().(*reusedDecoder)
 	d.input.Reset(data)
 	start := d.end
-	if err := d.json.Decode(into); err != nil { // the decoder fails from now on
+	if err := d.json.Decode(into); err != nil { // d is not used again
 		if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
 			syntax.Offset -= start
 		}
 		return err
 	}
-	d.end = start + int64(len(data))
 	if rest := data[d.json.InputOffset()-start:]; len(bytes.TrimLeft(rest, " \t\r\n")) > 0 {
 		return errMoreText
 	}
-	d.input.Reset(nil)
-	if len(data) <= maxReused {
+	if d.input.Len() == 0 && len(data) <= maxReused { // the decoder may leave white space unread
+		d.end = start + int64(len(data))
+		d.input.Reset(nil)
 		decoders.Put(d)
 	}
 	return nil
@@ -69,7 +70,7 @@ const maxReused = 64 << 10
 type reusedDecoder struct {
 	input bytes.Reader
 	json  *json.Decoder
-	end   int64 // of what was decoded, as an offset in all input
+	end   int64 // of what json has read, which counts all input
 }
 
 var decoders = sync.Pool{New: func() any {

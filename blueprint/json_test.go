@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"reflect"
 	"regexp"
@@ -232,26 +233,49 @@ func TestDecodeInto(t *testing.T) {
 	texts := []string{
 		`{"a": 1.50, "b": [true, null]}`, "12", " 12 \n", long, `[` + long + `]`, `"x"`, `{}` + "\t\r\n ", `{} {}`, `{}x`, ``, `  `, `{"a"`, `{"a": x}`, `1 2`, `[1e400]`, "null",
 	}
+	// A decoder does not read white space that exceeds its buffer.
+	for _, size := range []int{512, 600, 1536, 60_000} {
+		value := `{"a":"` + strings.Repeat("x", size-8) + `"}`
+		texts = append(texts, value+"\n", "12", value+"\n", value, "{}"+strings.Repeat(" ", size), "[]", "{}"+strings.Repeat("\n", size), value)
+	}
 	for round := range 3 {
 		for _, text := range texts {
-			var got, want any
-			err := blueprint.DecodeInto([]byte(text), &got)
-			decoder := json.NewDecoder(strings.NewReader(text))
-			decoder.UseNumber()
-			wantErr := decoder.Decode(&want)
-			if _, more := decoder.Token(); wantErr == nil && !errors.Is(more, io.EOF) {
-				wantErr = errors.New("JSON is followed by more text")
-			}
-			if !reflect.DeepEqual(err, wantErr) {
-				t.Errorf("round %d: %.40q: the error is %#v, want %#v", round, text, err, wantErr)
-			}
-			if diff := cmp.Diff(want, got); err == nil && diff != "" {
-				t.Errorf("round %d: %.40q (-want +got):\n%s", round, text, diff)
-			}
+			t.Run(fmt.Sprintf("%d %.20q", round, text), func(t *testing.T) { checkDecodeInto(t, text) })
 		}
 		var typed struct{ A int }
 		if err := blueprint.DecodeInto([]byte(` {"a": "no"}`), &typed); err == nil || !strings.Contains(err.Error(), "cannot unmarshal string") {
 			t.Errorf("a value of another type: %v", err)
 		}
 	}
+}
+
+// checkDecodeInto compares DecodeInto with a decoder of its own.
+func checkDecodeInto(t *testing.T, text string) {
+	t.Helper()
+	var got, want any
+	err := blueprint.DecodeInto([]byte(text), &got)
+	decoder := json.NewDecoder(strings.NewReader(text))
+	decoder.UseNumber()
+	wantErr := decoder.Decode(&want)
+	if _, more := decoder.Token(); wantErr == nil && !errors.Is(more, io.EOF) {
+		wantErr = errors.New("JSON is followed by more text")
+	}
+	if !reflect.DeepEqual(err, wantErr) {
+		t.Errorf("%.40q: the error is %#v, want %#v", text, err, wantErr)
+	}
+	if diff := cmp.Diff(want, got); err == nil && diff != "" {
+		t.Errorf("%.40q (-want +got):\n%s", text, diff)
+	}
+}
+
+// FuzzDecodeInto decodes three values in turn, which reuses a decoder.
+func FuzzDecodeInto(f *testing.F) {
+	f.Add(`{"a": 1}`, `{"b"`, "12", uint16(600))
+	f.Add(`[1, 2] `, ``, `"x"`, uint16(0))
+	f.Add(`{} {}`, " \n", "null", uint16(5000))
+	f.Fuzz(func(t *testing.T, a, b, c string, spaces uint16) {
+		for _, text := range []string{a, a + strings.Repeat(" ", int(spaces)), b, strings.Repeat("\n", int(spaces)) + c, a, c} {
+			checkDecodeInto(t, text)
+		}
+	})
 }
