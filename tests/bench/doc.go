@@ -12,7 +12,7 @@
 //	go run ./tests/bench -peers                       side by side with other servers
 //	go run ./tests/bench -peers=n8n,temporal          with some of them
 //	go run ./tests/bench -database URL                on PostgreSQL; make bench-postgresql starts one
-//	go run ./tests/bench -quick                       short: checks that everything works
+//	go run ./tests/bench -quick                       one round: checks that everything works
 //
 // It builds the server and starts it on a database file in a temporary folder.
 // The server, the load generator, the echo server and the inserter each run in a
@@ -56,8 +56,8 @@
 //
 // With -database, a file and one to three processes on PostgreSQL are measured in turn with
 // River and with n8n in queue mode, which have databases on the same PostgreSQL server. The load
-// of several processes is divided among them. Then the process with the duties is killed, again
-// and again.
+// of several processes is divided among them. Then the process with the duties is killed as
+// often as -failovers says.
 //
 // Exit code 1 means that something did not work, such as a response other than
 // 2xx. Slow results do not change the exit code.

@@ -29,8 +29,8 @@ const (
 	// continue in another process.
 	runsLost = 100
 	runWait  = 5 * time.Second
-	// beforeTick is how long before a full minute the process is killed, which a schedule is due
-	// at. It takes over ten seconds until another process has the duties.
+	// beforeTick is how long before the minute at which a schedule is due the process is killed.
+	// It takes over ten seconds until another process has the duties.
 	beforeTick = 2 * time.Second
 	// mostFailover is the longest time of a fail-over.
 	mostFailover = time.Minute
@@ -133,14 +133,15 @@ func (c *trio) round(ctx context.Context) error {
 	if !process.Pause(ctx, due.Add(-beforeTick).Sub(now())) {
 		return ctx.Err()
 	}
-	if c.calls.missing(keys[1:]) != runsLost {
-		return errors.New("a run continued before the process was killed")
+	if c.calls.missing(keys) != len(keys) {
+		return errors.New("a run or the schedule went on before the process was killed")
 	}
 	killed := now()
 	victim.Kill()
 	using, end := context.WithCancel(ctx)
 	var clients sync.WaitGroup
-	clients.Go(func() { c.use(using, survivors, killed) })
+	var unused error
+	clients.Go(func() { unused = c.use(using, survivors, killed) })
 	late := ""
 	for c.calls.missing(keys) > 0 && late == "" {
 		if now().Sub(killed) > mostFailover {
@@ -155,6 +156,9 @@ func (c *trio) round(ctx context.Context) error {
 	}
 	if late != "" {
 		return errors.New(late)
+	}
+	if unused != nil {
+		return unused
 	}
 	c.Tick = append(c.Tick, c.calls.last(keys[:1]).Sub(killed))
 	c.Runs = append(c.Runs, c.calls.last(keys[1:]).Sub(killed))
@@ -191,15 +195,18 @@ func (c *trio) withDuties(ctx context.Context) (*server, error) {
 	return nil, fmt.Errorf("no process has the duties, or not all are live: %+v", state.Nodes)
 }
 
-// use sends webhooks to the surviving processes until ctx ends.
-func (c *trio) use(ctx context.Context, survivors []*server, killed time.Time) {
+// use sends webhooks to the surviving processes until ctx ends. It is an error if none succeeds.
+func (c *trio) use(ctx context.Context, survivors []*server, killed time.Time) error {
 	var first, longest time.Duration
+	var last process.Answer
+	client := &http.Client{Timeout: mostFailover}
 	for n := 0; ctx.Err() == nil; n++ {
 		began := now()
-		answer := process.NewClient(survivors[n%len(survivors)].address, "", http.DefaultClient).Do(context.WithoutCancel(ctx), http.MethodPost, "/webhooks/blueprint/"+c.hook, json.RawMessage(payload()))
+		answer := process.NewClient(survivors[n%len(survivors)].address, "", client).Do(context.WithoutCancel(ctx), http.MethodPost, "/webhooks/blueprint/"+c.hook, json.RawMessage(payload()))
 		took := now().Sub(began)
 		if !answer.OK() || !strings.Contains(string(answer.Body), greeting) {
 			c.o.say("a surviving process answers %s", answer)
+			last = answer
 			took = mostFailover
 		} else if first == 0 {
 			first = now().Sub(killed)
@@ -207,10 +214,14 @@ func (c *trio) use(ctx context.Context, survivors []*server, killed time.Time) {
 		longest = max(longest, took)
 		process.Pause(ctx, 10*time.Millisecond)
 	}
+	if first == 0 {
+		return fmt.Errorf("no surviving process answered a webhook: %s", last)
+	}
 	c.Answer, c.Longest = append(c.Answer, first), append(c.Longest, longest)
+	return nil
 }
 
-// calls notes when a call with a key came first.
+// calls records the first call with each key.
 type calls struct {
 	mu sync.Mutex
 	at map[string]time.Time

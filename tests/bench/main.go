@@ -89,7 +89,7 @@ func parse(args []string) (o options, err error) {
 		return err
 	})
 	flags.StringVar(&o.peersFolder, "peers-folder", "", "with -peers or -database, a `FOLDER` that keeps the installed peers for the next time; without it, they are installed into a temporary one")
-	flags.BoolVar(&o.quick, "quick", false, "one short round of everything: it shows that all works, not how fast")
+	flags.BoolVar(&o.quick, "quick", false, "one short round of everything, and with -database one fail-over, which takes up to two minutes: it shows that all works, not how fast")
 	_ = flags.Parse(args) // ends the program when it fails
 	given := map[string]bool{}
 	flags.Visit(func(f *flag.Flag) { given[f.Name] = true })

@@ -25,7 +25,7 @@ import (
 type peer struct {
 	name    string // for -peers
 	title   string // with its version, for tables
-	folder  string // its folder in that of -peers-folder; it names the version
+	folder  string // its folder in that of -peers-folder; it names the version, and the content of a program that is here
 	flow    string // what a request does, for the row
 	stores  string // what it stores of a request
 	path    string // of the endpoint
@@ -84,8 +84,8 @@ const installedMark = "installed"
 
 // installPeers installs the peers that are not in the folder yet. It returns those that are
 // there afterwards, and for each other one a line with the reason.
-func installPeers(ctx context.Context, o *options, folder string) (list []*runningPeer, left []string, err error) {
-	for _, p := range o.peers {
+func installPeers(ctx context.Context, o *options, wanted []peer, folder string) (list []*runningPeer, left []string, err error) {
+	for _, p := range wanted {
 		at := filepath.Join(folder, p.folder)
 		if _, err := os.Stat(filepath.Join(at, installedMark)); err != nil {
 			o.say("installing %s", p.title)
@@ -185,13 +185,12 @@ type runningPeer struct {
 
 func (r *runningPeer) log() string { return filepath.Join(r.at.data, r.name+".log") }
 
-// start starts the peer on a free port and waits until it responds correctly.
+// start starts the peer on a free port and waits until it responds correctly. It first stops
+// processes of it that still run.
 func (r *runningPeer) start(ctx context.Context) (err error) {
+	r.stop()
 	if r.at.host, err = freeHost(); err != nil {
 		return err
-	}
-	for _, other := range r.others {
-		other.Kill()
 	}
 	r.others = nil
 	launch := func(command program.Command) (*program.Process, error) {
@@ -223,6 +222,11 @@ func (r *runningPeer) start(ctx context.Context) (err error) {
 	return nil
 }
 
+// complete reports whether all its processes run.
+func (r *runningPeer) complete() bool {
+	return !slices.ContainsFunc(r.processes(), func(p *program.Process) bool { return p == nil || !p.Running() })
+}
+
 // end returns how the process ended; nil if it runs.
 func (r *runningPeer) end() error {
 	if r.Running() {
@@ -233,7 +237,7 @@ func (r *runningPeer) end() error {
 
 // stop ends the peer; one that does not end in time is killed.
 func (r *runningPeer) stop() {
-	for _, p := range slices.Backward(append(slices.Clone(r.others), r.Process)) {
+	for _, p := range slices.Backward(r.processes()) {
 		if p != nil && p.Running() {
 			_ = p.Stop(20 * time.Second) // its exit code says nothing about the measurement
 		}
@@ -259,7 +263,7 @@ func (r *runningPeer) answers(ctx context.Context) bool {
 // measure loads the peer. If it fails, the result is empty and the reason is kept, so that
 // the others are still measured.
 func (r *runningPeer) measure(ctx context.Context, connections int, warmup, length time.Duration) (measured *result, err error) {
-	if !r.Running() {
+	if !r.complete() {
 		err = r.start(ctx)
 	}
 	if err == nil {
@@ -268,9 +272,13 @@ func (r *runningPeer) measure(ctx context.Context, connections int, warmup, leng
 	if err == nil || ctx.Err() != nil {
 		return measured, err
 	}
-	line := strings.Join(strings.Fields(err.Error()), " ")
-	r.failures = append(r.failures, fmt.Sprintf("%s failed with %d connections: %.600s", r.title, connections, line))
+	r.failures = append(r.failures, fmt.Sprintf("%s failed with %d connections: %s", r.title, connections, oneLine(err)))
 	return &result{}, nil
+}
+
+// oneLine returns the begin of an error as one line.
+func oneLine(err error) string {
+	return fmt.Sprintf("%.600s", strings.Join(strings.Fields(err.Error()), " "))
 }
 
 // longest is the longest measurement of a slow peer.
@@ -293,13 +301,31 @@ func (r *runningPeer) load(ctx context.Context, connections int, warmup, length 
 		}
 		measured, err := loadProcess(ctx, r.Pid(), loadJob{Beside: r.pids(), Address: r.at.host, Connections: connections, Warmup: warmup, Length: length, Answer: r.answer, Requests: [][]byte{postRequest(r.at.host, r.path, payload())}})
 		if err == nil {
-			_, err = settled(ctx, r.Pid(), r.quiet, 5*time.Second)
+			_, err = r.settle(ctx, 5*time.Second)
 		}
 		if err != nil || r.quick || longer(length, measured.Completed, connections) == length {
 			return measured, err
 		}
 		r.lengths[connections] = longer(length, measured.Completed, connections)
 	}
+}
+
+// settle waits until its processes are idle, each for at most the given time, and returns
+// their resident memory.
+func (r *runningPeer) settle(ctx context.Context, most time.Duration) (resident int64, err error) {
+	for _, p := range r.processes() {
+		size, err := settled(ctx, p.Pid(), r.quiet, most)
+		if err != nil {
+			return 0, err
+		}
+		resident += size
+	}
+	return resident, nil
+}
+
+// processes are those beside it and its own, in the order of their start.
+func (r *runningPeer) processes() []*program.Process {
+	return append(slices.Clone(r.others), r.Process)
 }
 
 // pids are the processes beside it.
@@ -337,7 +363,7 @@ func comparePeers(ctx context.Context, o options) (err error) {
 		}
 	}
 	var others []*runningPeer
-	if others, p.Left, err = installPeers(ctx, &o, folder); err != nil {
+	if others, p.Left, err = installPeers(ctx, &o, o.peers, folder); err != nil {
 		return err
 	}
 	ours := standing{Name: "blueprintd " + p.Machine.Commit, Stores: "every run, its steps and its firing, before it answers"}
@@ -433,7 +459,7 @@ func (r *runningPeer) begin(ctx context.Context, o *options, runSize int) (err e
 	if err := r.start(ctx); err != nil {
 		return err
 	}
-	r.Idle, err = settled(ctx, r.Pid(), o.quiet(), 15*time.Second)
+	r.Idle, err = r.settle(ctx, 15*time.Second)
 	return err
 }
 

@@ -73,9 +73,9 @@ func TestInstallPeers(t *testing.T) {
 		t.Fatal(err)
 	}
 	var progress bytes.Buffer
-	o := &options{peers: []peer{bad, good, worse}, progress: &progress}
+	o := &options{progress: &progress}
 	for range 2 {
-		list, left, err := installPeers(t.Context(), o, folder)
+		list, left, err := installPeers(t.Context(), o, []peer{bad, good, worse}, folder)
 		if err != nil || len(list) != 1 || list[0].name != "good" || list[0].Install != int64(len("four")) {
 			t.Fatalf("got %+v, %v; want the good one with 4 bytes", list, err)
 		}
@@ -202,6 +202,53 @@ func TestPeerFails(t *testing.T) {
 	}
 }
 
+// A peer is started again if any of its processes has ended, also one beside it.
+func TestPeerIsComplete(t *testing.T) {
+	begin := func() *program.Process {
+		p, err := program.Start(program.Command{Path: process.Path(t), Args: []string{"serve", "--addr", "127.0.0.1:0", "--until-eof"}, Folder: t.TempDir()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(p.Kill)
+		return p
+	}
+	beside, main := begin(), begin()
+	r := &runningPeer{peer: peer{name: "pair", title: "Pair 1", command: func(place) program.Command { return program.Command{Path: "program-that-no-machine-has"} }}, at: place{data: t.TempDir()}, Process: main, others: []*program.Process{beside}}
+	if !r.complete() {
+		t.Error("both processes run, and the peer is not complete")
+	}
+	beside.Kill()
+	if r.complete() {
+		t.Error("the peer is complete without the process beside it")
+	}
+	if _, err := r.measure(t.Context(), 1, 0, 10*time.Millisecond); err != nil || len(r.failures) != 1 || main.Running() {
+		t.Errorf("got %v and %q; want one failure to start, after the main process was stopped", err, r.failures)
+	}
+}
+
+// Another program of a peer is installed into another folder.
+func TestGoPeerFolder(t *testing.T) {
+	one, other := goPeerFolder("peer-1", "package main"), goPeerFolder("peer-1", "package main // changed")
+	if one == other || !strings.HasPrefix(one, "peer-1-") || one != goPeerFolder("peer-1", "package main") {
+		t.Errorf("got %s and %s, want different folders that begin with peer-1-", one, other)
+	}
+}
+
+// A fail-over after which no webhook succeeds has no figures.
+func TestFailoverWithoutAnswer(t *testing.T) {
+	ctx, end := context.WithCancel(t.Context())
+	survivor := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		end()
+		w.WriteHeader(http.StatusServiceUnavailable)
+	}))
+	defer survivor.Close()
+	c := &trio{o: &options{progress: io.Discard}}
+	err := c.use(ctx, []*server{{address: survivor.URL}}, now())
+	if err == nil || !strings.Contains(err.Error(), "503") || len(c.Answer) != 0 || len(c.Longest) != 0 {
+		t.Errorf("got %v, %v and %v; want the error of the webhook and no times", err, c.Answer, c.Longest)
+	}
+}
+
 // Every wire of the flow for Node-RED leads to a node.
 func TestNodeRedFlow(t *testing.T) {
 	ids := map[string]bool{}
@@ -272,7 +319,7 @@ func TestDatabaseText(t *testing.T) {
 	}
 }
 
-// Both processes of n8n in queue mode have the same database and Redis, and Redis has the same
+// Both processes of n8n in queue mode use the same database and the same Redis, on the given
 // port.
 func TestN8nQueue(t *testing.T) {
 	at := place{installed: "/installed", data: "/data", host: "127.0.0.1:1001", redis: "127.0.0.1:1002", database: "postgres://user:secret@127.0.0.1:1003/flows"}

@@ -18,7 +18,7 @@ var pocketBaseProgram string
 // pocketBase is a program with PocketBase that stores one record for each request. It runs no
 // workflow: it shows what a record costs behind a small server.
 var pocketBase = peer{
-	name: "pocketbase", title: "PocketBase " + pocketBaseVersion, folder: "pocketbase-" + pocketBaseVersion,
+	name: "pocketbase", title: "PocketBase " + pocketBaseVersion, folder: goPeerFolder("pocketbase-"+pocketBaseVersion, pocketBaseProgram),
 	flow: "one record of the same size on PocketBase, no workflow", stores: "one record, in SQLite with `synchronous=NORMAL`", path: "/webhook", answer: greeting,
 	size: goPeerProgram,
 	install: func(ctx context.Context, folder string) error {

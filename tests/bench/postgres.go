@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -76,18 +77,22 @@ func comparePostgreSQL(ctx context.Context, o options) error {
 	if err := f.rates(ctx, &o, d, key); err != nil {
 		return err
 	}
+	var failed error // of the fail-overs, after which the rates are still published
 	if o.failovers > 0 {
-		url, err := d.add(ctx)
-		if err != nil {
-			return err
+		var url string
+		if url, failed = d.add(ctx); failed == nil {
+			f.Failovers, failed = measureFailovers(ctx, &o, []string{"--database", url, "--master-key-file", key})
 		}
-		if f.Failovers, err = measureFailovers(ctx, &o, []string{"--database", url, "--master-key-file", key}); err != nil {
-			return err
+		if failed != nil {
+			if ctx.Err() != nil {
+				return failed
+			}
+			f.Left = append(f.Left, "fail-overs are left out: "+oneLine(failed))
 		}
 	}
 	_, machine.Steal = watching.since(0)
-	machine.Foreign = -1 // PostgreSQL and Redis are not told from others
-	return publish(&o, f, machine, f.text(&o, &machine), postgresBegin, postgresEnd)
+	machine.Foreign = -1 // PostgreSQL and Redis cannot be distinguished from others
+	return errors.Join(publish(&o, f, machine, f.text(&o, &machine), postgresBegin, postgresEnd), failed)
 }
 
 // rates measures all arrangements.
@@ -177,8 +182,7 @@ func (f *databaseFigures) startPeers(ctx context.Context, o *options, d *databas
 		}
 	}
 	for _, p := range databasePeers {
-		o.peers = []peer{p}
-		list, left, err := installPeers(ctx, o, folder)
+		list, left, err := installPeers(ctx, o, []peer{p}, folder)
 		if err != nil {
 			return err
 		}
@@ -193,7 +197,7 @@ func (f *databaseFigures) startPeers(ctx context.Context, o *options, d *databas
 					return err
 				}
 				o.say("%s is left out: %v", p.title, err)
-				f.Left = append(f.Left, fmt.Sprintf("%s is left out: %.600s", p.title, strings.Join(strings.Fields(err.Error()), " ")))
+				f.Left = append(f.Left, p.title+" is left out: "+oneLine(err))
 				continue
 			}
 			f.Arrangements = append(f.Arrangements, &arrangement{Name: p.title, Results: map[int][]result{}, peer: r})
@@ -244,8 +248,8 @@ func (a *arrangement) measure(ctx context.Context, o *options, connections int) 
 	return nil
 }
 
-// databaseGoals are the least ratios of a process on PostgreSQL to others, from a number of
-// connections on: a single one waits for each commit.
+// databaseGoals are the minimum ratios of a process on PostgreSQL to others, for at least from
+// connections: a single one waits for each commit.
 var databaseGoals = []struct {
 	by    string
 	least float64

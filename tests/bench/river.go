@@ -17,7 +17,7 @@ var riverProgram string
 // blueprintd. args are further arguments of its program.
 func riverQueue(name, title string, args ...string) peer {
 	return peer{
-		name: name, title: "River " + riverVersion + ", " + title, folder: "river-" + riverVersion,
+		name: name, title: "River " + riverVersion + ", " + title, folder: goPeerFolder("river-"+riverVersion, riverProgram),
 		flow: "a job inserted and waited for", path: "/webhook", answer: greeting,
 		install: installRiver,
 		command: func(at place) program.Command {

@@ -23,7 +23,7 @@ var temporalProgram string
 // temporal is Temporal's development server with a database file, and a worker, in one
 // process. Its three steps are local activities, the cheapest kind.
 var temporal = peer{
-	name: "temporal", title: "Temporal CLI " + temporalVersion + ", development server", folder: "temporal-" + temporalVersion,
+	name: "temporal", title: "Temporal CLI " + temporalVersion + ", development server", folder: goPeerFolder("temporal-"+temporalVersion, temporalProgram),
 	flow: "a workflow of three local activities on Temporal's development server", stores: "the history of the workflow, in SQLite", path: "/webhook", answer: greeting,
 	size:    goPeerProgram,
 	install: installTemporal,
