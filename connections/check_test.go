@@ -14,6 +14,7 @@ import (
 	"net/http/httptest"
 	"net/netip"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -195,8 +196,8 @@ func TestConnectionTestOAuth(t *testing.T) {
 type mailServer struct {
 	auth   string // offered methods of AUTH
 	secure *tls.Config
-	first  bool          // TLS from the first byte
-	silent chan struct{} // not nil: says nothing, and closes it when a client connects
+	first  bool   // TLS from the first byte
+	silent func() // not nil: says nothing, and calls it when a client connects
 	got    chan string
 }
 
@@ -229,7 +230,7 @@ func (m *mailServer) session(conn net.Conn) {
 		conn = tls.Server(conn, m.secure)
 	}
 	if m.silent != nil {
-		close(m.silent)
+		m.silent()
 		io.Copy(io.Discard, conn)
 		return
 	}
@@ -336,9 +337,10 @@ func TestConnectionTestSMTP(t *testing.T) {
 		})
 	}
 	w := newEnv(t)
-	silent := mailServer{silent: make(chan struct{})}
+	connected := make(chan struct{})
+	silent := mailServer{silent: sync.OnceFunc(func() { close(connected) })}
 	id := w.add(ann, "smtp", `{"host": "127.0.0.1", "port": `+silent.serve(t)+`, "from": "me@mail.example", "tls": "none"}`)
-	if ok, message, err := w.service.Test(expiring{t.Context(), silent.silent}, ann, id); ok || err != nil || !strings.Contains(message, "did not answer in time") {
+	if ok, message, err := w.service.Test(expiring{t.Context(), connected}, ann, id); ok || err != nil || !strings.Contains(message, "did not answer in time") {
 		t.Errorf("%v %s %v", ok, message, err)
 	}
 	if ok, message := w.testConnection(ann, w.add(ann, "smtp", `{"host": "10.0.0.1", "port": 25, "from": "me@mail.example", "tls": "none"}`)); ok || !strings.Contains(message, "private address") {

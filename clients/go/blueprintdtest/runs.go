@@ -145,20 +145,20 @@ type Expectation struct {
 	Request *Request `json:"request,omitempty"` // the members that the request must have; unset ones match anything
 }
 
-// Times is how often a request has to be made: at least Min times, and at most Max times
-// unless Max is nil.
+// Times bounds how often a request is made: at least Min times, and at most Max times unless
+// Max is nil.
 type Times struct {
 	Min int  `json:"min"`
 	Max *int `json:"max,omitempty"`
 }
 
-// Exactly is n times; Exactly(0) is never.
+// Exactly returns the bounds for n requests; Exactly(0) expects none.
 func Exactly(n int) *Times { return Between(n, n) }
 
-// AtLeast is n times or more.
+// AtLeast returns the bounds for n requests or more.
 func AtLeast(n int) *Times { return &Times{Min: n} }
 
-// Between is from minimum to maximum times.
+// Between returns the bounds for minimum to maximum requests.
 func Between(minimum, maximum int) *Times { return &Times{Min: minimum, Max: &maximum} }
 
 // Request holds the members of a request that an expectation compares.
