@@ -105,6 +105,7 @@ var layers = []struct {
 	{8, "tests/overload", "tests/process clients/go/program"},
 	{8, "tests/words", ""},
 	{8, "tests/servertest", "blueprint foundation/clock rpc/trpc server store/masterkey tests/process"},
+	{8, "tests/stored", ""},
 	{8, "tests/simulation", "blueprint foundation/* engine triggers"},
 	{8, "packaging/release", ""},
 }
