@@ -138,10 +138,10 @@ test('finds a node by what it is called elsewhere, and leads the focus from its 
 });
 
 test('dragging a node selects it, but opens no panel and leaves the view', async () => {
-  await open('Dragged', { nodes: [at(0, 0, node('a', 'set', { values: {} })), at(320, 0, node('b', 'log', { message: 'x' }))], edges: [{ source: 'a', target: 'b' }] });
+  await open('Dragged', { nodes: [at(0, 0, node('a', 'set', { values: {} })), at(0, 180, node('b', 'log', { message: 'x' }))], edges: [{ source: 'a', target: 'b' }] });
   const grab = async (name, by) => {
     const [, y] = await centre(card(name).getByText(name));
-    const x = (await card(name).boundingBox()).x + 30; // the panel may cover the rest
+    const x = (await card(name).boundingBox()).x + 30;
     await page.mouse.move(x, y);
     await page.mouse.down();
     await page.mouse.move(x, y + by / 2, { steps: 4 });

@@ -57,7 +57,7 @@ test('fires a manual trigger with input data', async () => {
   const trigger = await client.blueprintTriggers.create.mutate({ blueprintId: blueprint.id, triggerType: 'manual', config: {} });
   await page.goto(`/triggers/${trigger.id}`);
   await page.getByText('you (Ada Lovelace)').waitFor();
-  await page.getByRole('link', { name: 'Fire the trigger' }).click();
+  await page.getByRole('navigation', { name: 'Trigger pages' }).getByRole('link', { name: 'Fire the trigger' }).click();
   const form = page.getByRole('region', { name: 'Fire the trigger' });
   await form.getByRole('textbox', { name: 'Input data' }).fill('[1]');
   await form.getByText('Must be a JSON object: { … }.').waitFor();
