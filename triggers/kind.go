@@ -28,8 +28,8 @@ import (
 type Kind struct {
 	blueprint.TriggerKind
 	Title       string    // as lists show it
-	Description string    // what it does, for the choice among the kinds
-	Input       string    // the inputData of its runs, one sentence or two
+	Description string    // what it does, for the dashboard and the JSON Schemas
+	Input       string    // the inputData of its runs, one or two sentences
 	NeverFired  string    // what to check when an active trigger has no firings
 	Endpoint    *Endpoint // serves TriggerKind.Path; nil without a path
 

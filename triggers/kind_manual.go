@@ -13,7 +13,7 @@ type manualConfig struct{}
 func manualKind() *Kind {
 	return define[manualConfig](blueprint.TriggerManual, Kind{
 		Title:       "Manual",
-		Description: "Starts runs with a button. Has its own ledger and limits.",
+		Description: "Starts a run when you press Fire, or when blueprintTriggers.fire is called.",
 		Input:       "inputData is the JSON you enter when you fire it.",
 		NeverFired:  "fire it with blueprintTriggers.fire",
 	})

@@ -19,7 +19,7 @@ type scheduledConfig struct {
 func scheduledKind() *Kind {
 	return define[scheduledConfig](blueprint.TriggerScheduled, Kind{
 		Title:       "Schedule",
-		Description: "Runs at set times, for example every morning, every ten minutes or on the first of the month.",
+		Description: "Starts runs by a cron expression, for example every morning or every ten minutes.",
 		Input:       `inputData is {"scheduledAt", "firedAt", "missedCount"}.`,
 		NeverFired:  "see that a server is running on this database, and when the next tick is due",
 	})

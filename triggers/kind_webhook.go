@@ -23,7 +23,7 @@ type webhookConfig struct {
 func webhookKind() *Kind {
 	return define[webhookConfig](blueprint.TriggerWebhook, Kind{
 		Title:       "Webhook",
-		Description: "Provides a URL that services such as GitHub or Stripe can call.",
+		Description: "Starts a run for each HTTP POST to its URL, from services such as GitHub or Stripe, or from a form.",
 		Input:       "inputData is the JSON body. trigger.headers holds the headers.",
 		NeverFired:  "see that the sender posts to the address that blueprintTriggers.getWebhookUrl gives, and that this server can be reached from there",
 		Endpoint:    webhookEndpoint(),

@@ -158,7 +158,7 @@ var additions = []addition{
 		edits: []edit{
 			{
 				"web/src/routes.ts", "export const routes: Route[] = [\n",
-				"  route('/settings/hello', () => import('./pages/settings/hello-page'), { title: routesText.hello }),\n",
+				"  route('/settings/hello', () => import('./pages/settings/hello-page'), { menu: 'settings', title: routesText.hello }),\n",
 			},
 			{"web/src/text/shell.ts", "export const routesText = {\n", "  hello: 'Hello',\n"},
 		},

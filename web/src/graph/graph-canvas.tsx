@@ -91,7 +91,10 @@ export default function GraphCanvas({ map: given, statuses, selected, onSelect, 
   )
 }
 
-/** The initial view, once the size of the frame is known; `beside` as for firstView, `covered` is the width that an overlay covers at the left, `subject` the ids of the nodes to show. */
+/**
+ * The initial view, once the size of the frame is known; `beside` as for firstView, `covered` is the width that an
+ * overlay covers at the left, `subject` the ids of the nodes to show.
+ */
 export function useFirstView(
   frame: React.RefObject<HTMLDivElement | null>,
   map: BlueprintMap,

@@ -14,7 +14,7 @@ const plus = 48
 /**
  * The initial view of a canvas of a size: everything, if that stays readable, else the start of the flow at a readable
  * size, on a phone the first node and the next one. Never larger than 100 %. `beside` is what the canvas shows left of
- * the nodes. The nodes with the ids `subject` are visible in any case.
+ * the nodes. The nodes with the ids `subject` are visible, as far as they fit.
  */
 export function firstView(
   map: BlueprintMap,
@@ -53,8 +53,8 @@ export function firstView(
 }
 
 /**
- * The view in which a node and the button beside it are fully visible, with the smallest movement. With `fresh`, as for a node that was just
- * added: everything if that stays readable, else the node with the one before it, if both fit.
+ * The view in which a node and the button beside it are fully visible, with the smallest movement. With `fresh`, as
+ * for a node that was just added: everything if that stays readable, else the node with the one before it, if both fit.
  */
 export function viewWith(
   map: BlueprintMap,

@@ -7,9 +7,9 @@ export type NavigationState = { keepFocus?: boolean } | null
 let waiting = false
 
 /**
- * After a navigation, focuses the page's h1, or its field marked with data-first, and scrolls to the top, as a browser does with a new page. Navigations with
- * {keepFocus: true} in their state (tabs and filters) are exempt, and so is going back, where the browser restores the
- * view itself.
+ * After a navigation, focuses the page's h1, or its field marked with data-first, and scrolls to the top, as a browser
+ * does with a new page. Navigations with {keepFocus: true} in their state (tabs and filters) are exempt, and so is
+ * going back, where the browser restores the view itself.
  */
 export function useRouteFocus(): void {
   const [path] = useLocation()

@@ -136,5 +136,5 @@ export const timeWordsText = {
 
 /** Texts of parts/unopened.tsx. */
 export const unopenedText = {
-  theAddressMayBeMistyped: 'The address may be mistyped, it may be deleted, or you cannot see it.',
+  theAddressMayBeMistyped: 'It was deleted, you have no access, or the address is wrong.',
 } as const

@@ -254,8 +254,8 @@ export const fireDialogText = {
   fireTrigger: 'Fire trigger',
   startsNodesReadTheInputAs: (blueprint_title: string) =>
     `Starts ${blueprint_title}. Nodes read the input as {{inputData}}.`,
-  startsAsIfThisInputHad: (blueprint_title: string, gives: string) =>
-    `Starts ${blueprint_title} as if this input had been received. ${gives}`,
+  startsAsIfThisInputHad: (blueprint_title: string, input: string) =>
+    `Starts ${blueprint_title} as if this input had been received. ${input}`,
   inputData: 'Input data',
   optionalAJsonObject: 'Optional. A JSON object.',
   order1042: '{"order": 1042}',

@@ -369,6 +369,7 @@ export function Canvas({
           snapGrid={[GRID, GRID]}
           connectionRadius={32}
           nodeDragThreshold={3}
+          nodeClickDistance={3}
           onlyRenderVisibleElements
           elevateNodesOnSelect={false}
           defaultMarkerColor={null}

@@ -144,7 +144,7 @@ function Inside({ blueprint, types }: Props) {
   const reveal = useEffectEvent(commands.reveal)
   useEffect(() => {
     if (chosenId !== undefined && !dragged) reveal(chosenId, small)
-  }, [chosenId, small, dragged]) // only when another node is selected
+  }, [chosenId, small, dragged]) // not when the map changes, for example after a run
 
   const catalogue = (
     <Catalogue

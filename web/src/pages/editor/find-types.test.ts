@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { findTypes } from './find-types'
+import { nodeTypes } from '../../../test/node-types'
+import { alsoCalled, findTypes } from './find-types'
 
 const types = [
   { type: 'code', title: 'Code', description: 'Runs JavaScript; console.log writes into the log.' },
@@ -38,4 +39,12 @@ test('finds types by what they are called elsewhere', () => {
   assert.equal(found('loop')[0], 'for-each')
   assert.equal(found('javascript')[0], 'code')
   assert.equal(found('te')[0], 'template')
+})
+
+test('knows what types of this version are called elsewhere', () => {
+  const known = nodeTypes.map((type) => type.type)
+  assert.deepEqual(
+    Object.keys(alsoCalled).filter((type) => !known.includes(type)),
+    [],
+  )
 })

@@ -2,8 +2,8 @@ import type { NodeType } from '../../graph/node-types'
 
 type Named = Pick<NodeType, 'type' | 'title' | 'description'>
 
-// What the types are called elsewhere.
-const alsoCalled: Readonly<Record<string, string>> = {
+/** What the types are called elsewhere. */
+export const alsoCalled: Readonly<Record<string, string>> = {
   conditional: 'if else branch filter',
   switch: 'case branch route router',
   'for-each': 'loop iterate items',

@@ -168,7 +168,7 @@ export function Toolbar({
             <IconPlayerPlay size={18} aria-hidden />
           </ActionIcon>
         ) : (
-          // One label, so that the bar does not move with the first change.
+          // One visible label, so that the bar does not move with the first change.
           <Tooltip label={toolbarText.runKeys(command, dirty)}>
             <Button
               variant="default"
@@ -176,6 +176,7 @@ export function Toolbar({
               px={12}
               h={30}
               leftSection={<IconPlayerPlay size={16} aria-hidden />}
+              aria-label={dirty ? toolbarText.saveAndRun : commonText.run}
               onClick={onRun}
             >
               {commonText.run}

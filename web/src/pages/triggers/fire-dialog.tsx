@@ -52,7 +52,7 @@ export function FireForm({ trigger, onClose }: { trigger: Trigger; onClose?: () 
         <Text size="sm" c="dimmed">
           {manual
             ? fireDialogText.startsNodesReadTheInputAs(trigger.blueprint_title)
-            : fireDialogText.startsAsIfThisInputHad(trigger.blueprint_title, kinds[trigger.trigger_type].gives)}
+            : fireDialogText.startsAsIfThisInputHad(trigger.blueprint_title, kinds[trigger.trigger_type].input)}
         </Text>
         <JsonInput
           label={fireDialogText.inputData}

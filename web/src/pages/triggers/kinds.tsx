@@ -37,7 +37,7 @@ type Kind = Look & {
   /** A description in one sentence. */
   text: string
   /** The input of a run, for the form. */
-  gives: string
+  input: string
   /** The keys of its config besides common ones. */
   keys: string[]
 }
@@ -49,7 +49,7 @@ const usual = {
   sample: () => ({}),
 }
 
-// How each type looks and what is unusual about it, in the order of the choices.
+// The icon of each type, and where it differs from `usual`, in the order of the choices.
 const looks: Record<TriggerType, Partial<Look> & { icon: Icon }> = {
   scheduled: {
     icon: IconCalendarClock,
@@ -164,12 +164,6 @@ export function nameOf({ trigger_type: type, config }: Pick<Trigger, 'trigger_ty
 export const sources: Record<string, string> = {
   ...Object.fromEntries(Object.values(kinds).map((kind) => [kind.source, kind.title])),
   redelivery: kindsText.redelivery,
-}
-
-/** The keys of a config that the form of its type does not show. */
-export function unshown(type: TriggerType, config: Config): string[] {
-  const known = [...kinds[type].keys, 'label', 'concurrency', 'breaker', 'record']
-  return Object.keys(config).filter((key) => !known.includes(key))
 }
 
 function at(): string {

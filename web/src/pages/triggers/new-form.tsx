@@ -78,14 +78,14 @@ export function NewForm({ type, blueprint, onBlueprint, onCreated, cancel, begun
             error={missing && !blueprint ? newTriggerPageText.chooseABlueprint2 : issueFor(create.error, 'blueprintId')}
           />
           <Text size="sm" c="dimmed">
-            {kinds[type].gives}
+            {kinds[type].input}
           </Text>
           {named}
         </section>
       ) : (
         <>
           <Text size="sm" c="dimmed">
-            {kinds[type].gives}
+            {kinds[type].input}
           </Text>
           {named}
         </>

@@ -1,9 +1,10 @@
 import { fireEvent, screen, waitFor, within } from '@testing-library/react'
 import { Route } from 'wouter'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { show } from '../../../test/render'
 import { inputsOf, Refusal, serve } from '../../../test/server'
 import EditTriggerPage from './edit-trigger-page'
+import { kinds } from './kinds'
 import NewTriggerPage from './new-trigger-page'
 import type { Config, Trigger, TriggerType } from './types'
 
@@ -253,6 +254,16 @@ describe('the form of a trigger', () => {
     await save()
     await waitFor(() => expect(updates()).toEqual([{ triggerId: 't1', config: { preset: null } }]))
     await waitFor(() => expect(location.pathname).toBe('/triggers/t1'))
+  })
+
+  test('names the settings of a type that has no form', async () => {
+    const { keys } = kinds.manual
+    kinds.manual.keys = ['caption']
+    onTestFinished(() => {
+      kinds.manual.keys = keys
+    })
+    open({ caption: 'Press', label: 'Button' }, { type: 'manual' })
+    await screen.findByText('Other settings that stay unchanged: caption.')
   })
 
   test('removes a secret by clearing it', async () => {
