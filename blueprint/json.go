@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"unicode/utf8"
 )
 
@@ -37,48 +36,21 @@ func Decode(data []byte) (any, error) {
 }
 
 // DecodeInto decodes exactly one JSON value, of any depth, into the value that into points to.
-// Numbers that have no type there become json.Number. Errors are those of encoding/json, and one
-// about text after the value.
+// A number that is decoded into an interface becomes a json.Number. DecodeInto returns the errors
+// of encoding/json, and one if more text follows the value.
 func DecodeInto(data []byte, into any) error {
-	d := decoders.Get().(*reusedDecoder)
-	d.input.Reset(data)
-	start := d.end
-	if err := d.json.Decode(into); err != nil { // d is not used again
-		if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
-			syntax.Offset -= start
-		}
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.UseNumber()
+	if err := decoder.Decode(into); err != nil {
 		return err
 	}
-	if rest := data[d.json.InputOffset()-start:]; len(bytes.TrimLeft(rest, " \t\r\n")) > 0 {
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
 		return errMoreText
-	}
-	if d.input.Len() == 0 && len(data) <= maxReused { // the decoder may leave white space unread
-		d.end = start + int64(len(data))
-		d.input.Reset(nil)
-		decoders.Put(d)
 	}
 	return nil
 }
 
 var errMoreText = errors.New("JSON is followed by more text")
-
-// maxReused is the maximum length of the data of a decoder that is used again, because it keeps
-// a buffer of that size.
-const maxReused = 64 << 10
-
-// reusedDecoder decodes one value after the other, with the same buffer.
-type reusedDecoder struct {
-	input bytes.Reader
-	json  *json.Decoder
-	end   int64 // of what json has read, which counts all input
-}
-
-var decoders = sync.Pool{New: func() any {
-	d := &reusedDecoder{}
-	d.json = json.NewDecoder(&d.input)
-	d.json.UseNumber()
-	return d
-}}
 
 // Depth returns the nesting of brackets outside strings, which is exact for well-formed
 // JSON.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
-	"encoding/base64"
 	"encoding/binary"
 	"errors"
 	"net/http"
@@ -14,6 +13,7 @@ import (
 	"blueprintd/blueprint"
 	"blueprintd/foundation/clock"
 	"blueprintd/foundation/form"
+	"blueprintd/foundation/secret"
 )
 
 // A webhook trigger with config.form shows a form to browsers: GET returns the page, and
@@ -79,7 +79,7 @@ const (
 func (t *Service) newTicket(triggerID string) string {
 	ticket := binary.BigEndian.AppendUint64(nil, uint64(t.Clock.Now().UnixMilli()))
 	ticket = append(ticket, t.IDs.Bytes(12)...)
-	return base64.RawURLEncoding.EncodeToString(append(ticket, t.signTicket(triggerID, ticket)...))
+	return secret.EncodeToken(append(ticket, t.signTicket(triggerID, ticket)...))
 }
 
 func (t *Service) signTicket(triggerID string, ticket []byte) []byte {
@@ -91,9 +91,8 @@ func (t *Service) signTicket(triggerID string, ticket []byte) []byte {
 
 // checkTicket returns why a submission is not accepted; "" if it is.
 func (t *Service) checkTicket(triggerID, ticket string) string {
-	data, err := base64.RawURLEncoding.DecodeString(ticket)
-	if err != nil || len(data) != 8+12+16 || !hmac.Equal(data[20:], t.signTicket(triggerID, data[:20])) ||
-		base64.RawURLEncoding.EncodeToString(data) != ticket { // DecodeString ignores line breaks; the ticket is a key
+	data, err := secret.DecodeToken(ticket)
+	if err != nil || len(data) != 8+12+16 || !hmac.Equal(data[20:], t.signTicket(triggerID, data[:20])) {
 		return "The form has to be sent from this page. Check your answers, then send it again."
 	}
 	_, passes := t.Clock.(clock.Real)

@@ -3,7 +3,6 @@ package accounts
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/base64"
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
@@ -13,6 +12,7 @@ import (
 
 	"blueprintd/blueprint"
 	"blueprintd/foundation/clock"
+	"blueprintd/foundation/secret"
 )
 
 // An account with maxFailures failed attempts within failureSpan is throttled until the first
@@ -208,7 +208,7 @@ func (s *Service) Device(email, before string) string {
 	for _, account := range d.accounts {
 		plain = append(plain, account[:]...)
 	}
-	return base64.RawURLEncoding.EncodeToString(s.Sealer.Seal(plain, devicePlace))
+	return secret.EncodeToken(s.Sealer.Seal(plain, devicePlace))
 }
 
 // DeviceID returns the id of the device of a token, "" if the token is invalid or expired.
@@ -233,7 +233,7 @@ func (s *Service) device(token string) (d device, known bool) {
 	if s.Sealer == nil || token == "" || len(token) > maxToken {
 		return d, false
 	}
-	sealed, err := base64.RawURLEncoding.DecodeString(token)
+	sealed, err := secret.DecodeToken(token)
 	if err != nil {
 		return d, false
 	}

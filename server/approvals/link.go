@@ -8,13 +8,13 @@ import (
 	"crypto/cipher"
 	"crypto/hmac"
 	"crypto/sha256"
-	"encoding/base64"
 	"encoding/binary"
 	"encoding/hex"
 	"regexp"
 	"strconv"
 
 	"blueprintd/blueprint"
+	"blueprintd/foundation/secret"
 )
 
 // path is the path of a link, which ends in its token.
@@ -60,7 +60,7 @@ func (s Signer) token(l Link) string {
 	}
 	mac := s.sign("link", string(data))[:macSize]
 	s.encrypt(mac, data)
-	return base64.RawURLEncoding.EncodeToString(append(mac, data...))
+	return secret.EncodeToken(append(mac, data...))
 }
 
 // encrypt encrypts data in place, or decrypts it.
@@ -87,9 +87,9 @@ func (s Signer) open(token string) (l Link, ok bool) {
 	if len(token) > longestToken {
 		return l, false
 	}
-	data, err := base64.RawURLEncoding.DecodeString(token)
-	if err != nil || len(data) < 1+macSize || base64.RawURLEncoding.EncodeToString(data) != token {
-		return l, false // DecodeString ignores line breaks, which would give one link many ids
+	data, err := secret.DecodeToken(token)
+	if err != nil || len(data) < 1+macSize {
+		return l, false
 	}
 	mac, data := data[:macSize:macSize], data[macSize:]
 	s.encrypt(mac, data)

@@ -276,7 +276,7 @@ func (r *runningPeer) measure(ctx context.Context, connections int, warmup, leng
 	return &result{}, nil
 }
 
-// oneLine returns the begin of an error as one line.
+// oneLine returns the beginning of an error as one line.
 func oneLine(err error) string {
 	return fmt.Sprintf("%.600s", strings.Join(strings.Fields(err.Error()), " "))
 }
@@ -323,12 +323,12 @@ func (r *runningPeer) settle(ctx context.Context, most time.Duration) (resident 
 	return resident, nil
 }
 
-// processes are those beside it and its own, in the order of their start.
+// processes returns those beside it and its own, in the order of their start.
 func (r *runningPeer) processes() []*program.Process {
 	return append(slices.Clone(r.others), r.Process)
 }
 
-// pids are the processes beside it.
+// pids returns the ids of the processes beside it.
 func (r *runningPeer) pids() (list []int) {
 	for _, other := range r.others {
 		list = append(list, other.Pid())

@@ -22,7 +22,7 @@ var databasePeers = []peer{
 	n8nQueue,
 }
 
-// databaseFigures compare a server on PostgreSQL with one on a file and with others.
+// databaseFigures holds the figures of a server on PostgreSQL, of one on a file, and of others.
 type databaseFigures struct {
 	Arrangements []*arrangement `json:"arrangements"`
 	Failovers    *failovers     `json:"failovers,omitempty"`

@@ -20,8 +20,12 @@ var update = flag.Bool("update", false, "write the golden file")
 
 // TestProcedures compares the committed list of procedures.
 func TestProcedures(t *testing.T) {
-	const path = "testdata/procedures.golden"
-	got := List(rpc.Procedures())
+	compare(t, "testdata/procedures.golden", List(rpc.Procedures()))
+}
+
+// compare compares a generated text with a committed file, which -update writes first.
+func compare(t *testing.T, path, got string) {
+	t.Helper()
 	if *update {
 		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
 			t.Fatal(err)

@@ -4,8 +4,6 @@ import (
 	"os"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"blueprintd/engine/nodes"
 )
 
@@ -25,37 +23,12 @@ func TestPages(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			path := "../../docs/" + name + ".md"
-			if *update {
-				if err := os.WriteFile(path, got, 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(string(want), string(got)); diff != "" {
-				t.Errorf("%s differs; run make goldens (-want +got):\n%s", path, diff)
-			}
+			compare(t, "../../docs/"+name+".md", string(got))
 		})
 	}
 }
 
 // TestKinds compares the committed texts of the kinds in the dashboard.
 func TestKinds(t *testing.T) {
-	const path = "../../web/src/text/kinds.gen.ts"
-	got := Kinds()
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s differs; run make goldens (-want +got):\n%s", path, diff)
-	}
+	compare(t, "../../web/src/text/kinds.gen.ts", Kinds())
 }

@@ -70,7 +70,6 @@ func RunProgram(t testing.TB, path string, args ...string) Result {
 	var out, err bytes.Buffer
 	command := exec.CommandContext(t.Context(), path, args...)
 	command.Stdout, command.Stderr = &out, &err
-	command.Env = append(os.Environ(), "GOGC=400") // the process ends before garbage matters
 	var ended *exec.ExitError
 	if err := command.Run(); err != nil && !errors.As(err, &ended) {
 		t.Fatalf("blueprintd %q: %v", args, err)

@@ -2,7 +2,7 @@ import type { NodeType } from '../../graph/node-types'
 
 type Named = Pick<NodeType, 'type' | 'title' | 'description'>
 
-/** What the types are called elsewhere. */
+/** Names of the node types in other programs. */
 export const alsoCalled: Readonly<Record<string, string>> = {
   conditional: 'if else branch filter',
   switch: 'case branch route router',
