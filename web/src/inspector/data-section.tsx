@@ -3,6 +3,7 @@ import { IconChevronRight, IconPin } from '@tabler/icons-react'
 import { useId, useState } from 'react'
 import { membersOf, type Names, type Place, sampleOf, typeOf } from '../forms/names'
 import { type Step, writePath } from '../forms/path'
+import { wordOf } from '../parts/status-badge'
 import { showAbsolute } from '../parts/time-words'
 import classes from './data-section.module.css'
 import type { Pin, RunChoice } from './types'
@@ -45,7 +46,9 @@ export function DataSection({ names, output, pin, runs, onInsert }: Props) {
             data={runs.list.map((run, index) => ({
               value: run.id,
               label:
-                index === 0 ? dataSectionText.lastRun(run.status) : dataSectionText.runOf(when(run.at), run.status),
+                index === 0
+                  ? dataSectionText.lastRun(wordOf(run.status))
+                  : dataSectionText.runOf(when(run.at), wordOf(run.status)),
             }))}
             onChange={(event) => runs.onChoose(event.currentTarget.value)}
           />

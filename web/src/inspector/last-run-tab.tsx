@@ -1,6 +1,7 @@
 import { Alert, NativeSelect, Skeleton } from '@mantine/core'
 import { useState } from 'react'
 import { Duration, EmptyState, JsonView, StatusBadge, Time } from '../parts'
+import { wordOf } from '../parts/status-badge'
 import classes from './inspector.module.css'
 import type { LastStep } from './types'
 import { lastRunTabText } from '../text/inspector'
@@ -35,7 +36,9 @@ export function LastRunTab({ steps, title, there, loading }: Props) {
         <NativeSelect
           label={lastRunTabText.item}
           size="xs"
-          data={steps.slice(0, 200).map((one) => ({ value: one.nodeId, label: `${one.nodeId} (${one.status})` }))}
+          data={steps
+            .slice(0, 200)
+            .map((one) => ({ value: one.nodeId, label: `${one.nodeId} (${wordOf(one.status)})` }))}
           value={step.nodeId}
           onChange={(event) => setChosen(event.currentTarget.value)}
         />

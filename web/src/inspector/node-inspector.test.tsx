@@ -131,7 +131,7 @@ test('shows the failed item of a for-each in the last run, with its error', asyn
   await user.click(screen.getByRole('tab', { name: 'Last run' }))
   screen.getByText('The other side broke')
   screen.getByText('http_500')
-  await user.selectOptions(screen.getByRole('combobox', { name: 'Item' }), 'each[0]/call (completed)')
+  await user.selectOptions(screen.getByRole('combobox', { name: 'Item' }), 'each[0]/call (Completed)')
   expect(screen.queryByText('The other side broke')).toBeNull()
 })
 
@@ -184,4 +184,16 @@ test('is read-only for viewers', async () => {
   expect(screen.queryByRole('button', { name: /^(Rename|Delete|Duplicate|Clear)/ })).toBeNull()
   await user.click(screen.getByRole('tab', { name: 'JSON' }))
   expect(within(screen.getByRole('tabpanel', { name: 'JSON' })).getByRole('textbox')).toHaveProperty('readOnly', true)
+})
+
+test('names the status of a stored run as lists do', () => {
+  const at = new Date('2026-11-01T08:00:00Z').toISOString()
+  const list = [
+    { id: 'exec_2', status: 'paused', at },
+    { id: 'exec_1', status: 'completed', at },
+  ]
+  inspect(call, { runs: { list, onChoose: () => {} } })
+  const [first, second] = within(screen.getByRole('combobox', { name: 'Run' })).getAllByRole('option')
+  expect(first!.textContent).toBe('Last run · Waiting')
+  expect(second!.textContent).toMatch(/ · Completed$/)
 })

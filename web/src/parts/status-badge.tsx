@@ -44,6 +44,9 @@ const looks: Record<string, Look> = {
   inactive: { color: 'gray', icon: IconPower, word: commonText.paused },
 }
 
+/** The word for a status, as StatusBadge shows it. */
+export const wordOf = (status: string) => looks[status]?.word ?? status
+
 type Props = {
   /** A status of a blueprint, run, step, firing or trigger, as named by the server. */
   status: string

@@ -53,8 +53,8 @@ export const behaviourText = {
 export const dataSectionText = {
   data: 'Data',
   run: 'Run',
-  lastRun: (status: string) => `Last run, ${status}`,
-  runOf: (at: string, status: string) => `${at}, ${status}`,
+  lastRun: (status: string) => `Last run · ${status}`,
+  runOf: (at: string, status: string) => `${at} · ${status}`,
   runToSeeData: 'Run the blueprint to see its data here.',
   outputOfThisNode: 'Output of this node',
   clickToInsert: 'Click a value to insert its path.',

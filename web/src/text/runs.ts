@@ -272,6 +272,7 @@ export const comparePageText = {
   allRuns: 'All runs',
   couldNotLoadTheRun: 'Could not load the run',
   compareWith: 'Compare with',
+  chooseARun: 'Choose a run',
   noRunsFound: 'No runs found',
   noEarlierCompletedRun: 'No earlier completed run',
   couldNotFindACompletedRun: 'Could not look for an earlier completed run',

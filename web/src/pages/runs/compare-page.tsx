@@ -125,6 +125,7 @@ function Picker({
   return (
     <Select
       label={comparePageText.compareWith}
+      placeholder={comparePageText.chooseARun}
       data={data}
       value={other}
       onChange={(value) => value && onChange(value)}
