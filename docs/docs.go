@@ -42,12 +42,14 @@ type Page struct {
 	Markdown []byte
 	HTML     template.HTML
 	Headings []Heading
+	text     string // what stands before the first of the headings, without markup
 }
 
 // A Heading is one of a page below its title.
 type Heading struct {
 	Level    int    // 2 to 6
 	ID, Text string // the fragment of its address, and what it says
+	text     string // what stands below it, down to the next one, without markup
 }
 
 // A Chapter is a group of pages.
@@ -96,17 +98,26 @@ func Topics() []string {
 	return topics
 }
 
-// A Hit is a heading that a search found; the heading is the zero value where it is the
-// title of the page.
+// A Hit is a section that a search found: the heading is the zero value where it is the
+// beginning of the page.
 type Hit struct {
 	Page    *Page
 	Heading Heading
+	Excerpt string // the text around the first word; empty where the title or heading matches
 	rank    int
 }
 
-// Search returns the titles and headings that contain every word of the query, without
-// regard to case, best first: whole titles, then headings by their level. Words of the
-// page's title count for its headings.
+// The ranks of hits. To each of them but the title, the level of the heading is added.
+const (
+	rankTitle   = iota      // the title has all words
+	rankHeading             // the heading has all words
+	rankPart    = 10 * iota // the heading has some of them, the title the others
+	rankText                // the text has some of them
+)
+
+// Search returns the sections that contain every word of the query, without regard to case,
+// best first: titles of pages, then headings by their level, then texts. Words of the page's
+// title count for its headings, and words of both count for the texts.
 func Search(query string) []Hit {
 	words := strings.Fields(strings.ToLower(query))
 	if len(words) == 0 {
@@ -115,14 +126,19 @@ func Search(query string) []Hit {
 	var hits []Hit
 	for _, chapter := range Contents() {
 		for _, page := range chapter.Pages {
-			title := strings.ToLower(page.Title + " " + page.Topic)
+			title := page.Title + " " + page.Topic
 			if containsAll(title, words) {
-				hits = append(hits, Hit{Page: page})
+				hits = append(hits, Hit{Page: page, rank: rankTitle})
+			} else if excerpt, found := find(title, page.text, words); found {
+				hits = append(hits, Hit{Page: page, Excerpt: excerpt, rank: rankText})
 			}
 			for _, heading := range page.Headings {
-				own := strings.ToLower(heading.Text)
-				if containsAll(title+" "+own, words) && slices.ContainsFunc(words, func(w string) bool { return strings.Contains(own, w) }) {
-					hits = append(hits, Hit{page, heading, heading.Level})
+				if containsAll(heading.Text, words) {
+					hits = append(hits, Hit{Page: page, Heading: heading, rank: rankHeading + heading.Level})
+				} else if _, found := find(title, heading.Text, words); found {
+					hits = append(hits, Hit{Page: page, Heading: heading, rank: rankPart + heading.Level})
+				} else if excerpt, found := find(title+" "+heading.Text, heading.text, words); found {
+					hits = append(hits, Hit{Page: page, Heading: heading, Excerpt: excerpt, rank: rankText})
 				}
 			}
 		}
@@ -131,7 +147,48 @@ func Search(query string) []Hit {
 	return hits
 }
 
+// find reports whether a text contains at least one of the words, and together with what
+// stands above it all of them. It returns the text around the first of them.
+func find(above, text string, words []string) (excerpt string, found bool) {
+	lower := strings.ToLower(text)
+	at := -1
+	for _, w := range words {
+		if i := strings.Index(lower, w); i >= 0 && (at < 0 || i < at) {
+			at = i
+		}
+	}
+	if at < 0 || !containsAll(above+" "+text, words) {
+		return "", false
+	}
+	return around(text, min(at, len(text))), true
+}
+
+// around returns the words of a text near a byte, with "…" where it goes on.
+func around(text string, at int) string {
+	const before, after = 60, 120
+	start, end := 0, len(text)
+	if at > before {
+		start = at - before + strings.IndexByte(text[at-before:at]+" ", ' ')
+	}
+	if end > at+after {
+		end = at + after
+		if i := strings.LastIndexByte(text[at:end], ' '); i > 0 {
+			end = at + i
+		}
+	}
+	excerpt := strings.TrimSpace(strings.ToValidUTF8(text[start:end], ""))
+	if start > 0 {
+		excerpt = "… " + excerpt
+	}
+	if end < len(text) {
+		excerpt += " …"
+	}
+	return excerpt
+}
+
+// containsAll reports whether a text contains all the words, which are in lower case.
 func containsAll(text string, words []string) bool {
+	text = strings.ToLower(text)
 	return !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(text, w) })
 }
 
@@ -154,21 +211,26 @@ func render(topic string, source []byte) *Page {
 	page := &Page{Topic: topic, Title: topic, Markdown: source}
 	markdown := Markdown()
 	document := markdown.Parser().Parse(text.NewReader(source))
+	section := &page.text
 	for node := document.FirstChild(); node != nil; node = node.NextSibling() {
+		content := plain(node, source)
 		switch n := node.(type) {
 		case *ast.Heading:
 			if n.Level == 1 {
-				page.Title = plain(n, source)
+				page.Title = content
 				continue
 			}
 			id, _ := n.AttributeString("id")
 			name, _ := id.([]byte)
-			page.Headings = append(page.Headings, Heading{n.Level, string(name), plain(n, source)})
+			page.Headings = append(page.Headings, Heading{Level: n.Level, ID: string(name), Text: content})
+			section = &page.Headings[len(page.Headings)-1].text
+			continue
 		case *ast.Paragraph:
 			if page.Summary == "" {
-				page.Summary = plain(n, source)
+				page.Summary = content
 			}
 		}
+		*section = strings.TrimSpace(*section + " " + content)
 	}
 	var html bytes.Buffer
 	if err := markdown.Renderer().Render(&html, source, document); err != nil {
@@ -184,19 +246,30 @@ var focusable = strings.NewReplacer(
 	"<table>", `<div class="scroll" role="group" aria-label="Table" tabindex="0"><table>`, "</table>", "</table></div>",
 )
 
-// plain returns the text below a node without its markup.
+// plain returns the text below a node without its markup, in one line.
 func plain(node ast.Node, source []byte) string {
 	var b strings.Builder
 	_ = ast.Walk(node, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
-		if t, ok := n.(*ast.Text); ok && entering {
-			b.Write(t.Segment.Value(source))
-			if t.SoftLineBreak() {
+		switch n := n.(type) {
+		case *ast.Text:
+			if entering {
+				b.Write(n.Segment.Value(source))
+			}
+			if n.SoftLineBreak() {
+				b.WriteByte(' ')
+			}
+		case *ast.FencedCodeBlock, *ast.CodeBlock:
+			if entering {
+				b.Write(n.Lines().Value(source))
+			}
+		default:
+			if !entering && n.Type() == ast.TypeBlock { // an item of a list, a cell of a table
 				b.WriteByte(' ')
 			}
 		}
 		return ast.WalkContinue, nil
 	})
-	return b.String()
+	return strings.Join(strings.Fields(b.String()), " ")
 }
 
 // links turns the links between pages, which name files, into addresses of a server.

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/yuin/goldmark/ast"
@@ -199,7 +200,9 @@ func TestHandler(t *testing.T) {
 		{"/docs/contributing", 200, `<h2 id="add-a-command">Add a command</h2>`},
 		{"/docs/contributing.md", 200, `<h2 id="add-a-command">`},
 		{"/docs?q=add+a+COMMAND", 200, `href="/docs/contributing#add-a-command"`},
-		{"/docs?q=%3Cscript%3E", 200, `No headings match`},
+		{"/docs?q=retention-days", 200, `href="/docs/`},
+		{"/docs?q=%3Cscript%3E+nothing", 200, `No sections match`},
+		{"/docs?q=run", 200, `the first 50 are listed`},
 		{"/docs/style.css", 200, `:root`},
 		{"/docs/benchmarks", 200, `<img src="latency.svg"`},
 		{"/docs/latency.svg", 200, `</svg>`},
@@ -228,10 +231,49 @@ func TestHandler(t *testing.T) {
 
 func TestSearch(t *testing.T) {
 	if hits := Search("  "); len(hits) != 0 {
-		t.Errorf("no words found %d headings, want 0", len(hits))
+		t.Errorf("no words found %d sections, want 0", len(hits))
 	}
 	hits := Search("contributing")
 	if len(hits) == 0 || hits[0].Heading.Text != "" || hits[0].Page.Topic != "contributing" {
 		t.Errorf("want the page itself first, got %+v", hits)
 	}
+	for _, c := range []struct{ query, topic, heading, excerpt string }{
+		{"add a Command", "contributing", "Add a command", ""}, // a heading
+		{"contributing catalogue json", "contributing", "", "generated from the code: catalogue, procedures, OpenAPI, JSON Schemas"},
+		{"--seed-ids", "fake-backend", "Start one", "--seed-ids 7"},              // a block of commands
+		{"user add password once", "dashboard", "Signing in", "sets a password"}, // words of the text
+		{"contributing qwertz", "", "", ""},
+	} {
+		t.Run(c.query, func(t *testing.T) {
+			hits := Search(c.query)
+			if c.topic == "" {
+				if len(hits) > 0 {
+					t.Errorf("found %q, want nothing", hits[0].Page.Topic)
+				}
+				return
+			}
+			if len(hits) == 0 {
+				t.Fatal("found nothing")
+			}
+			if got := hits[0]; got.Page.Topic != c.topic || got.Heading.Text != c.heading || !strings.Contains(got.Excerpt, c.excerpt) || len(got.Excerpt) > 200 {
+				t.Errorf("the first of %d is %s, %q, %q; want %s, %q, an excerpt of at most 200 bytes with %q",
+					len(hits), got.Page.Topic, got.Heading.Text, got.Excerpt, c.topic, c.heading, c.excerpt)
+			}
+		})
+	}
+}
+
+// FuzzAround cuts texts of any kind.
+func FuzzAround(f *testing.F) {
+	f.Add("the quick brown fox", 4)
+	f.Add(strings.Repeat("é", 300), 301)
+	f.Fuzz(func(t *testing.T, text string, at int) {
+		if at < 0 || at > len(text) {
+			return
+		}
+		excerpt := around(text, at)
+		if !utf8.ValidString(excerpt) || len(excerpt) > 200 {
+			t.Errorf("%q is not valid, or longer than 200 bytes", excerpt)
+		}
+	})
 }

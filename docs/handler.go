@@ -26,13 +26,14 @@ type shown struct {
 	Topic    string
 	Query    string
 	Page     *Page
-	Hits     []Hit
+	Hits     []Hit // the best of those found
+	Found    int
 	Searched bool
 	Contents []Chapter
 }
 
 // Handler serves the pages below /docs: the contents at /docs, a page at /docs/{topic},
-// and a search over titles and headings at /docs?q=. They hold nothing of the server and
+// and a search over all of them at /docs?q=. They hold nothing of the server and
 // need neither a key nor a session. A topic without a page is 404, with the contents.
 func Handler() http.Handler {
 	mux := http.NewServeMux()
@@ -66,6 +67,9 @@ func servePicture(kind string) http.HandlerFunc {
 	}
 }
 
+// maxHits is how many results of a search are listed.
+const maxHits = 50
+
 func serveContents(w http.ResponseWriter, r *http.Request) {
 	query := strings.TrimSpace(r.URL.Query().Get("q"))
 	if len(query) > 200 {
@@ -75,7 +79,8 @@ func serveContents(w http.ResponseWriter, r *http.Request) {
 		show(w, http.StatusOK, shown{Title: "Documentation"})
 		return
 	}
-	show(w, http.StatusOK, shown{Title: "Search", Query: query, Searched: true, Hits: Search(query)})
+	hits := Search(query)
+	show(w, http.StatusOK, shown{Title: "Search", Query: query, Searched: true, Found: len(hits), Hits: hits[:min(len(hits), maxHits)]})
 }
 
 func servePage(w http.ResponseWriter, r *http.Request) {
