@@ -5,6 +5,7 @@ import { useState } from 'react'
 import { api } from '../api/client'
 import { type ControlProps, useFormState } from './form-state'
 import { about, Frame } from './frame'
+import { isError } from './issues'
 import { TemplateField } from './template-field'
 import { blueprintFieldText } from '../text/forms'
 
@@ -69,7 +70,7 @@ export function BlueprintField(props: ControlProps) {
         readOnly={readOnly}
         placeholder={blueprintFieldText.chooseABlueprint}
         nothingFoundMessage={blueprintFieldText.noBlueprintsFound}
-        error={issues.some((issue) => issue.severity !== 'warning')}
+        error={issues.some(isError)}
         comboboxProps={{ withinPortal: true }}
       />
     </Frame>

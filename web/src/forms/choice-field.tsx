@@ -1,6 +1,7 @@
 import { Checkbox, NativeSelect, TextInput } from '@mantine/core'
 import { type ControlProps, useFormState } from './form-state'
 import { about, Frame } from './frame'
+import { isError } from './issues'
 import { oneLine, same } from './values'
 import { choiceFieldText } from '../text/forms'
 import { commonText } from '../text/common'
@@ -42,7 +43,7 @@ export function ChoiceField({ field, id, label, value, onChange, issues, require
           {...about(id, issues, required)}
           data={data}
           value={value === undefined ? '' : at < 0 ? 'other' : String(at)}
-          error={issues.some((issue) => issue.severity !== 'warning')}
+          error={issues.some(isError)}
           onChange={(event) => {
             const next = event.currentTarget.value
             if (next !== 'other') onChange(next === '' ? undefined : choices[Number(next)]?.value)

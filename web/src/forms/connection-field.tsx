@@ -4,6 +4,7 @@ import { useMemo } from 'react'
 import { api } from '../api/client'
 import { type ControlProps, useFormState } from './form-state'
 import { about, Frame } from './frame'
+import { isError } from './issues'
 import { TemplateField } from './template-field'
 import type { FormIssue } from './types'
 import { connectionFieldText } from '../text/forms'
@@ -38,7 +39,7 @@ export function ConnectionField(props: ControlProps) {
         readOnly={readOnly}
         placeholder={connectionFieldText.chooseAConnection}
         nothingFoundMessage={connectionFieldText.noConnectionsOfThisType}
-        error={found.some((issue) => issue.severity !== 'warning')}
+        error={found.some(isError)}
         comboboxProps={{ withinPortal: true }}
       />
     </Frame>
@@ -73,7 +74,7 @@ export function ConnectionsField({ field, id, label, value, onChange, issues, re
         readOnly={readOnly}
         placeholder={list.length === 0 ? connectionFieldText.chooseConnections : undefined}
         nothingFoundMessage={connectionFieldText.noConnectionsOfThisType}
-        error={found.some((issue) => issue.severity !== 'warning')}
+        error={found.some(isError)}
         comboboxProps={{ withinPortal: true }}
       />
     </Frame>

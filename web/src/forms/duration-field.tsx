@@ -4,6 +4,7 @@ import { inUnit, msOf, type Unit, unitOf, units } from './duration'
 import classes from './forms.module.css'
 import { type ControlProps, useFormState } from './form-state'
 import { about, Frame } from './frame'
+import { isError } from './issues'
 import { useKeptText, useNotApplied } from './unapplied'
 import { oneLine } from './values'
 import { durationFieldText } from '../text/forms'
@@ -43,11 +44,7 @@ export function DurationField({ field, id, label, path, value, onChange, issues,
           value={shown}
           readOnly={readOnly}
           placeholder={standard === undefined ? undefined : inUnit(standard, unit)}
-          error={
-            found.length > 0 && found === issues
-              ? issues.some((issue) => issue.severity !== 'warning')
-              : found.length > 0
-          }
+          error={found.some(isError)}
           onChange={(event) => {
             setDraft(event.currentTarget.value)
             setUnit(unit)

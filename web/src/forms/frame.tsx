@@ -2,7 +2,7 @@ import { IconAlertTriangle, IconInfoCircle } from '@tabler/icons-react'
 import { type ReactNode, useContext, useLayoutEffect } from 'react'
 import { HideLabelContext } from './form-state'
 import classes from './forms.module.css'
-import { isWarning, ordered, sentence } from './issues'
+import { isError, ordered, sentence } from './issues'
 import type { FormIssue } from './types'
 import { frameText } from '../text/forms'
 
@@ -23,7 +23,7 @@ type Props = {
 /** A control with its name above and its description and issues below. */
 export function Frame({ id, label, required, description, issues = [], actions, group, children }: Props) {
   const hideLabel = useContext(HideLabelContext)
-  const bad = issues.some((issue) => !isWarning(issue))
+  const bad = issues.some(isError)
   // Mantine's inputs take aria-describedby and aria-invalid from their own wrapper and drop the props.
   useLayoutEffect(() => {
     const control = group ? null : document.getElementById(id)
@@ -93,21 +93,30 @@ export function Issues({ issues }: { issues: readonly FormIssue[] }) {
   return (
     <div className={classes.issues} aria-live="polite">
       {lines.map((issue) => (
-        <div key={sentence(issue)} className={isWarning(issue) ? classes.warning : classes.error}>
-          {isWarning(issue) ? <IconInfoCircle size={14} aria-hidden /> : <IconAlertTriangle size={14} aria-hidden />}
-          <span>
-            <span className={classes.unseen}>{isWarning(issue) ? frameText.warning : frameText.error}</span>
-            {upper(sentence(issue))}
-          </span>
-        </div>
+        <Line key={sentence(issue)} issue={issue} />
       ))}
+    </div>
+  )
+}
+
+function Line({ issue }: { issue: FormIssue }) {
+  const words = upper(sentence(issue))
+  if (issue.severity === 'unfilled') return <div className={classes.unfilled}>{words}</div>
+  const [kind, Sign] = isError(issue) ? (['error', IconAlertTriangle] as const) : (['warning', IconInfoCircle] as const)
+  return (
+    <div className={classes[kind]}>
+      <Sign size={14} aria-hidden />
+      <span>
+        <span className={classes.unseen}>{frameText[kind]}</span>
+        {words}
+      </span>
     </div>
   )
 }
 
 /** The ARIA attributes of a control. */
 export function about(id: string, issues: readonly FormIssue[], required = false) {
-  const bad = issues.some((issue) => !isWarning(issue))
+  const bad = issues.some(isError)
   return {
     id,
     'aria-describedby': `${id}-about`,

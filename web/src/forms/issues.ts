@@ -43,10 +43,10 @@ export function sentence(issue: FormIssue): string {
 export function ordered(issues: readonly FormIssue[]): FormIssue[] {
   const seen = new Set<string>()
   const fresh = issues.filter((issue) => !seen.has(sentence(issue)) && seen.add(sentence(issue)))
-  return [...fresh.filter((issue) => !isWarning(issue)), ...fresh.filter(isWarning)]
+  return [...fresh.filter(isError), ...fresh.filter((issue) => !isError(issue))]
 }
 
-/** Reports whether an issue is only a warning. */
-export function isWarning(issue: FormIssue): boolean {
-  return issue.severity === 'warning'
+/** Reports whether an issue is an error. */
+export function isError({ severity = 'error' }: FormIssue): boolean {
+  return severity === 'error'
 }

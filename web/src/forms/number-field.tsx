@@ -2,6 +2,7 @@ import { TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { type ControlProps, useFormState } from './form-state'
 import { about, Frame } from './frame'
+import { isError } from './issues'
 import { useKeptText, useNotApplied } from './unapplied'
 import { isNumber, oneLine, readNumber, same } from './values'
 import { numberFieldText } from '../text/forms'
@@ -28,7 +29,7 @@ export function NumberField({ field, id, label, path, value, onChange, issues, r
         value={shown}
         readOnly={readOnly}
         placeholder={field.hasDefault ? oneLine(field.standard) : undefined}
-        error={found.some((issue) => !('severity' in issue) || issue.severity !== 'warning')}
+        error={found.some(isError)}
         onChange={(event) => {
           setDraft(event.currentTarget.value)
           onChange(readNumber(event.currentTarget.value))

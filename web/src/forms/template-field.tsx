@@ -2,6 +2,7 @@ import { useMemo, useState } from 'react'
 import type { Language } from './completion'
 import { type ControlProps, useFormState } from './form-state'
 import { about, Frame } from './frame'
+import { isError } from './issues'
 import { marksOf } from './marks'
 import { Preview } from './preview-line'
 import { TemplateInput } from './template-input'
@@ -46,7 +47,7 @@ export function TemplateField({
         language={language}
         names={complete}
         // A condition whose kind is always wrong has a problem that says so.
-        condition={field.condition && !found.some(({ severity }) => severity !== 'warning')}
+        condition={field.condition && !found.some(isError)}
       />
     </Frame>
   )

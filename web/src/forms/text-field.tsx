@@ -2,6 +2,7 @@ import { Textarea, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { type ControlProps, useFormState } from './form-state'
 import { about, Frame } from './frame'
+import { isError } from './issues'
 import { SecretInput } from './secret-input'
 import { isLongText } from './schema'
 import { oneLine } from './values'
@@ -21,7 +22,7 @@ export function TextField({ field, id, name, label, value, onChange, issues, req
       onChange(event.currentTarget.value === '' && !required ? undefined : event.currentTarget.value),
     readOnly,
     placeholder: field.hasDefault ? oneLine(field.standard) : value === '' ? textFieldText.emptyText : undefined,
-    error: issues.some((issue) => issue.severity !== 'warning'),
+    error: issues.some(isError),
     maxLength: undefined, // longer text is reported, not truncated
   }
   return (
@@ -63,7 +64,7 @@ export function DateField({ field, id, label, value, onChange, issues, required,
         step={day ? undefined : 1}
         value={local ?? ''}
         readOnly={readOnly}
-        error={issues.some((issue) => issue.severity !== 'warning')}
+        error={issues.some(isError)}
         onChange={(event) => {
           const next = event.currentTarget.value
           onChange(next === '' ? undefined : day ? next : momentOf(next))

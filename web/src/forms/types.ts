@@ -8,7 +8,7 @@ export type FormIssue = {
   /** Keys and positions from the value of the form. */
   path: readonly unknown[]
   message: string
-  /** `error` (also when absent) or `warning`. */
+  /** `error` (also when absent), `warning`, or `unfilled`: a new value lacks something, shown without alarm. */
   severity?: string
 }
 

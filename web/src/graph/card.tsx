@@ -57,7 +57,9 @@ export const Card = memo(function Card({ data, selected }: NodeProps<CardNode>) 
             {turn !== undefined && <span className={classes.turn}>{turn}</span>}
             <span className={classes.name}>{node.title || node.id}</span>
           </div>
-          <div className={classes.summary}>{node.disabled ? cardText.disabled : summary || node.type}</div>
+          <div className={classes.summary}>
+            {node.disabled ? cardText.disabled : problems?.unfilled ? cardText.notSetUpYet : summary || node.type}
+          </div>
         </div>
       </div>
       {!plain && (

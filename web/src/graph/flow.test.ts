@@ -32,7 +32,8 @@ test('orders cards by the flow and keeps unchanged objects', () => {
   assert.equal(again[0], cards[0])
   assert.notEqual(again[1], cards[1])
   assert.match(
-    toCards(map, { problems: new Map([['a', { errors: 2, warnings: 1 }]]), statuses: { a: 'failed' } })[0]!.ariaLabel!,
+    toCards(map, { problems: new Map([['a', { errors: 2, warnings: 1, unfilled: 0 }]]), statuses: { a: 'failed' } })[0]!
+      .ariaLabel!,
     /A, log, failed, 2 errors, 1 warning/,
   )
   assert.equal(toCards(map, { statuses: { a: 'paused' } })[0]!.ariaLabel, 'A, log, waiting for input')

@@ -12,8 +12,8 @@ export type Change = 'added' | 'removed' | 'changed'
 /** The differences between two versions: by node id, and by edgeKey. */
 export type GraphDiff = { nodes: Record<string, Change>; edges?: Record<string, Change> }
 
-/** The number of errors and warnings of a node. */
-export type Problems = { errors: number; warnings: number }
+/** The number of errors and warnings of a node, and of values that a new one still lacks. */
+export type Problems = { errors: number; warnings: number; unfilled: number }
 
 /** The state shown on a map. */
 export type Shown = {
@@ -236,6 +236,7 @@ function sayCard({ node, turn, status, change, problems, pinned }: CardData): st
   if (problems?.errors) parts.push(problems.errors === 1 ? flowText.n1Error : flowText.errors(problems.errors))
   if (problems?.warnings)
     parts.push(problems.warnings === 1 ? flowText.n1Warning : flowText.warnings(problems.warnings))
+  if (problems?.unfilled) parts.push(flowText.notSetUpYet)
   return parts.filter(Boolean).join(', ').replace('., ', '. ')
 }
 
@@ -249,6 +250,7 @@ function sameData(one: CardData, other: CardData): boolean {
     one.pinned === other.pinned &&
     one.problems?.errors === other.problems?.errors &&
     one.problems?.warnings === other.problems?.warnings &&
+    one.problems?.unfilled === other.problems?.unfilled &&
     one.free.join() === other.free.join() &&
     one.handles.length === other.handles.length &&
     one.handles.every(

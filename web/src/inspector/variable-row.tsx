@@ -12,7 +12,7 @@ import {
 import { IconArrowDown, IconArrowUp, IconChevronRight, IconTrash } from '@tabler/icons-react'
 import { useId, useState } from 'react'
 import { about, Frame, Issues } from '../forms/frame'
-import { below, isWarning, split } from '../forms/issues'
+import { below, isError, split } from '../forms/issues'
 import type { FormIssue } from '../forms/types'
 import { UnappliedAt } from '../forms/unapplied-at'
 import { isObject, oneLine, withMember } from '../forms/values'
@@ -70,7 +70,7 @@ export function VariableRow({
   const set = (key: string, value: unknown) => onChange(withMember(object, key, value))
   const fault = nameFault(variable.name, others)
   const nameIssues: readonly FormIssue[] = fault ? [{ path: [], message: fault }] : below(issues, 'name')
-  const bad = fault !== undefined || issues.some((issue) => issue.severity !== 'warning')
+  const bad = fault !== undefined || issues.some(isError)
   const unused = users?.length === 0
   const called = variable.name || variableRowText.unnamed
   const setType = (type: VariableType) => {
@@ -147,7 +147,7 @@ export function VariableRow({
                   readOnly={readOnly}
                   spellCheck={false}
                   autoComplete="off"
-                  error={nameIssues.some((issue) => !isWarning(issue))}
+                  error={nameIssues.some(isError)}
                   onChange={(event) => set('name', event.currentTarget.value)}
                 />
               </Frame>

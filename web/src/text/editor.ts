@@ -305,6 +305,7 @@ export const sidePanelText = {
   closePanel: 'Close panel',
   nodesSelectedSelectOneToSee: (size: number) => `${count(size, 'node')} selected. Select one to see its settings.`,
   selectANodeToSeeIts: 'Select a node to see its settings.',
+  notFilledInYet: 'Not filled in yet',
 } as const
 
 /** Texts of pages/editor/state.ts. */

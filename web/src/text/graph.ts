@@ -8,6 +8,7 @@ export const cardText = {
   addANodeBefore: (name: string) => `Add a node before ${name}`,
   addANodeBeforeThis: 'Add a node before this one',
   disabled: 'Disabled',
+  notSetUpYet: 'Not set up yet',
   addANode: 'Add a node',
   addANodeAfter: (name: string, output: string) => `Add a node after ${name}${output ? `, ${output}` : ''}`,
 } as const
@@ -21,6 +22,7 @@ export const flowText = {
   paused: 'waiting for input',
   pending: 'not started',
   disabled: 'disabled',
+  notSetUpYet: 'not set up yet',
   n1Error: '1 error',
   errors: (errors: number) => `${count(errors, 'error')}`,
   n1Warning: '1 warning',

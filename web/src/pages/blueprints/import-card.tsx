@@ -3,6 +3,7 @@ import { IconAlertTriangle, IconCircleCheck, IconFileText } from '@tabler/icons-
 import { Link } from 'wouter'
 import type { Outputs } from '../../api/client'
 import { showPath } from '../../api/errors'
+import { isError } from '../../forms/issues'
 import { ErrorNote } from '../../parts'
 import type { Created } from './create'
 import { lacksSecret, type ReadFile } from './file'
@@ -38,7 +39,7 @@ export function ImportCard({
 }: Props) {
   const file = read.file
   const nodes = Array.isArray(file?.blueprint_map.nodes) ? file.blueprint_map.nodes.length : 0
-  const errors = issues.filter(({ severity }) => severity !== 'warning')
+  const errors = issues.filter(isError)
   return (
     <Card padding="sm">
       <Stack gap="xs">

@@ -46,11 +46,11 @@ function open(
     'blueprint.validate': ({ blueprint_map }: { blueprint_map: { nodes: MapNode[] } }) => ({
       valid: true,
       issues: blueprint_map.nodes.flatMap(({ config }, index) =>
-        config.url === ''
+        config.url === '' || config.url === 'example'
           ? [
               {
                 path: ['blueprint_map', 'nodes', index, 'config', 'url'],
-                message: 'must not be empty',
+                message: config.url === '' ? 'must not be empty' : 'must begin with http:// or https://',
                 severity: 'error',
               },
             ]
@@ -142,6 +142,59 @@ test('counts an empty required field and shows the issue at the field', async ()
   expect(url.getAttribute('aria-invalid')).toBe('true')
   await user.type(url, 'https://example.com')
   await issues('No problems')
+})
+
+/** Opens an empty editor and adds an HTTP request, whose URL is empty. */
+async function added() {
+  const opened = open([])
+  fireEvent.click(await screen.findByRole('button', { name: /Add first node/ }))
+  await opened.user.type(await screen.findByRole('searchbox', { name: 'Search node types' }), 'http{Enter}')
+  await issues('1 error')
+  await card(/HTTP request.*not set up yet/)
+  const url = within(await settings()).getByRole('textbox', { name: 'URL' })
+  expect(url.getAttribute('aria-invalid')).not.toBe('true')
+  within(await settings()).getByText('Not filled in yet')
+  expect(screen.queryByRole('group', { name: /HTTP request.*error/ })).toBeNull()
+  return { ...opened, url }
+}
+
+test('marks what is missing in an added node as an error once its panel is closed', async () => {
+  const { user } = await added()
+  await user.click(within(await settings()).getByRole('button', { name: 'Close panel' }))
+  fireEvent.click(await card(/HTTP request.*1 error/))
+  const url = within(await settings()).getByRole('textbox', { name: 'URL' })
+  expect(url.getAttribute('aria-invalid')).toBe('true')
+  expect(screen.queryByText('Not filled in yet')).toBeNull()
+})
+
+test('marks what is missing in an added node as an error once it is saved', async () => {
+  const { user, saved } = await added()
+  await user.click(save())
+  await saved()
+  await card(/HTTP request.*1 error/)
+})
+
+test('marks a wrong value in an added node as an error at once', async () => {
+  const { user, url } = await added()
+  await user.type(url, 'example')
+  await card(/HTTP request.*1 error/)
+  expect(url.getAttribute('aria-invalid')).toBe('true')
+  await user.clear(url)
+  await card(/HTTP request.*not set up yet/)
+})
+
+test('keeps an added node unmarked while its ID changes and when it is restored', async () => {
+  const { user } = await added()
+  await user.click(screen.getByRole('button', { name: /^Undo/ }))
+  await issues('No problems')
+  await user.click(screen.getByRole('button', { name: /^Redo/ }))
+  await card(/HTTP request.*not set up yet/)
+  await user.click(within(await settings()).getByRole('button', { name: /^Rename/ }))
+  const id = within(await settings()).getByRole('textbox', { name: 'ID' })
+  await user.clear(id)
+  await user.type(id, 'call{Enter}')
+  await waitFor(() => expect(document.querySelector('.react-flow__node[data-id="call"]')).not.toBeNull())
+  await card(/HTTP request.*not set up yet/)
 })
 
 test('deletes the selected edge with Delete', async () => {

@@ -94,7 +94,7 @@ function Inside({ blueprint, types }: Props) {
   const saver = useSave(editor, blueprint)
   const draft = useDraft(editor, draftKey(user.id, blueprint.id))
   const save = useCheckedSave({
-    readOnly: editor.readOnly,
+    editor,
     pending: pending.length,
     validation,
     save: saver.save,

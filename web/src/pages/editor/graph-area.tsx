@@ -57,8 +57,8 @@ export function GraphArea({
   children,
 }: Props) {
   const [views] = useState(() => new Map<string, Viewport>())
-  const { level } = editor.state
-  const problems = useMemo(() => problemsAt(validation.issues, level), [validation.issues, level])
+  const { level, fresh } = editor.state
+  const problems = useMemo(() => problemsAt(validation.issues, { level, fresh }), [validation.issues, level, fresh])
   // Only nodes of the top level have pins.
   const pinned = useMemo(() => (level.length === 0 ? new Set(Object.keys(pins)) : undefined), [level, pins])
   const area = useRef<HTMLElement>(null)

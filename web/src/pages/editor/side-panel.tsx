@@ -12,7 +12,8 @@ import type { Commands } from './use-commands'
 import type { Editor } from './use-editor'
 import type { usePins } from './use-pins'
 import type { NodeType } from '../../graph/node-types'
-import type { Located, Validation } from './use-validation'
+import type { EditorState } from './state'
+import { isUnfilled, type Located, type Validation } from './use-validation'
 import { sidePanelText } from '../../text/editor'
 import { commonText } from '../../text/common'
 
@@ -96,7 +97,7 @@ function Inside({
   const id = state.nodes.size === 1 ? [...state.nodes][0]! : undefined
   const node = shown.nodes.find((each) => each.id === id)
   const level = state.level.join('\n')
-  const issues = useMemo(() => issuesOf(validation.issues, state.level, id), [validation.issues, state.level, id])
+  const issues = useMemo(() => issuesOf(validation.issues, state, id), [validation.issues, state, id])
   const faults = useMemo<FormIssue[]>(
     () =>
       validation.issues
@@ -173,7 +174,8 @@ function Inside({
 }
 
 // The paths of a node's form start at the node.
-function issuesOf(issues: Located[], level: readonly string[], id: string | undefined): FormIssue[] {
+function issuesOf(issues: Located[], state: EditorState, id: string | undefined): FormIssue[] {
+  const { level } = state
   return issues
     .filter(
       (issue) =>
@@ -184,5 +186,9 @@ function issuesOf(issues: Located[], level: readonly string[], id: string | unde
         issue.level.length === level.length &&
         issue.level.every((each, index) => each === level[index]),
     )
-    .map(({ field, message, severity }) => ({ path: field, message, severity }))
+    .map((issue) =>
+      isUnfilled(issue, state)
+        ? { path: issue.field, message: sidePanelText.notFilledInYet, severity: 'unfilled' }
+        : { path: issue.field, message: issue.message, severity: issue.severity },
+    )
 }

@@ -44,3 +44,33 @@ test('leaves a level that was removed', () => {
   assert.deepEqual(state.level, [])
   assert.equal(reduce(state, { do: 'map', name: 'none', change: (map) => map, at: 2 }).history, state.history)
 })
+
+test('an added node is fresh until its selection ends or it is looked at from elsewhere', () => {
+  const add = (id: string, state = open(doc, '1.0.0')) =>
+    reduce(state, {
+      do: 'map',
+      name: 'add',
+      change: (map) => addNode(map, node(id)),
+      select: [id],
+      fresh: id,
+      at: 0,
+    })
+  const both = add('y', add('x'))
+  assert.deepEqual([...both.fresh], ['x', 'y'], 'adding another node is no way of leaving one')
+  assert.deepEqual([...reduce(both, { do: 'select', nodes: ['x'] }).fresh], ['x'])
+  assert.deepEqual([...reduce(both, { do: 'select', nodes: [] }).fresh], ['x'])
+  assert.deepEqual([...reduce(both, { do: 'select', edges: [] }).fresh], ['x', 'y'])
+  assert.deepEqual([...reduce(both, { do: 'enter', level: [], select: ['y'] }).fresh], [])
+  assert.deepEqual([...reduce(both, { do: 'checked' }).fresh], [])
+
+  const back = reduce(reduce(both, { do: 'undo' }), { do: 'redo' })
+  assert.deepEqual([...back.fresh], ['x', 'y'], 'still fresh after undo and redo')
+  const pasted = reduce(reduce(both, { do: 'undo' }), {
+    do: 'map',
+    name: 'paste',
+    change: (map) => addNode(map, node('y')),
+    select: ['y'],
+    at: 1,
+  })
+  assert.deepEqual([...pasted.fresh], ['x'], 'another node with the id of an undone one')
+})

@@ -21,10 +21,12 @@ export type EditorState = {
   edges: ReadonlySet<string>
   /** Ids of its selected notes. */
   notes: ReadonlySet<string>
+  /** Ids of its nodes that were added and never left since: what they lack is not an error yet. */
+  fresh: ReadonlySet<string>
 }
 
 export type Action =
-  /** Changes the map of the level. `tag`: see history. `select` changes the selection. */
+  /** Changes the map of the level. `tag`: see history. `select` changes the selection; `fresh` is the added node. */
   | {
       do: 'map'
       name: string
@@ -32,12 +34,15 @@ export type Action =
       tag?: string
       select?: Iterable<string>
       selectNotes?: Iterable<string>
+      fresh?: string
       at: number
     }
   | { do: 'variables'; variables: unknown[]; at: number }
   | { do: 'undo' | 'redo' }
   | { do: 'select'; nodes?: Iterable<string>; edges?: Iterable<string>; notes?: Iterable<string> }
   | { do: 'enter'; level: Level; select?: Iterable<string> }
+  /** The user wants to know about all problems. */
+  | { do: 'checked' }
   | { do: 'saved'; doc: Doc; version: string }
   /** Replaces the document; it can be undone. */
   | { do: 'replace'; name: string; doc: Doc; at: number }
@@ -48,7 +53,7 @@ const none: ReadonlySet<string> = new Set()
 
 /** The state of a newly opened editor. */
 export function open(doc: Doc, version: string): EditorState {
-  return { history: begin(doc), saved: doc, version, level: [], nodes: none, edges: none, notes: none }
+  return { history: begin(doc), saved: doc, version, level: [], nodes: none, edges: none, notes: none, fresh: none }
 }
 
 /** The next state. */
@@ -64,11 +69,15 @@ export function reduce(state: EditorState, action: Action): EditorState {
         map === doc.map
           ? state
           : { ...state, history: change(state.history, { ...doc, map }, action.name, action.tag, action.at) }
-      return settle(
-        action.select
-          ? { ...next, nodes: new Set(action.select), edges: none, notes: new Set(action.selectNotes ?? []) }
-          : next,
+      if (!action.select) return settle(next)
+      const nodes = new Set(action.select)
+      // Undone nodes cannot come back after a change.
+      const ids = new Set(before.nodes.map(({ id }) => id))
+      const known = [...state.fresh].filter(
+        (id) => ids.has(id) && (action.fresh !== undefined || !isLeft(state, id, nodes)),
       )
+      const fresh = new Set(action.fresh === undefined ? known : [...known, action.fresh])
+      return settle({ ...next, nodes, edges: none, notes: new Set(action.selectNotes ?? []), fresh })
     }
     case 'variables':
       return {
@@ -91,14 +100,27 @@ export function reduce(state: EditorState, action: Action): EditorState {
       const notes = action.notes === undefined ? state.notes : new Set(action.notes)
       return same(nodes, state.nodes) && same(edges, state.edges) && same(notes, state.notes)
         ? state
-        : { ...state, nodes, edges, notes }
+        : { ...state, nodes, edges, notes, fresh: new Set([...state.fresh].filter((id) => !isLeft(state, id, nodes))) }
     }
     case 'enter':
-      return settle({ ...state, level: action.level, nodes: new Set(action.select ?? []), edges: none, notes: none })
+      return settle({
+        ...state,
+        level: action.level,
+        nodes: new Set(action.select ?? []),
+        edges: none,
+        notes: none,
+        fresh: none,
+      })
+    case 'checked':
+      return state.fresh.size === 0 ? state : { ...state, fresh: none }
     case 'saved':
       return { ...state, saved: action.doc, version: action.version }
     case 'replace':
-      return settle({ ...state, history: change(state.history, action.doc, action.name, undefined, action.at) })
+      return settle({
+        ...state,
+        history: change(state.history, action.doc, action.name, undefined, action.at),
+        fresh: none,
+      })
     case 'reload':
       return open(action.doc, action.version)
   }
@@ -139,6 +161,11 @@ function settle(state: EditorState): EditorState {
     edges: level === state.level ? state.edges : none,
     notes: state.notes.size > 0 ? known(state.notes, notesOf(map)) : none,
   }
+}
+
+// Reports whether a selected node is not selected anymore.
+function isLeft(state: EditorState, id: string, nodes: ReadonlySet<string>): boolean {
+  return state.nodes.has(id) && !nodes.has(id)
 }
 
 function same(one: ReadonlySet<string>, other: ReadonlySet<string>): boolean {

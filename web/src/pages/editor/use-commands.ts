@@ -106,6 +106,7 @@ export function useCommands(
     const next = edge ? onEdge(node, { edge }) : addNode(map, node, after, at, inLoop)
     edit(commandsText.add(node.title), () => next, {
       select: [node.id],
+      fresh: node.id,
       say: after === undefined ? commandsText.added(node.title) : commandsText.addedAfter(node.title, titled(after)),
     })
     added.current = { id: node.id, around: !at } // shown once it is drawn together with the panel, which takes space
@@ -127,6 +128,7 @@ export function useCommands(
     if ('problem' in made) return refuse(made.problem)
     edit(commandsText.add(node.title), () => made.map, {
       select: [node.id],
+      fresh: node.id,
       say:
         'source' in spot
           ? commandsText.addedAfter(node.title, titled(spot.source))
@@ -190,6 +192,7 @@ export function useCommands(
     if (keeps) refuse(commandsText.aFieldOfIsNotApplied(titled(id)))
     return keeps
   }
+  const freshly = (id: string, to: string) => (editor.state.fresh.has(id) ? to : undefined)
   const removeChosen = () => {
     if (readOnly || chosen.size + chosenEdges.size + chosenNotes.size === 0) return
     const cut =
@@ -246,12 +249,14 @@ export function useCommands(
       else
         edit(commandsText.rename(id), (now) => rename(now, id, to, false, expressions), {
           select: [to],
+          fresh: freshly(id, to),
           say: commandsText.isNow2(id, to),
         })
     },
     renamed: (from: string, to: string, everywhere: boolean) =>
       edit(commandsText.rename2(from), (now) => rename(now, from, to, everywhere, expressions), {
         select: [to],
+        fresh: freshly(from, to),
         say: commandsText.isNow(from, to),
       }),
     set: (id: string, node: MapNode) =>

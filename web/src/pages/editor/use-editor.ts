@@ -11,6 +11,8 @@ export type ChangeOptions = {
   /** The nodes to select; with them, the notes. */
   select?: Iterable<string>
   selectNotes?: Iterable<string>
+  /** The id of the added node; see EditorState. */
+  fresh?: string
   say?: string
 }
 
@@ -37,6 +39,7 @@ export function useEditor(doc: Doc, version: string, readOnly: boolean) {
       select: (nodes: Iterable<string>, edges: Iterable<string> = [], notes: Iterable<string> = []) =>
         dispatch({ do: 'select', nodes, edges, notes }),
       enter: (level: Level, select?: Iterable<string>) => dispatch({ do: 'enter', level, select }),
+      checked: () => dispatch({ do: 'checked' }),
       saved: (doc: Doc, version: string) => dispatch({ do: 'saved', doc, version }),
       replace: (name: string, doc: Doc) => dispatch({ do: 'replace', name, doc, at: Date.now() }),
       reload: (doc: Doc, version: string) => dispatch({ do: 'reload', doc, version }),

@@ -22,6 +22,7 @@ export function usePart(
   onStarted: (executionId: string, ran: ReadonlySet<string>) => void,
 ) {
   return async (id: string, onward: boolean) => {
+    editor.checked()
     const made = partial(editor.shown, id, onward, run, pins)
     if ('missing' in made) return refuse(partText.missing(made.missing.join(', ')))
     const acting = actingNodes(made.map, types)

@@ -4,8 +4,8 @@ import { isAborted } from '../../api/errors'
 import type { Problems } from '../../graph/flow'
 import { readMap } from '../../graph/map'
 import type { Unapplied } from '../../forms/unapplied'
-import { type Level, locate } from './nested'
-import type { Doc } from './state'
+import { locate } from './nested'
+import type { Doc, EditorState } from './state'
 import type { Place } from './unapplied-places'
 
 /** An error or a warning, as reported by the server. */
@@ -23,6 +23,8 @@ export type Located = {
   /** The name of that variable. */ variableName?: string
   path: readonly unknown[]
   unapplied?: boolean
+  /** The value is missing or empty. */
+  empty?: boolean
 }
 
 /** The result of validating the blueprint in the editor. */
@@ -101,7 +103,7 @@ function placeUnapplied({ place: at, path, message }: Unapplied<Place>, doc: Doc
 function place(issue: Issue, doc: Doc): Located {
   const severity = issue.severity === 'warning' ? ('warning' as const) : ('error' as const)
   const [root, ...path] = issue.path
-  const common = { message: issue.message, severity, path: issue.path }
+  const common = { message: issue.message, severity, path: issue.path, empty: isEmpty(valueAt(doc, issue.path)) }
   if (root === 'environment_variables') {
     const variable = typeof path[0] === 'number' ? path[0] : 0
     const name = (doc.variables[variable] as { name?: unknown } | null | undefined)?.name
@@ -117,18 +119,41 @@ function place(issue: Issue, doc: Doc): Located {
   return { ...common, ...found, nodeId: found.nodeId ?? (found.edge === undefined ? undefined : issue.nodeId) }
 }
 
-/** The problems at each node of a level; those within a for-each count for it too. */
-export function problemsAt(issues: Located[], level: Level): Map<string, Problems> {
+// The value of an issue: its path starts with the name of a part of the blueprint.
+function valueAt({ map, variables }: Doc, path: readonly unknown[]): unknown {
+  let value: unknown = { blueprint_map: map, environment_variables: variables }
+  for (const step of path) value = (value as Record<string, unknown> | null | undefined)?.[String(step)]
+  return value
+}
+
+function isEmpty(value: unknown): boolean {
+  return typeof value === 'object' && value !== null ? Object.keys(value).length === 0 : (value ?? '') === ''
+}
+
+/** Reports whether an issue is only that a fresh node, of the visible level, is not filled in yet. */
+export function isUnfilled(issue: Located, { level, fresh }: Pick<EditorState, 'level' | 'fresh'>): boolean {
+  return (
+    issue.empty === true &&
+    issue.nodeId !== undefined &&
+    fresh.has(issue.nodeId) &&
+    issue.level.length === level.length &&
+    issue.level.every((id, index) => id === level[index])
+  )
+}
+
+/** The problems at each node of the visible level; those within a for-each count for it too. */
+export function problemsAt(
+  issues: readonly Located[],
+  { level, fresh }: Pick<EditorState, 'level' | 'fresh'>,
+): Map<string, Problems> {
   const found = new Map<string, Problems>()
   for (const issue of issues) {
     if (!level.every((id, index) => issue.level[index] === id)) continue
     const id = issue.level[level.length] ?? issue.nodeId
     if (id === undefined || issue.variable !== undefined) continue
-    const count = found.get(id) ?? { errors: 0, warnings: 0 }
-    found.set(
-      id,
-      issue.severity === 'error' ? { ...count, errors: count.errors + 1 } : { ...count, warnings: count.warnings + 1 },
-    )
+    const count = found.get(id) ?? { errors: 0, warnings: 0, unfilled: 0 }
+    const kind = isUnfilled(issue, { level, fresh }) ? 'unfilled' : issue.severity === 'error' ? 'errors' : 'warnings'
+    found.set(id, { ...count, [kind]: count[kind] + 1 })
   }
   return found
 }
