@@ -82,7 +82,6 @@ export const auditWordsText = {
   connection: 'connection',
   organization: 'organization',
   run: 'run',
-  nothing: 'nothing',
   a: (verb: string, kind: string) => `${verb} ${/^[aeio]/i.test(kind) ? 'an' : 'a'} ${kind}`,
   apiKey: 'API key',
   ratedABlueprint: 'rated a blueprint',

@@ -9,7 +9,7 @@ import { type Column, DataTable, EmptyState, ErrorNote, Pager, Time, useUrlState
 import { AuditDetails, DetailsToggle } from './audit-details'
 import { AuditFilters, type Filters } from './audit-filters'
 import classes from './audit.module.css'
-import { actionWords, areaOf, byLink, targetHref, targetWord, viaWord } from './audit-words'
+import { actionWords, areaOf, byLink, targetHref, targetName, viaWord } from './audit-words'
 import { SettingsFrame } from './settings-frame'
 import { auditPageText, auditWordsText } from '../../text/settings'
 import { commonText } from '../../text/common'
@@ -20,7 +20,8 @@ const perPage = 50
 
 /** The audit log: the user's own actions, or those in an organization that the user administers. */
 export default function AuditPage() {
-  const { user } = useSignedIn()
+  const { user, organizations } = useSignedIn()
+  const names = new Map(organizations.map(({ id, name }) => [id, name]))
   const [{ page, ...filters }, set] = useUrlStates({ page: '1', organization: '', area: '', via: '', who: '' })
   const [open, setOpen] = useState<ReadonlySet<string>>(new Set())
   const at = Math.max(1, Math.floor(Number(page)) || 1)
@@ -63,7 +64,7 @@ export default function AuditPage() {
         )
       },
     },
-    { key: 'target', title: auditPageText.target, width: '120px', render: (row) => <Target of={row} /> },
+    { key: 'target', title: auditPageText.target, width: '190px', render: (row) => <Target of={row} names={names} /> },
     { key: 'via', title: auditPageText.source, width: '120px', render: (row) => viaWord(row.via) },
     { key: 'when', title: auditPageText.time, width: '150px', render: (row) => <Time at={row.at} /> },
   ]
@@ -128,15 +129,15 @@ export default function AuditPage() {
   )
 }
 
-function Target({ of }: { of: Row }) {
+function Target({ of, names }: { of: Row; names: ReadonlyMap<string, string> }) {
   const href = targetHref(of)
-  if (of.targetType === '') return <span>–</span>
+  const name = targetName(of, names)
   return href ? (
-    <Anchor component={Link} href={href} inherit aria-label={`${targetWord(of.targetType)} ${of.targetId}`}>
-      {targetWord(of.targetType)}
+    <Anchor component={Link} href={href} inherit className={classes.target}>
+      {name}
     </Anchor>
   ) : (
-    <span>{targetWord(of.targetType)}</span>
+    <span className={classes.target}>{name}</span>
   )
 }
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { actionWords, areaOf, targetHref, viaWord } from './audit-words.ts'
+import { actionWords, areaOf, targetHref, targetName, viaWord } from './audit-words.ts'
 
 const entry = (action: string, detail: Record<string, unknown> = {}, targetType = '', targetId = 'a1') => ({
   action,
@@ -43,4 +43,22 @@ test('names targets, areas and sources', () => {
   assert.deepEqual(['blueprint.execute', 'session.create', 'x.y'].map(areaOf), ['Runs', 'Account', 'Other'])
   assert.equal(viaWord('cli'), 'Command line')
   assert.equal(viaWord('link'), 'Approval link')
+})
+
+test('names a target by its name, or by its kind and the end of its ID', () => {
+  const names = new Map([['o1', 'Northwind Shop']])
+  const cases: [ReturnType<typeof entry>, string][] = [
+    [entry('blueprint.update', { title: 'Hello' }, 'blueprint'), 'Hello'],
+    [entry('apiKey.revoke', { name: 'Old laptop' }, 'key'), 'Old laptop'],
+    [entry('organization.addMember', { userName: 'Bob' }, 'organization', 'o1'), 'Northwind Shop'],
+    [entry('organization.addMember', { userName: 'Bob' }, 'organization', 'o2'), 'organization o2'],
+    [
+      entry('blueprint.rate', { rating: 4 }, 'blueprint', 'ae927e01-47b6-4fde-9d08-de6d54f8ace5'),
+      'blueprint …54f8ace5',
+    ],
+    [entry('execution.cancel', {}, 'execution', 'exec_1795933713082_01m8jzvcnt5kbm08vzs707s9sb'), 'run …s707s9sb'],
+    [entry('clock.advance', {}, 'server', ''), 'server'],
+    [entry('x.y', {}, '', ''), '–'],
+  ]
+  for (const [of, wanted] of cases) assert.equal(targetName(of, names), wanted)
 })

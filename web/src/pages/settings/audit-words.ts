@@ -129,15 +129,19 @@ export function targetHref({ action, targetType, targetId, detail }: Entry): str
   return undefined
 }
 
-/** The word for a kind of target. */
-export function targetWord(targetType: string): string {
+/** A short name of an entry's target. `names` holds those of organizations, by ID. */
+export function targetName({ targetType, targetId, detail }: Entry, names: ReadonlyMap<string, string>): string {
+  if (targetType === '') return '–'
+  const name = nameOf(detail) ?? (targetType === 'organization' ? names.get(targetId) : undefined)
+  if (name !== undefined) return name
   const known: Record<string, string> = {
     execution: auditWordsText.run,
     apiKey: auditWordsText.apiKey,
     key: auditWordsText.apiKey,
-    '': auditWordsText.nothing,
   }
-  return known[targetType] ?? targetType
+  // IDs begin with their time, so their ends differ.
+  const id = targetId.length > 12 ? `…${targetId.slice(-8)}` : targetId
+  return `${known[targetType] ?? targetType} ${id}`.trimEnd()
 }
 
 /** The channel of an action, in words. */
