@@ -178,14 +178,12 @@ func (c *firingCounts) add(triggers []string) {
 const addFirings = `INSERT INTO firing_counts (trigger_seq, firings) VALUES ((SELECT seq FROM triggers WHERE id = ?1), ?2)
 	ON CONFLICT (trigger_seq) DO UPDATE SET firings = firing_counts.firings + excluded.firings`
 
-// write adds the counts to firing_counts.
-func (c *firingCounts) write(q *session) error {
+// appendTo appends the statements that add the counts to firing_counts.
+func (c *firingCounts) appendTo(list []query) []query {
 	for _, id := range c.order {
-		if _, err := q.exec(addFirings, id, c.rows[id]); err != nil {
-			return err
-		}
+		list = append(list, query{text: addFirings, args: []any{id, c.rows[id]}})
 	}
-	return nil
+	return list
 }
 
 // moveCursor moves a trigger's cursor forward; zero leaves it unchanged.

@@ -308,21 +308,18 @@ func (s *Store) fence() (generation int64, err error) {
 	if s.options.Ephemeral {
 		return s.generation.Load(), nil // no other process can access it
 	}
-	var epoch int64
-	if s.remote != nil {
-		epoch, generation, err = s.remote.fence(s.writer.session)
-		if generation != s.writer.subscriptions.generation {
-			s.writer.failing = nil
-		}
-	} else {
-		if s.writer.untouched() {
-			return s.writer.subscriptions.generation, nil
-		}
-		err = s.writer.session.row("SELECT epoch, generation FROM meta WHERE id = 1", nil, &epoch, &generation)
+	if s.writer.untouched() {
+		return s.writer.subscriptions.generation, nil
 	}
-	if err != nil {
+	var epoch int64
+	if err := s.writer.session.row("SELECT epoch, generation FROM meta WHERE id = 1", nil, &epoch, &generation); err != nil {
 		return 0, err
 	}
+	return generation, s.checkEpoch(epoch)
+}
+
+// checkEpoch is fence for the epoch that the transaction has read.
+func (s *Store) checkEpoch(epoch int64) (err error) {
 	switch {
 	case s.epoch == 0:
 		err = s.sameKey()
@@ -335,7 +332,7 @@ func (s *Store) fence() (generation int64, err error) {
 	default:
 		err = errFenced
 	}
-	return generation, err
+	return err
 }
 
 // untouched reports, in a transaction, whether no other connection, and therefore no other

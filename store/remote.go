@@ -213,12 +213,43 @@ func (r *remote) keepLock() error {
 	return err
 }
 
-// fence locks the row of meta for the transaction: writes of the whole database are made
-// one after the other. It returns the epoch and the generation.
-func (r *remote) fence(s *session) (epoch, generation int64, err error) {
-	const query = "SELECT epoch, generation, pg_current_xact_id()::text FROM meta WHERE id = 1 FOR UPDATE"
-	err = s.row(query, nil, &epoch, &generation, &r.transaction)
-	return epoch, generation, err
+// lockMeta locks the row of meta for a transaction: writes of the whole database are made
+// one after the other. The id of the transaction is known before its COMMIT is sent.
+const lockMeta = "SELECT epoch, generation, pg_current_xact_id()::text FROM meta WHERE id = 1 FOR UPDATE"
+
+// beginRemote is begin in PostgreSQL. It runs statements in the new transaction, all in one
+// round trip, and returns false if there is no transaction. With true and an error, the
+// statements have failed and the transaction has to be undone.
+//
+// A connection that broke is replaced once: what it began is not committed.
+func (s *Store) beginRemote(then []query) (begun bool, err error) {
+	w, r := s.writer, s.remote
+	var epoch, generation int64
+	list := append([]query{{text: beginWrites}, {text: lockMeta, into: []any{&epoch, &generation, &r.transaction}}}, then...)
+	ran, err := w.session.pipeline(list)
+	if err != nil && postgres.IsBroken(w.session.conn) {
+		if err = r.replace(context.Background(), w.session); err == nil {
+			ran, err = w.session.pipeline(list)
+		}
+	}
+	if begun = ran >= 2; !begun {
+		w.undo()
+		return false, err
+	}
+	for i := range then {
+		then[i].changed = list[i+2].changed
+	}
+	if generation != w.subscriptions.generation {
+		w.failing = nil
+	}
+	if err == nil {
+		if fenced := s.checkEpoch(epoch); fenced != nil {
+			w.undo()
+			return false, fenced
+		}
+	}
+	w.begun(generation)
+	return true, err
 }
 
 // errUnknownOutcome is returned when the store closes before it could find out whether a

@@ -36,6 +36,7 @@ type cutter struct {
 	forwards bool
 	armed    atomic.Bool
 	open     sync.WaitGroup
+	trips    atomic.Int64 // round trips
 }
 
 // cutting returns the URL of a database through a cutter.
@@ -60,6 +61,10 @@ func cutting(t *testing.T, database string) (*cutter, string) {
 	return c, target.String()
 }
 
+// readyForQuery begins the message with which PostgreSQL ends the answer to a round trip; a
+// letter for the state of the transaction follows.
+var readyForQuery = []byte{'Z', 0, 0, 0, 5}
+
 func (c *cutter) serve(client net.Conn) {
 	defer client.Close()
 	server, err := net.Dial("tcp", c.server)
@@ -75,6 +80,9 @@ func (c *cutter) serve(client net.Conn) {
 			if err != nil || cut.Load() {
 				client.Close()
 				return
+			}
+			if bytes.HasSuffix(data[:n-1], readyForQuery) {
+				c.trips.Add(1)
 			}
 			_, _ = client.Write(data[:n])
 		}
@@ -133,6 +141,30 @@ func TestUnknownOutcome(t *testing.T) {
 				t.Errorf("stored %q, want %q", got, want+" after")
 			}
 		})
+	}
+}
+
+// TestRoundTrips counts the round trips of a transaction that stores short runs, with a firing
+// and the counts of two scopes each.
+func TestRoundTrips(t *testing.T) {
+	ctx := context.Background()
+	proxy, through := cutting(t, remoteDatabase(t))
+	options := testOptions(t)
+	options.Database = through
+	s := open(t, options)
+	ann := user(t, s, "ann")
+	definition := create(t, s, ann, "T")
+	hook := must(s.CreateTrigger(ctx, ann, definition.ID, blueprint.TriggerWebhook, nil))(t)
+	for i, runs := range []int{1, 2, 1, 20} { // the first two prepare the statements
+		var commits []*blueprint.JournalCommit
+		for n := range runs {
+			commits = append(commits, shortRun(s, definition, ann, hook, fmt.Sprintf("key %d of %d", n, i)))
+		}
+		before := proxy.trips.Load()
+		check(t, errors.Join(storeTogether(t, s, commits...)...))
+		if took := proxy.trips.Load() - before; i >= 2 && took != 2 {
+			t.Errorf("%d runs took %d round trips, want 2: the rows and the COMMIT", runs, took)
+		}
 	}
 }
 

@@ -379,15 +379,13 @@ const addRunHour = `INSERT INTO run_hours (scope, hour, completed, failed, durat
 	duration_ms = run_hours.duration_ms + excluded.duration_ms,
 	slowest_ms = CASE WHEN excluded.slowest_ms > run_hours.slowest_ms THEN excluded.slowest_ms ELSE run_hours.slowest_ms END`
 
-// write adds the counts to run_hours.
-func (e *hourCounts) write(q *session) error {
+// appendTo appends the statements that add the counts to run_hours.
+func (e *hourCounts) appendTo(list []query) []query {
 	for _, key := range e.order {
 		sums := e.sums[key]
-		if _, err := q.exec(addRunHour, key.scope, key.hour, sums.Completed, sums.Failed, sums.Duration, sums.Slowest); err != nil {
-			return err
-		}
+		list = append(list, query{text: addRunHour, args: []any{key.scope, key.hour, sums.Completed, sums.Failed, sums.Duration, sums.Slowest}})
 	}
-	return nil
+	return list
 }
 
 // The scopes of run_hours that belong to a filter's key ?1.

@@ -5,8 +5,9 @@ import (
 	"blueprintd/store/postgres"
 )
 
-// With PostgreSQL each statement is a round trip. The runs of a batch that have ended when
-// they are stored, the most frequent ones, are therefore stored by two statements together.
+// With PostgreSQL each statement is a round trip, unless several are sent together. The runs
+// of a batch that have ended when they are stored, the most frequent ones, are stored by two
+// statements, which are sent with the beginning of the transaction and the counts.
 // The statements are those of insertFiring and insertExecution, with a row for each run.
 const (
 	insertFirings = `INSERT INTO firings (id, trigger_seq, source, key, due_at, received_at, decision, reason_code, sealed_reason, execution_id, sealed_body_hash, redelivery_of, sealed_delivery)
@@ -33,23 +34,33 @@ const (
 	executionTypes = "ttttttttttnnnnbbnnn"
 )
 
-// addTogether runs the jobs of short runs at the beginning of a transaction, and returns the
-// others. If one of the runs cannot be stored, because its key has started a run before or
-// its blueprint is deleted, it begins the transaction again and returns all jobs.
-func (s *Store) addTogether(b *batch, jobs []*job) (rest []*job, err error) {
+// beginTogether begins a transaction and stores the short runs of a batch in it, in the same
+// round trip. It returns the other jobs. If one of the runs cannot be stored, because its key
+// has started a run before or its blueprint is deleted, it begins the transaction again and
+// returns all jobs.
+func (s *Store) beginTogether(b *batch, jobs []*job) (rest []*job, err error) {
+	known := s.writer.subscriptions.generation
 	var short []*job
 	for _, j := range jobs {
-		if j.short != nil && (j.short.Generation == 0 || j.short.Generation == s.writer.subscriptions.generation) {
+		if j.short != nil && (j.short.Generation == 0 || j.short.Generation == known) {
 			short = append(short, j)
 		} else {
 			rest = append(rest, j)
 		}
 	}
-	if len(short) < 2 {
-		return jobs, nil
+	if len(short) == 0 || s.epoch == 0 {
+		return jobs, s.begin()
+	}
+	inserts, err := s.insertsOf(short)
+	if err != nil {
+		return jobs, s.begin() // the job that fails returns the error
+	}
+	begun, err := s.beginRemote(inserts.list)
+	if !begun {
+		return nil, err
 	}
 	tried := *b
-	if s.storeShort(&tried, short) == nil {
+	if err == nil && s.writer.subscriptions.generation == known && inserts.areComplete() && s.concludeShort(&tried, short) == nil {
 		*b = tried
 		return rest, nil
 	}
@@ -57,42 +68,61 @@ func (s *Store) addTogether(b *batch, jobs []*job) (rest []*job, err error) {
 	return jobs, s.begin()
 }
 
-// errNotTogether is returned for runs that cannot be stored together.
-var errNotTogether = blueprint.Errorf(blueprint.CodeConflict, "a run of the batch was not stored")
+// inserts are the statements that store short runs, and how many rows the first of them must
+// insert.
+type inserts struct {
+	list []query
+	rows []int64
+}
 
-func (s *Store) storeShort(b *batch, jobs []*job) error {
+func (i *inserts) add(text, types string, rows [][]any) {
+	if len(rows) > 0 {
+		i.list = append(i.list, query{text: text, args: postgres.Columns(types, rows)})
+		i.rows = append(i.rows, int64(len(rows)))
+	}
+}
+
+// areComplete reports whether the statements have inserted every row.
+func (i *inserts) areComplete() bool {
+	for n, rows := range i.rows {
+		if i.list[n].changed != rows {
+			return false
+		}
+	}
+	return true
+}
+
+// insertsOf returns the statements for some short runs, those of their counts included.
+func (s *Store) insertsOf(jobs []*job) (all inserts, err error) {
 	var firings, executions [][]any
+	w := s.writer
+	w.ended.forget()
+	w.firings.forget()
 	for _, j := range jobs {
 		if f := j.short.Firing; f != nil {
 			args, err := s.firingArguments(f)
 			if err != nil {
-				return err
+				return all, err
 			}
 			firings = append(firings, args)
+			w.firings.add([]string{f.TriggerID})
 		}
 		executions = append(executions, s.executionArguments(j.short))
+		w.ended.add(&j.short.Row)
 	}
-	w := s.writer
-	for _, part := range []struct {
-		query, types string
-		rows         [][]any
-	}{{insertFirings, firingTypes, firings}, {insertExecutions, executionTypes, executions}} {
-		if len(part.rows) == 0 {
-			continue
-		}
-		stored, err := w.session.exec(part.query, postgres.Columns(part.types, part.rows)...)
-		if err != nil {
-			return err
-		}
-		if stored != int64(len(part.rows)) {
-			return errNotTogether
-		}
-	}
+	all.add(insertFirings, firingTypes, firings)
+	all.add(insertExecutions, executionTypes, executions)
+	all.list = w.firings.appendTo(w.ended.appendTo(all.list))
+	return all, nil
+}
+
+// errNotTogether is returned for runs that cannot be stored together.
+var errNotTogether = blueprint.Errorf(blueprint.CodeConflict, "a run of the batch was not stored")
+
+// concludeShort adds the consequences of short runs that are stored and counted.
+func (s *Store) concludeShort(b *batch, jobs []*job) error {
 	for _, j := range jobs {
-		t := &transaction{session: w.session, generation: w.subscriptions.generation, ended: &j.short.Row}
-		if j.short.Firing != nil {
-			t.firings = []string{j.short.Firing.TriggerID}
-		}
+		t := &transaction{session: s.writer.session, generation: s.writer.subscriptions.generation}
 		if err := s.weighEnd(t, j.short); err != nil {
 			return err
 		}
@@ -105,8 +135,6 @@ func (s *Store) storeShort(b *batch, jobs []*job) error {
 		b.good++
 		b.written += j.size + t.published
 		b.done.add(t)
-		w.ended.add(t.ended)
-		w.firings.add(t.firings)
 	}
 	return nil
 }

@@ -50,7 +50,7 @@ type job struct {
 	// savepoint unless a trigger listens to its events.
 	single bool
 	// short is the run that the job stores, if it is one that has ended already and needs
-	// nothing but its row and that of its firing; see addTogether.
+	// nothing but its row and that of its firing; see beginTogether.
 	short *blueprint.JournalCommit
 	// repeatable marks a job that may run again after its transaction was undone.
 	repeatable bool
@@ -401,15 +401,14 @@ func (s *Store) commitJobs(jobs []*job) (done outcome, err error) {
 }
 
 // runJobs runs the jobs of a batch in a new transaction.
-func (s *Store) runJobs(b *batch, jobs []*job) error {
-	if err := s.begin(); err != nil {
-		return err
-	}
+func (s *Store) runJobs(b *batch, jobs []*job) (err error) {
 	if s.remote != nil {
-		var err error
-		if jobs, err = s.addTogether(b, jobs); err != nil {
-			return err
-		}
+		jobs, err = s.beginTogether(b, jobs)
+	} else {
+		err = s.begin()
+	}
+	if err != nil {
+		return err
 	}
 	for _, j := range jobs {
 		if b.err = s.add(b, j); b.err != nil || b.failed {
@@ -420,8 +419,12 @@ func (s *Store) runJobs(b *batch, jobs []*job) error {
 }
 
 func (s *Store) begin() error {
+	if s.remote != nil {
+		_, err := s.beginRemote(nil)
+		return err
+	}
 	w := s.writer
-	if err := w.session.begin(context.Background(), "BEGIN IMMEDIATE"); err != nil {
+	if err := w.session.begin(context.Background(), beginWrites); err != nil {
 		return err
 	}
 	generation, err := s.fence()
@@ -429,10 +432,18 @@ func (s *Store) begin() error {
 		w.undo()
 		return err
 	}
+	w.begun(generation)
+	return nil
+}
+
+// beginWrites begins a transaction that writes.
+const beginWrites = "BEGIN IMMEDIATE"
+
+// begun prepares for the jobs of a transaction that has begun.
+func (w *writer) begun(generation int64) {
 	w.subscriptions.at(generation)
 	w.ended.forget()
 	w.firings.forget()
-	return nil
 }
 
 // add runs a job in the open transaction, which has to be undone if add returns an error.
@@ -498,10 +509,7 @@ func (s *Store) commit(b *batch) error {
 		}
 		w.subscriptions.generation++
 	}
-	if err := w.ended.write(w.session); err != nil {
-		return err
-	}
-	if err := w.firings.write(w.session); err != nil {
+	if err := w.session.execAll(w.firings.appendTo(w.ended.appendTo(nil))); err != nil {
 		return err
 	}
 	if w.beforeCommit != nil {

@@ -1,0 +1,55 @@
+package postgres
+
+import (
+	"context"
+	"database/sql"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
+)
+
+// Query is a statement of a pipeline.
+type Query struct {
+	Text      string
+	Arguments []any
+	Into      []any // what the columns of its first row are read into; nil for a statement without rows
+	Changed   int64 // set by Pipeline: how many rows it changed
+}
+
+// Pipeline prepares the queries that the connection has not prepared yet, and runs all of
+// them in one round trip, in their order. It returns how many of them ran: after one that
+// fails, PostgreSQL runs none of the others. It begins and ends no transaction that the
+// queries do not begin or end.
+func Pipeline(ctx context.Context, conn *sql.Conn, queries []Query) (ran int, err error) {
+	err = conn.Raw(func(driverConn any) error {
+		native := driverConn.(*stdlib.Conn).Conn()
+		batch := &pgx.Batch{}
+		for i := range queries {
+			// A statement that is named like its text is prepared once for each connection.
+			if _, err := native.Prepare(ctx, queries[i].Text, queries[i].Text); err != nil {
+				return err
+			}
+			batch.Queue(queries[i].Text, queries[i].Arguments...)
+		}
+		answers := native.SendBatch(ctx, batch)
+		for ; ran < len(queries); ran++ {
+			if err = readAnswer(answers, &queries[ran]); err != nil {
+				break
+			}
+		}
+		if closed := answers.Close(); err == nil {
+			err = closed
+		}
+		return err
+	})
+	return ran, err
+}
+
+func readAnswer(answers pgx.BatchResults, q *Query) error {
+	if q.Into != nil {
+		return answers.QueryRow().Scan(q.Into...)
+	}
+	tag, err := answers.Exec()
+	q.Changed = tag.RowsAffected()
+	return err
+}
