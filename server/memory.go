@@ -1,14 +1,18 @@
 package server
 
 import (
+	"context"
 	"math"
 	"os"
 	"path"
 	"runtime/debug"
+	"runtime/metrics"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
+	"blueprintd/foundation/clock"
 	"blueprintd/foundation/fileio"
 )
 
@@ -144,4 +148,47 @@ func (c *Collector) Settle() {
 	}
 	debug.FreeOSMemory()
 	debug.SetGCPercent(c.percent)
+}
+
+// A server is idle if it has allocated less than idleAllocation bytes in a idleInterval.
+// It then collects if it has allocated at least idleGarbage bytes since it last did.
+const (
+	idleInterval   = time.Second
+	idleAllocation = 256 << 10
+	idleGarbage    = 4 << 20
+)
+
+// Trim returns memory to the operating system whenever the server becomes idle, until ctx
+// ends. The runtime would take minutes: it forces a collection every two, and then returns
+// memory slowly.
+func (c *Collector) Trim(ctx context.Context) {
+	if c.percent == 0 {
+		return
+	}
+	sample := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
+	allocated := func() uint64 {
+		metrics.Read(sample)
+		return sample[0].Value.Uint64()
+	}
+	begun := allocated()
+	at := idleness{last: begun, collected: begun}
+	for clock.Sleep(ctx, idleInterval) {
+		if at.due(allocated()) {
+			debug.FreeOSMemory()
+		}
+	}
+}
+
+// idleness follows how many bytes a process has allocated since its start.
+type idleness struct{ last, collected uint64 }
+
+// due reports whether to collect, a idleInterval after the last call.
+func (r *idleness) due(allocated uint64) bool {
+	quiet := allocated-r.last < idleAllocation
+	r.last = allocated
+	if !quiet || allocated-r.collected < idleGarbage {
+		return false
+	}
+	r.collected = allocated
+	return true
 }

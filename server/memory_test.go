@@ -62,3 +62,27 @@ func TestMemoryLimit(t *testing.T) {
 		}
 	}
 }
+
+// A server collects once when it becomes idle after work, and not while it works.
+func TestIdleness(t *testing.T) {
+	at := idleness{last: 1 << 20, collected: 1 << 20}
+	for i, step := range []struct {
+		what      string
+		allocated uint64 // in this interval
+		want      bool
+	}{
+		{"idle since the start", 1000, false},
+		{"a little work", idleAllocation, false},
+		{"idle after too little to collect", 1000, false},
+		{"work", 10 * idleGarbage, false},
+		{"work goes on", idleAllocation, false},
+		{"idle", idleAllocation - 1, true},
+		{"still idle", 1000, false},
+		{"slow work, until there is enough", idleGarbage, false},
+		{"idle again", 0, true},
+	} {
+		if got := at.due(at.last + step.allocated); got != step.want {
+			t.Errorf("step %d, %s: %v, want %v", i+1, step.what, got, step.want)
+		}
+	}
+}

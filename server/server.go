@@ -322,6 +322,7 @@ func (s *Server) ServeHTTP(ctx context.Context, recovered, atRest <-chan struct{
 		s.logServing()
 		if s.Options.Collector != nil {
 			s.Options.Collector.Settle()
+			go s.Options.Collector.Trim(ctx)
 		}
 	case <-ctx.Done():
 	}
