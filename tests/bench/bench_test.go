@@ -123,6 +123,9 @@ func checkFigures(t *testing.T, f *figures) {
 			t.Errorf("waiting runs: %+v, want how much is stored, and how long the starts take", w)
 		}
 	}
+	if len(f.Open) != 2 || f.Open[1].What != "HTTPS" || f.Open[1].Connections != 20 || min(f.Open[1].Before, f.Open[1].After) < 1<<20 {
+		t.Errorf("the idle connections are %+v, want 20 with HTTP and with HTTPS, and at least 1 MiB at each time", f.Open)
+	}
 	if share := f.loadShare(); share <= 0 || share > 1.5 {
 		t.Errorf("the load generator took %.2f processors, want more than 0 and at most %v", share, 1.5)
 	}

@@ -17,6 +17,7 @@ type figures struct {
 	Ratios  []ratio   `json:"ratios"`
 	Starts  []starts  `json:"starts"`
 	Waiting []waiting `json:"waiting"`
+	Open    []idle    `json:"idleConnections"`
 }
 
 // figure is one row with one number of connections: a result for each round.
@@ -74,6 +75,11 @@ func compare(ctx context.Context, o options) error {
 	}
 	if o.waiting > 0 {
 		if f.Waiting, err = measureWaiting(ctx, &o); err != nil {
+			return err
+		}
+	}
+	if o.idle > 0 {
+		if f.Open, err = measureIdle(ctx, &o); err != nil {
 			return err
 		}
 	}

@@ -169,7 +169,7 @@ type mixedRequest struct {
 
 // mixed returns ten requests that are sent in turn.
 func (s *stage) mixed(ctx context.Context) (list []mixedRequest, err error) {
-	flows, err := storeFlows(ctx, s.server.address)
+	flows, err := storeFlows(ctx, s.server)
 	if err != nil {
 		return nil, err
 	}

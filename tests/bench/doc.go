@@ -40,9 +40,9 @@
 // growth of the used pages of the database. Memory is resident memory: idle, and
 // the peak under load.
 //
-// Two more measurements follow: repeated starts of the server, and the memory of
-// waiting runs. The latter is read from the process once it is idle, without
-// forcing a garbage collection.
+// More measurements follow: repeated starts of the server, and the memory of waiting
+// runs and of idle connections. Memory is read from the process once it is idle,
+// without forcing a garbage collection.
 //
 // With -shapes, each blueprint gets a server of its own, and its runs follow one
 // another: the CPU time is divided by their nodes, items, kilobytes or requests.

@@ -82,7 +82,7 @@ func measureFailovers(ctx context.Context, o *options, storage []string) (*failo
 
 // store stores the blueprints and triggers.
 func (c *trio) store(ctx context.Context, receiver string) error {
-	f, err := storeFlows(ctx, c.servers[0].address)
+	f, err := storeFlows(ctx, c.servers[0])
 	if err != nil {
 		return err
 	}

@@ -26,6 +26,7 @@ type options struct {
 	rounds      int
 	starts      int
 	waiting     int
+	idle        int
 	folder      string
 	binary      string
 	json        string
@@ -73,6 +74,7 @@ func parse(args []string) (o options, err error) {
 	flags.IntVar(&o.rounds, "rounds", 3, "how often to measure everything, in turn")
 	flags.IntVar(&o.starts, "starts", 10, "how often to start the server on an empty and on a loaded database; 0 = not at all")
 	flags.IntVar(&o.waiting, "waiting", 10_000, "how many runs to leave waiting for a time, and for a user; 0 = none")
+	flags.IntVar(&o.idle, "idle", 1000, "how many connections to leave open without a request, with HTTP and with HTTPS; 0 = none")
 	flags.StringVar(&o.folder, "dir", "", "put the databases into a new folder in this `FOLDER` and leave them there; without it, into a temporary one")
 	flags.StringVar(&o.binary, "binary", "", "the `SERVER` to measure; without it, one is built from the sources here")
 	flags.StringVar(&o.json, "json", "", "write all figures to this `FILE`; - is standard output, instead of the tables")
@@ -97,7 +99,7 @@ func parse(args []string) (o options, err error) {
 		*rows = "c"
 	}
 	if o.quick {
-		for name, value := range map[string]string{"connections": "4", "seconds": "0.2", "warmup": "0.05", "rounds": "1", "starts": "1", "waiting": "50", "failovers": "1"} {
+		for name, value := range map[string]string{"connections": "4", "seconds": "0.2", "warmup": "0.05", "rounds": "1", "starts": "1", "waiting": "50", "idle": "20", "failovers": "1"} {
 			if !given[name] {
 				_ = flags.Set(name, value)
 			}
@@ -123,7 +125,7 @@ func parse(args []string) (o options, err error) {
 	switch {
 	case flags.NArg() > 0:
 		return o, fmt.Errorf("it takes flags only, not %q", flags.Arg(0))
-	case o.length < 10*time.Millisecond || o.warmup < 0 || o.rounds < 1 || o.starts < 0 || o.waiting < 0 || o.failovers < 0:
+	case o.length < 10*time.Millisecond || o.warmup < 0 || o.rounds < 1 || o.starts < 0 || o.waiting < 0 || o.idle < 0 || o.failovers < 0:
 		return o, fmt.Errorf("-seconds from 0.01 on, -rounds from 1 on, and nothing below 0")
 	case slices.Contains([]string{"a", "b"}, o.profile):
 		return o, fmt.Errorf("-profile: row %s does not load the server", o.profile)

@@ -143,7 +143,7 @@ func (f *databaseFigures) start(ctx context.Context, o *options, d *databases, k
 			}
 			a.servers = append(a.servers, s)
 		}
-		flows, err := storeFlows(ctx, a.servers[0].address)
+		flows, err := storeFlows(ctx, a.servers[0])
 		a.trigger = flows.wait
 		return err
 	}

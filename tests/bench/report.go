@@ -111,7 +111,7 @@ func (f *figures) facts(b *bytes.Buffer) {
 	}
 }
 
-// others writes the tables of starts and of waiting runs.
+// others writes the tables of starts, of waiting runs and of idle connections.
 func (f *figures) others(b *bytes.Buffer) {
 	if len(f.Starts) > 0 {
 		b.WriteString("\n| start-up, to the first 200 of /readyz | ms | CPU ms | resident memory MB | anonymous MB | database MB |\n|---|--:|--:|--:|--:|--:|\n")
@@ -124,6 +124,12 @@ func (f *figures) others(b *bytes.Buffer) {
 		for _, w := range f.Waiting {
 			fmt.Fprintf(b, "| %s | %d | %.1f | %.1f | %.1f | %.0f | %s (without them %s) | %.1f | %.1f |\n", w.What, w.Runs, mega(w.Before), mega(w.After), mega(w.After-w.Before),
 				w.Stored, milliseconds(w.Ready), milliseconds(w.Empty), mega(w.Restored), mega(w.Restored-w.Idle))
+		}
+	}
+	if len(f.Open) > 0 {
+		b.WriteString("\n| idle connections, each after one webhook | connections | resident MB before | with them | cost MB |\n|---|--:|--:|--:|--:|\n")
+		for _, i := range f.Open {
+			fmt.Fprintf(b, "| %s | %d | %.1f | %.1f | %.1f |\n", i.What, i.Connections, mega(i.Before), mega(i.After), mega(i.After-i.Before))
 		}
 	}
 }

@@ -45,7 +45,7 @@ func (s *stage) prepare(ctx context.Context, names []string) (err error) {
 	if s.server.idle, err = settled(ctx, s.server.Pid(), s.quiet, 15*time.Second); err != nil {
 		return err
 	}
-	if s.flows, err = storeFlows(ctx, s.server.address); err != nil {
+	if s.flows, err = storeFlows(ctx, s.server); err != nil {
 		return err
 	}
 	// A few runs: rows to copy, runs to read, warm code. If only one row is measured, no

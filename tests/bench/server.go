@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -18,8 +19,9 @@ const apiKey = "key-of-the-benchmark"
 // server is the measured program, on its own database file.
 type server struct {
 	binary, folder string
-	environment    []string // nil = that of this program
-	storage        []string // flags that name the database; nil = a file
+	environment    []string     // nil = that of this program
+	storage        []string     // flags that name the database, and others; nil = a file
+	client         *http.Client // nil = the default client
 	*program.Process
 	address string        // http://host:port
 	up      time.Duration // from its start to the first 200 of /readyz
@@ -61,7 +63,7 @@ func (s *server) awaitReady(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		response, err := http.DefaultClient.Do(request)
+		response, err := s.http().Do(request)
 		if err != nil {
 			return err
 		}
@@ -77,7 +79,12 @@ func (s *server) awaitReady(ctx context.Context) error {
 }
 
 // host returns the address in the form of the load generator.
-func (s *server) host() string { return strings.TrimPrefix(s.address, "http://") }
+func (s *server) host() string {
+	_, host, _ := strings.Cut(s.address, "://")
+	return host
+}
+
+func (s *server) http() *http.Client { return cmp.Or(s.client, http.DefaultClient) }
 
 type object = map[string]any
 
@@ -104,8 +111,8 @@ type flows struct {
 	pause, ask   string // webhooks of runs that wait for an hour, and for a user
 }
 
-func storeFlows(ctx context.Context, address string) (f flows, err error) {
-	client := process.NewClient(address, apiKey, http.DefaultClient)
+func storeFlows(ctx context.Context, s *server) (f flows, err error) {
+	client := process.NewClient(s.address, apiKey, s.http())
 	blueprint := func(title string, nodes []any) string {
 		if err != nil {
 			return ""

@@ -48,7 +48,7 @@ func fill(ctx context.Context, o *options) (err error) {
 	if err := s.server.start(ctx); err != nil {
 		return err
 	}
-	if s.flows, err = storeFlows(ctx, s.server.address); err != nil {
+	if s.flows, err = storeFlows(ctx, s.server); err != nil {
 		return err
 	}
 	most, runs := int64(startupSize), int64(20_000)

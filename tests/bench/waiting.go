@@ -53,7 +53,7 @@ func leaveWaiting(ctx context.Context, o *options, trigger func(flows) string) (
 	if err := s.server.start(ctx); err != nil {
 		return nil, err
 	}
-	if s.flows, err = storeFlows(ctx, s.server.address); err != nil {
+	if s.flows, err = storeFlows(ctx, s.server); err != nil {
 		return nil, err
 	}
 	w := &waiting{Runs: o.waiting}
