@@ -33,6 +33,7 @@ test('creates a blueprint, draws it, saves it', async () => {
   await keys.tabTo(page.getByRole('textbox', { name: 'Title' }));
   await keys.type('By keyboard');
   await keys.press('Enter');
+  await keys.has(page.getByRole('heading', { level: 1, name: 'By keyboard' }));
   await keys.tabTo(page.getByRole('button', { name: 'Add first node' }));
   await keys.press('Enter');
   await page.getByRole('searchbox', { name: 'Search node types' }).waitFor();
@@ -83,7 +84,7 @@ test('adds a trigger', async () => {
 test('runs it, opens the run and approves', async () => {
   await keys.press('Control+Enter');
   const dialog = page.getByRole('dialog', { name: 'Start run' });
-  await keys.tabTo(dialog.getByRole('button', { name: 'Start' }));
+  await keys.has(dialog.getByRole('button', { name: 'Start' }));
   await keys.press('Enter');
   await keys.rests();
   await keys.tabTo(page.getByRole('status', { name: 'Last run' }).getByRole('link'), 'Shift+Tab');

@@ -66,18 +66,28 @@ export function BlueprintLayout({ id: given, ownRun = false, waiting = <Skeleton
     )
   }
   if (!blueprint) {
+    // At the place of the header below, so that its heading keeps the focus.
     const header = (
-      <PageHeader
-        title={commonText.blueprint}
-        compact={ownRun}
-        breadcrumbs={crumbs}
-        actions={<Skeleton h={36} w={ownRun ? 78 : 180} />}
-      />
+      <>
+        <PageHeader
+          title={commonText.blueprint}
+          compact={ownRun}
+          breadcrumbs={crumbs}
+          actions={<Skeleton h={36} w={ownRun ? 78 : 180} />}
+        />
+        {!ownRun && <Skeleton h={41} mb={18} />}
+      </>
     )
     return (
       <>
-        {ownRun ? <div className={classes.bar}>{header}</div> : header}
-        {!ownRun && <Skeleton h={41} mb={18} />}
+        {ownRun ? (
+          <div className={classes.bar}>
+            {header}
+            <div className={classes.slot} />
+          </div>
+        ) : (
+          header
+        )}
         {waiting}
       </>
     )

@@ -2,7 +2,7 @@ import { Button, Group, Menu, Modal, Skeleton, Stack, Switch, Text } from '@mant
 import { useMediaQuery } from '@mantine/hooks'
 import { IconHistory, IconPlayerPlay } from '@tabler/icons-react'
 import { useMutation, useQuery } from '@tanstack/react-query'
-import { type FormEvent, useState } from 'react'
+import { type FormEvent, useEffect, useEffectEvent, useRef, useState } from 'react'
 import { useLocation } from 'wouter'
 import { api, type Outputs } from '../../api/client'
 import { describeError } from '../../api/errors'
@@ -94,6 +94,13 @@ function Form({ blueprint, logs, onClose, onStarted, begin }: FormProps) {
   const [record, setRecord] = useState(begin?.record ?? false)
   const [tried, setTried] = useState(false)
   const { values, faults } = readFields(variables, fields)
+  const form = useRef<HTMLFormElement>(null)
+  const first = variables.length > 0 ? 'input, textarea, select' : '[type=submit]'
+  const begun = useEffectEvent(() => form.current?.querySelector<HTMLElement>(first)?.focus())
+  useEffect(() => {
+    const timer = setTimeout(begun) // after the dialog, which focuses its close button while the form loads
+    return () => clearTimeout(timer)
+  }, [])
   const inputFault = input.trim() !== '' && checkJson(input) !== undefined
   const start = useMutation({
     mutationFn: () => {
@@ -129,7 +136,7 @@ function Form({ blueprint, logs, onClose, onStarted, begin }: FormProps) {
   }
 
   return (
-    <form onSubmit={submit} noValidate>
+    <form ref={form} onSubmit={submit} noValidate>
       <Stack gap="md">
         <Text size="sm" c="dimmed">
           {runDialogText.runsTheSavedVersionOf(blueprint.version, blueprint.title)}
