@@ -122,6 +122,7 @@ function CreateForm({ template }: { template: Template | undefined }) {
         />
         <Textarea
           label={commonText.description}
+          inputWrapperOrder={below}
           description={newBlueprintPageText.whatItDoesAndWhoUses}
           value={description}
           maxLength={10_000}
@@ -138,6 +139,7 @@ function CreateForm({ template }: { template: Template | undefined }) {
           <OrganizationSelect value={organization} onChange={setOrganization} />
           <TagsInput
             label={newBlueprintPageText.tags}
+            inputWrapperOrder={below}
             description={newBlueprintPageText.usedToFindBlueprintsPressEnter}
             value={tags}
             onChange={setTags}
@@ -167,3 +169,6 @@ function CreateForm({ template }: { template: Template | undefined }) {
     </Card>
   )
 }
+
+// The labels of fields beside each other are at one height.
+const below: ('label' | 'input' | 'description' | 'error')[] = ['label', 'input', 'description', 'error']

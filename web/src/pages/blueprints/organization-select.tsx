@@ -12,6 +12,7 @@ export function OrganizationSelect({ value, onChange }: Props) {
   return (
     <NativeSelect
       label={commonText.owner}
+      inputWrapperOrder={['label', 'input', 'description']}
       description={organizationSelectText.adminsOfAnOrganizationManage}
       value={value}
       onChange={(event) => onChange(event.currentTarget.value)}

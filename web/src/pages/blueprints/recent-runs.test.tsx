@@ -12,12 +12,14 @@ const run = (executionId: string, status: Run['status'], seconds: number): Run =
 })
 
 test('draws the runs from the oldest to the newest and says what they show', () => {
-  const runs = [run('c', 'failed', 0), run('b', 'completed', 100), run('a', 'completed', 3)]
+  const runs = [run('c', 'paused', 0), run('b', 'completed', 100), run('a', 'completed', 3)]
   show(<RecentRuns of={{ id: 'b1', recent_runs: runs }} />)
-  const link = screen.getByRole('link', { name: 'The last 3 runs: 1 failed, 2 completed; the longest took 1 min 40 s' })
+  const link = screen.getByRole('link', {
+    name: 'The last 3 runs: 1 waiting, 2 completed; the longest took 1 min 40 s',
+  })
   expect(link.getAttribute('href')).toBe('/blueprints/b1/runs')
   const bars = [...link.children] as HTMLElement[]
-  expect(bars.map((bar) => bar.dataset.status)).toEqual(['completed', 'completed', 'failed'])
+  expect(bars.map((bar) => bar.dataset.status)).toEqual(['completed', 'completed', 'paused'])
   const heights = bars.map((bar) => Number.parseFloat(bar.style.height))
   expect(heights[1]).toBe(100)
   expect(heights[2]).toBe(25)

@@ -2,6 +2,7 @@ import { Link } from 'wouter'
 import { now } from '../../api/clock'
 import type { Summary } from '../../api/use-blueprint'
 import { showDuration } from '../../parts'
+import { wordOf } from '../../parts/status-badge'
 import { recentRunsText } from '../../text/blueprints'
 import classes from './recent-runs.module.css'
 
@@ -16,7 +17,9 @@ export function RecentRuns({ of: { id, recent_runs: runs } }: { of: Pick<Summary
   const words = recentRunsText.lastRuns(
     runs.length,
     statuses
-      .map((status) => recentRunsText.ofStatus(runs.filter((run) => run.status === status).length, status))
+      .map((status) =>
+        recentRunsText.ofStatus(runs.filter((run) => run.status === status).length, wordOf(status).toLowerCase()),
+      )
       .join(', '),
     showDuration(longest),
   )

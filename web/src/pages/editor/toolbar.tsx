@@ -254,7 +254,7 @@ function Status({ validation, narrow, onClick }: { validation: Validation; narro
       size="lg"
       className={classes.status}
       leftSection={<Sign size={15} aria-hidden />}
-      aria-label={narrow ? toolbarText.issues(short, label) : toolbarText.issues2(label)}
+      aria-label={narrow && words.length !== 1 ? toolbarText.issues(short, label) : toolbarText.issues2(label)}
     >
       {narrow ? short : label}
     </Badge>

@@ -132,7 +132,7 @@ function Picker({
       searchable
       allowDeselect={false}
       nothingFoundMessage={comparePageText.noRunsFound}
-      maw={460}
+      maw={560}
       mb="md"
     />
   )
