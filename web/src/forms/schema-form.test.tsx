@@ -278,6 +278,12 @@ test('each field changes its own member, and unknown members are kept', async ()
   expect(value()).toEqual({ name: 'abc', unknown: 1, count: 12, size: 'large' })
 })
 
+test('an optional text that is empty says so, a required one only lacks a value', () => {
+  fill({ ...order, properties: { ...order.properties, note: { type: 'string' } } }, { name: '', note: '' })
+  expect(screen.getByRole('textbox', { name: 'Name' })).toHaveProperty('placeholder', '')
+  expect(screen.getByRole('textbox', { name: 'Note' })).toHaveProperty('placeholder', 'Empty text')
+})
+
 test('text that is not a number is reported and not applied', async () => {
   const { user, value } = fill(order, { name: 'a', count: 3 })
   const count = screen.getByRole('textbox', { name: 'Count' })

@@ -40,7 +40,7 @@ export function TemplateField({
         lines={lines}
         rows={!lines || language === 'expression' ? 1 : required ? 3 : 2}
         readOnly={readOnly}
-        placeholder={placeholder(field.hasDefault ? field.standard : undefined, value, language)}
+        placeholder={placeholder(field.hasDefault ? field.standard : undefined, required ? undefined : value, language)}
       />
       <Preview
         text={text}

@@ -21,7 +21,11 @@ export function TextField({ field, id, name, label, value, onChange, issues, req
     onChange: (event: { currentTarget: { value: string } }) =>
       onChange(event.currentTarget.value === '' && !required ? undefined : event.currentTarget.value),
     readOnly,
-    placeholder: field.hasDefault ? oneLine(field.standard) : value === '' ? textFieldText.emptyText : undefined,
+    placeholder: field.hasDefault
+      ? oneLine(field.standard)
+      : value === '' && !required
+        ? textFieldText.emptyText
+        : undefined,
     error: issues.some(isError),
     maxLength: undefined, // longer text is reported, not truncated
   }
