@@ -303,7 +303,8 @@ func (s *Store) claim(ctx context.Context) error {
 }
 
 // fence verifies that this server still owns the database or, for a tool, that the master
-// key has not been changed. It returns the generation at which the transaction begins.
+// key has not been changed. It returns the generation at which the transaction begins. In
+// PostgreSQL, beginRemote does both.
 func (s *Store) fence() (generation int64, err error) {
 	if s.options.Ephemeral {
 		return s.generation.Load(), nil // no other process can access it
@@ -318,7 +319,7 @@ func (s *Store) fence() (generation int64, err error) {
 	return generation, s.checkEpoch(epoch)
 }
 
-// checkEpoch is fence for the epoch that the transaction has read.
+// checkEpoch verifies the epoch that the transaction has read; see fence.
 func (s *Store) checkEpoch(epoch int64) (err error) {
 	switch {
 	case s.epoch == 0:

@@ -303,8 +303,7 @@ type query struct {
 // execAll runs statements in their order until one fails. In PostgreSQL they are one round trip.
 func (s *session) execAll(list []query) (err error) {
 	if s.remote != nil && len(list) > 1 {
-		_, err = s.pipeline(list)
-		return err
+		return s.pipeline(list)
 	}
 	for i := range list {
 		if list[i].changed, err = s.exec(list[i].text, list[i].args...); err != nil {
@@ -314,17 +313,19 @@ func (s *session) execAll(list []query) (err error) {
 	return nil
 }
 
-// pipeline runs statements in PostgreSQL in one round trip, and returns how many ran.
-func (s *session) pipeline(list []query) (ran int, err error) {
+// pipeline runs statements in PostgreSQL in one round trip.
+func (s *session) pipeline(list []query) error {
 	queries := make([]postgres.Query, len(list))
 	for i, q := range list {
 		queries[i] = postgres.Query{Text: s.text(q.text), Arguments: s.arguments(q.args), Into: q.into}
 	}
-	ran, err = postgres.Pipeline(context.Background(), s.conn, queries)
+	err := postgres.Pipeline(context.Background(), s.conn, queries)
 	for i := range list {
-		list[i].changed = queries[i].Changed
+		if list[i].changed = queries[i].Changed; err == nil {
+			err = postgres.Restore(list[i].into)
+		}
 	}
-	return ran, err
+	return err
 }
 
 // exec runs a statement without result rows and returns how many rows it changed.

@@ -126,7 +126,9 @@ func (r *remote) replace(ctx context.Context, s *session) error {
 	conn, err := r.pool.Conn(ctx)
 	if err == nil {
 		s.conn = conn
-		err = r.nameNode(s)
+		if err = r.nameNode(s); err != nil {
+			s.destroy() // runs stored through it would belong to no process
+		}
 	}
 	return err
 }
@@ -217,39 +219,34 @@ func (r *remote) keepLock() error {
 // one after the other. The id of the transaction is known before its COMMIT is sent.
 const lockMeta = "SELECT epoch, generation, pg_current_xact_id()::text FROM meta WHERE id = 1 FOR UPDATE"
 
-// beginRemote is begin in PostgreSQL. It runs statements in the new transaction, all in one
-// round trip, and returns false if there is no transaction. With true and an error, the
-// statements have failed and the transaction has to be undone.
+// beginRemote begins a write transaction in PostgreSQL and runs statements in it, all in one
+// round trip. After an error there is no transaction.
 //
-// A connection that broke is replaced once: what it began is not committed.
-func (s *Store) beginRemote(then []query) (begun bool, err error) {
+// A connection that broke is replaced once: its transaction was not committed, because COMMIT
+// is not among the statements.
+func (s *Store) beginRemote(then []query) error {
 	w, r := s.writer, s.remote
 	var epoch, generation int64
 	list := append([]query{{text: beginWrites}, {text: lockMeta, into: []any{&epoch, &generation, &r.transaction}}}, then...)
-	ran, err := w.session.pipeline(list)
+	err := w.session.pipeline(list)
 	if err != nil && postgres.IsBroken(w.session.conn) {
 		if err = r.replace(context.Background(), w.session); err == nil {
-			ran, err = w.session.pipeline(list)
+			err = w.session.pipeline(list)
 		}
-	}
-	if begun = ran >= 2; !begun {
-		w.undo()
-		return false, err
-	}
-	for i := range then {
-		then[i].changed = list[i+2].changed
-	}
-	if generation != w.subscriptions.generation {
-		w.failing = nil
 	}
 	if err == nil {
-		if fenced := s.checkEpoch(epoch); fenced != nil {
-			w.undo()
-			return false, fenced
+		copy(then, list[2:])
+		if generation != w.subscriptions.generation {
+			w.failing = nil
 		}
+		err = s.checkEpoch(epoch)
+	}
+	if err != nil {
+		w.undo()
+		return err
 	}
 	w.begun(generation)
-	return true, err
+	return nil
 }
 
 // errUnknownOutcome is returned when the store closes before it could find out whether a

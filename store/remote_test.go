@@ -5,7 +5,9 @@ package store
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"database/sql"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -145,26 +147,100 @@ func TestUnknownOutcome(t *testing.T) {
 }
 
 // TestRoundTrips counts the round trips of a transaction that stores short runs, with a firing
-// and the counts of two scopes each.
+// and the counts of two scopes each: also after another process has changed the generation,
+// which the runs know or not.
 func TestRoundTrips(t *testing.T) {
 	ctx := context.Background()
-	proxy, through := cutting(t, remoteDatabase(t))
 	options := testOptions(t)
+	direct := remoteDatabase(t)
+	proxy, through := cutting(t, direct)
 	options.Database = through
+	s := open(t, options)
+	options.Database, options.Server = direct, false
+	other := open(t, options)
+	ann := user(t, s, "ann")
+	definition := create(t, s, ann, "T")
+	hook := must(s.CreateTrigger(ctx, ann, definition.ID, blueprint.TriggerWebhook, nil))(t)
+	for i, step := range []struct {
+		what    string
+		runs    int
+		changed bool // by another process
+		knows   bool // the runs know the generation
+		most    int64
+	}{
+		{"statements to prepare", 2, false, true, 50},
+		{"one run", 1, false, true, 2},
+		{"twenty", 20, false, true, 2},
+		{"twenty that know of a change", 20, true, true, 3}, // the subscriptions are read again
+		{"twenty after a change", 20, true, false, 6},       // it begins again
+	} {
+		if step.changed {
+			must(other.CreateTrigger(ctx, ann, definition.ID, blueprint.TriggerWebhook, nil))(t)
+		}
+		var generation int64
+		if step.knows {
+			generation = must(s.Generation(ctx))(t)
+		}
+		var commits []*blueprint.JournalCommit
+		for n := range step.runs {
+			commit := shortRun(s, definition, ann, hook, fmt.Sprintf("key %d of %d", n, i))
+			commit.Generation = generation
+			commits = append(commits, commit)
+		}
+		before := proxy.trips.Load()
+		check(t, errors.Join(storeTogether(t, s, commits...)...))
+		if took := proxy.trips.Load() - before; took < 2 || took > step.most {
+			t.Errorf("%s: %d round trips, want 2 to %d", step.what, took, step.most)
+		}
+	}
+}
+
+// TestShortRunsOfADeadProcess lets a process store runs after another one has declared it dead.
+func TestShortRunsOfADeadProcess(t *testing.T) {
+	ctx := context.Background()
+	options := testOptions(t)
+	options.Database = remoteDatabase(t)
 	s := open(t, options)
 	ann := user(t, s, "ann")
 	definition := create(t, s, ann, "T")
 	hook := must(s.CreateTrigger(ctx, ann, definition.ID, blueprint.TriggerWebhook, nil))(t)
-	for i, runs := range []int{1, 2, 1, 20} { // the first two prepare the statements
-		var commits []*blueprint.JournalCommit
-		for n := range runs {
-			commits = append(commits, shortRun(s, definition, ann, hook, fmt.Sprintf("key %d of %d", n, i)))
+	check(t, errors.Join(storeTogether(t, s, shortRun(s, definition, ann, hook, "alive"))...))
+	administer(t, options.Database, "UPDATE nodes SET state = 'dead'; UPDATE meta SET epoch = epoch + 1")
+	for i, err := range storeTogether(t, s, shortRun(s, definition, ann, hook, "dead"), shortRun(s, definition, ann, hook, "dead too")) {
+		if err == nil {
+			t.Errorf("run %d was stored by a process that is dead, want an error", i)
 		}
-		before := proxy.trips.Load()
-		check(t, errors.Join(storeTogether(t, s, commits...)...))
-		if took := proxy.trips.Load() - before; i >= 2 && took != 2 {
-			t.Errorf("%d runs took %d round trips, want 2: the rows and the COMMIT", runs, took)
-		}
+	}
+	var runs, firings, counted int
+	check(t, s.pool.QueryRowContext(ctx, "SELECT (SELECT count(*) FROM executions), (SELECT count(*) FROM firings), (SELECT sum(firings) FROM firing_counts)").Scan(&runs, &firings, &counted))
+	if runs != 1 || firings != 1 || counted != 1 {
+		t.Errorf("%d runs, %d firings and %d counted, want 1 of each", runs, firings, counted)
+	}
+}
+
+// TestRefusedStatement stores short runs of which PostgreSQL refuses one with an error, because
+// its key is too long for an index: that one fails alone. Then the connection breaks.
+func TestRefusedStatement(t *testing.T) {
+	ctx := context.Background()
+	options := testOptions(t)
+	options.Database = remoteDatabase(t)
+	s := open(t, options)
+	ann := user(t, s, "ann")
+	definition := create(t, s, ann, "T")
+	hook := must(s.CreateTrigger(ctx, ann, definition.ID, blueprint.TriggerWebhook, nil))(t)
+	long := make([]byte, 20_000) // random, so that it cannot be compressed
+	_ = must(rand.Read(long))(t)
+	errs := storeTogether(t, s, shortRun(s, definition, ann, hook, "a"), shortRun(s, definition, ann, hook, hex.EncodeToString(long)), shortRun(s, definition, ann, hook, "b"))
+	if errs[0] != nil || errs[1] == nil || errs[2] != nil {
+		t.Errorf("beside a key that is too long: %.300v, want an error of the second alone", errs)
+	}
+	administer(t, options.Database, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()")
+	check(t, errors.Join(storeTogether(t, s, shortRun(s, definition, ann, hook, "c"), shortRun(s, definition, ann, hook, "d"))...))
+	var runs, firings, counted, completed int
+	check(t, s.pool.QueryRowContext(ctx, `SELECT (SELECT count(*) FROM executions), (SELECT count(*) FROM firings), (SELECT sum(firings) FROM firing_counts),
+		(SELECT sum(completed) FROM run_hours WHERE scope = $1)`, definition.ID).Scan(&runs, &firings, &counted, &completed))
+	if runs != 4 || firings != 4 || counted != 4 || completed != 4 {
+		t.Errorf("%d runs, %d firings, %d firings and %d runs counted; want 4 of each", runs, firings, counted, completed)
 	}
 }
 

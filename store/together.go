@@ -38,33 +38,43 @@ const (
 // round trip. It returns the other jobs. If one of the runs cannot be stored, because its key
 // has started a run before or its blueprint is deleted, it begins the transaction again and
 // returns all jobs.
+//
+// Which runs may be stored this way depends on the generation, which is known only once the
+// transaction has begun: if another process has changed it meanwhile, it tries again.
 func (s *Store) beginTogether(b *batch, jobs []*job) (rest []*job, err error) {
-	known := s.writer.subscriptions.generation
-	var short []*job
-	for _, j := range jobs {
-		if j.short != nil && (j.short.Generation == 0 || j.short.Generation == known) {
-			short = append(short, j)
-		} else {
-			rest = append(rest, j)
+	for known := s.newest.Load(); ; known = s.writer.subscriptions.generation {
+		var short []*job
+		rest = nil
+		for _, j := range jobs {
+			if j.short != nil && (j.short.Generation == 0 || j.short.Generation == known) {
+				short = append(short, j)
+			} else {
+				rest = append(rest, j)
+			}
+		}
+		if len(short) == 0 || s.epoch == 0 {
+			break
+		}
+		inserts, err := s.insertsOf(short)
+		if err != nil {
+			break // the job that fails returns the error
+		}
+		if err := s.beginRemote(inserts.list); severityOf(err) != ofJob {
+			return nil, err
+		} else if err != nil {
+			break
+		}
+		current := s.writer.subscriptions.generation == known
+		tried := *b
+		if current && inserts.areComplete() && s.concludeShort(&tried, short) == nil {
+			*b = tried
+			return rest, nil
+		}
+		s.writer.undo()
+		if current {
+			break
 		}
 	}
-	if len(short) == 0 || s.epoch == 0 {
-		return jobs, s.begin()
-	}
-	inserts, err := s.insertsOf(short)
-	if err != nil {
-		return jobs, s.begin() // the job that fails returns the error
-	}
-	begun, err := s.beginRemote(inserts.list)
-	if !begun {
-		return nil, err
-	}
-	tried := *b
-	if err == nil && s.writer.subscriptions.generation == known && inserts.areComplete() && s.concludeShort(&tried, short) == nil {
-		*b = tried
-		return rest, nil
-	}
-	s.writer.undo()
 	return jobs, s.begin()
 }
 
@@ -119,7 +129,8 @@ func (s *Store) insertsOf(jobs []*job) (all inserts, err error) {
 // errNotTogether is returned for runs that cannot be stored together.
 var errNotTogether = blueprint.Errorf(blueprint.CodeConflict, "a run of the batch was not stored")
 
-// concludeShort adds the consequences of short runs that are stored and counted.
+// concludeShort weighs the ends and publishes the events of short runs that are stored and
+// counted.
 func (s *Store) concludeShort(b *batch, jobs []*job) error {
 	for _, j := range jobs {
 		t := &transaction{session: s.writer.session, generation: s.writer.subscriptions.generation}

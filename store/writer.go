@@ -420,8 +420,7 @@ func (s *Store) runJobs(b *batch, jobs []*job) (err error) {
 
 func (s *Store) begin() error {
 	if s.remote != nil {
-		_, err := s.beginRemote(nil)
-		return err
+		return s.beginRemote(nil)
 	}
 	w := s.writer
 	if err := w.session.begin(context.Background(), beginWrites); err != nil {

@@ -17,11 +17,10 @@ type Query struct {
 }
 
 // Pipeline prepares the queries that the connection has not prepared yet, and runs all of
-// them in one round trip, in their order. It returns how many of them ran: after one that
-// fails, PostgreSQL runs none of the others. It begins and ends no transaction that the
-// queries do not begin or end.
-func Pipeline(ctx context.Context, conn *sql.Conn, queries []Query) (ran int, err error) {
-	err = conn.Raw(func(driverConn any) error {
+// them in one round trip, in their order. After one that fails, PostgreSQL runs none of the
+// others. It begins and ends no transaction that the queries do not begin or end.
+func Pipeline(ctx context.Context, conn *sql.Conn, queries []Query) error {
+	return conn.Raw(func(driverConn any) (err error) {
 		native := driverConn.(*stdlib.Conn).Conn()
 		batch := &pgx.Batch{}
 		for i := range queries {
@@ -32,8 +31,8 @@ func Pipeline(ctx context.Context, conn *sql.Conn, queries []Query) (ran int, er
 			batch.Queue(queries[i].Text, queries[i].Arguments...)
 		}
 		answers := native.SendBatch(ctx, batch)
-		for ; ran < len(queries); ran++ {
-			if err = readAnswer(answers, &queries[ran]); err != nil {
+		for i := range queries {
+			if err = readAnswer(answers, &queries[i]); err != nil {
 				break
 			}
 		}
@@ -42,7 +41,6 @@ func Pipeline(ctx context.Context, conn *sql.Conn, queries []Query) (ran int, er
 		}
 		return err
 	})
-	return ran, err
 }
 
 func readAnswer(answers pgx.BatchResults, q *Query) error {
