@@ -42,14 +42,14 @@ type Page struct {
 	Markdown []byte
 	HTML     template.HTML
 	Headings []Heading
-	text     string // what stands before the first of the headings, without markup
+	text     string // the text before the first of the headings, without markup
 }
 
 // A Heading is one of a page below its title.
 type Heading struct {
 	Level    int    // 2 to 6
 	ID, Text string // the fragment of its address, and what it says
-	text     string // what stands below it, down to the next one, without markup
+	text     string // the text below it, down to the next one, without markup
 }
 
 // A Chapter is a group of pages.
@@ -107,12 +107,12 @@ type Hit struct {
 	rank    int
 }
 
-// The ranks of hits. To each of them but the title, the level of the heading is added.
+// The ranks of hits. The level of the heading is added to those of headings.
 const (
-	rankTitle   = iota      // the title has all words
-	rankHeading             // the heading has all words
-	rankPart    = 10 * iota // the heading has some of them, the title the others
-	rankText                // the text has some of them
+	rankTitle   = 0  // the title has all words
+	rankHeading = 10 // the heading has all words
+	rankPart    = 20 // the heading has some of them, the title the others
+	rankText    = 30 // the text has some of them, the heading and the title the others
 )
 
 // Search returns the sections that contain every word of the query, without regard to case,
@@ -255,7 +255,7 @@ func plain(node ast.Node, source []byte) string {
 			if entering {
 				b.Write(n.Segment.Value(source))
 			}
-			if n.SoftLineBreak() {
+			if n.SoftLineBreak() || n.HardLineBreak() {
 				b.WriteByte(' ')
 			}
 		case *ast.FencedCodeBlock, *ast.CodeBlock:

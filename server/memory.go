@@ -150,7 +150,7 @@ func (c *Collector) Settle() {
 	debug.SetGCPercent(c.percent)
 }
 
-// A server is idle if it has allocated less than idleAllocation bytes in a idleInterval.
+// A server is idle if it has allocated less than idleAllocation bytes in an idleInterval.
 // It then collects if it has allocated at least idleGarbage bytes since it last did.
 const (
 	idleInterval   = time.Second
@@ -179,10 +179,10 @@ func (c *Collector) Trim(ctx context.Context) {
 	}
 }
 
-// idleness follows how many bytes a process has allocated since its start.
+// idleness tracks the bytes that a process has allocated since its start.
 type idleness struct{ last, collected uint64 }
 
-// due reports whether to collect, a idleInterval after the last call.
+// due reports whether to collect now. Call it once in each idleInterval.
 func (r *idleness) due(allocated uint64) bool {
 	quiet := allocated-r.last < idleAllocation
 	r.last = allocated

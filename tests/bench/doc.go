@@ -42,7 +42,7 @@
 //
 // More measurements follow: repeated starts of the server, and the memory of waiting
 // runs and of idle connections. Memory is read from the process once it is idle,
-// without forcing a garbage collection.
+// without asking it for a garbage collection.
 //
 // With -shapes, each blueprint gets a server of its own, and its runs follow one
 // another: the CPU time is divided by their nodes, items, kilobytes or requests.

@@ -87,7 +87,7 @@ func rolledUp(pid int) (resident, anonymous int64, err error) {
 
 // settled waits until a process is idle (for quiet, its resident memory has changed by less
 // than a hundredth and it used almost no CPU) or until most has passed, and returns its
-// resident memory. It does not force a garbage collection, because users do not either.
+// resident memory. It does not ask for a garbage collection, because users do not either.
 func settled(ctx context.Context, pid int, quiet, most time.Duration) (int64, error) {
 	const step = 100 * time.Millisecond
 	var size int64

@@ -112,5 +112,5 @@ func (s *stage) rest(ctx context.Context, o *options) (int64, error) {
 	if o.quick {
 		return settled(ctx, s.server.Pid(), 0, time.Second)
 	}
-	return settled(ctx, s.server.Pid(), 2*time.Second, 20*time.Second)
+	return settled(ctx, s.server.Pid(), 4*time.Second, 20*time.Second)
 }
