@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"blueprintd/blueprint"
 	"blueprintd/foundation/metrics"
 	"blueprintd/foundation/mutant"
 	"blueprintd/store/dbfile"
@@ -110,6 +111,7 @@ func (r *remote) connect(ctx context.Context, patience time.Duration) (*session,
 		session, err := newSession(context.WithoutCancel(ctx), r.pool)
 		if err == nil {
 			session.remote = r
+			session.timeline = timelineOf(session)
 			return session, nil
 		}
 		if postgres.ClassOf(err) != postgres.Unreachable || watch.Elapsed() > patience || ctx.Err() != nil {
@@ -126,6 +128,7 @@ func (r *remote) replace(ctx context.Context, s *session) error {
 	conn, err := r.pool.Conn(ctx)
 	if err == nil {
 		s.conn = conn
+		s.timeline = timelineOf(s)
 		if err = r.nameNode(s); err != nil {
 			s.destroy() // runs stored through it would belong to no process
 		}
@@ -253,10 +256,20 @@ func (s *Store) beginRemote(then []query) error {
 // transaction was committed.
 var errUnknownOutcome = unavailable(nil, "look whether it was stored before you try again", "the connection to the database broke, and this may have been stored")
 
+// timelineOf returns the timeline of the server behind a connection, which changes when a
+// standby is promoted and stays the same for a connection; "" if the server does not name it.
+func timelineOf(s *session) (name string) {
+	if s.row("SELECT substr(pg_walfile_name(pg_current_wal_insert_lsn()), 1, 8)", nil, &name) != nil {
+		return ""
+	}
+	return name
+}
+
 // commit commits the transaction of the writer. When the connection breaks meanwhile, it
 // asks the database whether the transaction was committed. Until then this process makes no
-// other transaction.
-func (r *remote) commit(s *session) error {
+// other transaction. step is one that the transaction stores; nil if there is none.
+func (r *remote) commit(s *session, step *blueprint.JournalCommit) error {
+	timeline := s.timeline
 	unknown, err := postgres.Commit(context.Background(), s.conn)
 	if unknown {
 		r.logger.Warn("connection broke during a commit, finding out its outcome", "error", err)
@@ -270,10 +283,18 @@ func (r *remote) commit(s *session) error {
 		if asked == nil {
 			asked = s.row("SELECT pg_xact_status(?::xid8)", []any{r.transaction}, &status)
 		}
+		stored := asked == nil && status.String == "committed"
+		// A standby that never received the transaction gives its id to another one.
+		if stored && s.timeline != timeline {
+			if step == nil {
+				return errUnknownOutcome
+			}
+			stored, asked = isStored(s, step)
+		}
 		switch {
-		case asked == nil && status.String == "committed":
+		case stored:
 			return nil
-		case asked == nil && status.String == "aborted", asked != nil && postgres.ClassOf(asked) == postgres.Other:
+		case asked == nil && status.Valid && status.String != "in progress", asked != nil && postgres.ClassOf(asked) == postgres.Other:
 			return err // a standby that was promoted refuses the id of a transaction that it never received
 		}
 		select {
@@ -284,6 +305,20 @@ func (r *remote) commit(s *session) error {
 		}
 	}
 	return err
+}
+
+// isStored reports whether a step of a run is in the database. Two steps of a run that has not
+// ended are taken for the same if they are of the same millisecond.
+func isStored(s *session, c *blueprint.JournalCommit) (stored bool, err error) {
+	where, args := "", []any{c.Row.ID}
+	switch {
+	case c.New:
+	case c.Row.Status.Terminal():
+		where = " AND end_time IS NOT NULL"
+	default:
+		where, args = " AND updated_at = ?", append(args, int64(c.Row.UpdatedAt))
+	}
+	return stored, s.row("SELECT EXISTS (SELECT 1 FROM executions WHERE id = ?"+where+")", args, &stored)
 }
 
 func (r *remote) close() error {

@@ -144,6 +144,7 @@ func (s *Store) concludeShort(b *batch, jobs []*job) error {
 			return errNotTogether
 		}
 		b.good++
+		b.step = j.step
 		b.written += j.size + t.published
 		b.done.add(t)
 	}
