@@ -37,6 +37,10 @@ const (
 
 const madeEvent = "custom.made"
 
+// callTimeout is the time limit of a call, in milliseconds: longer than the longest SIGSTOP. A
+// process that is frozen for longer finds that its calls have exceeded their limit.
+const callTimeout = 60_000
+
 // shapes returns the blueprints of the load, whose calls go to a service.
 func shapes(service string) []*shape {
 	call := func(id, after string, more ...any) object {
@@ -44,11 +48,11 @@ func shapes(service string) []*shape {
 		if after != "" {
 			body["prior"] = "{{nodes." + after + ".output.body.n}}"
 		}
-		return process.Node(id, "http-request", object{"method": "POST", "url": service + "/call?node=" + id, "body": body}, more...)
+		return process.Node(id, "http-request", object{"method": "POST", "url": service + "/call?node=" + id, "body": body, "timeoutMs": callTimeout}, more...)
 	}
 	// These requests have the effect pure: they need no commit before they are sent.
 	read := func(id string) object {
-		return process.Node(id, "http-request", object{"method": "GET", "url": service + "/read?key={{execution.id}}/" + id}, "effect", "pure")
+		return process.Node(id, "http-request", object{"method": "GET", "url": service + "/read?key={{execution.id}}/" + id, "timeoutMs": callTimeout}, "effect", "pure")
 	}
 	wait := func(config any) object { return process.Node("wait", "wait", object{"durationMs": config}) }
 	before := process.Node("before", "set", object{"values": object{"kept": "{{execution.id}}"}})
