@@ -63,7 +63,7 @@ func (s *Store) Commit(ctx context.Context, c *blueprint.JournalCommit) (err err
 }
 
 func (s *Store) commitJob(c *blueprint.JournalCommit) *job {
-	j := &job{size: 512 + len(c.Record) + len(c.State), events: c.Events, repeatable: true, step: c}
+	j := &job{size: 512 + len(c.Record) + len(c.State), events: c.Events, repeatable: true}
 	if c.Firing != nil {
 		j.size += deliverySize(c.Firing)
 	}

@@ -295,6 +295,9 @@ func (s *Store) claim(ctx context.Context) error {
 			if err := s.register(t); err != nil {
 				return err
 			}
+			if _, err := t.exec(dropOldMarks); err != nil {
+				return err
+			}
 		}
 		return t.row("UPDATE meta SET epoch = epoch + 1 WHERE id = 1 RETURNING epoch", nil, &s.epoch)
 	})

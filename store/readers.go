@@ -198,7 +198,6 @@ type session struct {
 	remote     *remote // nil unless the database is PostgreSQL
 	statements map[string]*sql.Stmt
 	texts      map[string]string // of statements for PostgreSQL, by those for SQLite
-	timeline   string            // of the PostgreSQL server, "" if unknown; see timelineOf
 	reading    bool              // the rows of a statement
 	expired    atomic.Bool       // its read has to end; see readers.expire
 }

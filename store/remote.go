@@ -5,11 +5,11 @@ import (
 	"database/sql"
 	"errors"
 	"log/slog"
+	"math/rand/v2"
 	"strconv"
 	"sync/atomic"
 	"time"
 
-	"blueprintd/blueprint"
 	"blueprintd/foundation/metrics"
 	"blueprintd/foundation/mutant"
 	"blueprintd/store/dbfile"
@@ -28,8 +28,10 @@ type remote struct {
 	// standbys are those that confirm each commit, as PostgreSQL names them; "" = none.
 	standbys string
 	node     int64 // of this process, for its connections
-	// transaction is the id of the writer's current transaction.
-	transaction string
+	// mark is the name of this process's row that markTransaction writes; transaction is the
+	// random number in it, of the writer's current transaction.
+	mark        string
+	transaction int64
 	// closing ends attempts to find out the outcome of a commit.
 	closing chan struct{}
 	logger  *slog.Logger
@@ -55,7 +57,10 @@ func CheckURL(url string) error {
 }
 
 func newRemote(config *postgres.Config, pool *sql.DB, logger *slog.Logger) *remote {
-	return &remote{config: config, pool: pool, logger: logger, shared: config.OpenShared(), closing: make(chan struct{}), pause: wait, outage: newOutage()}
+	return &remote{
+		config: config, pool: pool, logger: logger, shared: config.OpenShared(), closing: make(chan struct{}), pause: wait, outage: newOutage(),
+		mark: markPrefix + strconv.FormatUint(rand.Uint64(), 16),
+	}
 }
 
 func (s *Store) openRemote(ctx context.Context) error {
@@ -111,7 +116,6 @@ func (r *remote) connect(ctx context.Context, patience time.Duration) (*session,
 		session, err := newSession(context.WithoutCancel(ctx), r.pool)
 		if err == nil {
 			session.remote = r
-			session.timeline = timelineOf(session)
 			return session, nil
 		}
 		if postgres.ClassOf(err) != postgres.Unreachable || watch.Elapsed() > patience || ctx.Err() != nil {
@@ -128,7 +132,6 @@ func (r *remote) replace(ctx context.Context, s *session) error {
 	conn, err := r.pool.Conn(ctx)
 	if err == nil {
 		s.conn = conn
-		s.timeline = timelineOf(s)
 		if err = r.nameNode(s); err != nil {
 			s.destroy() // runs stored through it would belong to no process
 		}
@@ -219,8 +222,19 @@ func (r *remote) keepLock() error {
 }
 
 // lockMeta locks the row of meta for a transaction: writes of the whole database are made
-// one after the other. The id of the transaction is known before its COMMIT is sent.
-const lockMeta = "SELECT epoch, generation, pg_current_xact_id()::text FROM meta WHERE id = 1 FOR UPDATE"
+// one after the other.
+const lockMeta = "SELECT epoch, generation FROM meta WHERE id = 1 FOR UPDATE"
+
+// markTransaction writes the number of the transaction into the row of the process, from
+// which the process can see later whether it was committed. PostgreSQL's own id of the
+// transaction would not do: after a crash, and on a standby that is promoted, the id of one
+// that was lost is given to another one.
+const (
+	markTransaction = `INSERT INTO claims (name, holder, node, until) VALUES (?, ?, ?, clock_timestamp() + interval '1 hour')
+		ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, until = excluded.until`
+	markPrefix   = "transaction of "
+	dropOldMarks = "DELETE FROM claims WHERE name LIKE '" + markPrefix + "%' AND until < clock_timestamp()"
+)
 
 // beginRemote begins a write transaction in PostgreSQL and runs statements in it, all in one
 // round trip. After an error there is no transaction.
@@ -230,7 +244,12 @@ const lockMeta = "SELECT epoch, generation, pg_current_xact_id()::text FROM meta
 func (s *Store) beginRemote(then []query) error {
 	w, r := s.writer, s.remote
 	var epoch, generation int64
-	list := append([]query{{text: beginWrites}, {text: lockMeta, into: []any{&epoch, &generation, &r.transaction}}}, then...)
+	r.transaction = rand.Int64()
+	list := append([]query{
+		{text: beginWrites},
+		{text: lockMeta, into: []any{&epoch, &generation}},
+		{text: markTransaction, args: []any{r.mark, r.transaction, r.node}},
+	}, then...)
 	err := w.session.pipeline(list)
 	if err != nil && postgres.IsBroken(w.session.conn) {
 		if err = r.replace(context.Background(), w.session); err == nil {
@@ -238,7 +257,7 @@ func (s *Store) beginRemote(then []query) error {
 		}
 	}
 	if err == nil {
-		copy(then, list[2:])
+		copy(then, list[3:])
 		if generation != w.subscriptions.generation {
 			w.failing = nil
 		}
@@ -256,20 +275,10 @@ func (s *Store) beginRemote(then []query) error {
 // transaction was committed.
 var errUnknownOutcome = unavailable(nil, "look whether it was stored before you try again", "the connection to the database broke, and this may have been stored")
 
-// timelineOf returns the timeline of the server behind a connection, which changes when a
-// standby is promoted and stays the same for a connection; "" if the server does not name it.
-func timelineOf(s *session) (name string) {
-	if s.row("SELECT substr(pg_walfile_name(pg_current_wal_insert_lsn()), 1, 8)", nil, &name) != nil {
-		return ""
-	}
-	return name
-}
-
 // commit commits the transaction of the writer. When the connection breaks meanwhile, it
 // asks the database whether the transaction was committed. Until then this process makes no
-// other transaction. step is one that the transaction stores; nil if there is none.
-func (r *remote) commit(s *session, step *blueprint.JournalCommit) error {
-	timeline := s.timeline
+// other transaction.
+func (r *remote) commit(s *session) error {
 	unknown, err := postgres.Commit(context.Background(), s.conn)
 	if unknown {
 		r.logger.Warn("connection broke during a commit, finding out its outcome", "error", err)
@@ -278,24 +287,14 @@ func (r *remote) commit(s *session, step *blueprint.JournalCommit) error {
 		err = nil
 	}
 	for unknown && !mutant.Is(mutant.UnknownIsDone) && !mutant.Is(mutant.UnknownIsFailed) {
-		var status sql.NullString
-		asked := r.revive(s)
-		if asked == nil {
-			asked = s.row("SELECT pg_xact_status(?::xid8)", []any{r.transaction}, &status)
-		}
-		stored := asked == nil && status.String == "committed"
-		// A standby that never received the transaction gives its id to another one.
-		if stored && s.timeline != timeline {
-			if step == nil {
-				return errUnknownOutcome
-			}
-			stored, asked = isStored(s, step)
-		}
+		committed, asked := r.isCommitted(s)
 		switch {
-		case stored:
+		case asked == nil && committed:
 			return nil
-		case asked == nil && status.Valid && status.String != "in progress", asked != nil && postgres.ClassOf(asked) == postgres.Other:
-			return err // a standby that was promoted refuses the id of a transaction that it never received
+		case asked == nil:
+			return err
+		case postgres.ClassOf(asked) == postgres.Other:
+			return errUnknownOutcome
 		}
 		select {
 		case <-r.closing:
@@ -307,18 +306,20 @@ func (r *remote) commit(s *session, step *blueprint.JournalCommit) error {
 	return err
 }
 
-// isStored reports whether a step of a run is in the database. Two steps of a run that has not
-// ended are taken for the same if they are of the same millisecond.
-func isStored(s *session, c *blueprint.JournalCommit) (stored bool, err error) {
-	where, args := "", []any{c.Row.ID}
-	switch {
-	case c.New:
-	case c.Row.Status.Terminal():
-		where = " AND end_time IS NOT NULL"
-	default:
-		where, args = " AND updated_at = ?", append(args, int64(c.Row.UpdatedAt))
+// isCommitted reports whether the last transaction of the writer was committed. It waits for
+// the end of that transaction, which holds the row of meta.
+func (r *remote) isCommitted(s *session) (committed bool, err error) {
+	if err := r.revive(s); err != nil {
+		return false, err
 	}
-	return stored, s.row("SELECT EXISTS (SELECT 1 FROM executions WHERE id = ?"+where+")", args, &stored)
+	var epoch, generation int64
+	err = s.pipeline([]query{
+		{text: beginWrites},
+		{text: lockMeta, into: []any{&epoch, &generation}},
+		{text: "SELECT EXISTS (SELECT 1 FROM claims WHERE name = ? AND holder = ?)", args: []any{r.mark, r.transaction}, into: []any{&committed}},
+	})
+	_, _ = s.exec("ROLLBACK") // nothing was written; a broken connection is replaced
+	return committed, err
 }
 
 func (r *remote) close() error {

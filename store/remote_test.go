@@ -146,52 +146,6 @@ func TestUnknownOutcome(t *testing.T) {
 	}
 }
 
-// TestUnknownOutcomeAfterPromotion breaks the connection during a commit, before or after it
-// reached the database, which is then another one: a promoted standby that may have given the
-// id of the transaction to another one, which it has committed.
-func TestUnknownOutcomeAfterPromotion(t *testing.T) {
-	ctx := context.Background()
-	for _, c := range []struct {
-		name     string
-		forwards bool
-		run      bool // a run is stored, or something else
-	}{{"a run, not received", false, true}, {"a run, received", true, true}, {"another write", true, false}} {
-		t.Run(c.name, func(t *testing.T) {
-			options := testOptions(t)
-			proxy, through := cutting(t, remoteDatabase(t))
-			proxy.forwards, options.Database = c.forwards, through
-			s := open(t, options)
-			ann := user(t, s, "ann")
-			definition := create(t, s, ann, "T")
-			var committed string // the id of another transaction
-			check(t, s.pool.QueryRowContext(ctx, "SELECT pg_current_xact_id()::text").Scan(&committed))
-			s.writer.beforeCommit = func() error {
-				s.remote.transaction, s.writer.session.timeline, s.writer.beforeCommit = committed, "before", nil
-				return nil
-			}
-			proxy.armed.Store(true)
-			if !c.run {
-				err := s.write(ctx, func(t *transaction) error {
-					_, err := t.exec("UPDATE meta SET generation = generation")
-					return err
-				})
-				if !errors.Is(err, errUnknownOutcome) {
-					t.Errorf("a write that may be stored: %v, want %v", err, errUnknownOutcome)
-				}
-				return
-			}
-			run := shortRun(s, definition, ann, blueprint.Trigger{}, "")
-			err := storeTogether(t, s, run)[0]
-			var stored bool
-			check(t, s.readRow(ctx, "SELECT EXISTS (SELECT 1 FROM executions WHERE id = ?)", []any{run.Row.ID}, &stored))
-			if stored != c.forwards || (err == nil) != stored {
-				t.Errorf("stored %v with the error %v, want %v and an error only if it is not stored", stored, err, c.forwards)
-			}
-			check(t, storeTogether(t, s, shortRun(s, definition, ann, blueprint.Trigger{}, ""))[0])
-		})
-	}
-}
-
 // TestRoundTrips counts the round trips of a transaction that stores short runs, with a firing
 // and the counts of two scopes each: also after another process has changed the generation,
 // which the runs know or not.

@@ -144,7 +144,6 @@ func (s *Store) concludeShort(b *batch, jobs []*job) error {
 			return errNotTogether
 		}
 		b.good++
-		b.step = j.step
 		b.written += j.size + t.published
 		b.done.add(t)
 	}

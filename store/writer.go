@@ -52,8 +52,6 @@ type job struct {
 	// short is the run that the job stores, if it is one that has ended already and needs
 	// nothing but its row and that of its firing; see beginTogether.
 	short *blueprint.JournalCommit
-	// step is the step of a run that the job stores; nil for other jobs.
-	step *blueprint.JournalCommit
 	// repeatable marks a job that may run again after its transaction was undone.
 	repeatable bool
 	// ended is called when the job is committed or has failed. May be nil.
@@ -379,7 +377,6 @@ type batch struct {
 	err     error // if not nil, the transaction is undone
 	// bare batches have no savepoints; failed is set once a job fails that needs one.
 	bare, failed bool
-	step         *blueprint.JournalCommit // one of those stored, nil if there is none
 }
 
 // commitJobs runs the jobs of a batch and commits them. A job that fails alone has
@@ -468,7 +465,6 @@ func (s *Store) add(b *batch, j *job) error {
 	}
 	if err == nil {
 		b.good++
-		b.step = cmp.Or(b.step, j.step)
 		b.bump = b.bump || t.bump
 		b.written += t.published
 		b.done.add(t)
@@ -521,7 +517,7 @@ func (s *Store) commit(b *batch) error {
 		}
 	}
 	if s.remote != nil {
-		return s.remote.commit(w.session, b.step)
+		return s.remote.commit(w.session)
 	}
 	_, err := w.session.exec("COMMIT")
 	return err
