@@ -97,7 +97,7 @@ torture-cluster-selftest: ## check that the torture of three processes finds eac
 sweep: ## fail the disk at every point of a scenario: kill, EIO, ENOSPC, short write (Linux, as root; half an hour)
 	go run ./tests/faults -seed $(SEED)
 
-sweep-short: ## a part of the points and of the power cuts, in about a minute
+sweep-short: ## a part of the points and of the power cuts, in some minutes
 	go run ./tests/faults -every 25 -seed $(SEED)
 	go run ./tests/faults -cuts 30 -seed $(SEED)
 
