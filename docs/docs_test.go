@@ -200,7 +200,7 @@ func TestHandler(t *testing.T) {
 		{"/docs/contributing", 200, `<h2 id="add-a-command">Add a command</h2>`},
 		{"/docs/contributing.md", 200, `<h2 id="add-a-command">`},
 		{"/docs?q=add+a+COMMAND", 200, `href="/docs/contributing#add-a-command"`},
-		{"/docs?q=retention-days", 200, `href="/docs/`},
+		{"/docs?q=contributing+catalogue+json", 200, `generated from the code: catalogue, procedures`},
 		{"/docs?q=%3Cscript%3E+nothing", 200, `No sections match`},
 		{"/docs?q=run", 200, `the first 50 are listed`},
 		{"/docs/style.css", 200, `:root`},

@@ -9,6 +9,7 @@ import (
 	"fmt"
 
 	"blueprintd/blueprint"
+	"blueprintd/store/postgres"
 )
 
 const firingColumns = "f.id, (SELECT id FROM triggers WHERE seq = f.trigger_seq), f.source, coalesce(f.key, f.id), coalesce(f.due_at, 0), f.received_at, f.decision, f.reason_code, f.sealed_reason, f.execution_id, f.sealed_body_hash"
@@ -179,9 +180,9 @@ const addFirings = `INSERT INTO firing_counts (trigger_seq, firings) VALUES ((SE
 	ON CONFLICT (trigger_seq) DO UPDATE SET firings = firing_counts.firings + excluded.firings`
 
 // appendTo appends the statements that add the counts to firing_counts.
-func (c *firingCounts) appendTo(list []query) []query {
+func (c *firingCounts) appendTo(list []postgres.Query) []postgres.Query {
 	for _, id := range c.order {
-		list = append(list, query{text: addFirings, args: []any{id, c.rows[id]}})
+		list = append(list, postgres.Query{Text: addFirings, Arguments: []any{id, c.rows[id]}})
 	}
 	return list
 }

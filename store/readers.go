@@ -197,9 +197,8 @@ type session struct {
 	conn       *sql.Conn
 	remote     *remote // nil unless the database is PostgreSQL
 	statements map[string]*sql.Stmt
-	texts      map[string]string // of statements for PostgreSQL, by those for SQLite
-	reading    bool              // the rows of a statement
-	expired    atomic.Bool       // its read has to end; see readers.expire
+	reading    bool        // the rows of a statement
+	expired    atomic.Bool // its read has to end; see readers.expire
 }
 
 func newSession(ctx context.Context, pool *sql.DB) (*session, error) {
@@ -207,7 +206,7 @@ func newSession(ctx context.Context, pool *sql.DB) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &session{conn: conn, statements: map[string]*sql.Stmt{}, texts: map[string]string{}}, nil
+	return &session{conn: conn, statements: map[string]*sql.Stmt{}}, nil
 }
 
 func (s *session) close() error {
@@ -247,25 +246,16 @@ func (s *session) prepare(query string) (*sql.Stmt, error) {
 	if statement := s.statements[query]; statement != nil {
 		return statement, nil
 	}
-	statement, err := s.conn.PrepareContext(context.Background(), s.text(query))
+	text := query
+	if s.remote != nil {
+		text = postgres.Statement(query)
+	}
+	statement, err := s.conn.PrepareContext(context.Background(), text)
 	if err != nil {
 		return nil, fmt.Errorf("prepare %q: %w", query, err)
 	}
 	s.statements[query] = statement
 	return statement, nil
-}
-
-// text returns a statement in the spelling of the database.
-func (s *session) text(query string) string {
-	if s.remote == nil {
-		return query
-	}
-	text, known := s.texts[query]
-	if !known {
-		text = postgres.Statement(query)
-		s.texts[query] = text
-	}
-	return text
 }
 
 // dataVersion returns SQLite's version number of the database as this connection knows it.
@@ -279,8 +269,8 @@ func (s *session) dataVersion() (version uint32, err error) {
 	return version, err
 }
 
-// begin begins a transaction. A connection to PostgreSQL that broke while it was idle is
-// replaced first; ctx limits how long that takes.
+// begin begins a transaction; in PostgreSQL one that reads, see beginRemote. A connection to
+// PostgreSQL that broke while it was idle is replaced first; ctx limits how long that takes.
 func (s *session) begin(ctx context.Context, query string) error {
 	_, err := s.exec(query)
 	if err != nil && s.remote != nil && postgres.IsBroken(s.conn) {
@@ -291,22 +281,14 @@ func (s *session) begin(ctx context.Context, query string) error {
 	return err
 }
 
-// query is a statement with its arguments. In PostgreSQL, into is what the columns of its row
-// are read into, if it has one.
-type query struct {
-	text    string
-	args    []any
-	into    []any
-	changed int64 // how many rows it changed, once it has run
-}
-
-// execAll runs statements in their order until one fails. In PostgreSQL they are one round trip.
-func (s *session) execAll(list []query) (err error) {
+// execAll runs statements without result rows, in their order, until one fails. In PostgreSQL
+// they are one round trip.
+func (s *session) execAll(list []postgres.Query) (err error) {
 	if s.remote != nil && len(list) > 1 {
 		return s.pipeline(list)
 	}
 	for i := range list {
-		if list[i].changed, err = s.exec(list[i].text, list[i].args...); err != nil {
+		if list[i].Changed, err = s.exec(list[i].Text, list[i].Arguments...); err != nil {
 			return err
 		}
 	}
@@ -314,18 +296,8 @@ func (s *session) execAll(list []query) (err error) {
 }
 
 // pipeline runs statements in PostgreSQL in one round trip.
-func (s *session) pipeline(list []query) error {
-	queries := make([]postgres.Query, len(list))
-	for i, q := range list {
-		queries[i] = postgres.Query{Text: s.text(q.text), Arguments: s.arguments(q.args), Into: q.into}
-	}
-	err := postgres.Pipeline(context.Background(), s.conn, queries)
-	for i := range list {
-		if list[i].changed = queries[i].Changed; err == nil {
-			err = postgres.Restore(list[i].into)
-		}
-	}
-	return err
+func (s *session) pipeline(list []postgres.Query) error {
+	return postgres.Pipeline(context.Background(), s.conn, list)
 }
 
 // exec runs a statement without result rows and returns how many rows it changed.

@@ -241,14 +241,14 @@ const (
 //
 // A connection that broke is replaced once: its transaction was not committed, because COMMIT
 // is not among the statements.
-func (s *Store) beginRemote(then []query) error {
+func (s *Store) beginRemote(then []postgres.Query) error {
 	w, r := s.writer, s.remote
 	var epoch, generation int64
 	r.transaction = rand.Int64()
-	list := append([]query{
-		{text: beginWrites},
-		{text: lockMeta, into: []any{&epoch, &generation}},
-		{text: markTransaction, args: []any{r.mark, r.transaction, r.node}},
+	list := append([]postgres.Query{
+		{Text: beginWrites},
+		{Text: lockMeta, Into: []any{&epoch, &generation}},
+		{Text: markTransaction, Arguments: []any{r.mark, r.transaction, r.node}},
 	}, then...)
 	err := w.session.pipeline(list)
 	if err != nil && postgres.IsBroken(w.session.conn) {
@@ -271,8 +271,8 @@ func (s *Store) beginRemote(then []query) error {
 	return nil
 }
 
-// errUnknownOutcome is returned when the store closes before it could find out whether a
-// transaction was committed.
+// errUnknownOutcome is returned when the store could not find out whether a transaction was
+// committed: it closes, or the database refuses the question.
 var errUnknownOutcome = unavailable(nil, "look whether it was stored before you try again", "the connection to the database broke, and this may have been stored")
 
 // commit commits the transaction of the writer. When the connection breaks meanwhile, it
@@ -313,10 +313,10 @@ func (r *remote) isCommitted(s *session) (committed bool, err error) {
 		return false, err
 	}
 	var epoch, generation int64
-	err = s.pipeline([]query{
-		{text: beginWrites},
-		{text: lockMeta, into: []any{&epoch, &generation}},
-		{text: "SELECT EXISTS (SELECT 1 FROM claims WHERE name = ? AND holder = ?)", args: []any{r.mark, r.transaction}, into: []any{&committed}},
+	err = s.pipeline([]postgres.Query{
+		{Text: beginWrites},
+		{Text: lockMeta, Into: []any{&epoch, &generation}},
+		{Text: "SELECT EXISTS (SELECT 1 FROM claims WHERE name = ? AND holder = ?)", Arguments: []any{r.mark, r.transaction}, Into: []any{&committed}},
 	})
 	_, _ = s.exec("ROLLBACK") // nothing was written; a broken connection is replaced
 	return committed, err

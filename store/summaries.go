@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"blueprintd/blueprint"
+	"blueprintd/store/postgres"
 )
 
 // summarized selects the blueprints of each scope of user ?1.
@@ -380,10 +381,10 @@ const addRunHour = `INSERT INTO run_hours (scope, hour, completed, failed, durat
 	slowest_ms = CASE WHEN excluded.slowest_ms > run_hours.slowest_ms THEN excluded.slowest_ms ELSE run_hours.slowest_ms END`
 
 // appendTo appends the statements that add the counts to run_hours.
-func (e *hourCounts) appendTo(list []query) []query {
+func (e *hourCounts) appendTo(list []postgres.Query) []postgres.Query {
 	for _, key := range e.order {
 		sums := e.sums[key]
-		list = append(list, query{text: addRunHour, args: []any{key.scope, key.hour, sums.Completed, sums.Failed, sums.Duration, sums.Slowest}})
+		list = append(list, postgres.Query{Text: addRunHour, Arguments: []any{key.scope, key.hour, sums.Completed, sums.Failed, sums.Duration, sums.Slowest}})
 	}
 	return list
 }

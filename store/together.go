@@ -59,9 +59,10 @@ func (s *Store) beginTogether(b *batch, jobs []*job) (rest []*job, err error) {
 		if err != nil {
 			break // the job that fails returns the error
 		}
-		if err := s.beginRemote(inserts.list); severityOf(err) != ofJob {
+		if err = s.beginRemote(inserts.list); severityOf(err) != ofJob {
 			return nil, err
-		} else if err != nil {
+		}
+		if err != nil {
 			break
 		}
 		current := s.writer.subscriptions.generation == known
@@ -81,13 +82,13 @@ func (s *Store) beginTogether(b *batch, jobs []*job) (rest []*job, err error) {
 // inserts are the statements that store short runs, and how many rows the first of them must
 // insert.
 type inserts struct {
-	list []query
+	list []postgres.Query
 	rows []int64
 }
 
 func (i *inserts) add(text, types string, rows [][]any) {
 	if len(rows) > 0 {
-		i.list = append(i.list, query{text: text, args: postgres.Columns(types, rows)})
+		i.list = append(i.list, postgres.Query{Text: text, Arguments: postgres.Columns(types, rows)})
 		i.rows = append(i.rows, int64(len(rows)))
 	}
 }
@@ -95,7 +96,7 @@ func (i *inserts) add(text, types string, rows [][]any) {
 // areComplete reports whether the statements have inserted every row.
 func (i *inserts) areComplete() bool {
 	for n, rows := range i.rows {
-		if i.list[n].changed != rows {
+		if i.list[n].Changed != rows {
 			return false
 		}
 	}

@@ -1,7 +1,8 @@
 -- Tables that only PostgreSQL has: what the processes of one server share about themselves.
 -- Nothing in them is history; move and backup leave them out.
 
--- A claim is held by one process at a time, which renews it; see Store.Claim.
+-- A claim is held by one process at a time, which renews it; see Store.Claim. The mark of a
+-- process is the one that its last transaction holds; see markTransaction.
 CREATE TABLE claims (
   name    text COLLATE "C" PRIMARY KEY,
   holder  bigint NOT NULL,      -- a random number for each claim

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // How transactions begin: of the writer, and of a reader, which sees one state.
@@ -19,8 +20,20 @@ var begins = map[string]string{
 var indexedBy = regexp.MustCompile(` INDEXED BY \w+`)
 
 // Statement translates a statement of SQLite that is valid for both databases, apart from
-// the spelling of parameters, the hint INDEXED BY and BEGIN IMMEDIATE. ? and ?1 become $1.
+// the spelling of parameters, the hint INDEXED BY and BEGIN IMMEDIATE. ? and ?1 become $1. It
+// remembers the result: the texts are constants.
 func Statement(text string) string {
+	if known, ok := translated.Load(text); ok {
+		return known.(string)
+	}
+	result := translate(text)
+	translated.Store(text, result)
+	return result
+}
+
+var translated sync.Map
+
+func translate(text string) string {
 	if begin := begins[text]; begin != "" {
 		return begin
 	}

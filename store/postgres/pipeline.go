@@ -8,12 +8,12 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 )
 
-// Query is a statement of a pipeline.
+// Query is a statement, in the form that Statement translates, with its arguments.
 type Query struct {
 	Text      string
 	Arguments []any
 	Into      []any // what the columns of its first row are read into; nil for a statement without rows
-	Changed   int64 // set by Pipeline: how many rows it changed
+	Changed   int64 // how many rows it changed, once it has run
 }
 
 // Pipeline prepares the queries that the connection has not prepared yet, and runs all of
@@ -24,11 +24,12 @@ func Pipeline(ctx context.Context, conn *sql.Conn, queries []Query) error {
 		native := driverConn.(*stdlib.Conn).Conn()
 		batch := &pgx.Batch{}
 		for i := range queries {
+			text := Statement(queries[i].Text)
 			// A statement that is named like its text is prepared once for each connection.
-			if _, err := native.Prepare(ctx, queries[i].Text, queries[i].Text); err != nil {
+			if _, err := native.Prepare(ctx, text, text); err != nil {
 				return err
 			}
-			batch.Queue(queries[i].Text, queries[i].Arguments...)
+			batch.Queue(text, Arguments(queries[i].Arguments)...)
 		}
 		answers := native.SendBatch(ctx, batch)
 		for i := range queries {
@@ -45,7 +46,10 @@ func Pipeline(ctx context.Context, conn *sql.Conn, queries []Query) error {
 
 func readAnswer(answers pgx.BatchResults, q *Query) error {
 	if q.Into != nil {
-		return answers.QueryRow().Scan(q.Into...)
+		if err := answers.QueryRow().Scan(q.Into...); err != nil {
+			return err
+		}
+		return Restore(q.Into)
 	}
 	tag, err := answers.Exec()
 	q.Changed = tag.RowsAffected()

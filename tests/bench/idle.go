@@ -3,20 +3,15 @@ package main
 import (
 	"bufio"
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
-	"encoding/pem"
 	"fmt"
 	"io"
-	"math/big"
 	"net"
 	"net/http"
 	"os"
-	"path/filepath"
 	"time"
+
+	"blueprintd/tests/process"
 )
 
 // idle holds the cost of connections that are kept open without a request.
@@ -54,16 +49,16 @@ func leaveIdle(ctx context.Context, o *options, secure bool) (*idle, error) {
 	defer s.close()
 	dial := (&net.Dialer{}).DialContext
 	if secure {
-		trusted, err := writeCertificate(folder)
+		pair, err := process.MakeKeyPair(folder, now().Add(24*time.Hour))
 		if err != nil {
 			return nil, err
 		}
-		settings := &tls.Config{RootCAs: trusted}
+		settings := &tls.Config{RootCAs: pair.Pool}
 		dial = (&tls.Dialer{Config: settings}).DialContext
 		transport := &http.Transport{TLSClientConfig: settings}
 		defer transport.CloseIdleConnections()
 		s.server.client = &http.Client{Transport: transport}
-		s.server.storage = []string{"--db", s.server.database(), "--tls-cert", filepath.Join(folder, certificateFile), "--tls-key", filepath.Join(folder, keyFile)}
+		s.server.storage = []string{"--db", s.server.database(), "--tls-cert", pair.Cert, "--tls-key", pair.Key}
 	}
 	if err := s.server.start(ctx); err != nil {
 		return nil, err
@@ -133,41 +128,4 @@ func exchange(conn net.Conn, answers *bufio.Reader, request []byte) error {
 		return fmt.Errorf("the server answers %s", response.Status)
 	}
 	return nil
-}
-
-// The files of writeCertificate.
-const (
-	certificateFile = "tls.crt"
-	keyFile         = "tls.key"
-)
-
-// writeCertificate writes a certificate for the loopback and its key into a folder, and
-// returns what trusts it.
-func writeCertificate(folder string) (*x509.CertPool, error) {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return nil, err
-	}
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), NotBefore: now().Add(-time.Hour), NotAfter: now().Add(24 * time.Hour),
-		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true,
-	}
-	certificate, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
-	if err != nil {
-		return nil, err
-	}
-	private, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		return nil, err
-	}
-	text := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: certificate})
-	if err := os.WriteFile(filepath.Join(folder, certificateFile), text, 0o600); err != nil {
-		return nil, err
-	}
-	if err := os.WriteFile(filepath.Join(folder, keyFile), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private}), 0o600); err != nil {
-		return nil, err
-	}
-	trusted := x509.NewCertPool()
-	trusted.AppendCertsFromPEM(text)
-	return trusted, nil
 }
