@@ -103,7 +103,7 @@ func Topics() []string {
 type Hit struct {
 	Page    *Page
 	Heading Heading
-	Excerpt string // the text around the first word; empty where the title or heading matches
+	Excerpt string // the text around the words; empty where the title or heading matches
 	rank    int
 }
 
@@ -112,7 +112,8 @@ const (
 	rankTitle   = 0  // the title has all words
 	rankHeading = 10 // the heading has all words
 	rankPart    = 20 // the heading has some of them, the title the others
-	rankText    = 30 // the text has some of them, the heading and the title the others
+	rankPhrase  = 30 // the text has all words, one after the other
+	rankText    = 40 // the text has some of them, the heading and the title the others
 )
 
 // Search returns the sections that contain every word of the query, without regard to case,
@@ -129,16 +130,18 @@ func Search(query string) []Hit {
 			title := page.Title + " " + page.Topic
 			if containsAll(title, words) {
 				hits = append(hits, Hit{Page: page, rank: rankTitle})
-			} else if excerpt, found := find(title, page.text, words); found {
-				hits = append(hits, Hit{Page: page, Excerpt: excerpt, rank: rankText})
+			} else if hit, found := find(title, page.text, words); found {
+				hit.Page = page
+				hits = append(hits, hit)
 			}
 			for _, heading := range page.Headings {
 				if containsAll(heading.Text, words) {
 					hits = append(hits, Hit{Page: page, Heading: heading, rank: rankHeading + heading.Level})
 				} else if _, found := find(title, heading.Text, words); found {
 					hits = append(hits, Hit{Page: page, Heading: heading, rank: rankPart + heading.Level})
-				} else if excerpt, found := find(title+" "+heading.Text, heading.text, words); found {
-					hits = append(hits, Hit{Page: page, Heading: heading, Excerpt: excerpt, rank: rankText})
+				} else if hit, found := find(title+" "+heading.Text, heading.text, words); found {
+					hit.Page, hit.Heading = page, heading
+					hits = append(hits, hit)
 				}
 			}
 		}
@@ -148,19 +151,23 @@ func Search(query string) []Hit {
 }
 
 // find reports whether a text contains at least one of the words, and together with what
-// stands above it all of them. It returns the text around the first of them.
-func find(above, text string, words []string) (excerpt string, found bool) {
+// stands above it all of them. It returns a hit with the text around all of them, where they
+// stand one after the other, or the first of them.
+func find(above, text string, words []string) (hit Hit, found bool) {
 	lower := strings.ToLower(text)
-	at := -1
-	for _, w := range words {
-		if i := strings.Index(lower, w); i >= 0 && (at < 0 || i < at) {
-			at = i
+	at, rank := strings.Index(lower, strings.Join(words, " ")), rankPhrase
+	if at < 0 {
+		rank = rankText
+		for _, w := range words {
+			if i := strings.Index(lower, w); i >= 0 && (at < 0 || i < at) {
+				at = i
+			}
 		}
 	}
 	if at < 0 || !containsAll(above+" "+text, words) {
-		return "", false
+		return hit, false
 	}
-	return around(text, min(at, len(text))), true
+	return Hit{Excerpt: around(text, min(at, len(text))), rank: rank}, true
 }
 
 // around returns the words of a text near a byte, with "…" where it goes on.

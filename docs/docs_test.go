@@ -240,8 +240,9 @@ func TestSearch(t *testing.T) {
 	for _, c := range []struct{ query, topic, heading, excerpt string }{
 		{"add a Command", "contributing", "Add a command", ""}, // a heading
 		{"contributing catalogue json", "contributing", "", "generated from the code: catalogue, procedures, OpenAPI, JSON Schemas"},
-		{"--seed-ids", "fake-backend", "Start one", "--seed-ids 7"},              // a block of commands
-		{"user add password once", "dashboard", "Signing in", "sets a password"}, // words of the text
+		{"--seed-ids", "fake-backend", "Start one", "--seed-ids 7"},                             // a block of commands
+		{"user add password once", "dashboard", "Signing in", "sets a password"},                // words of the text
+		{"part of a backup", "backup-and-recovery", "Make a backup", "is not part of a backup"}, // a phrase; others have the words apart
 		{"contributing qwertz", "", "", ""},
 	} {
 		t.Run(c.query, func(t *testing.T) {
