@@ -146,6 +146,15 @@ func TestUnknownOutcome(t *testing.T) {
 	}
 }
 
+// hooked makes a blueprint with a webhook, and returns shortRun for it.
+func hooked(t *testing.T, s *Store) (run func(key string) *blueprint.JournalCommit) {
+	t.Helper()
+	ann := user(t, s, "ann")
+	definition := create(t, s, ann, "T")
+	hook := must(s.CreateTrigger(context.Background(), ann, definition.ID, blueprint.TriggerWebhook, nil))(t)
+	return func(key string) *blueprint.JournalCommit { return shortRun(s, definition, ann, hook, key) }
+}
+
 // TestRoundTrips counts the round trips of a transaction that stores short runs, with a firing
 // and the counts of two scopes each: also after another process has changed the generation,
 // which the runs know or not.

@@ -23,15 +23,6 @@ func shortRun(s *Store, of blueprint.Blueprint, by blueprint.Principal, hook blu
 	return c
 }
 
-// hooked makes a blueprint with a webhook, and returns shortRun for it.
-func hooked(t *testing.T, s *Store) (run func(key string) *blueprint.JournalCommit) {
-	t.Helper()
-	ann := user(t, s, "ann")
-	definition := create(t, s, ann, "T")
-	hook := must(s.CreateTrigger(context.Background(), ann, definition.ID, blueprint.TriggerWebhook, nil))(t)
-	return func(key string) *blueprint.JournalCommit { return shortRun(s, definition, ann, hook, key) }
-}
-
 // storeTogether stores commits in one transaction.
 func storeTogether(t *testing.T, s *Store, commits ...*blueprint.JournalCommit) (errs []error) {
 	t.Helper()
