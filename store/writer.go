@@ -375,6 +375,7 @@ type batch struct {
 	bump    bool
 	written int   // approximate bytes
 	err     error // if not nil, the transaction is undone
+	stored  bool  // the transaction is committed already
 	// bare batches have no savepoints; failed is set once a job fails that needs one.
 	bare, failed bool
 }
@@ -481,7 +482,7 @@ func (s *Store) end(b *batch) (err error) {
 		w.rollback()
 		return nil
 	}
-	if err = b.err; err == nil {
+	if err = b.err; err == nil && !b.stored {
 		err = s.commit(b)
 	}
 	if err != nil {
