@@ -161,7 +161,7 @@ func usedServers(list []blueprint.MCPServer) []usedServer {
 // SignedIn lets a node that waits for a sign-in, or is about to, check for it again. It
 // returns once that is durable. A run that does not wait for it (any more) stays unchanged.
 func (e *Engine) SignedIn(ctx context.Context, executionID, address string) error {
-	return e.elsewhere(ctx, executionID, command{SignedIn: &address}, func() error { return e.signedIn(ctx, executionID, address) })
+	return e.elsewhere(ctx, executionID, &command{SignedIn: &address}, func() error { return e.signedIn(ctx, executionID, address) })
 }
 
 func (e *Engine) signedIn(ctx context.Context, executionID, address string) error {

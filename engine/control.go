@@ -21,7 +21,8 @@ var errCancelled = errors.New("the run was cancelled")
 // CodeConflict when nothing is asked (any more), CodeUnavailable when the journal does not
 // store it within seconds: the run continues once it does.
 func (e *Engine) Resume(ctx context.Context, a blueprint.ResumeAnswer) error {
-	return e.elsewhere(ctx, a.ExecutionID, command{Answer: &a}, func() error { return e.resume(ctx, a, nil) })
+	c := command{Answer: &a}
+	return e.elsewhere(ctx, a.ExecutionID, &c, func() error { return e.resume(ctx, a, c.Asked) })
 }
 
 // resume answers a question of a run of this process. Unless asked is nil, it has to be that
@@ -158,7 +159,7 @@ const cancelWait = 5 * time.Second
 // finished run is CodeConflict. On an error nothing has changed, except for CodeUnavailable
 // after seconds without a commit: then the run ends once the journal stores it.
 func (e *Engine) Cancel(ctx context.Context, id, reason string) error {
-	return e.elsewhere(ctx, id, command{Cancel: &reason}, func() error { return e.cancel(ctx, id, reason) })
+	return e.elsewhere(ctx, id, &command{Cancel: &reason}, func() error { return e.cancel(ctx, id, reason) })
 }
 
 func (e *Engine) cancel(ctx context.Context, id, reason string) error {

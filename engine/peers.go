@@ -79,8 +79,9 @@ func (a *answer) err() error {
 // maxMoves is how often a command follows a run from one process to the next.
 const maxMoves = 3
 
-// elsewhere performs a command here, or has the process perform it that has the run.
-func (e *Engine) elsewhere(ctx context.Context, executionID string, c command, here func() error) error {
+// elsewhere performs a command here, or has the process perform it that has the run. It sets
+// what an answer is for before it asks another process.
+func (e *Engine) elsewhere(ctx context.Context, executionID string, c *command, here func() error) error {
 	for range maxMoves {
 		err := here()
 		if !errors.Is(err, errElsewhere) {
@@ -98,8 +99,8 @@ func (e *Engine) elsewhere(ctx context.Context, executionID string, c command, h
 }
 
 // ask returns the answer of the process that has a run, nil if no other process has it.
-func (e *Engine) ask(ctx context.Context, executionID string, c command) (*answer, error) {
-	if c.Answer != nil {
+func (e *Engine) ask(ctx context.Context, executionID string, c *command) (*answer, error) {
+	if c.Answer != nil && c.Asked == nil {
 		asked, err := e.asked(ctx, executionID, c.Answer.NodeID)
 		if err != nil {
 			return nil, err

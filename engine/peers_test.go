@@ -46,6 +46,9 @@ func (p *peers) Ask(ctx context.Context, executionID string, command []byte) ([]
 	if before != nil {
 		before()
 	}
+	if p.taken.Load() {
+		return nil, nil
+	}
 	p.owner.Perform(ctx, blueprint.RunCommand{Seq: seq, ExecutionID: executionID, Data: command})
 	return p.answered(seq), nil
 }
@@ -461,4 +464,31 @@ func TestLateAnswer(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestAnswerToAnEarlierQuestion sends an answer to the process that has a run, which is taken
+// over meanwhile and asks another question: the answer is refused.
+func TestAnswerToAnEarlierQuestion(t *testing.T) {
+	testPeers(t, func(t *testing.T, p *peers, owner, other *fixture) {
+		h := owner.start(owner.define(`
+			a ask
+			b ask`))
+		synctest.Wait()
+		p.before = func() {
+			owner.advance(time.Second) // the next question has another time
+			owner.answerOK(h.ID, "a", 1)
+			synctest.Wait()
+			err := other.TakeOver(context.Background(), func(ctx context.Context) ([]blueprint.ExecutionRow, error) {
+				owner.stop()
+				p.taken.Store(true)
+				return owner.journal.Unfinished(ctx)
+			})
+			if err != nil {
+				t.Error(err)
+			}
+		}
+		other.code(other.answer(h.ID, "", 2), blueprint.CodeConflict)
+		other.answerOK(h.ID, "", 3)
+		other.expect(other.settle(h.ID), `completed: a=completed b=completed -> {"answer":3,"input":{"answer":1,"input":{"n":1},"prompt":null},"prompt":null}`)
+	})
 }
