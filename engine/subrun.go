@@ -44,6 +44,7 @@ func (a *attempt) mayCall(ctx context.Context) error {
 		first.flushWithin(Soon)
 	})
 	if _, over := err.(*blueprint.Failure); over { // this run is about to be cancelled
+		e.goHeld(func() { e.cancelAfter(ctx, a.run.begin.Root, a.run.id) })
 		<-ctx.Done()
 		return ctx.Err()
 	}
@@ -340,6 +341,19 @@ func (e *Engine) cancelInBackground(child, reason string) {
 		e.mu.Lock()
 		e.leaveGroup(child) // it must not block the others
 		e.mu.Unlock()
+	}
+}
+
+// cancelAfter cancels a run once the end of the first run of its family is stored, unless ctx
+// ends before: the runs between the two cancel it only if none of them is suspended.
+func (e *Engine) cancelAfter(ctx context.Context, first, id string) {
+	stored, err := e.Journal.Load(e.ctx, first)
+	switch code := blueprint.CodeOf(err); {
+	case ctx.Err() != nil:
+	case code == blueprint.CodeNotFound, err == nil && stored.Row.Status.Terminal():
+		e.cancelInBackground(id, orphaned)
+	case err == nil, code == blueprint.CodeUnavailable:
+		e.retryLater(func() { e.cancelAfter(ctx, first, id) })
 	}
 }
 

@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -208,6 +209,37 @@ func TestFamilyLimit(t *testing.T) {
 		w.run(d)
 		if got := len(w.children()); got > 100 || got < 50 {
 			t.Errorf("%d runs, want at most 100 and at least 50", got)
+		}
+	})
+}
+
+// TestRunBelowASuspendedOne cancels a run whose child can no longer be stored, and so does not
+// cancel its own child: that one ends when it is about to start another run.
+func TestRunBelowASuspendedOne(t *testing.T) {
+	testRuns(t, func(w *fixture) {
+		calls := func(node string, d *blueprint.Definition) *blueprint.Definition {
+			return w.define(node + ` call {"blueprintId": "` + d.BlueprintID + `"}`)
+		}
+		lowest := calls("w wait {\"ms\": 1000}\na", w.define(`x pass`))
+		first := w.start(calls("a", calls("a", lowest)))
+		w.advance(0)
+		ids := map[string]string{} // of runs, by those that have started them
+		for _, child := range w.children() {
+			ids[child.Row.ParentExecutionID] = child.Row.ID
+		}
+		middle := ids[first.ID]
+		w.journal.setFault(func(_ int, c *blueprint.JournalCommit) error {
+			if c.Row.ID == middle {
+				return errors.New("cannot be written")
+			}
+			return nil
+		})
+		if err := w.Cancel(context.Background(), first.ID, "enough"); err != nil {
+			t.Fatal(err)
+		}
+		w.advance(time.Second)
+		if x := w.settle(ids[middle]); x.Status != blueprint.StatusFailed || len(w.children()) != 2 {
+			t.Errorf("%d children, the last of them: %s, want 2 and Status %v", len(w.children()), sum(x), blueprint.StatusFailed)
 		}
 	})
 }

@@ -139,8 +139,17 @@ func (w *world) checkParent(h *history) {
 }
 
 // mayCancel reports whether the engine itself may have cancelled a run, because no run
-// waits for it any longer.
-func (h *history) mayCancel() bool { return h.parent != nil && (h.parent.terminal || h.parent.halts) }
+// waits for it any longer, or because the first of those above it has ended.
+func (h *history) mayCancel() bool {
+	if h.parent == nil {
+		return false
+	}
+	first := h.parent
+	for first.parent != nil {
+		first = first.parent
+	}
+	return h.parent.terminal || h.parent.halts || first.terminal
+}
 
 // isBlocked reports whether a run waits for one that cannot continue before the next start.
 func (w *world) isBlocked(h *history) bool {
