@@ -79,8 +79,8 @@ func (a *answer) err() error {
 // maxMoves is how often a command follows a run from one process to the next.
 const maxMoves = 3
 
-// elsewhere performs a command here, or has the process perform it that has the run. It sets
-// what an answer is for before it asks another process.
+// elsewhere performs a command here, or has the process perform it that has the run. Before it
+// asks another process, it sets which question an answer is for.
 func (e *Engine) elsewhere(ctx context.Context, executionID string, c *command, here func() error) error {
 	for range maxMoves {
 		err := here()
@@ -101,11 +101,9 @@ func (e *Engine) elsewhere(ctx context.Context, executionID string, c *command, 
 // ask returns the answer of the process that has a run, nil if no other process has it.
 func (e *Engine) ask(ctx context.Context, executionID string, c *command) (*answer, error) {
 	if c.Answer != nil && c.Asked == nil {
-		asked, err := e.asked(ctx, executionID, c.Answer.NodeID)
-		if err != nil {
+		if err := e.identify(ctx, executionID, c); err != nil {
 			return nil, err
 		}
-		c.Asked = &asked
 	}
 	data, err := blueprint.Encode(c)
 	if err != nil {
@@ -118,25 +116,27 @@ func (e *Engine) ask(ctx context.Context, executionID string, c *command) (*answ
 	return e.openAnswer(executionID, sealed)
 }
 
-// asked returns the question of a node of a stored run, or its first one for ""; zero for none.
-// By the time an answer is performed elsewhere, the run may ask another one.
-func (e *Engine) asked(ctx context.Context, executionID, node string) (q blueprint.QuestionID, err error) {
+// identify sets which question of a stored run an answer is for: that of its node, or the first
+// one. By the time the answer is performed elsewhere, the run may ask another one.
+func (e *Engine) identify(ctx context.Context, executionID string, c *command) error {
 	stored, err := e.Journal.Load(ctx, executionID)
 	if err != nil {
-		return q, err
+		return err
 	}
 	view, err := e.View(ctx, stored)
 	if err != nil {
-		return q, err
+		return err
 	}
+	c.Asked = &blueprint.QuestionID{}
 	for _, open := range view.AwaitingInputs {
-		if node != "" && open.NodeID != node {
+		if c.Answer.NodeID != "" && open.NodeID != c.Answer.NodeID {
 			continue
 		}
 		at := slices.IndexFunc(view.Steps, func(s blueprint.Step) bool { return s.NodeID == open.NodeID })
-		return blueprint.QuestionID{At: open.RequestedAt, Attempt: view.Steps[at].Attempt}, nil
+		c.Answer.NodeID, c.Asked.At, c.Asked.Attempt = open.NodeID, open.RequestedAt, view.Steps[at].Attempt
+		break
 	}
-	return q, nil
+	return nil
 }
 
 func (e *Engine) openAnswer(executionID string, sealed []byte) (*answer, error) {

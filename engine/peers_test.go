@@ -466,6 +466,23 @@ func TestLateAnswer(t *testing.T) {
 	}
 }
 
+// TestLateAnswerBesideAnother refuses an answer to the first of two questions of the same time,
+// which is answered meanwhile.
+func TestLateAnswerBesideAnother(t *testing.T) {
+	testPeers(t, func(t *testing.T, p *peers, owner, other *fixture) {
+		h := owner.start(owner.define(`
+			s pass
+			a ask
+			b ask
+			s -> a
+			s -> b`))
+		synctest.Wait()
+		p.before = func() { owner.answerOK(h.ID, "a", 1) }
+		other.code(other.answer(h.ID, "", 2), blueprint.CodeConflict)
+		owner.expect(owner.settle(h.ID), `paused: s=completed a=completed b=paused`)
+	})
+}
+
 // TestAnswerToAnEarlierQuestion sends an answer to the process that has a run, which is taken
 // over meanwhile and asks another question: the answer is refused.
 func TestAnswerToAnEarlierQuestion(t *testing.T) {
