@@ -33,6 +33,9 @@ type NodeType struct {
 	// {"status", "body"} in place of the service, or {"output"} in place of the node where
 	// no single response satisfies the protocol; "" = any response.
 	Stub string
+	// StubStatus returns the status of a response with which a node of a config succeeds;
+	// nil or 0 = any.
+	StubStatus func(config map[string]any) int
 	// Example is a valid config.
 	Example map[string]any
 	// Starter is the config of a new node.

@@ -91,10 +91,6 @@ func (v *validator) validate(value any) (known bool) {
 	}
 	v.ways(found)
 	for i := range m.Nodes {
-		if p.unusable[i] {
-			v.found.strange = true
-			continue
-		}
 		v.node(i, &m.Nodes[i], &found[i])
 	}
 	v.edges(m)
@@ -216,8 +212,12 @@ func (v *validator) node(i int, node *Node, found *checkedConfig) {
 	for _, issue := range node.Invalid {
 		v.add(issue)
 	}
+	unusable := v.parsed.unusable[i]
+	if unusable {
+		v.found.strange = true
+	}
 	kind := v.catalogue[node.Type]
-	if kind == nil {
+	if kind == nil && (node.Type != "" || !unusable) {
 		known := slices.Sorted(maps.Keys(v.catalogue))
 		v.found.strange = true
 		severity := SeverityError
@@ -225,6 +225,8 @@ func (v *validator) node(i int, node *Node, found *checkedConfig) {
 			severity = SeverityWarning
 		}
 		add(Issue{Severity: severity, Message: fmt.Sprintf("unknown node type %q; known types: %s", node.Type, strings.Join(known, ", ")) + DidYouMean(node.Type, known)}, "type")
+	}
+	if kind == nil || unusable {
 		return
 	}
 	if kind.Check != nil {
