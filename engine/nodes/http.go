@@ -77,6 +77,7 @@ func httpRequest(d Dependencies) *blueprint.NodeType {
 		},
 	})
 	describePages(kind)
+	kind.StubStatus = stubStatus
 	return kind
 }
 

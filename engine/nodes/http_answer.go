@@ -40,6 +40,25 @@ func parseStatuses(value any, r *report) ([]statusRange, bool) {
 	return ranges, len(list) > 0
 }
 
+// stubStatus returns 200 if a config expects it, else the first status that it expects; 0
+// if its expectStatus is invalid.
+func stubStatus(config map[string]any) int {
+	value := config["expectStatus"]
+	if value == nil {
+		return http.StatusOK
+	}
+	expected, ok := parseStatuses(value, &report{config: config})
+	if !ok || len(expected) == 0 {
+		return 0
+	}
+	for _, r := range expected {
+		if r.from <= http.StatusOK && http.StatusOK <= r.to {
+			return http.StatusOK
+		}
+	}
+	return expected[0].from
+}
+
 func parseStatus(value any) (statusRange, bool) {
 	if form, ok := value.(string); ok {
 		digit, isForm := strings.CutSuffix(strings.ToLower(form), "xx")

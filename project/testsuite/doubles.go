@@ -51,6 +51,9 @@ func NewDoubles(t *Test, blueprintID string, player *recording.Player, recorded 
 	return s
 }
 
+// taskKey is the key of the *blueprint.Task of a node in the context of its run.
+type taskKey struct{}
+
 // errSpent means that a stub has no answers left.
 var errSpent = errors.New("the stub has no answers left")
 
@@ -85,6 +88,7 @@ func (s *Doubles) take(keys []string, accept func(*Answer) bool) (*Answer, error
 func (s *Doubles) Instead(kind *blueprint.NodeType) *blueprint.NodeType {
 	stubbed := *kind
 	stubbed.Run = func(ctx context.Context, task *blueprint.Task) (blueprint.Result, error) {
+		ctx = context.WithValue(ctx, taskKey{}, task)
 		if task.BlueprintID != s.blueprintID {
 			return kind.Run(ctx, task)
 		}
@@ -278,6 +282,15 @@ func (s *Doubles) unstubbed(ctx context.Context, what, host string) error {
 	key, answer := host, `{"status": 200, "body": {}}`
 	if kind := project.Catalogue()[caller.NodeType]; kind != nil {
 		answer = cmp.Or(kind.Stub, answer)
+		if task, ok := ctx.Value(taskKey{}).(*blueprint.Task); ok && kind.StubStatus != nil {
+			// Other nodes may expect another status of the same host.
+			if status := kind.StubStatus(task.Config); status != 0 && status != http.StatusOK {
+				answer = fmt.Sprintf(`{"status": %d, "body": {}}`, status)
+				if caller.BlueprintID == s.blueprintID {
+					key = everyItem(caller.Address)
+				}
+			}
+		}
 	}
 	if strings.HasPrefix(answer, `{"output"`) {
 		key = everyItem(caller.Address)
