@@ -8,6 +8,7 @@ import (
 
 	"blueprintd/blueprint"
 	"blueprintd/server/limits"
+	"blueprintd/web"
 )
 
 // forwarded are the headers of proxies.
@@ -42,6 +43,10 @@ func isLocalHost(host string) bool {
 func (s *site) serveNotFound(w http.ResponseWriter, r *http.Request) {
 	if err := s.checkHost(r); err != nil {
 		s.RPC.WritePlainError(w, r, err)
+		return
+	}
+	if web.IsPage(r.URL.Path) {
+		s.RPC.WritePlainError(w, r, blueprint.Errorf(blueprint.CodeNotFound, "%s is a page of the dashboard: open it in a browser; the procedures are under %s/api/trpc", r.URL.Path, s.APIHost()))
 		return
 	}
 	s.RPC.WritePlainError(w, r, blueprint.Errorf(blueprint.CodeNotFound, "no such path %s; the procedures are under %s/api/trpc", r.URL.Path, s.APIHost()))

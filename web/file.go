@@ -141,7 +141,7 @@ func Serve(w http.ResponseWriter, r *http.Request, random *ids.Source) bool {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		return false
 	}
-	if isPlace(r.URL.Path) {
+	if IsPage(r.URL.Path) {
 		return acceptsHTML(r) && servePage(w, r, random, http.StatusOK)
 	}
 	name := strings.TrimPrefix(r.URL.Path, "/")
@@ -157,7 +157,8 @@ func ServeMissing(w http.ResponseWriter, r *http.Request, random *ids.Source) bo
 	return (r.Method == http.MethodGet || r.Method == http.MethodHead) && acceptsHTML(r) && servePage(w, r, random, http.StatusNotFound)
 }
 
-func isPlace(address string) bool {
+// IsPage reports whether the page is served at an address.
+func IsPage(address string) bool {
 	for _, place := range places {
 		if address == place || len(place) > 1 && strings.HasSuffix(place, "/") && strings.HasPrefix(address, place) {
 			return true

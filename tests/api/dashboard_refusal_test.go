@@ -197,6 +197,23 @@ func TestNamesOfTheDashboard(t *testing.T) {
 	}
 }
 
+// A program that opens a link to the dashboard, such as curl, is answered that it needs a browser.
+func TestPagesForPrograms(t *testing.T) {
+	t.Parallel()
+	s := servertest.New(t)
+	for path, want := range map[string]string{
+		"/setup?token=abc": "/setup is a page of the dashboard: open it in a browser",
+		"/runs/exec_1":     "/runs/exec_1 is a page of the dashboard: open it in a browser; the procedures are under " + s.APIHost() + "/api/trpc",
+		"/nowhere":         "no such path /nowhere",
+	} {
+		t.Run(caseName(path), func(t *testing.T) {
+			if got := s.Root.Send(t, http.MethodGet, path, "", "Accept", "*/*"); got.Status != http.StatusNotFound || !strings.Contains(got.Text, want) {
+				t.Errorf("%d %s, want %d and %q", got.Status, got.Text, http.StatusNotFound, want)
+			}
+		})
+	}
+}
+
 // The flags say which proxies may name the origin of a request.
 func TestTrustedProxies(t *testing.T) {
 	t.Parallel()
