@@ -84,7 +84,7 @@ const states = [
   { name: 'trigger-fire', on: 'trigger-webhook', open: press('button', 'Fire'), shown: dialog('Fire trigger') },
   { name: 'trigger-rotate', on: 'trigger-webhook', open: item('More actions', 'Rotate secret'), shown: dialog('Rotate secret') },
   { name: 'trigger-redeliver', on: 'trigger-webhook', open: press('button', 'Redeliver several'), shown: dialog('Redeliver several') },
-  { name: 'trigger-firing', on: 'trigger-webhook', open: (page) => page.getByRole('cell').first().getByRole('button').click(), shown: dialog('Outcome') },
+  { name: 'trigger-firing', on: 'trigger-webhook', open: (page) => page.getByRole('rowheader').first().getByRole('button').click(), shown: dialog('Outcome') },
   { name: 'trigger-list', on: 'trigger-times', open: press('button', 'List'), shown: (page) => page.getByRole('button', { name: 'List', expanded: true }) },
   { name: 'connection-form', on: 'connection-new', open: press('link', /^OAuth 2/), shown: (page) => page.getByRole('textbox', { name: 'Name' }) },
   { name: 'connection-delete', on: 'connection', open: press('button', 'Delete'), shown: dialog() },

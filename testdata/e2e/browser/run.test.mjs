@@ -123,7 +123,7 @@ test('updates the run list and finds older runs', async () => {
   const { executionId } = await client.blueprint.execute.mutate({ id: blueprint.id });
   await page.getByRole('link', { name: 'Listed' }).first().waitFor(); // without a reload
   await page.getByRole('combobox', { name: /status/i }).selectOption('failed');
-  await page.getByRole('cell', { name: /Listed/ }).waitFor({ state: 'detached' });
+  await page.getByRole('rowheader', { name: /Listed/ }).waitFor({ state: 'detached' });
   assert.match(page.url(), /status=failed/);
   await page.goto('/runs');
   await page.getByRole('searchbox').fill(executionId);

@@ -31,11 +31,11 @@ test('creates a key that works until it is revoked', async () => {
   const client = connect(server.baseUrl, key);
   assert.equal((await client.blueprint.list.query()).pagination.total, 0);
   await page.reload();
-  await page.getByRole('cell', { name: 'Laptop of Ada', exact: true }).waitFor();
+  await page.getByRole('rowheader', { name: 'Laptop of Ada', exact: true }).waitFor();
   assert.equal((await page.content()).includes(key), false, 'it is never shown again');
   await page.getByRole('button', { name: 'Revoke Laptop of Ada' }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click();
-  await page.getByRole('cell', { name: 'Laptop of Ada', exact: true }).waitFor({ state: 'detached' });
+  await page.getByRole('rowheader', { name: 'Laptop of Ada', exact: true }).waitFor({ state: 'detached' });
   await refused(client.blueprint.list.query(), 'UNAUTHORIZED');
 });
 

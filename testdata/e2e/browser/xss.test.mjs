@@ -159,7 +159,7 @@ test('shows it as text in deliveries to triggers', async () => {
   const rows = page.getByRole('row');
   await rows.nth(1).waitFor();
   for (let i = 1; i <= 2; i++) {
-    await rows.nth(i).getByRole('cell').first().getByRole('button').or(rows.nth(i).getByRole('cell').first().getByRole('link')).first().click();
+    await rows.nth(i).getByRole('rowheader').getByRole('button').click();
     const drawer = page.getByRole('dialog', { name: 'Outcome' });
     await drawer.getByRole('heading', { name: 'Details' }).waitFor();
     await drawer.getByRole('button', { name: 'Close' }).click();

@@ -48,7 +48,7 @@ export function DataSection({ names, output, pin, runs, onInsert }: Props) {
               label:
                 index === 0
                   ? dataSectionText.lastRun(wordOf(run.status))
-                  : dataSectionText.runOf(when(run.at), wordOf(run.status)),
+                  : dataSectionText.runOf(when(run.at), wordOf(run.status), run.id.slice(-8)),
             }))}
             onChange={(event) => runs.onChoose(event.currentTarget.value)}
           />

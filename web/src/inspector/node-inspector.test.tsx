@@ -186,14 +186,16 @@ test('is read-only for viewers', async () => {
   expect(within(screen.getByRole('tabpanel', { name: 'JSON' })).getByRole('textbox')).toHaveProperty('readOnly', true)
 })
 
-test('names the status of a stored run as lists do', () => {
+test('names the status of a stored run as lists do, and runs of the same second by their ids', () => {
   const at = new Date('2026-11-01T08:00:00Z').toISOString()
   const list = [
-    { id: 'exec_2', status: 'paused', at },
-    { id: 'exec_1', status: 'completed', at },
+    { id: 'exec_00000003', status: 'paused', at },
+    { id: 'exec_00000002', status: 'completed', at },
+    { id: 'exec_00000001', status: 'completed', at },
   ]
   inspect(call, { runs: { list, onChoose: () => {} } })
-  const [first, second] = within(screen.getByRole('combobox', { name: 'Run' })).getAllByRole('option')
+  const [first, second, third] = within(screen.getByRole('combobox', { name: 'Run' })).getAllByRole('option')
   expect(first!.textContent).toBe('Last run · Waiting')
-  expect(second!.textContent).toMatch(/ · Completed$/)
+  expect(second!.textContent).toMatch(/ · Completed · …00000002$/)
+  expect(third!.textContent).toMatch(/ · Completed · …00000001$/)
 })

@@ -15,7 +15,7 @@ export type Column<Row> = {
   /** CSS width on wide screens: `120px`. */
   width?: string
   align?: 'start' | 'end'
-  /** The title of a card on narrow screens; the first column by default. */
+  /** Names the row: the header of the row, and the title of a card on narrow screens; the first column by default. */
   primary?: boolean
   /** Hidden on narrow screens; `very`: also on laptops. */
   wideOnly?: boolean | 'very'
@@ -76,11 +76,17 @@ export function DataTable<Row>({ caption, columns, rows, rowKey, skeletonRows = 
         <tbody role="rowgroup">
           {rows?.map((row) => (
             <tr key={rowKey(row)} role="row">
-              {columns.map((column) => (
-                <td key={column.key} role="cell" className={cellClass(column)} data-label={column.title || undefined}>
-                  {column.render(row)}
-                </td>
-              ))}
+              {columns.map((column) =>
+                column.key === primary ? (
+                  <th key={column.key} role="rowheader" scope="row" className={cellClass(column)}>
+                    {column.render(row)}
+                  </th>
+                ) : (
+                  <td key={column.key} role="cell" className={cellClass(column)} data-label={column.title || undefined}>
+                    {column.render(row)}
+                  </td>
+                ),
+              )}
             </tr>
           ))}
           {!rows &&

@@ -54,7 +54,7 @@ export const dataSectionText = {
   data: 'Data',
   run: 'Run',
   lastRun: (status: string) => `Last run · ${status}`,
-  runOf: (at: string, status: string) => `${at} · ${status}`,
+  runOf: (at: string, status: string, id: string) => `${at} · ${status} · …${id}`,
   runToSeeData: 'Run the blueprint to see its data here.',
   outputOfThisNode: 'Output of this node',
   clickToInsert: 'Click a value to insert its path.',

@@ -80,15 +80,17 @@ function Inside({ record }: { record: LogRecord }) {
           <Table fz="sm" verticalSpacing={4} horizontalSpacing={6}>
             <Table.Thead>
               <Table.Tr>
-                <Table.Th>{reachedText.host}</Table.Th>
-                <Table.Th ta="end">{reachedText.calls}</Table.Th>
-                <Table.Th ta="end">{reachedText.statuses}</Table.Th>
+                <Table.Th scope="col">{reachedText.host}</Table.Th>
+                <Table.Th scope="col" ta="end">{reachedText.calls}</Table.Th>
+                <Table.Th scope="col" ta="end">{reachedText.statuses}</Table.Th>
               </Table.Tr>
             </Table.Thead>
             <Table.Tbody>
               {record.dataSourcesSummary.map(({ host, calls, statuses }) => (
                 <Table.Tr key={host}>
-                  <Table.Td style={{ overflowWrap: 'anywhere' }}>{host}</Table.Td>
+                  <Table.Th scope="row" fw={400} style={{ overflowWrap: 'anywhere' }}>
+                    {host}
+                  </Table.Th>
                   <Table.Td ta="end">{calls.toLocaleString('en')}</Table.Td>
                   <Table.Td ta="end">{statuses.join(', ') || reachedText.noResponse}</Table.Td>
                 </Table.Tr>

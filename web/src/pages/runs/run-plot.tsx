@@ -128,11 +128,11 @@ export function BarTable({ bars, range }: { bars: Bar[]; range: Range }) {
         <Table.Caption>{runChartText.newestFirst}</Table.Caption>
         <Table.Thead>
           <Table.Tr>
-            <Table.Th>{runChartText.time}</Table.Th>
-            <Table.Th ta="end">{runChartText.completed}</Table.Th>
-            <Table.Th ta="end">{runChartText.failed}</Table.Th>
-            <Table.Th ta="end">{runChartText.mean}</Table.Th>
-            <Table.Th ta="end">{runChartText.slowest}</Table.Th>
+            <Table.Th scope="col">{runChartText.time}</Table.Th>
+            <Table.Th scope="col" ta="end">{runChartText.completed}</Table.Th>
+            <Table.Th scope="col" ta="end">{runChartText.failed}</Table.Th>
+            <Table.Th scope="col" ta="end">{runChartText.mean}</Table.Th>
+            <Table.Th scope="col" ta="end">{runChartText.slowest}</Table.Th>
           </Table.Tr>
         </Table.Thead>
         <Table.Tbody>

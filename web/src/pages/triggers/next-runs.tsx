@@ -66,15 +66,17 @@ export function NextRuns({ ticks, error, cron, zone }: Props) {
         <Table withRowBorders={false} verticalSpacing={3} fz="sm" aria-label={nextRunsText.nextRuns}>
           <Table.Thead>
             <Table.Tr>
-              <Table.Th>{place}</Table.Th>
-              {place !== localZone() && <Table.Th>{nextRunsText.localTime(localZone())}</Table.Th>}
-              <Table.Th>{nextRunsText.fromNow}</Table.Th>
+              <Table.Th scope="col">{place}</Table.Th>
+              {place !== localZone() && <Table.Th scope="col">{nextRunsText.localTime(localZone())}</Table.Th>}
+              <Table.Th scope="col">{nextRunsText.fromNow}</Table.Th>
             </Table.Tr>
           </Table.Thead>
           <Table.Tbody>
             {ticks.map((tick) => (
               <Table.Tr key={tick}>
-                <Table.Td>{dayAndTime(Date.parse(tick), place)}</Table.Td>
+                <Table.Th scope="row" fw={400}>
+                  {dayAndTime(Date.parse(tick), place)}
+                </Table.Th>
                 {place !== localZone() && <Table.Td>{dayAndTime(Date.parse(tick), localZone())}</Table.Td>}
                 <Table.Td>
                   <Time at={tick} />
