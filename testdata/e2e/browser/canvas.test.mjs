@@ -24,8 +24,10 @@ const types = () => page.getByRole('complementary', { name: 'Node types' });
 const panel = () => page.getByRole('complementary', { name: 'Settings' });
 const at = (x, y, one) => ({ ...one, position: { x, y } });
 
+/** Opens a new blueprint in the editor, without the catalogue. */
 async function open(title, blueprint_map) {
   const { id } = await client.blueprint.create.mutate({ title, blueprint_map });
+  await page.evaluate(() => localStorage.setItem('blueprintd.editor.palette', 'closed'));
   await page.goto(`/blueprints/${id}/edit`);
   await canvas().waitFor();
   return id;
@@ -212,7 +214,7 @@ test('splits an edge by dropping a type on it, and a node that has no edges', as
   await page.keyboard.press('Control+z');
   assert.deepEqual((await saved()).edges, ['a main b'], 'moving and splitting are one step');
 
-  if (!(await types().isVisible())) await page.getByRole('button', { name: 'Add node' }).click();
+  await page.getByRole('button', { name: 'Add node' }).click();
   const box = await canvas().boundingBox();
   const [toX, toY] = await middle();
   await types().getByRole('button', { name: 'Wait', exact: true }).dragTo(canvas(), { targetPosition: { x: toX - box.x, y: toY - box.y } });
@@ -224,7 +226,6 @@ test('shows five nodes and their trigger at a readable size on a screen of 1280 
   const row = Array.from({ length: 5 }, (_, index) => at(index * 312, 0, node(`n${index}`, 'log', { message: 'x' })));
   const id = await open('Five', { nodes: row });
   await client.blueprintTriggers.create.mutate({ blueprintId: id, triggerType: 'api', config: {} });
-  await page.getByRole('button', { name: 'Close node types' }).click();
   await page.setViewportSize({ width: 1280, height: 800 });
   await page.reload();
   await canvas().getByRole('button', { name: /^Trigger: / }).waitFor();
@@ -243,7 +244,7 @@ test('shows five nodes and their trigger at a readable size on a screen of 1280 
 test('remembers the widths of the catalogue and the panel, and that the catalogue is open', async () => {
   await open('Widths', { nodes: [at(0, 0, node('say', 'template', { text: 'hello' }))] });
   const toggle = page.getByRole('button', { name: 'Add node' });
-  if (!(await types().isVisible())) await toggle.click();
+  await toggle.click();
   const width = async (locator) => (await locator.boundingBox()).width;
   const before = await width(types());
   await page.getByRole('separator', { name: 'Width: Node types' }).press('ArrowRight');
@@ -300,7 +301,6 @@ test('keeps notes and groups in the blueprint, without a meaning for its runs', 
 
 test('what a key or a button opens has the focus at once, so that no typed character is lost', async () => {
   await open('Typed quickly', { nodes: [at(0, 0, node('a', 'log', { message: 'x' }))] });
-  await types().waitFor({ state: 'detached' });
   // In one task of the page: nothing can happen between the key and the answer.
   const focusAfterKey = (locator, key) =>
     locator.evaluate((element, name) => {
@@ -418,7 +418,6 @@ test('acts on the dashed edges of a sequence: selects, inserts, splits, reorders
     return [(from[0] + to[0]) / 2, (from[1] + to[1]) / 2];
   };
   const bar = page.getByRole('toolbar', { name: 'Selection' });
-  if (await types().isVisible()) await page.getByRole('button', { name: 'Close node types' }).click();
   await page.mouse.click(...(await between(/The a node/, /The b node/)));
   await bar.getByText('a → b, in order').waitFor();
   await bar.getByRole('button', { name: 'Insert a node' }).click();
