@@ -114,7 +114,7 @@ function Inside({ blueprint, types }: Props) {
     () => (ownRun && ownRun.id === part?.id ? overlaid(ownRun, part.from, part.ran) : ownRun),
     [ownRun, part],
   )
-  const pinned = usePins(blueprint.id)
+  const pinned = usePins(blueprint.id, editor.doc.map)
   const lastRun = useMemo(() => withPins(seenRun, pinned.pins), [seenRun, pinned.pins])
   const runPart = usePart(editor, blueprint.id, types, lastRun, pinned.pins, (id, ran) => {
     setPart({ id, from: seenRun, ran })

@@ -1,16 +1,21 @@
-import { useState } from 'react'
+import { useEffect, useState } from 'react'
+import type { BlueprintMap } from '../../graph/map'
 import { notifyError } from '../../parts'
-import { type Pins, readPins, showPins } from './pins'
+import { type Pins, pinsAfter, readPins, showPins } from './pins'
 
-/** The pinned outputs of a blueprint's nodes, which the browser keeps. */
-export function usePins(blueprintId: string) {
+/** The pinned outputs of the nodes of a blueprint's map, which the browser keeps. */
+export function usePins(blueprintId: string, map: BlueprintMap) {
   const key = `blueprintd.editor.pins.${blueprintId}`
   const [pins, setPins] = useState<Pins>(() => readPins(localStorage.getItem(key)))
+  const [seen, setSeen] = useState(map)
+  if (seen !== map) {
+    setSeen(map)
+    setPins(pinsAfter(pins, seen, map))
+  }
+  useEffect(() => store(key, pins), [key, pins])
   const keep = (next: Pins) => {
     try {
-      const text = showPins(next)
-      if (text === undefined) localStorage.removeItem(key)
-      else localStorage.setItem(key, text)
+      store(key, next)
       setPins(next)
     } catch (error) {
       notifyError(error) // the browser's store is full
@@ -24,4 +29,10 @@ export function usePins(blueprintId: string) {
       keep(others)
     },
   }
+}
+
+function store(key: string, pins: Pins): void {
+  const text = showPins(pins)
+  if (text === undefined) localStorage.removeItem(key)
+  else if (text !== localStorage.getItem(key)) localStorage.setItem(key, text)
 }

@@ -81,8 +81,12 @@ function Inside({ record }: { record: LogRecord }) {
             <Table.Thead>
               <Table.Tr>
                 <Table.Th scope="col">{reachedText.host}</Table.Th>
-                <Table.Th scope="col" ta="end">{reachedText.calls}</Table.Th>
-                <Table.Th scope="col" ta="end">{reachedText.statuses}</Table.Th>
+                <Table.Th scope="col" ta="end">
+                  {reachedText.calls}
+                </Table.Th>
+                <Table.Th scope="col" ta="end">
+                  {reachedText.statuses}
+                </Table.Th>
               </Table.Tr>
             </Table.Thead>
             <Table.Tbody>

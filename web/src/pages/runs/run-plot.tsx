@@ -129,10 +129,18 @@ export function BarTable({ bars, range }: { bars: Bar[]; range: Range }) {
         <Table.Thead>
           <Table.Tr>
             <Table.Th scope="col">{runChartText.time}</Table.Th>
-            <Table.Th scope="col" ta="end">{runChartText.completed}</Table.Th>
-            <Table.Th scope="col" ta="end">{runChartText.failed}</Table.Th>
-            <Table.Th scope="col" ta="end">{runChartText.mean}</Table.Th>
-            <Table.Th scope="col" ta="end">{runChartText.slowest}</Table.Th>
+            <Table.Th scope="col" ta="end">
+              {runChartText.completed}
+            </Table.Th>
+            <Table.Th scope="col" ta="end">
+              {runChartText.failed}
+            </Table.Th>
+            <Table.Th scope="col" ta="end">
+              {runChartText.mean}
+            </Table.Th>
+            <Table.Th scope="col" ta="end">
+              {runChartText.slowest}
+            </Table.Th>
           </Table.Tr>
         </Table.Thead>
         <Table.Tbody>
