@@ -3,6 +3,8 @@ import { useDebouncedValue } from '@mantine/hooks'
 import {
   IconBook,
   IconBolt,
+  IconBuilding,
+  IconPlugConnected,
   IconPlus,
   IconSearch,
   IconSettings,
@@ -53,7 +55,7 @@ function usePages(): Command[] {
   ]
 }
 
-/** Finds pages, blueprints, triggers and runs by a few letters, and goes there. */
+/** Finds pages, blueprints, triggers, connections, organizations and runs by a few letters, and goes there. */
 export default function CommandPalette({ opened, onClose }: { opened: boolean; onClose: () => void }) {
   return (
     <Modal.Root
@@ -81,7 +83,8 @@ function Finder({ onClose }: { onClose: () => void }) {
   const wanted = text.trim()
   const pages = usePages()
   const found = useFound(wanted)
-  const list = [...pages.filter(({ title }) => wanted === '' || hasWords(title, wanted)), ...found.list]
+  const named = useNamed(wanted)
+  const list = [...pages.filter(({ title }) => wanted === '' || hasWords(title, wanted)), ...found.list, ...named]
   const current = Math.min(chosen, list.length - 1)
   const go = (command: Command) => {
     onClose()
@@ -103,8 +106,8 @@ function Finder({ onClose }: { onClose: () => void }) {
         variant="unstyled"
         classNames={{ input: classes.input, wrapper: classes.field }}
         leftSection={found.loading ? <Loader size={16} /> : <IconSearch size={18} aria-hidden />}
-        placeholder={commandPaletteText.pageBlueprintTriggerOrRun}
-        aria-label={commandPaletteText.pageBlueprintTriggerOrRun}
+        placeholder={commandPaletteText.pageBlueprintTriggerConnectionOrRun}
+        aria-label={commandPaletteText.pageBlueprintTriggerConnectionOrRun}
         role="combobox"
         aria-expanded
         aria-controls="commands"
@@ -192,6 +195,40 @@ function useFound(wanted: string): { list: Command[]; loading: boolean } {
       loading: false,
     }
   return { list: wanted === '' ? [] : (answer.data ?? []), loading: answer.isFetching || search !== wanted }
+}
+
+/** The connections and organizations with a name. */
+function useNamed(wanted: string): Command[] {
+  const enabled = wanted !== '' && !isRun(wanted)
+  const connections = useQuery({
+    queryKey: ['connection', 'list'],
+    queryFn: () => api.connection.list.query(),
+    enabled,
+    staleTime: 10_000,
+  })
+  const organizations = useQuery({
+    queryKey: ['organizations'],
+    queryFn: () => api.organization.list.query(),
+    enabled,
+    staleTime: 10_000,
+  })
+  if (!enabled) return []
+  return [
+    ...(connections.data ?? []).map(({ id, name }) => ({
+      key: id,
+      title: name,
+      note: commonText.connection,
+      icon: IconPlugConnected,
+      href: `/connections/${id}`,
+    })),
+    ...(organizations.data ?? []).map(({ id, name }) => ({
+      key: id,
+      title: name,
+      note: commonText.organization,
+      icon: IconBuilding,
+      href: `/settings/organizations/${id}`,
+    })),
+  ].filter(({ title }) => hasWords(title, wanted))
 }
 
 const isRun = (text: string) => /^exec_\w+$/.test(text)

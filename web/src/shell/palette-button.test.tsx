@@ -31,6 +31,11 @@ const open = ({ owner = false } = {}) => {
         },
       ],
     }),
+    'connection.list': () => [
+      { id: 'c1', name: 'Slack of the shop', type: 'slack' },
+      { id: 'c2', name: 'Models', type: 'ai-provider' },
+    ],
+    'organization.list': () => [{ id: 'o1', name: 'Northwind Shop' }],
   })
   return {
     user: show(
@@ -41,7 +46,7 @@ const open = ({ owner = false } = {}) => {
     ),
   }
 }
-const field = () => screen.findByRole('combobox', { name: 'Page, blueprint, trigger or run ID' })
+const field = () => screen.findByRole('combobox', { name: 'Page, blueprint, trigger, connection or run ID' })
 const options = () => screen.getAllByRole('option').map((option) => option.textContent)
 
 test('opens with Ctrl+K and goes to a page by its first letters', async () => {
@@ -93,6 +98,17 @@ test('finds blueprints and triggers and is used with the arrow keys', async () =
   expect(screen.getByRole('option', { selected: true }).textContent).toBe('Ship the ordersTrigger, webhook')
   await user.keyboard('{Enter}')
   expect(location.pathname).toBe('/triggers/t1')
+})
+
+test('finds connections and organizations', async () => {
+  const { user } = open()
+  await user.keyboard('{Control>}k{/Control}')
+  await user.type(await field(), 'shop')
+  await waitFor(() =>
+    expect(options().slice(3)).toEqual(['Slack of the shopConnection', 'Northwind ShopOrganization']),
+  )
+  await user.keyboard('{ArrowUp}{ArrowUp}{Enter}')
+  expect(location.pathname).toBe('/connections/c1')
 })
 
 test('goes to the run with an ID', async () => {

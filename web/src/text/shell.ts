@@ -15,7 +15,7 @@ export const awayBannerText = {
 /** Texts of shell/command-palette.tsx. */
 export const commandPaletteText = {
   goTo: 'Go to…',
-  pageBlueprintTriggerOrRun: 'Page, blueprint, trigger or run ID',
+  pageBlueprintTriggerConnectionOrRun: 'Page, blueprint, trigger, connection or run ID',
   results: 'Results',
   nothingFound: 'Nothing found.',
   choose: 'choose',
