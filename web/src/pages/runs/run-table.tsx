@@ -70,10 +70,9 @@ function What({ run, ofOneBlueprint }: { run: ListedRun; ofOneBlueprint: boolean
           {run.error}
         </span>
       ) : (
-        <span className={classes.sub} data-words={run.status === 'paused'}>
-          {run.status === 'paused'
-            ? awaitWord(run.awaiting)
-            : `${ofOneBlueprint ? '' : `${short} · `}${runTableText.version(run.blueprintVersion)}`}
+        <span className={classes.sub}>
+          {`${ofOneBlueprint ? '' : `${short} · `}${runTableText.version(run.blueprintVersion)}`}
+          {run.status === 'paused' && <span className={classes.awaits}> · {awaitWord(run.awaiting)}</span>}
         </span>
       )}
     </div>

@@ -59,6 +59,13 @@ test('has marks at round offsets from the start', () => {
   assert.ok(labels(span(0, 4e12), 0, 6).length <= 7)
 })
 
+test('leaves out a mark whose label does not fit before the end', () => {
+  const whole = span(0, 15_500)
+  const labels = (width: number) => ticksOn(axisOf(whole, [whole]), whole, 0, 4, width).map(({ label }) => label)
+  assert.deepEqual(labels(2000), ['0', '5 s', '10 s', '15 s'])
+  assert.deepEqual(labels(600), ['0', '5 s', '10 s'])
+})
+
 test('has marks on both sides of a break, and none on it', () => {
   const axis = axisOf(span(0, hour + 604_000), [span(0, 300_000), span(hour + 300_000, hour + 604_000)])
   const ticks = ticksOn(axis, axis.whole, 0, 6)

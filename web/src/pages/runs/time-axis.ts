@@ -101,8 +101,17 @@ export function busyOf(
   return busy
 }
 
-/** At most `most` marks within the window: offsets from the start of the run at round numbers, and at the end of each break. */
-export function ticksOn(axis: Axis, window: Span, start: number, most: number): { at: number; label: string }[] {
+/**
+ * At most `most` marks within the window: offsets from the start of the run at round numbers, and at the end of each
+ * break. A mark whose label does not fit into the width of the window, in pixels, is left out.
+ */
+export function ticksOn(
+  axis: Axis,
+  window: Span,
+  start: number,
+  most: number,
+  width?: number,
+): { at: number; label: string }[] {
   const seen = axis.stretches.flatMap((stretch) => {
     const place = { from: Math.max(stretch.place.from, window.from), to: Math.min(stretch.place.to, window.to) }
     if (place.to < place.from) return []
@@ -136,8 +145,14 @@ export function ticksOn(axis: Axis, window: Span, start: number, most: number): 
       add(start + offset, step)
     }
   }
-  return ticks
+  if (width === undefined) return ticks
+  return ticks.filter(
+    ({ at, label }) => ((window.to - at) / lengthOf(window)) * width >= label.length * widest + labelSpace,
+  )
 }
+
+const widest = 7 // pixels of a character, at most
+const labelSpace = 8
 
 function labelAt(offset: number, precision: number): string {
   return lengthLabel(Math.round(offset / precision) * precision, precision)

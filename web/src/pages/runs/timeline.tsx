@@ -66,14 +66,15 @@ export function Timeline({
   const width = useWidth(frame)
   const room = (sight.width || width) - (width < 600 ? 148 : 260) - 10 // of the bars
   const ticks = useMemo(
-    () => ticksOn(axis, window, whole.from, width < 600 ? 2 : width < 900 ? 4 : 7),
-    [axis, window, whole.from, width],
+    () => ticksOn(axis, window, whole.from, width < 600 ? 2 : width < 900 ? 4 : 7, room),
+    [axis, window, whole.from, width, room],
   )
   const breaks = axis.breaks.flatMap((one) => {
     const place = placed(one.place, window)
     return place ? [{ ...one, ...place }] : []
   })
   const selectedAt = rows.findIndex((row) => row.address === selected)
+  const nested = rows.some((row) => row.within > 0)
 
   useLayoutEffect(() => {
     const element = scroller.current
@@ -173,7 +174,7 @@ export function Timeline({
             const left = placed({ from: at, to: at }, window)?.left ?? 0
             return (
               <span key={at} className={classes.tick} style={{ left: `${left}%` }}>
-                {left < 93 && label}
+                {label}
               </span>
             )
           })}
@@ -213,6 +214,7 @@ export function Timeline({
               chosen={row.address === selected}
               asked={waits.get(row.address)}
               pauses={pauses.get(row.address)}
+              nested={nested}
               onlyWaits={row.step !== undefined && alwaysWaits(types, row.step.nodeType)}
               onSelect={onSelect}
               onToggle={onToggle}
@@ -241,6 +243,8 @@ type RowProps = {
   chosen: boolean
   asked?: Awaiting
   pauses?: Span[]
+  /** Some rows can be opened, and names leave space for that. */
+  nested: boolean
   onlyWaits: boolean
   onSelect: (address: string) => void
   onToggle: (address: string, open: boolean) => void
@@ -257,6 +261,7 @@ function TimelineRow({
   chosen,
   asked,
   pauses,
+  nested,
   onlyWaits,
   onSelect,
   onToggle,
@@ -282,6 +287,7 @@ function TimelineRow({
       onPointerMove={(event) => onPoint(event, row)}
     >
       <div className={classes.name}>
+        {nested && row.within === 0 && <span className={classes.unopened} />}
         {row.within > 0 && (
           <span
             className={classes.opener}
@@ -342,7 +348,7 @@ function TimelineRow({
   )
 }
 
-// After the bar if there is space, else before it, else on it.
+// After the bar if there is space, else before it, else at its start.
 const label = 84 // maximum width of a label in pixels
 
 function LengthLabel({
@@ -361,13 +367,13 @@ function LengthLabel({
   const after = ((100 - end) / 100) * room >= label
   if (!after && (bar.left / 100) * room < label)
     return (
-      <span className={`${classes.length} ${classes.over}`} style={{ right: `calc(${Math.max(0, 100 - end)}% + 1px)` }}>
+      <span className={`${classes.length} ${classes.over}`} style={{ left: `calc(${bar.left}% + 4px)` }}>
         <span>{text}</span>
       </span>
     )
   const place = after
     ? { left: `calc(max(${end}%, ${bar.left}% + 4px) + 6px)` }
-    : { right: `calc(${100 - bar.left}% + 6px)` }
+    : { right: `calc(max(${100 - bar.left}%, 4px) + 6px)` }
   return (
     <span className={classes.length} style={place}>
       {text}
