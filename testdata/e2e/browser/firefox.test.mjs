@@ -1,11 +1,12 @@
-// Debian's Firefox: every page without an error, and the main job from the sign-in to the answers
-// of people without an account. SCREENSHOTS=folder stores a picture of every page, also in dark.
+// Debian's Firefox: every page in light and dark, from a desktop to a phone, without an error and without
+// barriers, and the main job from the sign-in to the answers of people without an account.
+// SCREENSHOTS=folder stores a picture of every page.
 import assert from 'node:assert/strict';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { after, afterEach, before, test } from 'node:test';
-import { wider } from '../support/barriers.mjs';
-import { PASSWORD, phone, signUpFirst, startBrowser } from '../support/browser.mjs';
+import { after, afterEach, before, describe, test } from 'node:test';
+import { barriers, wider } from '../support/barriers.mjs';
+import { desktop, laptop, PASSWORD, phone, signUpFirst, startBrowser } from '../support/browser.mjs';
 import { makeLifelike, pagesOf, settled, visit } from '../support/lifelike.mjs';
 import { edge, node } from '../support/maps.mjs';
 import { ended, reached } from '../support/poll.mjs';
@@ -25,19 +26,33 @@ before(async () => {
 afterEach(() => browser.check());
 after(() => stopAll(browser, server));
 
-const picture = async (of, name, scheme = 'light') => {
+const picture = async (of, name, which = 'light') => {
   // Hiding the caret would add a style element, which the policy of the pages forbids.
-  if (folder) await of.screenshot({ path: join(folder, `firefox-${name}-${scheme}.png`), fullPage: true, caret: 'initial' });
+  if (folder) await of.screenshot({ path: join(folder, `firefox-${name}-${which}.png`), fullPage: true, caret: 'initial' });
 };
 
-test('opens every page without an error', async () => {
-  for (const scheme of folder ? ['light', 'dark'] : ['light']) {
-    await page.evaluate((value) => localStorage.setItem('blueprintd-color-scheme', value), scheme);
-    for (const one of pagesOf(data)) {
-      await visit(page, one);
-      assert.equal(await page.evaluate(() => document.documentElement.dataset.mantineColorScheme), scheme);
-      assert.ok(await wider(page) <= 0, `${one.name} is wider than the screen`);
-      await picture(page, one.name, scheme);
+describe('every page', () => {
+  after(async () => {
+    await page.evaluate(() => localStorage.setItem('blueprintd-color-scheme', 'light'));
+    await page.setViewportSize(desktop);
+  });
+  for (const scheme of ['light', 'dark']) {
+    for (const [screen, viewport] of Object.entries({ desktop, laptop, phone: { width: 390, height: 844 } })) {
+      if (screen === 'laptop' && scheme === 'dark') continue; // the colours are the same as on a desktop
+      test(`${scheme}, ${screen}`, async () => {
+        const found = [];
+        await page.setViewportSize(viewport);
+        await page.evaluate((value) => localStorage.setItem('blueprintd-color-scheme', value), scheme);
+        for (const one of pagesOf(data)) {
+          await visit(page, one);
+          assert.equal(await page.evaluate(() => document.documentElement.dataset.mantineColorScheme), scheme);
+          await picture(page, `${one.name}-${screen}`, scheme);
+          for (const barrier of await barriers(page)) found.push(`${one.name}: ${barrier}`);
+          const excess = await wider(page);
+          if (excess > 0) found.push(`${one.name}: ${excess} px wider than the screen`);
+        }
+        assert.deepEqual(found, [], found.join('\n'));
+      });
     }
   }
 });

@@ -15,7 +15,9 @@ export function TypeCards(props: Props) {
         const { icon: Icon, title, text } = kinds[type]
         const content = (
           <>
-            <Icon size={24} stroke={1.6} aria-hidden />
+            <span className={classes.sign}>
+              <Icon size={22} stroke={1.6} aria-hidden />
+            </span>
             <span>
               <strong>{title}</strong>
               <span className={classes.sub}>{text}</span>
