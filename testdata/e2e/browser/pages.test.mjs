@@ -1,12 +1,12 @@
 // Every page in light and dark, on a desktop, a laptop, a tablet and a phone: axe reports nothing
-// serious, no name reads badly, nothing is wider than the screen, all headers are equally high, and a picture is
-// stored in the folder SCREENSHOTS, or a temporary one.
+// serious, no name reads badly, nothing is wider than the screen, all headers are equally high, the texts of a row stand
+// on one line, and a picture is stored in the folder SCREENSHOTS, or a temporary one.
 import assert from 'node:assert/strict';
 import { mkdir, mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, afterEach, before, describe, test } from 'node:test';
-import { barriers, misread, wider } from '../support/barriers.mjs';
+import { barriers, crooked, misread, wider } from '../support/barriers.mjs';
 import { again, desktop, laptop, phone, tablet, signUpFirst, startBrowser } from '../support/browser.mjs';
 import { makeLifelike, pagesOf, settled, visit } from '../support/lifelike.mjs';
 import { node } from '../support/maps.mjs';
@@ -107,7 +107,9 @@ describe('every page', { concurrency: 2 }, () => {
           if (opened) for (const line of await misread(page)) found.push(`${name}: badly read: ${line}`);
           const excess = await wider(page);
           if (excess > 0) found.push(`${name}: ${excess} px wider than the screen`);
-          if (viewport.width < laptop.width || /^(long|editor|sign-in)/.test(name)) return;
+          if (viewport.width < laptop.width) return;
+          for (const row of await crooked(page)) found.push(`${name}: a crooked row: ${row}`);
+          if (/^(long|editor|sign-in)/.test(name)) return;
           const { y, height } = await page.locator('main header').first().evaluate((header) => ({ y: header.getBoundingClientRect().top + scrollY, height: header.clientHeight }));
           if (y !== 72 || height !== 36) found.push(`${name}: the header is ${height} px high at ${y}, want 36 at 72`);
         };

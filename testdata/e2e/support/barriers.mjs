@@ -23,5 +23,31 @@ export async function misread(page) {
   });
 }
 
+/** The rows of tables whose texts of one line do not stand on one line, with the texts and their middles. */
+export const crooked = (page) => page.evaluate(() => {
+  // The visible texts of a cell, as boxes.
+  const boxes = (cell) => {
+    const found = [];
+    const texts = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT);
+    while (texts.nextNode()) {
+      const { parentElement: element } = texts.currentNode;
+      if (texts.currentNode.data.trim() === '' || element.offsetWidth <= 1) continue;
+      const range = document.createRange();
+      range.selectNodeContents(texts.currentNode);
+      found.push(...range.getClientRects());
+    }
+    return found;
+  };
+  return [...document.querySelectorAll('main tbody tr')].flatMap((row) => {
+    const lines = [...row.children].flatMap((cell) => {
+      const all = boxes(cell);
+      const [top, bottom] = [Math.min(...all.map((box) => box.top)), Math.max(...all.map((box) => box.bottom))];
+      return all.length > 0 && bottom - top < 24 ? [{ text: cell.innerText.trim().slice(0, 20), middle: (top + bottom) / 2 }] : [];
+    });
+    const middles = lines.map(({ middle }) => middle);
+    return Math.max(...middles) - Math.min(...middles) > 1 ? [lines.map(({ text, middle }) => `${text} at ${middle.toFixed(2)}`).join(', ')] : [];
+  });
+});
+
 /** The number of pixels by which the page is wider than the screen. */
 export const wider = (page) => page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
