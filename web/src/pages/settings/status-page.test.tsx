@@ -38,12 +38,12 @@ function open(answer: () => object) {
   serve({
     'server.getStatus': answer,
     'server.getInfo': () => ({ now: status.now, clock: 'system', mayOperate: true }),
-    'blueprintTriggers.listAll': () => ({
-      data: [
-        schedule('t1', 'Monthly', '2030-06-01T00:00:00.000Z'),
-        schedule('t2', 'Hourly', '2030-05-01T13:00:00.000Z'),
-        schedule('t3', 'Never again', null),
-      ],
+    'blueprintTriggers.listAll': ({ page }: { page: number }) => ({
+      data:
+        page === 1
+          ? [schedule('t1', 'Monthly', '2030-06-01T00:00:00.000Z'), schedule('t3', 'Never again', null)]
+          : [schedule('t2', 'Hourly', '2030-05-01T13:00:00.000Z')],
+      pagination: { totalPages: 2 },
     }),
   })
   show(<StatusPage />, '/settings/status')
@@ -56,7 +56,8 @@ test('shows a healthy server at work', async () => {
   screen.getByText('5 for a timer, 7 for an answer')
   screen.getByText('SQLite, schema version 9')
   expect(screen.queryByText('Processes')).toBeNull()
-  const rows = within(await screen.findByRole('table', { name: 'Next scheduled runs' })).getAllByRole('row')
+  await screen.findByRole('link', { name: 'Hourly' })
+  const rows = within(screen.getByRole('table', { name: 'Next scheduled runs' })).getAllByRole('row')
   expect(rows.slice(1).map((row) => within(row).getByRole('rowheader').textContent)).toEqual(['Hourly', 'Monthly'])
 })
 

@@ -171,11 +171,11 @@ function Tile({ name, value, note, share }: { name: string; value: string; note?
 function NextRuns() {
   const list = useQuery({
     queryKey: ['triggers', 'next'],
-    queryFn: () => api.blueprintTriggers.listAll.query({ type: 'scheduled', active: true, limit: 100 }),
+    queryFn: activeSchedules,
     refetchInterval: 30_000,
   })
-  const rows = list.data?.data
-    .filter(({ next_at: next }) => next !== null)
+  const rows = list.data
+    ?.filter(({ next_at: next }) => next !== null)
     .sort((a, b) => (a.next_at! < b.next_at! ? -1 : 1))
     .slice(0, 8)
   if (list.error && !list.data) return <ErrorNote error={list.error} onRetry={() => void list.refetch()} />
@@ -202,6 +202,24 @@ function NextRuns() {
       ]}
     />
   )
+}
+
+const mostPages = 10
+
+// The list is not sorted by the next run.
+async function activeSchedules() {
+  const found: Outputs['blueprintTriggers']['listAll']['data'] = []
+  for (let page = 1; page <= mostPages; page++) {
+    const { data, pagination } = await api.blueprintTriggers.listAll.query({
+      type: 'scheduled',
+      active: true,
+      limit: 100,
+      page,
+    })
+    found.push(...data)
+    if (page >= pagination.totalPages) break
+  }
+  return found
 }
 
 function Processes({ of }: { of: Status['processes'] }) {
