@@ -23,6 +23,9 @@ export const edgeTypes = { wire: Wire }
 /** Properties of all edges. */
 export const edgeOptions = { markerEnd: { type: MarkerType.ArrowClosed, width: 16, height: 16 } }
 
+/** Reports whether texts need to be larger at this zoom. */
+export const isFar = (zoom: number) => zoom < 0.85
+
 /** The implementation of GraphView; it includes React Flow, so load it lazily. */
 export default function GraphCanvas({ map: given, statuses, selected, onSelect, diff, label }: GraphViewProps) {
   const map = useMemo(() => placed(readMap(given)), [given])
@@ -37,6 +40,8 @@ export default function GraphCanvas({ map: given, statuses, selected, onSelect, 
   const frame = useRef<HTMLDivElement>(null)
   const subject = diff ? Object.keys(diff.nodes) : selected === undefined ? [] : [selected]
   const view = useFirstView(frame, map, undefined, () => 0, subject)
+  const [moved, setMoved] = useState<boolean>() // far after the first move
+  const far = moved ?? (view !== undefined && isFar(view.zoom))
   const choose = (event: KeyboardEvent) => {
     const id = (event.target as HTMLElement).closest('.react-flow__node')?.getAttribute('data-id')
     if (id && (event.key === 'Enter' || event.key === ' ')) {
@@ -50,6 +55,7 @@ export default function GraphCanvas({ map: given, statuses, selected, onSelect, 
       className={classes.canvas}
       role="group"
       aria-label={label ?? graphCanvasText.graphOfNodes(map.nodes.length)}
+      data-far={far || undefined}
       onKeyDown={choose}
     >
       {view && (
@@ -75,6 +81,7 @@ export default function GraphCanvas({ map: given, statuses, selected, onSelect, 
               if (node.type === 'card') onSelect?.(node.id)
             }}
             onPaneClick={() => onSelect?.(undefined)}
+            onMove={(_event, { zoom }) => setMoved(isFar(zoom))}
             zoomOnScroll={false}
             preventScrolling={false}
             zoomOnDoubleClick={false}

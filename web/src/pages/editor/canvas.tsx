@@ -29,7 +29,7 @@ import {
 } from 'react'
 import graph from '../../graph/canvas.module.css'
 import { type CardNode, keyOfWire, type Problems, toWires, type WireEdge } from '../../graph/flow'
-import { edgeOptions, edgeTypes, nodeTypes, useFirstView } from '../../graph/graph-canvas'
+import { edgeOptions, edgeTypes, isFar, nodeTypes, useFirstView } from '../../graph/graph-canvas'
 import { useCards } from '../../graph/use-cards'
 import { GRID, snap } from '../../graph/layout'
 import { type BlueprintMap, isSequential, MAIN, type Position, positionOf } from '../../graph/map'
@@ -132,7 +132,7 @@ export function Canvas({
   const first = useFirstView(frame, map, beside?.bounds, coveredLeft)
   const view = first && (views.get(levelKey) ?? first)
   const scheme = useComputedColorScheme('light')
-  const far = useStore((state) => state.transform[2] < 0.85)
+  const far = useStore((state) => isFar(state.transform[2]))
   const [moving, setMoving] = useState<ReadonlyMap<string, Position>>()
   const resting = useCards(map, { problems, statuses, pinned, editable: !readOnly })
   const marked = useMemo(
