@@ -32,6 +32,17 @@ export function Time({ at, absolute = false, past = false, none = 'none' }: Prop
   )
 }
 
+const instant = /(\d{4}-\d\d-\d\d(?:T\d\d:\d\d:\d\d(?:\.\d+)?Z| \d\d:\d\d:\d\d UTC))/
+
+/** A text of the server, with its times in UTC shown in the reader's time zone. */
+export function WithTimes({ text }: { text: string }) {
+  return text
+    .split(instant)
+    .map((part, index) =>
+      index % 2 === 1 ? <Time key={index} at={part.replace(' UTC', 'Z').replace(' ', 'T')} absolute /> : part,
+    )
+}
+
 /** The current time in Unix milliseconds, updated every half minute and when a virtual clock is advanced. All callers share one timer. */
 export function useNow(): number {
   return useSyncExternalStore(listen, () => now)

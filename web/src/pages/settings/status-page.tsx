@@ -4,7 +4,7 @@ import { useQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import { Link } from 'wouter'
 import { api, type Outputs } from '../../api/client'
-import { DataTable, ErrorNote, KeyValue, showBytes, StatusBadge, Time } from '../../parts'
+import { DataTable, ErrorNote, KeyValue, showBytes, StatusBadge, Time, WithTimes } from '../../parts'
 import { barsOf } from '../runs/run-bars'
 import { RunBars, RunFigures } from '../runs/run-chart'
 import { nameOf } from '../triggers/kinds'
@@ -243,13 +243,6 @@ function Processes({ of }: { of: Status['processes'] }) {
   )
 }
 
-const instant = /(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z)/
-
-/** Shows the times in a text of the server in the reader's time zone. */
-function withTimes(text: string): ReactNode {
-  return text.split(instant).map((part, index) => (index % 2 === 1 ? <Time key={index} at={part} absolute /> : part))
-}
-
 function Checks({ of }: { of: Status['checks'] }) {
   return (
     <DataTable
@@ -274,7 +267,7 @@ function Checks({ of }: { of: Status['checks'] }) {
           title: statusPageText.details,
           render: ({ detail, hint }) => (
             <div>
-              {withTimes(detail)}
+              <WithTimes text={detail} />
               {hint && (
                 <Text size="xs" c="dimmed">
                   {hint}

@@ -4,7 +4,7 @@ import { useQuery } from '@tanstack/react-query'
 import { Fragment, type ReactNode, useState } from 'react'
 import { Link } from 'wouter'
 import { api } from '../../api/client'
-import { confirm, ErrorNote, JsonView, KeyValue, showBytes, StatusBadge, Time } from '../../parts'
+import { confirm, ErrorNote, JsonView, KeyValue, showBytes, StatusBadge, Time, WithTimes } from '../../parts'
 import type { Question } from '../../parts/confirm'
 import { Again, type Ask, type ToldProps } from './again'
 import { Body } from './body'
@@ -128,7 +128,9 @@ function Told({ story, trigger, onOpen, ask }: ToldProps) {
           {details.map(({ label, text }, index) => (
             <Fragment key={index}>
               <dt>{label}</dt>
-              <dd>{text}</dd>
+              <dd>
+                <WithTimes text={text} />
+              </dd>
             </Fragment>
           ))}
           {firing.key && (
