@@ -17,6 +17,8 @@ export type Column<Row> = {
   align?: 'start' | 'end'
   /** Names the row: the header of the row, and the title of a card on narrow screens; the first column by default. */
   primary?: boolean
+  /** The name of a row where the primary cell says more, for screen readers that repeat it with other cells. */
+  brief?: (row: Row) => string
   /** Hidden on narrow screens; `very`: also on laptops. */
   wideOnly?: boolean | 'very'
 }
@@ -78,7 +80,13 @@ export function DataTable<Row>({ caption, columns, rows, rowKey, skeletonRows = 
             <tr key={rowKey(row)} role="row">
               {columns.map((column) =>
                 column.key === primary ? (
-                  <th key={column.key} role="rowheader" scope="row" className={cellClass(column)}>
+                  <th
+                    key={column.key}
+                    role="rowheader"
+                    scope="row"
+                    abbr={column.brief?.(row)}
+                    className={cellClass(column)}
+                  >
                     {column.render(row)}
                   </th>
                 ) : (

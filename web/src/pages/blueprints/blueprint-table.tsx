@@ -33,6 +33,7 @@ export function BlueprintTable({ rows, stale, empty, onTag }: Props) {
       key: 'title',
       title: commonText.title,
       primary: true,
+      brief: (row) => row.title,
       render: (row) => (
         <div className={classes.title}>
           <span className={classes.heart}>

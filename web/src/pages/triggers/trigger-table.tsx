@@ -19,6 +19,7 @@ export function TriggerTable({ rows, ofOneBlueprint, stale, empty }: Props) {
       key: 'what',
       title: commonText.trigger,
       primary: true,
+      brief: nameOf,
       render: (trigger) => <What trigger={trigger} ofOneBlueprint={ofOneBlueprint} />,
     },
     { key: 'active', title: commonText.active, width: '90px', render: (trigger) => <ActiveSwitch trigger={trigger} /> },
