@@ -42,7 +42,8 @@ export const crooked = (page) => page.evaluate(() => {
     const lines = [...row.children].flatMap((cell) => {
       const all = boxes(cell);
       const [top, bottom] = [Math.min(...all.map((box) => box.top)), Math.max(...all.map((box) => box.bottom))];
-      return all.length > 0 && bottom - top < 24 ? [{ text: cell.innerText.trim().slice(0, 20), middle: (top + bottom) / 2 }] : [];
+      const tall = [...cell.querySelectorAll('*')].some((one) => one.getBoundingClientRect().height > 36); // such as bars below
+      return all.length > 0 && bottom - top < 24 && !tall ? [{ text: cell.innerText.trim().slice(0, 20), middle: (top + bottom) / 2 }] : [];
     });
     const middles = lines.map(({ middle }) => middle);
     return Math.max(...middles) - Math.min(...middles) > 1 ? [lines.map(({ text, middle }) => `${text} at ${middle.toFixed(2)}`).join(', ')] : [];

@@ -203,6 +203,7 @@ function Form({ blueprint, logs, onClose, onStarted, begin }: FormProps) {
         </div>
         <Switch
           label={runDialogText.recordTraffic}
+          aria-label={runDialogText.recordTraffic}
           description={runDialogText.storesRequestsResponsesAnd}
           checked={record}
           onChange={(event) => setRecord(event.currentTarget.checked)}

@@ -53,8 +53,8 @@ export default function AuditPage() {
         const id = `details-${row.id}`
         return (
           <div className={classes.what}>
-            <Group gap={6} wrap="nowrap" justify="space-between" align="flex-start">
-              <Text size="sm" pt={5}>
+            <Group gap={6} wrap="nowrap" justify="space-between">
+              <Text size="sm">
                 <b>{who(row, user.id)}</b> {actionWords(row)}
               </Text>
               <DetailsToggle open={open.has(row.id)} what={words} onToggle={() => toggle(row.id)} id={id} />

@@ -29,7 +29,7 @@ export default function LimitsPage() {
           </Section>
           {limitsOf(info.data).map(({ title, limits }) => (
             <Section key={title} title={title}>
-              <dl className={classes.list} style={{ margin: 0 }}>
+              <dl className={classes.list}>
                 {limits.map((limit) => (
                   <Row key={limit.flag} of={limit} />
                 ))}
@@ -49,13 +49,14 @@ function Blueprints({ of: { limits } }: { of: Info }) {
   const { blueprints, maxBlueprints } = limits
   const share = maxBlueprints > 0 ? Math.min(100, (100 * blueprints) / maxBlueprints) : 0
   return (
-    <div className={classes.list}>
+    <dl className={classes.list}>
       <div className={classes.limit}>
-        <div>
-          <div className={classes.title}>{limitsPageText.blueprintsYouCreated}</div>
-          <div className={classes.text}>{limitsPageText.deletedBlueprintsDoNotCount}</div>
-        </div>
-        <div className={classes.value}>
+        <dt>
+          <span className={classes.title}>{limitsPageText.blueprintsYouCreated}</span>
+          <br />
+          <span className={classes.text}>{limitsPageText.deletedBlueprintsDoNotCount}</span>
+        </dt>
+        <dd className={classes.value}>
           {maxBlueprints > 0
             ? limitsPageText.of(blueprints.toLocaleString('en'), maxBlueprints.toLocaleString('en'))
             : limitsPageText.noLimit(blueprints.toLocaleString('en'))}
@@ -67,10 +68,12 @@ function Blueprints({ of: { limits } }: { of: Info }) {
               aria-label={limitsPageText.shareOfTheAllowedBlueprints}
             />
           )}
-        </div>
-        <Flag flag="--max-blueprints" example="100" />
+        </dd>
+        <dd>
+          <Flag flag="--max-blueprints" example="100" />
+        </dd>
       </div>
-    </div>
+    </dl>
   )
 }
 
@@ -82,10 +85,8 @@ function Row({ of: { title, text, value, flag, example } }: { of: Limit }) {
         <br />
         <span className={classes.text}>{text}</span>
       </dt>
-      <dd className={classes.value} style={{ margin: 0 }}>
-        {value}
-      </dd>
-      <dd style={{ margin: 0 }}>
+      <dd className={classes.value}>{value}</dd>
+      <dd>
         <Flag flag={flag} example={example} />
       </dd>
     </div>

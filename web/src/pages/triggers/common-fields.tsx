@@ -29,6 +29,7 @@ export function CommonFields({ config, set, error }: FieldsProps) {
     <section className={classes.box} aria-label={commonFieldsText.limitsAndRecording}>
       <Switch
         label={commonFieldsText.limitConcurrentRuns}
+        aria-label={commonFieldsText.limitConcurrentRuns}
         description={commonFieldsText.queuedAndPausedRunsCountToo}
         checked={lane !== null}
         onChange={(event) =>
@@ -78,6 +79,7 @@ export function CommonFields({ config, set, error }: FieldsProps) {
       )}
       <Switch
         label={commonFieldsText.pauseAfter20FailedRunsIn}
+        aria-label={commonFieldsText.pauseAfter20FailedRunsIn}
         description={commonFieldsText.stopsABrokenTriggerTheLedger}
         checked={config.breaker !== false}
         onChange={(event) => set({ breaker: event.currentTarget.checked ? undefined : false })}
@@ -90,6 +92,7 @@ export function CommonFields({ config, set, error }: FieldsProps) {
       )}
       <Switch
         label={commonFieldsText.recordTraffic}
+        aria-label={commonFieldsText.recordTraffic}
         description={commonFieldsText.storesRequestsResponsesAnd}
         checked={config.record === true}
         onChange={(event) => set({ record: event.currentTarget.checked ? true : undefined })}

@@ -67,6 +67,7 @@ export function FireForm({ trigger, onClose }: { trigger: Trigger; onClose?: () 
         />
         <Switch
           label={fireDialogText.recordTraffic}
+          aria-label={fireDialogText.recordTraffic}
           description={always ? fireDialogText.allRunsOfThisTriggerAre : fireDialogText.storesTheTrafficBetweenTheRun}
           checked={always || record}
           disabled={always}

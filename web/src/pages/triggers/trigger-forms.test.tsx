@@ -215,7 +215,7 @@ describe('a new trigger', () => {
 
   test('limits concurrent runs', async () => {
     const { user, make, created } = begin('manual')
-    await user.click(screen.getByLabelText(/^Limit concurrent/))
+    await user.click(screen.getByRole('switch', { name: 'Limit concurrent runs' })) // without its description
     change('Maximum', '3')
     await user.click(screen.getByRole('radio', { name: 'Skip the run' }))
     await user.click(screen.getByLabelText(/^Pause after/))
