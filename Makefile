@@ -59,7 +59,7 @@ bench: ## measure the server beside the limits of this machine; BENCH="-write do
 bench-peers: ## the same webhook side by side with Node-RED, n8n, PocketBase and Temporal (needs Go, npm and a C++ compiler; 2 GB, ten minutes to install)
 	go run ./tests/bench -peers $(BENCH)
 
-bench-postgresql: ## the same webhook on a file and on PostgreSQL with one to three processes, beside River and n8n in queue mode, and fail-overs (as root it installs Debian's packages; 2 GB, ten minutes to install)
+bench-postgresql: ## the same webhook on a file and on PostgreSQL with one to three processes, beside River, n8n in queue mode and Temporal, and fail-overs (as root it installs Debian's packages; 3 GB, half an hour to install)
 	.ci/postgres bench $(BENCH)
 
 bench-once: ## each Go benchmark once

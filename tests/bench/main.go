@@ -84,7 +84,7 @@ func parse(args []string) (o options, err error) {
 	flags.BoolVar(&o.startup, "startup", false, "only measure starts, with a loaded database of 1 GB")
 	flags.BoolVar(&o.shaped, "shapes", false, "only measure long and wide blueprints")
 	flags.StringVar(&o.day, "day", "", "only measure the latency of webhooks beside mixed runs, backups and pruning, and write its picture to this `FILE` (SVG)")
-	flags.StringVar(&o.database, "database", "", "only measure the webhook on a file and on this PostgreSQL server, a `URL` without a database, with one to three processes, beside River and n8n in queue mode, and fail-overs")
+	flags.StringVar(&o.database, "database", "", "only measure the webhook on a file and on this PostgreSQL server, a `URL` without a database, with one to three processes, beside River, n8n in queue mode and Temporal, and fail-overs")
 	flags.IntVar(&o.failovers, "failovers", 5, "with -database, how often to kill one of three processes, a minute each; 0 = not at all")
 	flags.BoolFunc("peers", "only measure the webhook, side by side with other servers; -peers=NAMES selects some of "+peerNames(), func(names string) (err error) {
 		o.peers, err = selectPeers(names)

@@ -20,6 +20,7 @@ var databasePeers = []peer{
 	riverQueue("river", "default settings"),
 	riverQueue("river-eager", "each job completed at once", "eager"),
 	n8nQueue,
+	temporalOnPostgreSQL,
 }
 
 // databaseFigures holds the figures of a server on PostgreSQL, of one on a file, and of others.
@@ -249,7 +250,7 @@ func (a *arrangement) measure(ctx context.Context, o *options, connections int) 
 }
 
 // databaseGoals are the minimum ratios of a process on PostgreSQL to others, for at least from
-// connections: a single one waits for each commit.
+// connections: a single one waits for each commit. 0 = there is no goal.
 var databaseGoals = []struct {
 	by    string
 	least float64
@@ -259,6 +260,7 @@ var databaseGoals = []struct {
 	{databasePeers[0].title, 10, 1},
 	{databasePeers[1].title, 10, 1},
 	{n8nQueue.title, 20, 1},
+	{temporalOnPostgreSQL.title, 0, 1},
 }
 
 // of returns the results of an arrangement by its name.
@@ -305,7 +307,7 @@ func (f *databaseFigures) text(o *options, m *machine) string {
 	for _, goal := range databaseGoals {
 		for _, connections := range o.connections {
 			wanted := fmt.Sprintf("at least %g", goal.least)
-			if connections < goal.from {
+			if connections < goal.from || goal.least == 0 {
 				wanted = "-"
 			}
 			values := f.ratios(oneProcess, goal.by, connections)

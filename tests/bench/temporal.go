@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 
 	"blueprintd/clients/go/program"
 )
@@ -17,13 +18,17 @@ const (
 	temporalVersion = "1.9.1"
 )
 
-//go:embed peers/temporal.go.txt
-var temporalProgram string
+var (
+	//go:embed peers/temporal.go.txt
+	temporalProgram string
+	//go:embed peers/temporal_postgresql.go.txt
+	temporalPostgreSQL string
+)
 
 // temporal is Temporal's development server with a database file, and a worker, in one
 // process. Its three steps are local activities, the cheapest kind.
 var temporal = peer{
-	name: "temporal", title: "Temporal CLI " + temporalVersion + ", development server", folder: goPeerFolder("temporal-"+temporalVersion, temporalProgram),
+	name: "temporal", title: "Temporal CLI " + temporalVersion + ", development server", folder: goPeerFolder("temporal-"+temporalVersion, temporalProgram+temporalPostgreSQL),
 	flow: "a workflow of three local activities on Temporal's development server", stores: "the history of the workflow, in SQLite", path: "/webhook", answer: greeting,
 	size:    goPeerProgram,
 	install: installTemporal,
@@ -31,6 +36,21 @@ var temporal = peer{
 		return program.Command{Path: filepath.Join(at.installed, goPeerProgram), Args: []string{at.host, at.data}}
 	},
 }
+
+// temporalOnPostgreSQL is that server with PostgreSQL in place of the file.
+var temporalOnPostgreSQL = peer{
+	name: "temporal-postgresql", title: "Temporal CLI " + temporalVersion + ", development server on PostgreSQL", folder: temporal.folder,
+	flow: temporal.flow, path: temporal.path, answer: temporal.answer,
+	install: installTemporal,
+	command: func(at place) program.Command {
+		command := temporal.command(at)
+		command.Args = append(command.Args, at.database)
+		return command
+	},
+}
+
+// The parts of the development server that are replaced, so that it can use PostgreSQL.
+var temporalChanges = strings.NewReplacer("func (s *StartOptions) buildSQLConfig()", "func (s *StartOptions) buildSQLiteConfig()", "NumHistoryShards = 1", "NumHistoryShards = historyShards()")
 
 // installTemporal builds the development server from the module of Temporal's CLI. Go cannot
 // install that module by its version, because it has a replace directive: the package of
@@ -53,7 +73,7 @@ func installTemporal(ctx context.Context, folder string) error {
 	if err := os.Mkdir(server, 0o700); err != nil {
 		return err
 	}
-	files := map[string]string{"main.go": temporalProgram}
+	files := map[string]string{"main.go": temporalProgram, "devserver/postgresql.go": temporalPostgreSQL}
 	for name, from := range map[string]string{
 		"go.mod": "go.mod", "go.sum": "go.sum",
 		"devserver/server.go": "internal/devserver/server.go", "devserver/log.go": "internal/devserver/log.go", "devserver/freeport.go": "internal/devserver/freeport.go",
@@ -62,7 +82,7 @@ func installTemporal(ctx context.Context, folder string) error {
 		if err != nil {
 			return err
 		}
-		files[name] = string(text)
+		files[name] = temporalChanges.Replace(string(text))
 	}
 	if err := writeFiles(folder, files); err != nil {
 		return err
