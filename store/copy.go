@@ -430,7 +430,7 @@ func (c *copying) intoRemote(ctx context.Context, o *Options, replace bool) (row
 	if err := c.complete(ctx, o, epoch); err != nil {
 		return nil, name, err
 	}
-	unknown, err := postgres.CommitAlone(ctx, c.to.conn)
+	unknown, err := postgres.Commit(ctx, c.to.conn)
 	if unknown {
 		err = unavailable(err, "run blueprintd doctor with --database to see which", "the connection to the database broke at the end: it holds either everything or what it held before")
 	}

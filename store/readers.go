@@ -283,21 +283,20 @@ func (s *session) begin(ctx context.Context, query string) error {
 
 // execAll runs statements without result rows, in their order, until one fails. In PostgreSQL
 // they are one round trip.
-func (s *session) execAll(list []postgres.Query) error {
+func (s *session) execAll(list []postgres.Query) (err error) {
 	if s.remote != nil && len(list) > 1 {
-		_, err := s.pipeline(list)
-		return err
+		return s.pipeline(list)
 	}
-	for _, query := range list {
-		if _, err := s.exec(query.Text, query.Arguments...); err != nil {
+	for i := range list {
+		if list[i].Changed, err = s.exec(list[i].Text, list[i].Arguments...); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// pipeline runs statements in PostgreSQL in one round trip; see postgres.Pipeline.
-func (s *session) pipeline(list []postgres.Query) (unknown bool, err error) {
+// pipeline runs statements in PostgreSQL in one round trip.
+func (s *session) pipeline(list []postgres.Query) error {
 	return postgres.Pipeline(context.Background(), s.conn, list)
 }
 

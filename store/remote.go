@@ -222,12 +222,8 @@ func (r *remote) keepLock() error {
 }
 
 // lockMeta locks the row of meta for a transaction: writes of the whole database are made
-// one after the other. lockMetaAt fails unless it has an epoch and a generation.
-const (
-	lockMeta   = "SELECT epoch, generation FROM meta WHERE id = 1 FOR UPDATE"
-	lockMetaAt = `SELECT CASE WHEN epoch = ? AND generation = ? THEN 1 ELSE ('another process has changed something, generation ' || generation)::bigint END
-		FROM meta WHERE id = 1 FOR UPDATE`
-)
+// one after the other.
+const lockMeta = "SELECT epoch, generation FROM meta WHERE id = 1 FOR UPDATE"
 
 // markTransaction writes the number of the transaction into the row of the process, from
 // which the process can see later whether it was committed. PostgreSQL's own id of the
@@ -254,13 +250,14 @@ func (s *Store) beginRemote(then []postgres.Query) error {
 		{Text: lockMeta, Into: []any{&epoch, &generation}},
 		{Text: markTransaction, Arguments: []any{r.mark, r.transaction, r.node}},
 	}, then...)
-	_, err := w.session.pipeline(list)
+	err := w.session.pipeline(list)
 	if err != nil && postgres.IsBroken(w.session.conn) {
 		if err = r.replace(context.Background(), w.session); err == nil {
-			_, err = w.session.pipeline(list)
+			err = w.session.pipeline(list)
 		}
 	}
 	if err == nil {
+		copy(then, list[3:])
 		if generation != w.subscriptions.generation {
 			w.failing = nil
 		}
@@ -274,78 +271,39 @@ func (s *Store) beginRemote(then []postgres.Query) error {
 	return nil
 }
 
-// runAtOnce runs statements in a write transaction and commits it, all in one round trip, if
-// epoch and generation are those that the writer knows. It reports whether it did: if not,
-// because of them, of a statement that failed or of a connection that broke, nothing is
-// stored. It returns an error if it could not find out.
-func (s *Store) runAtOnce(statements []postgres.Query) (done bool, err error) {
-	w, r := s.writer, s.remote
-	if w.beforeCommit != nil {
-		if err := w.beforeCommit(); err != nil {
-			return false, err
-		}
-	}
-	var one int64
-	r.transaction = rand.Int64()
-	list := append([]postgres.Query{
-		{Text: beginWrites},
-		{Text: lockMetaAt, Arguments: []any{s.epoch, w.subscriptions.generation}, Into: []any{&one}},
-		{Text: markTransaction, Arguments: []any{r.mark, r.transaction, r.node}},
-	}, statements...)
-	unknown, refused := w.session.pipeline(append(list, postgres.Query{Text: postgres.Commit}))
-	if done = refused == nil; unknown {
-		done, err = r.outcome(w.session, refused)
-	}
-	if !done {
-		w.undo()
-		return false, err
-	}
-	w.begun(w.subscriptions.generation)
-	return true, nil
-}
-
 // errUnknownOutcome is returned when the store could not find out whether a transaction was
 // committed: it closes, or the database refuses the question.
 var errUnknownOutcome = unavailable(nil, "look whether it was stored before you try again", "the connection to the database broke, and this may have been stored")
 
 // commit commits the transaction of the writer. When the connection breaks meanwhile, it
-// finds out whether the transaction was committed.
+// asks the database whether the transaction was committed. Until then this process makes no
+// other transaction.
 func (r *remote) commit(s *session) error {
-	unknown, err := postgres.CommitAlone(context.Background(), s.conn)
+	unknown, err := postgres.Commit(context.Background(), s.conn)
 	if unknown {
-		if committed, unsettled := r.outcome(s, err); committed || unsettled != nil {
-			return unsettled
-		}
+		r.logger.Warn("connection broke during a commit, finding out its outcome", "error", err)
 	}
-	return err
-}
-
-// outcome asks the database whether the last transaction of the writer was committed, after
-// the connection broke with the cause. Until it knows, this process makes no other
-// transaction.
-func (r *remote) outcome(s *session, cause error) (committed bool, err error) {
-	r.logger.Warn("connection broke during a commit, finding out its outcome", "error", cause)
-	switch {
-	case mutant.Is(mutant.UnknownIsDone):
-		return true, nil
-	case mutant.Is(mutant.UnknownIsFailed):
-		return false, cause
+	if mutant.Is(mutant.UnknownIsDone) && unknown {
+		err = nil
 	}
-	for {
+	for unknown && !mutant.Is(mutant.UnknownIsDone) && !mutant.Is(mutant.UnknownIsFailed) {
 		committed, asked := r.isCommitted(s)
-		if asked == nil {
-			return committed, nil
-		}
-		if postgres.ClassOf(asked) == postgres.Other {
-			return false, errUnknownOutcome
+		switch {
+		case asked == nil && committed:
+			return nil
+		case asked == nil:
+			return err
+		case postgres.ClassOf(asked) == postgres.Other:
+			return errUnknownOutcome
 		}
 		select {
 		case <-r.closing:
-			return false, errUnknownOutcome
+			return errUnknownOutcome
 		default:
 			r.pause(retryInterval)
 		}
 	}
+	return err
 }
 
 // isCommitted reports whether the last transaction of the writer was committed. It waits for
@@ -355,7 +313,7 @@ func (r *remote) isCommitted(s *session) (committed bool, err error) {
 		return false, err
 	}
 	var epoch, generation int64
-	_, err = s.pipeline([]postgres.Query{
+	err = s.pipeline([]postgres.Query{
 		{Text: beginWrites},
 		{Text: lockMeta, Into: []any{&epoch, &generation}},
 		{Text: "SELECT EXISTS (SELECT 1 FROM claims WHERE name = ? AND holder = ?)", Arguments: []any{r.mark, r.transaction}, Into: []any{&committed}},

@@ -95,8 +95,7 @@ func (c *cutter) serve(client net.Conn) {
 		if err != nil {
 			return
 		}
-		commits := bytes.Contains(data[:n], []byte("COMMIT\x00")) || bytes.Contains(data[:n], []byte("commit\x00"))
-		if commits && c.armed.CompareAndSwap(true, false) {
+		if bytes.Contains(data[:n], []byte("COMMIT\x00")) && c.armed.CompareAndSwap(true, false) {
 			cut.Store(true)
 			if !c.forwards {
 				return
@@ -147,37 +146,6 @@ func TestUnknownOutcome(t *testing.T) {
 	}
 }
 
-// TestUnknownOutcomeAtOnce breaks the connection while runs are stored and committed in one
-// round trip, before or after it reached the database: they are stored once.
-func TestUnknownOutcomeAtOnce(t *testing.T) {
-	for name, forwards := range map[string]bool{"committed": true, "lost on the way": false} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			options := testOptions(t)
-			proxy, through := cutting(t, remoteDatabase(t))
-			proxy.forwards, options.Database = forwards, through
-			s := open(t, options)
-			run := hooked(t, s)
-			for _, key := range []string{"a", "b"} { // prepares the statements
-				check(t, errors.Join(storeTogether(t, s, run(key))...))
-			}
-			proxy.armed.Store(true)
-			check(t, errors.Join(storeTogether(t, s, run("c"), run("d"))...))
-			if proxy.armed.Load() {
-				t.Error("no commit was cut")
-			}
-			check(t, errors.Join(storeTogether(t, s, run("e"))...))
-			var keys string
-			var completed int
-			check(t, s.pool.QueryRowContext(context.Background(), `SELECT (SELECT string_agg(f.key, ' ' ORDER BY f.seq) FROM firings f JOIN executions e ON e.id = f.execution_id),
-				(SELECT sum(completed) FROM run_hours)`).Scan(&keys, &completed))
-			if keys != "a b c d e" || completed != 2*5 {
-				t.Errorf("stored %q and counted %d runs; want a to e, and 10 for two scopes", keys, completed)
-			}
-		})
-	}
-}
-
 // hooked makes a blueprint with a webhook, and returns shortRun for it.
 func hooked(t *testing.T, s *Store) (run func(key string) *blueprint.JournalCommit) {
 	t.Helper()
@@ -208,11 +176,10 @@ func TestRoundTrips(t *testing.T) {
 		most    int64
 	}{
 		{"statements to prepare", 2, false, true, 50},
-		{"two more of them", 2, false, true, 3},
-		{"one run", 1, false, true, 1},
-		{"twenty", 20, false, true, 1},
+		{"one run", 1, false, true, 2},
+		{"twenty", 20, false, true, 2},
 		{"twenty that know of a change", 20, true, true, 3}, // the subscriptions are read again
-		{"twenty after a change", 20, true, false, 8},       // it begins again
+		{"twenty after a change", 20, true, false, 6},       // it begins again
 	} {
 		if step.changed {
 			_, err := other.ExecContext(ctx, "UPDATE meta SET generation = generation + 1")
@@ -230,8 +197,8 @@ func TestRoundTrips(t *testing.T) {
 		}
 		before := proxy.trips.Load()
 		check(t, errors.Join(storeTogether(t, s, commits...)...))
-		if took := proxy.trips.Load() - before; took < 1 || took > step.most {
-			t.Errorf("%s: %d round trips, want 1 to %d", step.what, took, step.most)
+		if took := proxy.trips.Load() - before; took < 2 || took > step.most {
+			t.Errorf("%s: %d round trips, want 2 to %d", step.what, took, step.most)
 		}
 	}
 }

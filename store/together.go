@@ -1,28 +1,21 @@
 package store
 
 import (
-	"slices"
-
 	"blueprintd/blueprint"
 	"blueprintd/store/postgres"
 )
 
 // With PostgreSQL each statement is a round trip, unless several are sent together. The runs
 // of a batch that have ended when they are stored, the most frequent ones, are stored by two
-// statements, which are sent with the beginning of the transaction and the counts, and with
-// COMMIT if the batch has nothing else: the lock of meta is then held for no round trip.
-// The statements are those of insertFiring and insertExecution, with a row for each run. They
-// fail unless they insert as many rows as their last parameter says.
+// statements, which are sent with the beginning of the transaction and the counts.
+// The statements are those of insertFiring and insertExecution, with a row for each run.
 const (
-	insertFirings = `WITH stored AS (
-		INSERT INTO firings (id, trigger_seq, source, key, due_at, received_at, decision, reason_code, sealed_reason, execution_id, sealed_body_hash, redelivery_of, sealed_delivery)
+	insertFirings = `INSERT INTO firings (id, trigger_seq, source, key, due_at, received_at, decision, reason_code, sealed_reason, execution_id, sealed_body_hash, redelivery_of, sealed_delivery)
 		SELECT a.id, coalesce(a.trigger_seq, (SELECT seq FROM triggers WHERE id = a.trigger_id)), a.source, nullif(a.key, a.id), a.due_at, a.received_at, a.decision, a.reason_code, a.reason, a.execution_id, a.body_hash, a.redelivery_of, a.delivery
 		FROM unnest(?1::text[], ?2::text[], ?3::text[], ?4::text[], ?5::bigint[], ?6::bigint[], ?7::text[], ?8::text[], ?9::bytea[], ?10::text[], ?11::bytea[], ?12::text[], ?13::bytea[], ?14::bigint[])
 			WITH ORDINALITY AS a (id, trigger_id, source, key, due_at, received_at, decision, reason_code, reason, execution_id, body_hash, redelivery_of, delivery, trigger_seq, place)
-		ORDER BY a.place ON CONFLICT DO NOTHING RETURNING seq)
-		SELECT CASE WHEN count(*) = ?15 THEN 1 ELSE ('stored one by one, for not all are new: ' || count(*))::bigint END FROM stored`
-	insertExecutions = `WITH stored AS (
-		INSERT INTO executions (id, log_id, blueprint_seq, blueprint_version, organization_seq, user_seq,
+		ORDER BY a.place ON CONFLICT DO NOTHING`
+	insertExecutions = `INSERT INTO executions (id, log_id, blueprint_seq, blueprint_version, organization_seq, user_seq,
 			trigger_seq, firing_id, parent_execution_id, status, created_at, updated_at, start_time, end_time, record, state)
 		SELECT a.id, a.log_id, b.seq, a.version, coalesce(a.organization_seq, (SELECT seq FROM organizations WHERE id = a.organization_id)),
 			coalesce(a.user_seq, (SELECT seq FROM users WHERE id = a.user_id)), coalesce(a.trigger_seq, (SELECT seq FROM triggers WHERE id = a.trigger_id)),
@@ -32,8 +25,7 @@ const (
 			WITH ORDINALITY AS a (id, log_id, blueprint_id, version, organization_id, user_id, trigger_id, firing_id, parent_id, status,
 				created_at, updated_at, start_time, end_time, record, state, organization_seq, user_seq, trigger_seq, place)
 		JOIN blueprints b ON b.id = a.blueprint_id AND b.deleted_at IS NULL
-		ORDER BY a.place ON CONFLICT DO NOTHING RETURNING seq)
-		SELECT CASE WHEN count(*) = ?20 THEN 1 ELSE ('stored one by one, for not all are new: ' || count(*))::bigint END FROM stored`
+		ORDER BY a.place ON CONFLICT DO NOTHING`
 )
 
 // The types of their parameters: text, number or bytes.
@@ -43,9 +35,9 @@ const (
 )
 
 // beginTogether begins a transaction and stores the short runs of a batch in it, in the same
-// round trip. It returns the other jobs. If there are none, and the runs need nothing else, it
-// also commits. If one of the runs cannot be stored, because its key has started a run before
-// or its blueprint is deleted, it begins the transaction again and returns all jobs.
+// round trip. It returns the other jobs. If one of the runs cannot be stored, because its key
+// has started a run before or its blueprint is deleted, it begins the transaction again and
+// returns all jobs.
 //
 // Which runs may be stored this way depends on the generation, which is known only once the
 // transaction has begun: if another process has changed it meanwhile, it tries again.
@@ -67,16 +59,7 @@ func (s *Store) beginTogether(b *batch, jobs []*job) (rest []*job, err error) {
 		if err != nil {
 			break // the job that fails returns the error
 		}
-		if len(rest) == 0 && s.writer.endQuietly(short, known) {
-			stored, err := s.runAtOnce(inserts)
-			if stored {
-				b.storeAll(short)
-			}
-			if stored || err != nil {
-				return nil, err
-			}
-		}
-		if err = s.beginRemote(inserts); severityOf(err) != ofJob {
+		if err = s.beginRemote(inserts.list); severityOf(err) != ofJob {
 			return nil, err
 		}
 		if err != nil {
@@ -84,7 +67,7 @@ func (s *Store) beginTogether(b *batch, jobs []*job) (rest []*job, err error) {
 		}
 		current := s.writer.subscriptions.generation == known
 		tried := *b
-		if current && s.concludeShort(&tried, short) == nil {
+		if current && inserts.areComplete() && s.concludeShort(&tried, short) == nil {
 			*b = tried
 			return rest, nil
 		}
@@ -96,32 +79,32 @@ func (s *Store) beginTogether(b *batch, jobs []*job) (rest []*job, err error) {
 	return jobs, s.begin()
 }
 
-// storeAll notes that the transaction of a batch, which has only these runs, is committed.
-func (b *batch) storeAll(jobs []*job) {
-	b.stored = true
-	for _, j := range jobs {
-		b.good++
-		b.written += j.size
+// inserts are the statements that store short runs, and how many rows the first of them must
+// insert.
+type inserts struct {
+	list []postgres.Query
+	rows []int64
+}
+
+func (i *inserts) add(text, types string, rows [][]any) {
+	if len(rows) > 0 {
+		i.list = append(i.list, postgres.Query{Text: text, Arguments: postgres.Columns(types, rows)})
+		i.rows = append(i.rows, int64(len(rows)))
 	}
 }
 
-// endQuietly reports whether short runs need no statement besides their inserts, as far as the
-// writer knows at a generation: no trigger listens to their events, and all are successes of
-// triggers that have not failed before; see concludeShort.
-func (w *writer) endQuietly(jobs []*job, generation int64) bool {
-	if w.subscriptions.generation != generation || w.failing == nil {
-		return false
+// areComplete reports whether the statements have inserted every row.
+func (i *inserts) areComplete() bool {
+	for n, rows := range i.rows {
+		if i.list[n].Changed != rows {
+			return false
+		}
 	}
-	return !slices.ContainsFunc(jobs, func(j *job) bool {
-		c := j.short
-		fails := c.Row.Status != blueprint.StatusCompleted || w.failing[c.Row.TriggerID]
-		publishes := len(c.Events) > 0 && (w.subscriptions.events == nil || w.subscriptions.any(&transaction{}, c.Events))
-		return fails && c.Row.TriggerID != "" || publishes
-	})
+	return true
 }
 
 // insertsOf returns the statements for some short runs, those of their counts included.
-func (s *Store) insertsOf(jobs []*job) (all []postgres.Query, err error) {
+func (s *Store) insertsOf(jobs []*job) (all inserts, err error) {
 	var firings, executions [][]any
 	w := s.writer
 	w.ended.forget()
@@ -130,7 +113,7 @@ func (s *Store) insertsOf(jobs []*job) (all []postgres.Query, err error) {
 		if f := j.short.Firing; f != nil {
 			args, err := s.firingArguments(f)
 			if err != nil {
-				return nil, err
+				return all, err
 			}
 			firings = append(firings, args)
 			w.firings.add([]string{f.TriggerID})
@@ -138,16 +121,10 @@ func (s *Store) insertsOf(jobs []*job) (all []postgres.Query, err error) {
 		executions = append(executions, s.executionArguments(j.short))
 		w.ended.add(&j.short.Row)
 	}
-	if len(firings) > 0 {
-		all = append(all, insertAll(insertFirings, firingTypes, firings))
-	}
-	all = append(all, insertAll(insertExecutions, executionTypes, executions))
-	return w.firings.appendTo(w.ended.appendTo(all)), nil
-}
-
-// insertAll returns a query with one of the statements above.
-func insertAll(text, types string, rows [][]any) postgres.Query {
-	return postgres.Query{Text: text, Arguments: append(postgres.Columns(types, rows), int64(len(rows))), Into: []any{new(int64)}}
+	all.add(insertFirings, firingTypes, firings)
+	all.add(insertExecutions, executionTypes, executions)
+	all.list = w.firings.appendTo(w.ended.appendTo(all.list))
+	return all, nil
 }
 
 // errNotTogether is returned for runs that cannot be stored together.

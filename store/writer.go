@@ -375,7 +375,6 @@ type batch struct {
 	bump    bool
 	written int   // approximate bytes
 	err     error // if not nil, the transaction is undone
-	stored  bool  // the transaction is committed already
 	// bare batches have no savepoints; failed is set once a job fails that needs one.
 	bare, failed bool
 }
@@ -482,7 +481,7 @@ func (s *Store) end(b *batch) (err error) {
 		w.rollback()
 		return nil
 	}
-	if err = b.err; err == nil && !b.stored {
+	if err = b.err; err == nil {
 		err = s.commit(b)
 	}
 	if err != nil {

@@ -135,48 +135,27 @@ func (c *Config) OpenShared() *sql.DB {
 	return pool
 }
 
-// Commit is the statement that commits a transaction.
-const Commit = "COMMIT"
-
-// CommitAlone commits the transaction of a connection. unknown reports that the connection
-// broke, and the transaction may or may not have been committed.
-func CommitAlone(ctx context.Context, conn *sql.Conn) (unknown bool, err error) {
+// Commit ends the transaction of a connection. PostgreSQL answers COMMIT with ROLLBACK
+// if a statement failed; that is an error here. unknown reports that the connection broke
+// and the transaction may or may not have been committed.
+func Commit(ctx context.Context, conn *sql.Conn) (unknown bool, err error) {
 	err = conn.Raw(func(driverConn any) error {
 		native := driverConn.(*stdlib.Conn).Conn()
-		results, err := native.PgConn().Exec(ctx, Commit).ReadAll()
+		tag, err := native.PgConn().Exec(ctx, "COMMIT").ReadAll()
 		if err != nil {
-			unknown = mayHaveRun(err)
+			// A fatal error ends the session: a proxy reports a lost connection with one, and
+			// PostgreSQL a crash.
+			var refused *pgconn.PgError
+			decided := errors.As(err, &refused) && refused.SeverityUnlocalized != "FATAL" && refused.SeverityUnlocalized != "PANIC"
+			unknown = !decided && !pgconn.SafeToRetry(err)
 			return err
 		}
-		if len(results) != 1 {
-			return errRolledBack
+		if len(tag) != 1 || tag[0].CommandTag.String() != "COMMIT" {
+			return errors.New("the transaction was rolled back, because a statement in it had failed")
 		}
-		return checkCommit(results[0].CommandTag)
+		return nil
 	})
 	return unknown, err
-}
-
-var errRolledBack = errors.New("the transaction was rolled back, because a statement in it had failed")
-
-// checkCommit verifies what PostgreSQL answered to COMMIT: it is ROLLBACK if a statement had
-// failed.
-func checkCommit(tag pgconn.CommandTag) error {
-	if tag.String() != Commit {
-		return errRolledBack
-	}
-	return nil
-}
-
-// mayHaveRun reports whether what was sent may have run in spite of an error. PostgreSQL's own
-// errors say that it has not, except a fatal one, which ends the session: a proxy reports a
-// lost connection with one, and PostgreSQL a crash.
-func mayHaveRun(err error) bool {
-	if err == nil {
-		return false
-	}
-	var refused *pgconn.PgError
-	decided := errors.As(err, &refused) && refused.SeverityUnlocalized != "FATAL" && refused.SeverityUnlocalized != "PANIC"
-	return !decided && !pgconn.SafeToRetry(err)
 }
 
 // IsBroken reports whether a connection can no longer be used.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"net"
-	"strings"
 	"sync"
 	"time"
 )
@@ -143,16 +142,15 @@ func (l *link) serve(client net.Conn) {
 }
 
 // readRequests returns a function that splits what the process sends, so that a COMMIT is a
-// chunk of its own. A prepared one is sent together with the changes of its transaction.
+// chunk of its own.
 func (c *connection) readRequests() func(data []byte) []chunk {
 	sent := messages{startup: true}
 	return func(data []byte) (chunks []chunk) {
 		from := 0
 		for at := 0; at < len(data); {
 			size, kind, text := sent.next(data[at:])
-			prepared := kind == messageBind && strings.HasPrefix(text, boundCommit)
-			if prepared || kind == messageQuery && text == "COMMIT" {
-				chunks = append(chunks, chunk{data: data[from:at]}, chunk{data: data[at : at+size], commit: true, writes: prepared})
+			if kind == messageQuery && text == "COMMIT" {
+				chunks = append(chunks, chunk{data: data[from:at]}, chunk{data: data[at : at+size], commit: true})
 				from = at + size
 			}
 			at += size
@@ -185,7 +183,7 @@ func (c *connection) readAnswers() func(data []byte) []chunk {
 func (c *connection) mayPassRequest(request *chunk) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !request.commit || !c.wrote && !request.writes {
+	if !request.commit || !c.wrote {
 		return true
 	}
 	cut := c.link.takeCut()
@@ -232,7 +230,6 @@ type chunk struct {
 	data   []byte
 	due    time.Time
 	commit bool // it is a COMMIT
-	writes bool // and its transaction has changes, whose answers may still be on their way
 }
 
 // pass copies what one side sends to the other, also that it ends. split divides it into

@@ -65,7 +65,7 @@ func answerQueries(conn net.Conn) (queries []string) {
 		n, err := conn.Read(buffer)
 		for part := buffer[:n]; len(part) > 0; {
 			taken, kind, text := m.next(part)
-			if part = part[taken:]; kind == messageQuery || kind == messageBind {
+			if part = part[taken:]; kind == messageQuery {
 				queries = append(queries, text)
 				_, _ = conn.Write(message(messageComplete, text))
 			}
@@ -88,11 +88,7 @@ func transact(address string, queries ...string) (answers []string) {
 	var m messages
 	buffer := make([]byte, 1024)
 	for _, query := range queries {
-		kind := byte(messageQuery)
-		if query == boundCommit {
-			kind = messageBind
-		}
-		_, _ = conn.Write(message(kind, query))
+		_, _ = conn.Write(message(messageQuery, query))
 		n, err := conn.Read(buffer)
 		if err != nil {
 			return answers
@@ -107,7 +103,6 @@ func transact(address string, queries ...string) (answers []string) {
 // transaction with changes.
 func TestCutCommit(t *testing.T) {
 	read, written := []string{"BEGIN", "SELECT 1", "COMMIT"}, []string{"BEGIN", "INSERT 0 1", "COMMIT"}
-	prepared := []string{"BEGIN", "SELECT 1", boundCommit} // changes are not known yet
 	for _, test := range []struct {
 		name           string
 		cut            *commitCut
@@ -121,8 +116,6 @@ func TestCutCommit(t *testing.T) {
 		{"before its answer arrives", &commitCut{reaches: true}, written, written, written[:2], true, true},
 		{"before it arrives, and from then on", &commitCut{stays: true}, written, written[:2], written[:2], false, true},
 		{"before its answer arrives, and from then on", &commitCut{reaches: true, stays: true}, written, written, written[:2], false, true},
-		{"prepared, before it arrives", &commitCut{}, prepared, prepared[:2], prepared[:2], true, true},
-		{"prepared, before its answer arrives", &commitCut{reaches: true}, prepared, prepared, prepared[:2], true, true},
 		{"after a transaction that only reads", &commitCut{}, read, read, read, true, false},
 	} {
 		t.Run(test.name, func(t *testing.T) {

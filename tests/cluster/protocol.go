@@ -48,14 +48,9 @@ func (m *messages) next(data []byte) (size int, kind byte, text string) {
 
 // The kinds of messages that the link knows.
 const (
-	messageQuery    = 'Q' // of a client: a statement
-	messageBind     = 'B' // of a client: portal and name of a prepared statement, then its arguments
+	messageQuery    = 'Q' // of a client
 	messageComplete = 'C' // of PostgreSQL: a statement has ended
 )
-
-// boundCommit begins a messageBind for the prepared statement that commits, in the unnamed
-// portal.
-const boundCommit = "\x00commit"
 
 // readTag reports whether a statement with this tag changed something, and whether it ended
 // its transaction.
