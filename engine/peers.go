@@ -117,7 +117,8 @@ func (e *Engine) ask(ctx context.Context, executionID string, c *command) (*answ
 }
 
 // identify sets which question of a stored run an answer is for: that of its node, or the first
-// one. By the time the answer is performed elsewhere, the run may ask another one.
+// one, whose node it then sets, too. By the time the answer is performed elsewhere, the run may
+// ask another one.
 func (e *Engine) identify(ctx context.Context, executionID string, c *command) error {
 	stored, err := e.Journal.Load(ctx, executionID)
 	if err != nil {

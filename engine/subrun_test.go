@@ -213,8 +213,8 @@ func TestFamilyLimit(t *testing.T) {
 	})
 }
 
-// TestRunBelowASuspendedOne cancels a run whose child can no longer be stored, and so does not
-// cancel its own child: that one ends when it is about to start another run.
+// TestRunBelowASuspendedOne cancels a run whose child can no longer be stored, and so cannot
+// cancel the run below it: the lowest of the three ends when it is about to start another one.
 func TestRunBelowASuspendedOne(t *testing.T) {
 	testRuns(t, func(w *fixture) {
 		calls := func(node string, d *blueprint.Definition) *blueprint.Definition {
