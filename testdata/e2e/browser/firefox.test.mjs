@@ -40,6 +40,7 @@ describe('every page', () => {
     for (const [screen, viewport] of Object.entries({ desktop, laptop, phone: { width: 390, height: 844 } })) {
       if (screen === 'laptop' && scheme === 'dark') continue; // the colours are the same as on a desktop
       test(`${scheme}, ${screen}`, async () => {
+        const thorough = scheme === 'light' ? screen === 'desktop' : screen === 'phone'; // both schemes, and both sizes
         const found = [];
         await page.setViewportSize(viewport);
         await page.evaluate((value) => localStorage.setItem('blueprintd-color-scheme', value), scheme);
@@ -47,7 +48,7 @@ describe('every page', () => {
           await visit(page, one);
           assert.equal(await page.evaluate(() => document.documentElement.dataset.mantineColorScheme), scheme);
           await picture(page, `${one.name}-${screen}`, scheme);
-          for (const barrier of await barriers(page)) found.push(`${one.name}: ${barrier}`);
+          if (thorough) for (const barrier of await barriers(page)) found.push(`${one.name}: ${barrier}`);
           const excess = await wider(page);
           if (excess > 0) found.push(`${one.name}: ${excess} px wider than the screen`);
         }
