@@ -14,7 +14,8 @@ const at = (x, one) => ({ ...one, position: { x, y: 0 } });
 /** The pictures: file, size of the screen, and a function that opens what is shown. */
 const pictures = [
   { file: 'docs/pictures/run.webp', viewport: { width: 1280, height: 1130 }, open: openRun },
-  { file: 'docs/pictures/editor.webp', viewport: { width: 1280, height: 640 }, open: openEditor },
+  { file: 'docs/pictures/editor.webp', viewport: { width: 1280, height: 760 }, open: openEditor },
+  { file: 'docs/pictures/status.webp', viewport: { width: 1280, height: 1100 }, open: openStatus },
   { file: 'docs/pictures/leave-requests.webp', viewport: { width: 1280, height: 460 }, open: openLeave },
   { file: 'docs/pictures/approval-link.webp', viewport: { width: 640, height: 390 }, open: openApprovalLink },
   { file: 'docs/pictures/save-as-test.webp', viewport: { width: 900, height: 620 }, open: openTest },
@@ -54,6 +55,13 @@ async function openEditor({ page, shop }) {
   await canvas.getByRole('group', { name: /Is it large/ }).press('Enter');
   await page.getByRole('complementary', { name: 'Settings' }).getByText('Click a value to insert its path.').waitFor();
   await settled(page, shop.title);
+  return page;
+}
+
+async function openStatus({ page }) {
+  await page.goto('/settings/status');
+  await page.getByRole('link', { name: 'Monday morning' }).waitFor();
+  await settled(page, 'Status');
   return page;
 }
 
