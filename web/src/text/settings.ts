@@ -42,7 +42,8 @@ export const auditFiltersText = {
   api: 'API',
   commandLine: 'Command line',
   approvalLink: 'Approval link',
-  nameActionOrId: 'Name, action or ID',
+  searchByNameActionOrId: 'Search by name, action or ID',
+  filterTheAuditLog: 'Filter audit log',
 } as const
 
 /** Texts of pages/settings/audit-page.tsx. */

@@ -1,10 +1,9 @@
-import { NativeSelect, TextInput } from '@mantine/core'
+import { NativeSelect } from '@mantine/core'
 import { useSignedIn } from '../../api/session'
-import classes from './audit.module.css'
+import { FilterBar, SearchField } from '../../parts'
 import { areas } from './audit-words'
 import { manages } from './roles'
 import { auditFiltersText } from '../../text/settings'
-import { commonText } from '../../text/common'
 
 /** The filters of the log. */
 export type Filters = { organization: string; area: string; via: string; who: string }
@@ -20,9 +19,19 @@ export function AuditFilters({
   const { organizations } = useSignedIn()
   const readable = organizations.filter((one) => manages(one.role))
   return (
-    <div className={classes.filters}>
+    <FilterBar
+      label={auditFiltersText.filterTheAuditLog}
+      search={
+        <SearchField
+          label={auditFiltersText.searchByNameActionOrId}
+          value={filters.who}
+          onSearch={(who) => onChange({ who })}
+        />
+      }
+      set={[filters.organization, filters.area, filters.via].filter(Boolean).length}
+    >
       <NativeSelect
-        label={auditFiltersText.log}
+        aria-label={auditFiltersText.log}
         data={[
           { value: '', label: auditFiltersText.yourActions },
           ...readable.map((one) => ({
@@ -34,13 +43,13 @@ export function AuditFilters({
         onChange={(event) => onChange({ organization: event.currentTarget.value })}
       />
       <NativeSelect
-        label={auditFiltersText.area}
+        aria-label={auditFiltersText.area}
         data={[{ value: '', label: auditFiltersText.allAreas }, ...areas]}
         value={filters.area}
         onChange={(event) => onChange({ area: event.currentTarget.value })}
       />
       <NativeSelect
-        label={auditFiltersText.source}
+        aria-label={auditFiltersText.source}
         data={[
           { value: '', label: auditFiltersText.anySource },
           { value: 'dashboard', label: auditFiltersText.dashboard },
@@ -51,13 +60,6 @@ export function AuditFilters({
         value={filters.via}
         onChange={(event) => onChange({ via: event.currentTarget.value })}
       />
-      <TextInput
-        label={commonText.search}
-        placeholder={auditFiltersText.nameActionOrId}
-        value={filters.who}
-        maxLength={200}
-        onChange={(event) => onChange({ who: event.currentTarget.value })}
-      />
-    </div>
+    </FilterBar>
   )
 }

@@ -74,10 +74,10 @@ export default function AuditPage() {
   const pages = Math.max(1, Math.ceil((list.data?.total ?? 0) / perPage))
   return (
     <SettingsFrame title={auditPageText.auditLog} text={auditPageText.whoChangedWhatWhenAndHow}>
-      <Stack gap="sm">
+      <Stack gap={0}>
         <AuditFilters filters={filters} onChange={change} />
         {filtered && rows && shown && pages > 1 && (
-          <Text size="sm" c="dimmed" role="status">
+          <Text size="sm" c="dimmed" role="status" mb="sm">
             {auditPageText.ofTheEntriesOnThisPage(shown.length, rows.length)}
           </Text>
         )}
