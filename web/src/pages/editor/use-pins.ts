@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'react'
+import { useEffect, useEffectEvent, useRef, useState } from 'react'
 import type { BlueprintMap } from '../../graph/map'
 import { notifyError } from '../../parts'
 import { type Pins, pinsAfter, readPins, showPins } from './pins'
@@ -7,11 +7,12 @@ import { type Pins, pinsAfter, readPins, showPins } from './pins'
 export function usePins(blueprintId: string, map: BlueprintMap) {
   const key = `blueprintd.editor.pins.${blueprintId}`
   const [pins, setPins] = useState<Pins>(() => readPins(localStorage.getItem(key)))
-  const [seen, setSeen] = useState(map)
-  if (seen !== map) {
-    setSeen(map)
-    setPins(pinsAfter(pins, seen, map))
-  }
+  const seen = useRef(map)
+  const follow = useEffectEvent((before: BlueprintMap) => setPins(pinsAfter(pins, before, map)))
+  useEffect(() => {
+    follow(seen.current)
+    seen.current = map
+  }, [map])
   useEffect(() => store(key, pins), [key, pins])
   const keep = (next: Pins) => {
     try {
