@@ -104,9 +104,7 @@ test('finds connections and organizations', async () => {
   const { user } = open()
   await user.keyboard('{Control>}k{/Control}')
   await user.type(await field(), 'shop')
-  await waitFor(() =>
-    expect(options().slice(3)).toEqual(['Slack of the shopConnection', 'Northwind ShopOrganization']),
-  )
+  await waitFor(() => expect(options().slice(3)).toEqual(['Slack of the shopConnection', 'Northwind ShopOrganization']))
   await user.keyboard('{ArrowUp}{ArrowUp}{Enter}')
   expect(location.pathname).toBe('/connections/c1')
 })
