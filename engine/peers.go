@@ -80,7 +80,7 @@ func (a *answer) err() error {
 const maxMoves = 3
 
 // elsewhere performs a command here, or has the process perform it that has the run. Before it
-// asks another process, it sets which question an answer is for.
+// asks another process, it sets the question that an answer is for.
 func (e *Engine) elsewhere(ctx context.Context, executionID string, c *command, here func() error) error {
 	for range maxMoves {
 		err := here()
@@ -116,9 +116,9 @@ func (e *Engine) ask(ctx context.Context, executionID string, c *command) (*answ
 	return e.openAnswer(executionID, sealed)
 }
 
-// identify sets which question of a stored run an answer is for: that of its node, or the first
-// one, whose node it then sets, too. By the time the answer is performed elsewhere, the run may
-// ask another one.
+// identify sets the question of a stored run that an answer is for: that of its node or, without
+// a node, the first one and its node. By the time the answer is performed elsewhere, the run may
+// ask another question.
 func (e *Engine) identify(ctx context.Context, executionID string, c *command) error {
 	stored, err := e.Journal.Load(ctx, executionID)
 	if err != nil {

@@ -345,7 +345,7 @@ func (e *Engine) cancelInBackground(child, reason string) {
 }
 
 // cancelAfter cancels a run once the end of the first run of its family is stored, unless ctx
-// ends before: the runs between the two cancel it only if none of them is suspended.
+// ends earlier. The runs between the two would do so only if none of them is suspended.
 func (e *Engine) cancelAfter(ctx context.Context, first, id string) {
 	stored, err := e.Journal.Load(e.ctx, first)
 	switch code := blueprint.CodeOf(err); {
