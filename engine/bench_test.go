@@ -67,3 +67,31 @@ func BenchmarkThreeNodes(b *testing.B) {
 func limited(d *blueprint.Definition) *blueprint.StartRequest {
 	return fired(d, 1000, blueprint.LimitQueue)
 }
+
+// BenchmarkView reads the record of a finished run of three nodes, and encodes what a client
+// gets.
+func BenchmarkView(b *testing.B) {
+	w := newFixture(b, newJournal(), &lab{tries: map[string]int{}, running: map[string]int{}}, secret.NewKey(), nil)
+	defer w.stop()
+	x := w.run(w.define(`
+		a set {"values": {"name": "{{inputData.n}}"}}
+		b echo {"value": {"text": "hello {{name}}"}}
+		c pass`))
+	stored := w.journal.stored(x.ID)
+	b.Run("view", func(b *testing.B) {
+		b.ReportAllocs()
+		for range b.N {
+			if _, err := w.View(b.Context(), stored); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("encode", func(b *testing.B) {
+		b.ReportAllocs()
+		for range b.N {
+			if _, err := blueprint.Encode(&x.ExecutionStatus); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}

@@ -37,6 +37,40 @@ func BenchmarkCommit(b *testing.B) {
 	}
 }
 
+// BenchmarkExecution reads stored runs of 1 KB, one at a time.
+func BenchmarkExecution(b *testing.B) {
+	bench := func(b *testing.B, options Options) {
+		options.Clock = clock.Real{}
+		s := open(b, options)
+		stop := run(b, s)
+		ann := user(b, s, "ann")
+		made := create(b, s, ann, "bench")
+		ids := make([]string, 1000)
+		for i := range ids {
+			c := finished(s, made, ann, bytes.Repeat([]byte("x"), 1024))
+			ids[i] = c.Row.ID
+			check(b, s.Commit(context.Background(), c))
+		}
+		b.ReportAllocs()
+		b.ResetTimer()
+		for i := range b.N {
+			if _, _, err := s.Execution(context.Background(), ann, ids[i%len(ids)]); err != nil {
+				b.Fatal(err)
+			}
+		}
+		b.StopTimer()
+		check(b, stop())
+	}
+	b.Run("file", func(b *testing.B) { bench(b, testOptions(b)) })
+	if remoteDatabase != nil {
+		b.Run("PostgreSQL", func(b *testing.B) {
+			options := testOptions(b)
+			options.Database = remoteDatabase(b)
+			bench(b, options)
+		})
+	}
+}
+
 // BenchmarkCommitDelivery stores finished runs of 1 KB with their firing and its
 // delivery, from 32 writers at once.
 func BenchmarkCommitDelivery(b *testing.B) {

@@ -255,10 +255,11 @@ func unfinished(q *session, trigger *blueprint.Trigger) (list []blueprint.Unfini
 	return list, err
 }
 
-// executionColumns selects the row of execution e.
-const executionColumns = `e.id, coalesce(e.log_id, upper(CASE WHEN length(e.id) > 26 THEN substr(e.id, length(e.id) - 25) ELSE e.id END)), (SELECT id FROM blueprints WHERE seq = e.blueprint_seq), e.blueprint_version,
-	(SELECT id FROM organizations WHERE seq = e.organization_seq), (SELECT id FROM users WHERE seq = e.user_seq),
-	coalesce((SELECT id FROM triggers WHERE seq = e.trigger_seq), ''), coalesce(e.firing_id, ''), coalesce(e.parent_execution_id, ''), e.status, e.created_at, e.updated_at, e.start_time, coalesce(e.end_time, 0)`
+// executionColumns selects the row of execution e. The names are for SQLite's driver, which
+// copies the name of each column in each query; without one it is the text of the expression.
+const executionColumns = `e.id, coalesce(e.log_id, upper(CASE WHEN length(e.id) > 26 THEN substr(e.id, length(e.id) - 25) ELSE e.id END)) AS log, (SELECT id FROM blueprints WHERE seq = e.blueprint_seq) AS blueprint, e.blueprint_version,
+	(SELECT id FROM organizations WHERE seq = e.organization_seq) AS organization, (SELECT id FROM users WHERE seq = e.user_seq) AS principal,
+	coalesce((SELECT id FROM triggers WHERE seq = e.trigger_seq), '') AS trigger_id, coalesce(e.firing_id, '') AS firing, coalesce(e.parent_execution_id, '') AS parent, e.status, e.created_at, e.updated_at, e.start_time, coalesce(e.end_time, 0) AS ended`
 
 func executionFields(r *blueprint.ExecutionRow, more ...any) []any {
 	return append([]any{
@@ -340,20 +341,23 @@ func (s *Store) Unfinished(ctx context.Context) (rows []blueprint.ExecutionRow, 
 // blueprint is deleted, only the user who started the run may read it.
 func (s *Store) Execution(ctx context.Context, principal blueprint.Principal, id string) (stored *blueprint.StoredExecution, canManage bool, err error) {
 	defer wrap(&err, "execution %s for user %s", id, principal.UserID)
-	const query = "SELECT " + executionColumns + ", e.record, b.deleted_at IS NULL AND " + mayManage + `
+	const query = "SELECT " + executionColumns + ", e.record, b.deleted_at IS NULL AND " + mayManage + ` AS manages
 		FROM executions e JOIN blueprints b ON b.seq = e.blueprint_seq WHERE e.id = ?2`
-	stored, err = readValue(ctx, s, func(q *session) (*blueprint.StoredExecution, error) {
-		found := &blueprint.StoredExecution{}
-		err := q.row(query, []any{principal.UserID, id}, executionFields(&found.Row, &found.Record, &canManage)...)
-		if err == nil && !canManage && found.Row.UserID != principal.UserID {
+	err = s.readOnce(ctx, func(q *session) error {
+		stored = &blueprint.StoredExecution{}
+		err := q.row(query, []any{principal.UserID, id}, executionFields(&stored.Row, &stored.Record, &canManage)...)
+		if err == nil && !canManage && stored.Row.UserID != principal.UserID {
 			err = sql.ErrNoRows
 		}
 		if err != nil {
-			return nil, orNotFound(err, "execution", id)
+			return orNotFound(err, "execution", id)
 		}
-		return found, checked(&found.Record, recordPlace(found.Row.ID))
+		return checked(&stored.Record, recordPlace(stored.Row.ID))
 	})
-	return stored, canManage && err == nil, err
+	if err != nil {
+		return nil, false, err
+	}
+	return stored, canManage, nil
 }
 
 const newestFirst = " ORDER BY e.created_at DESC, e.id DESC"

@@ -32,7 +32,18 @@ func newReaders(pool *sql.DB, size int) *readers {
 }
 
 // read runs f in a read transaction, which sees one state. f must not call the store.
-func (s *Store) read(ctx context.Context, f func(*session) error) (err error) {
+func (s *Store) read(ctx context.Context, f func(*session) error) error {
+	return s.readBy(ctx, s.readOn, f)
+}
+
+// readOnce is read for an f that makes one query, which sees one state without a
+// transaction. If the connection to PostgreSQL broke while it was idle, f runs twice.
+func (s *Store) readOnce(ctx context.Context, f func(*session) error) error {
+	return s.readBy(ctx, s.queryOn, f)
+}
+
+// readBy is read or readOnce: on is readOn or queryOn.
+func (s *Store) readBy(ctx context.Context, on func(context.Context, *session, func(*session) error) error, f func(*session) error) (err error) {
 	if err := s.usable(); err != nil {
 		return err
 	}
@@ -54,7 +65,7 @@ func (s *Store) read(ctx context.Context, f func(*session) error) (err error) {
 	if err != nil {
 		return orAway(ctx, err)
 	}
-	return s.readOn(ctx, session, f)
+	return on(ctx, session, f)
 }
 
 // readIfIdle is read for an optional f: it skips f if no reader is idle.
@@ -69,15 +80,7 @@ func (s *Store) readIfIdle(f func(*session) error) {
 // readOn runs f in a read transaction of an acquired session and makes the session idle.
 func (s *Store) readOn(ctx context.Context, session *session, f func(*session) error) error {
 	ended := false
-	defer func() {
-		if ended {
-			s.readers.idle <- session
-		} else {
-			s.readers.drop(session)
-		}
-	}()
-	s.readers.begin(session)
-	defer s.readers.end(session)
+	defer s.readers.using(session, &ended)()
 	if err := session.begin(ctx, "BEGIN"); err != nil {
 		return orAway(ctx, err)
 	}
@@ -89,14 +92,32 @@ func (s *Store) readOn(ctx context.Context, session *session, f func(*session) e
 	return failed
 }
 
-// readRow reads the first row of a query, or returns sql.ErrNoRows.
-func (s *Store) readRow(ctx context.Context, query string, args []any, into ...any) error {
-	return s.read(ctx, func(q *session) error { return q.row(query, args, into...) })
+// queryOn runs f, which makes one query, in an acquired session and makes the session idle.
+func (s *Store) queryOn(ctx context.Context, session *session, f func(*session) error) error {
+	ended := false
+	defer s.readers.using(session, &ended)()
+	err := f(session)
+	if err != nil && session.isBroken() {
+		if err = s.remote.replace(ctx, session); err == nil {
+			err = f(session)
+		}
+		err = orAway(ctx, err)
+	}
+	ended = !session.isBroken()
+	return err
 }
 
-// readRows is collect in a read transaction of its own.
+// readRow reads the first row of a query, or returns sql.ErrNoRows.
+func (s *Store) readRow(ctx context.Context, query string, args []any, into ...any) error {
+	return s.readOnce(ctx, func(q *session) error { return q.row(query, args, into...) })
+}
+
+// readRows sets list to what read returns for each row of a query.
 func readRows[T any](ctx context.Context, s *Store, list *[]T, query string, args []any, read func(scanner) (T, error)) error {
-	return s.read(ctx, func(q *session) error { return collect(q, list, query, args, read) })
+	return s.readOnce(ctx, func(q *session) error {
+		*list = (*list)[:0]
+		return collect(q, list, query, args, read)
+	})
 }
 
 // readValue is read for a function with a result. With an error it returns the zero value.
@@ -137,17 +158,23 @@ func (r *readers) acquire(ctx context.Context) (*session, error) {
 	}
 }
 
-func (r *readers) begin(session *session) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+// using notes that an acquired session is in use until the returned function runs, which makes
+// it idle if all has ended properly, and drops it otherwise.
+func (r *readers) using(session *session, ended *bool) func() {
 	session.expired.Store(false)
-	r.active[session] = r.age.Load()
-}
-
-func (r *readers) end(session *session) {
 	r.mu.Lock()
-	defer r.mu.Unlock()
-	delete(r.active, session)
+	r.active[session] = r.age.Load()
+	r.mu.Unlock()
+	return func() {
+		r.mu.Lock()
+		delete(r.active, session)
+		r.mu.Unlock()
+		if *ended {
+			r.idle <- session
+		} else {
+			r.drop(session)
+		}
+	}
 }
 
 // drop closes a session whose transaction did not end properly.
@@ -273,13 +300,16 @@ func (s *session) dataVersion() (version uint32, err error) {
 // PostgreSQL that broke while it was idle is replaced first; ctx limits how long that takes.
 func (s *session) begin(ctx context.Context, query string) error {
 	_, err := s.exec(query)
-	if err != nil && s.remote != nil && postgres.IsBroken(s.conn) {
+	if err != nil && s.isBroken() {
 		if err = s.remote.replace(ctx, s); err == nil {
 			_, err = s.exec(query)
 		}
 	}
 	return err
 }
+
+// isBroken reports whether the connection to PostgreSQL has ended.
+func (s *session) isBroken() bool { return s.remote != nil && postgres.IsBroken(s.conn) }
 
 // execAll runs statements without result rows, in their order, until one fails. In PostgreSQL
 // they are one round trip.

@@ -203,6 +203,26 @@ func TestRoundTrips(t *testing.T) {
 	}
 }
 
+// TestRoundTripOfARead counts the round trips of reading a run.
+func TestRoundTripOfARead(t *testing.T) {
+	ctx := context.Background()
+	options := testOptions(t)
+	proxy, through := cutting(t, remoteDatabase(t))
+	options.Database = through
+	s := open(t, options)
+	commit := hooked(t, s)("key")
+	check(t, s.Commit(ctx, commit))
+	user := blueprint.Principal{UserID: commit.Row.UserID}
+	for _, most := range []int64{5, 1} { // the first read opens a connection and prepares the statement
+		before := proxy.trips.Load()
+		_, _, err := s.Execution(ctx, user, commit.Row.ID)
+		check(t, err)
+		if took := proxy.trips.Load() - before; took > most {
+			t.Errorf("%d round trips, want at most %d", took, most)
+		}
+	}
+}
+
 // TestShortRunsOfADeadProcess lets a process store runs after another one has declared it dead.
 func TestShortRunsOfADeadProcess(t *testing.T) {
 	ctx := context.Background()
@@ -312,12 +332,20 @@ func TestBrokenConnections(t *testing.T) {
 	options := testOptions(t)
 	options.Database = remoteDatabase(t)
 	s := open(t, options)
+	commit := hooked(t, s)("key")
 	list := notes(t, s)
 	run(t, s)
+	check(t, s.Commit(context.Background(), commit))
+	read := func() {
+		_, _, err := s.Execution(context.Background(), blueprint.Principal{UserID: commit.Row.UserID}, commit.Row.ID)
+		check(t, err)
+	}
 	check(t, s.write(context.Background(), note("a")))
 	must(s.Generation(context.Background()))(t)
+	read()
 	_, err := s.pool.ExecContext(context.Background(), "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()")
 	check(t, err)
+	read()
 	check(t, s.write(context.Background(), note("b")))
 	must(s.Generation(context.Background()))(t)
 	if got := strings.Join(list(), " "); got != "a b" {
