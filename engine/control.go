@@ -295,6 +295,7 @@ func (e *Engine) CancelAll(ctx context.Context, executions []string, reason stri
 const commandTimeout = 3 * time.Second
 
 // errNotDurableYet reports that a command is applied but not stored. Its commit is retried.
+// The fault tests look for its message in responses.
 var errNotDurableYet = &blueprint.Error{
 	Code: blueprint.CodeUnavailable, Message: "the database does not respond; the command takes effect once it does, unless the server stops first",
 	RetryAfter: commandTimeout, Hint: "check the run before you repeat the command", Applied: true,

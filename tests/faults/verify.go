@@ -82,7 +82,7 @@ func refused(a answer) bool { return a.Err == nil && a.Status >= 400 }
 // pending writes is unknown, or because the disk rejects writes now and the change takes
 // effect later.
 func doubtful(a answer) bool {
-	return refused(a) && (bytes.Contains(a.Body, []byte("the database has failed")) || bytes.Contains(a.Body, []byte("it takes effect once the disk does")))
+	return refused(a) && (bytes.Contains(a.Body, []byte("the database has failed")) || bytes.Contains(a.Body, []byte("the command takes effect once it does")))
 }
 
 func (c *api) deliver(webhook string, body any) answer {
