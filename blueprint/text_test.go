@@ -28,6 +28,19 @@ func TestIsUnprintable(t *testing.T) {
 	}
 }
 
+func TestCounted(t *testing.T) {
+	for want, got := range map[string]string{
+		"0 runs": blueprint.Counted(0, "run"), "1 run": blueprint.Counted(1, "run"), "2 runs": blueprint.Counted(2, "run"),
+		"1 process": blueprint.Counted(1, "process"), "2 processes": blueprint.Counted(2, "process"),
+	} {
+		t.Run(want, func(t *testing.T) {
+			if got != want {
+				t.Errorf("got %q, want %q", got, want)
+			}
+		})
+	}
+}
+
 func TestIsOneLine(t *testing.T) {
 	for text, want := range map[string]bool{"": true, "a ä 👩\u200d🚀": true, "a\nb": false, "a\tb": false, "a\u0085": false, "a\u2028b": false, "a\u2029b": false, "\xff": false} {
 		t.Run(text, func(t *testing.T) {

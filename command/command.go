@@ -258,10 +258,28 @@ func report(out io.Writer, err error) int {
 	code, message, hint := explained(err)
 	for _, line := range []struct{ prefix, text string }{{"blueprintd: ", message}, {"hint: ", hint}} {
 		if text := strings.TrimSpace(line.text); text != "" {
-			fmt.Fprintln(out, line.prefix+blueprint.OneLine(strings.ReplaceAll(text, "\n", "; ")))
+			fmt.Fprintln(out, line.prefix+blueprint.OneLine(joinLines(text)))
 		}
 	}
 	return code
+}
+
+// joinLines puts the different lines of a text on one, after a colon or with a semicolon.
+func joinLines(text string) string {
+	joined, last := "", ""
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		switch {
+		case line == "" || line == last:
+			continue
+		case strings.HasSuffix(joined, ":"):
+			joined += " "
+		case joined != "":
+			joined += "; "
+		}
+		joined, last = joined+line, line
+	}
+	return joined
 }
 
 // explained returns what to print for an error: a message for users without the

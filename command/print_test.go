@@ -46,3 +46,14 @@ func TestCommandsEscapeUserText(t *testing.T) {
 		})
 	}
 }
+
+// An error of several lines, such as one of PostgreSQL, becomes one readable line.
+func TestReportJoinsLines(t *testing.T) {
+	const refused = "failed to connect to `user=x`:\n\t127.0.0.1:1 (127.0.0.1): refused\n\t127.0.0.1:1 (127.0.0.1): refused\n\t[::1]:1: refused\n"
+	var out bytes.Buffer
+	report(&out, blueprint.Hinted("start it", "%s", refused))
+	const want = "blueprintd: failed to connect to `user=x`: 127.0.0.1:1 (127.0.0.1): refused; [::1]:1: refused\nhint: start it\n"
+	if out.String() != want {
+		t.Errorf("got %q, want %q", out.String(), want)
+	}
+}

@@ -363,6 +363,9 @@ func readSeedIDs(c *cli.Context, o *server.Options) error {
 	if err != nil {
 		return usage("--seed-ids 1", "%s %s: want a whole number", given(c, "seed-ids"), text)
 	}
+	if isRemote(c) {
+		return exclude("%s: does not go with %s: keys and ids derived from a number are predictable", given(c, "seed-ids"), given(c, "database"))
+	}
 	if !o.Ephemeral {
 		return usage("add --ephemeral, or leave it out", "%s requires --ephemeral: keys and ids derived from a number are predictable", given(c, "seed-ids"))
 	}

@@ -61,7 +61,7 @@ func userAdd(c *cli.Context) error {
 	if blueprint.CheckEmail(email) != nil {
 		return usage("--email ada@example.org", "%s %s: is not an email address", given(c, "email"), email)
 	}
-	host, err := linkHost(c)
+	host, note, err := linkHost(c)
 	if err != nil {
 		return err
 	}
@@ -78,6 +78,7 @@ func userAdd(c *cli.Context) error {
 		if err != nil {
 			return err
 		}
+		fmt.Fprint(c.App.ErrWriter, note)
 		if c.Bool("json") {
 			return terminal.JSON(c.App.Writer, struct {
 				blueprint.User
@@ -101,7 +102,7 @@ func userLink(c *cli.Context) error {
 	if c.String("email") == "" {
 		return usage("blueprintd user link --email ada@example.org", "user link needs --email")
 	}
-	host, err := linkHost(c)
+	host, note, err := linkHost(c)
 	if err != nil {
 		return err
 	}
@@ -111,28 +112,32 @@ func userLink(c *cli.Context) error {
 			return err
 		}
 		link, err := setupURL(ctx, s, host, user.ID)
-		if err == nil {
-			_, err = fmt.Fprintln(c.App.Writer, link)
+		if err != nil {
+			return err
 		}
+		fmt.Fprint(c.App.ErrWriter, note)
+		_, err = fmt.Fprintln(c.App.Writer, link)
 		return err
 	})
 }
 
+// defaultHost is where a server listens without --addr.
+const defaultHost = "http://127.0.0.1:8787"
+
 // linkHost returns the address at which links begin: --url, or the address of the
-// server that has the database open.
-func linkHost(c *cli.Context) (string, error) {
+// server that has the database open; else the default one and a note about it.
+func linkHost(c *cli.Context) (host, note string, err error) {
 	if c.String("url") != "" {
-		return serverURL(c)
+		host, err = serverURL(c)
+		return host, "", err
 	}
 	if isRemote(c) {
-		fmt.Fprintln(c.App.ErrWriter, "note: the link begins with the default address; set another one with --url")
-		return "http://127.0.0.1:8787", nil
+		return defaultHost, "note: the link begins with the default address; set another one with --url\n", nil
 	}
 	if address := dbfile.ServedAt(c.String("db")); address != "" {
-		return address, nil
+		return address, "", nil
 	}
-	fmt.Fprintf(c.App.ErrWriter, "note: no server runs on %s, so the link begins with the default address; set another one with --url\n", c.String("db"))
-	return "http://127.0.0.1:8787", nil
+	return defaultHost, fmt.Sprintf("note: no server runs on %s, so the link begins with the default address; set another one with --url\n", c.String("db")), nil
 }
 
 func serverURL(c *cli.Context) (string, error) {

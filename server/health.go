@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"runtime"
@@ -311,7 +312,11 @@ func triggersCheck(first []store.PausedTrigger, total int, err error) check {
 	c := check{Name: "triggers", OK: true, Detail: "none paused by the server"}
 	switch {
 	case err != nil:
-		return check{Name: c.Name, Detail: "triggers cannot be read: " + err.Error(), Hint: "check the disk of the database"}
+		hint := "check the disk of the database"
+		if known, ok := errors.AsType[*blueprint.Error](err); ok && known.Hint != "" {
+			hint = known.Hint
+		}
+		return check{Name: c.Name, Detail: "triggers cannot be read: " + err.Error(), Hint: hint}
 	case total == 0:
 		return c
 	}

@@ -94,6 +94,7 @@ func TestTriggersCheck(t *testing.T) {
 		{named[:1], 1, nil, "1 trigger was paused by the server: a (20 runs in a row failed, the last of them exec_1)", "isActive: true"},
 		{named, 5, nil, "5 triggers were paused by the server: a (20 runs in a row failed, the last of them exec_1), b (20 runs in a row failed, the last of them exec_2), and 3 more", "why ID"},
 		{nil, 0, errors.New("the disk is gone"), "triggers cannot be read: the disk is gone", "disk"},
+		{nil, 0, fmt.Errorf("store: %w", blueprint.Hinted("start PostgreSQL", "it is away")), "triggers cannot be read: store: it is away", "start PostgreSQL"},
 	} {
 		t.Run(test.says, func(t *testing.T) {
 			got := triggersCheck(test.first, test.total, test.err)

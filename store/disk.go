@@ -343,5 +343,5 @@ func (s *Store) checkSpace() {
 }
 
 // errLowSpace refuses a new run while the disk is nearly full.
-var errLowSpace = unavailable(nil, "free some space on the disk of the database; no restart is needed",
+var errLowSpace = unavailable(nil, "free some space on the disk of the database"+goesOn,
 	"the disk of the server is nearly full, and no new runs are taken")

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"blueprintd/blueprint"
@@ -72,23 +73,26 @@ func severityOf(err error) severity {
 // retryAfter is how long callers are asked to wait when a write cannot be taken now.
 const retryAfter = 5 * time.Second
 
+// goesOn ends the hints for errors after which a running server continues by itself.
+const goesOn = "; no restart is needed"
+
 // reason describes a temporary error.
 type reason struct{ message, hint string }
 
 // refusals describe temporary errors of SQLite, with hints.
 var refusals = map[int]reason{
-	sqliteFull:       {"the disk is full", "free some space on the disk of the database; no restart is needed"},
-	sqliteReadOnly:   {"the database is read-only", "make the database file, its folder and its disk writable; no restart is needed"},
+	sqliteFull:       {"the disk is full", "free some space on the disk of the database" + goesOn},
+	sqliteReadOnly:   {"the database is read-only", "make the database file, its folder and its disk writable" + goesOn},
 	sqliteBusy:       {"the database is locked by another program", "end the program that holds the database in a write transaction"},
 	sqliteCannotOpen: {"the database, or a file beside it, cannot be opened", "check the owner and the mode of the database, its folder and the files beside it, and how many files the process may open"},
 }
 
 // remoteRefusals describe temporary errors of PostgreSQL.
 var remoteRefusals = map[postgres.Class]reason{
-	postgres.Unreachable:   {"the database cannot be reached", "start PostgreSQL, or look at the network between it and the server; no restart is needed"},
-	postgres.Full:          {"the disk of the database is full", "free some space on the disk of PostgreSQL; no restart is needed"},
-	postgres.Busy:          {"the database is busy", "look at the locks and the limits of PostgreSQL; no restart is needed"},
-	postgres.Canceled:      {"PostgreSQL canceled the statement", "see the log of PostgreSQL: an operator did, or a timeout; no restart is needed"},
+	postgres.Unreachable:   {"the database cannot be reached", "start PostgreSQL, or look at the network between it and the server" + goesOn},
+	postgres.Full:          {"the disk of the database is full", "free some space on the disk of PostgreSQL" + goesOn},
+	postgres.Busy:          {"the database is busy", "look at the locks and the limits of PostgreSQL" + goesOn},
+	postgres.Canceled:      {"PostgreSQL canceled the statement", "see the log of PostgreSQL: an operator did, or a timeout" + goesOn},
 	postgres.ReadOnly:      {"the database is read-only", "connect to the primary of PostgreSQL: add target_session_attrs=read-write to the URL"},
 	postgres.Unprivileged:  {"the role lacks a privilege in the database", "make the role of the URL the owner of the database"},
 	postgres.Authorization: {"PostgreSQL refuses the user, the password or the name of the database", "correct the URL of the database"},
@@ -163,7 +167,13 @@ func unopened(err error) error {
 		return conflict(err, "run blueprintd doctor --full to see what is damaged; "+restoreHint,
 			"the database file is damaged")
 	}
-	return passing(err)
+	err = passing(err)
+	if known, ok := errors.AsType[*blueprint.Error](err); ok && strings.HasSuffix(known.Hint, goesOn) {
+		stopped := *known
+		stopped.Hint = strings.TrimSuffix(known.Hint, goesOn) + "; then start again"
+		return &stopped
+	}
+	return err
 }
 
 // minFreeSpace is the free space below which SQLite cannot create the files it needs beside a

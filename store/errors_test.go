@@ -113,3 +113,15 @@ func TestFullAtStart(t *testing.T) {
 		})
 	}
 }
+
+// TestUnopenedHints: the hint at a start does not speak of a server that goes on.
+func TestUnopenedHints(t *testing.T) {
+	err := unopened(codedError(sqliteReadOnly))
+	const want = "make the database file, its folder and its disk writable; then start again"
+	if got := hintOf(err, ""); got != want || messageOf(err) != "the database is read-only" {
+		t.Errorf("%v, hint %q; want the hint %q", err, got, want)
+	}
+	if got := hintOf(unopened(errAway), ""); !strings.HasSuffix(got, "; then start again") || !strings.HasSuffix(errAway.Hint, goesOn) {
+		t.Errorf("hint %q at the start, %q later", got, errAway.Hint)
+	}
+}

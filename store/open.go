@@ -444,15 +444,19 @@ func (o *Options) checkPurpose(q *session) (p purpose, err error) {
 	if err := q.row("SELECT epoch > 0, sandbox, virtual_clock FROM meta WHERE id = 1", nil, &p.decided, &p.sandbox, &p.virtual); err != nil {
 		return p, err
 	}
+	other, fresh := "--db", "--db sandbox.db, or --ephemeral"
+	if o.Database != "" {
+		other, fresh = "--database", "--database URL, or --ephemeral without --database"
+	}
 	switch {
 	case !p.decided:
 	case o.Sandbox && !p.sandbox:
-		return p, dbfile.Refusal("remove --sandbox (or BLUEPRINTD_SANDBOX), or use a new database for the sandbox: --db sandbox.db, or --ephemeral",
+		return p, dbfile.Refusal("remove --sandbox (or BLUEPRINTD_SANDBOX), or use a new database for the sandbox: "+fresh,
 			"the database is not a sandbox's: its runs would continue with fakes, and its connections would keep tokens of fakes")
 	case p.sandbox && !o.Sandbox:
-		return p, dbfile.Refusal("add --sandbox, or name another database with --db", "the database is a sandbox's: its tokens and answers are fakes")
+		return p, dbfile.Refusal("add --sandbox, or name another database with "+other, "the database is a sandbox's: its tokens and answers are fakes")
 	case p.virtual && !o.VirtualClock:
-		return p, dbfile.Refusal("add --clock virtual=RFC3339, or name another database with --db", "the times in the database are those of a virtual clock")
+		return p, dbfile.Refusal("add --clock virtual=RFC3339, or name another database with "+other, "the times in the database are those of a virtual clock")
 	}
 	return p, nil
 }

@@ -82,7 +82,7 @@ func (o *outage) check() (sever bool) {
 var errMayBeStored = unavailable(nil, "look whether it was stored before you try again", "the database does not answer, and this may have been stored")
 
 // errAway is returned to callers while the database is away.
-var errAway = unavailable(nil, "start PostgreSQL, or look at the network between it and the server; no restart is needed", "the database cannot be reached")
+var errAway = unavailable(nil, "start PostgreSQL, or look at the network between it and the server"+goesOn, "the database cannot be reached")
 
 // Available returns the reason why calls are refused now: PostgreSQL does not answer. That
 // a file cannot be written is noticed at each write.

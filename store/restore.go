@@ -58,7 +58,7 @@ func (o RestoreOptions) keys(options Options) []*secret.Sealer {
 // verify reports whether one of the keys signed a backup. CodeConflict if none did, unless
 // Unverified is set.
 func (o RestoreOptions) verify(name string, seal dbfile.Trailer, options Options) (bool, error) {
-	const meaning = "--unverified restores it anyway: the author of the file then controls all of its content, including accounts, keys and blueprints"
+	const meaning = ": the author of the file then controls all of its content, including accounts, keys and blueprints"
 	keys := o.keys(options)
 	switch {
 	case slices.ContainsFunc(keys, func(key *secret.Sealer) bool { return key.Signed(seal.Content, seal.MAC) }):
@@ -66,10 +66,10 @@ func (o RestoreOptions) verify(name string, seal dbfile.Trailer, options Options
 	case o.Unverified:
 		return false, nil
 	case len(keys) == 0:
-		return false, dbfile.Refusal(keyHint(options)+"; "+meaning,
+		return false, dbfile.Refusal(keyHint(options)+"; without it, --unverified restores only a backup that has no secrets"+meaning,
 			"there is no master key to verify %s with", name)
 	}
-	return false, dbfile.Refusal("name the key file that belongs to the backup with --master-key-file, or take another backup; nothing was changed. "+meaning,
+	return false, dbfile.Refusal("name the key file that belongs to the backup with --master-key-file, or take another backup; nothing was changed. --unverified restores it anyway"+meaning,
 		"%s does not verify with the master key: it was made with another one, or was changed without the key", name)
 }
 
