@@ -182,7 +182,14 @@ func MergeConnection(kind ConnectionType, before, change map[string]any) (config
 		if valueAt(change, path) != nil {
 			continue
 		}
-		issue := Issue{Message: "must be given again, or removed with \"\", because it would be sent elsewhere after a change of " + strings.Join(where, ", ")}
+		shape, remedy := connectionFields(kind), "must be given again"
+		if path[0] == "auth" {
+			shape = authShape(config["auth"])
+		}
+		if !fieldOf(shape, path[len(path)-1]).required {
+			remedy += ", or removed with \"\""
+		}
+		issue := Issue{Message: remedy + ", because it would be sent elsewhere after a change of " + strings.Join(where, ", ")}
 		for _, name := range path {
 			issue.Path = append(issue.Path, name)
 		}

@@ -117,6 +117,26 @@ func TestMergeConnection(t *testing.T) {
 	}
 }
 
+// The way out that a refusal names must work: a required secret cannot be removed.
+func TestMergeConnectionOffersRemoval(t *testing.T) {
+	for _, test := range []struct {
+		kind           blueprint.ConnectionType
+		before, change string
+		removable      bool
+	}{
+		{"slack", `{"botToken":"old"}`, `{"baseUrl":"https://a.example"}`, false},
+		{"http", `{"auth":{"type":"bearer","token":"old"},"hosts":["a.example"]}`, `{"hosts":["b.example"]}`, false},
+		{"oauth2", `{"flow":"client_credentials","tokenUrl":"https://a.example","clientId":"c","clientSecret":"old"}`, `{"tokenUrl":"https://b.example"}`, true},
+	} {
+		t.Run(test.before, func(t *testing.T) {
+			_, _, issues := blueprint.MergeConnection(test.kind, configOf(t, test.before), configOf(t, test.change))
+			if len(issues) != 1 || strings.Contains(issues[0].Message, "removed") != test.removable {
+				t.Errorf("%v, want one issue that offers removal: %v", issues, test.removable)
+			}
+		})
+	}
+}
+
 // The hosts that may receive tokens include the ports of URLs.
 func TestOAuthHosts(t *testing.T) {
 	for config, want := range map[string]string{
