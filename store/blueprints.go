@@ -427,7 +427,7 @@ func (s *Store) Categories(ctx context.Context, principal blueprint.Principal, o
 // CodeBadRequest if there are too many.
 func (s *Store) CreateCategory(ctx context.Context, principal blueprint.Principal, organizationID, name string) (made blueprint.Category, err error) {
 	defer wrap(&err, "create category for user %s", principal.UserID)
-	made = blueprint.Category{ID: s.drawn("category", principal.UserID).UUID(), Name: name, Slug: slug(name)}
+	made = blueprint.Category{ID: s.drawn("category", principal.UserID).UUID(), Name: name, Slug: categorySlug(name)}
 	err = s.write(ctx, func(t *transaction) error {
 		if made.OrganizationID, err = homeOf(t.session, principal, organizationID); err != nil {
 			return err
@@ -441,11 +441,24 @@ func (s *Store) CreateCategory(ctx context.Context, principal blueprint.Principa
 			return err
 		}
 		if inserted == 0 {
-			return blueprint.Errorf(blueprint.CodeConflict, "name: there is a category %s already", made.Slug)
+			var existing string
+			if err := t.row("SELECT name FROM categories WHERE organization_id = ? AND slug = ?", []any{made.OrganizationID, made.Slug}, &existing); err != nil {
+				return err
+			}
+			return blueprint.Errorf(blueprint.CodeConflict, "name: there is a category %s already", existing)
 		}
 		return s.audit(ctx, t, subject{"category", made.ID, made.OrganizationID, map[string]any{"name": name}})
 	})
 	return made, err
+}
+
+// categorySlug is slug, with the code points of a name that has no letters and digits, such
+// as an emoji, so that different names differ.
+func categorySlug(name string) string {
+	if !strings.ContainsFunc(name, inSlug) {
+		return strings.ReplaceAll(strings.Trim(fmt.Sprintf("%x", []rune(name)), "[]"), " ", "-")
+	}
+	return slug(name)
 }
 
 // DeleteCategory deletes a category and removes it from its blueprints. It is for the members of its organization: CodeNotFound, or CodeForbidden.

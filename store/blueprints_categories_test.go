@@ -50,6 +50,14 @@ func TestCategoriesOfTeam(t *testing.T) {
 		}
 		_, err = s.CreateCategory(ctx, member, team, "red hot")
 		wantCode(t, err, blueprint.CodeConflict)
+		if !strings.Contains(err.Error(), "Red & Hot") {
+			t.Errorf("%v, want the name of the existing category in it", err)
+		}
+		for _, name := range []string{"🚀", "🔥", "!"} { // they have no letters, but differ
+			must(s.CreateCategory(ctx, member, team, name))(t)
+		}
+		_, err = s.CreateCategory(ctx, member, team, "🔥")
+		wantCode(t, err, blueprint.CodeConflict)
 		_, err = s.Categories(ctx, stranger, team)
 		wantCode(t, err, blueprint.CodeForbidden)
 		wantCode(t, s.DeleteCategory(ctx, stranger, red.ID), blueprint.CodeForbidden)

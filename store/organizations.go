@@ -582,9 +582,11 @@ func foldRune(r rune) rune {
 	return smallest
 }
 
+func inSlug(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
+
 // slug returns a name for URLs: lower-case words joined by hyphens; never empty.
 func slug(name string) string {
-	words := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	words := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return !inSlug(r) })
 	if len(words) == 0 {
 		return "x"
 	}
