@@ -333,7 +333,7 @@ func nextVersion(present string, asked *string, content bool) (string, error) {
 	case asked != nil:
 		next, ok := parseVersion(*asked)
 		if !ok {
-			return "", versionIssue(`must be three numbers such as "1.2.0"`)
+			return "", versionIssue(`must be three numbers of at most nine digits, such as "1.2.0"`)
 		}
 		if slices.Compare(next[:], now[:]) <= 0 {
 			return "", versionIssue("must be higher than the present " + present)

@@ -123,6 +123,7 @@ func TestVersions(t *testing.T) {
 		{`{"version": "02.0.0"}`, ""},
 		{`{"version": "2.0.0-rc1"}`, ""},
 		{`{"version": "2.0.-1"}`, ""},
+		{`{"version": "2.1000000000.0"}`, ""},
 		{`{"version": ""}`, ""},
 		{`{"version": 2}`, ""},
 		{`{"version": "1.0.0", "title": "never", "blueprint_map": {"nodes": []}}`, ""},
@@ -140,7 +141,10 @@ func TestVersions(t *testing.T) {
 		input := servertest.Decoded(t, step.change).(object)
 		input["id"] = id
 		if step.want == "" {
-			ada.Refused(t, blueprint.CodeBadRequest, "blueprint.update", input)
+			message := ada.Refused(t, blueprint.CodeBadRequest, "blueprint.update", input)
+			if strings.HasPrefix(message, "version: must be three numbers") && !strings.Contains(message, "nine digits") {
+				t.Errorf("%s: %s, want the number of digits in it", step.change, message)
+			}
 		} else {
 			if step.want != present {
 				present, versions, updated = step.want, append(versions, step.want), fmt.Sprintf("2030-05-01T12:%02d:00.000Z", i+1)
