@@ -165,7 +165,7 @@ func (s *Service) blueprintDelete(ctx context.Context, caller *trpc.Caller, in b
 
 type blueprintValidate struct {
 	Map       map[string]any `json:"blueprint_map" check:"required"`
-	Variables []any          `json:"environment_variables"`
+	Variables any            `json:"environment_variables"` // another value than an array is an issue
 }
 
 type validation struct {
@@ -175,10 +175,12 @@ type validation struct {
 
 func (s *Service) blueprintValidate(_ context.Context, caller *trpc.Caller, in blueprintValidate) (validation, error) {
 	caller.NoteNothing()
-	out := validation{Valid: true, Issues: blueprint.Validate(in.Map, in.Variables, s.Catalogue, s.CheckConfig)}
-	if out.Issues == nil {
-		out.Issues = []blueprint.Issue{}
+	out := validation{Valid: true, Issues: []blueprint.Issue{}}
+	variables, ok := in.Variables.([]any)
+	if !ok && in.Variables != nil {
+		out.Issues = append(out.Issues, blueprint.Issue{Path: []any{"environment_variables"}, Message: "must be an array", Severity: blueprint.SeverityError})
 	}
+	out.Issues = append(out.Issues, blueprint.Validate(in.Map, variables, s.Catalogue, s.CheckConfig)...)
 	for _, issue := range out.Issues {
 		out.Valid = out.Valid && issue.Severity == blueprint.SeverityWarning
 	}

@@ -128,7 +128,7 @@ func (r *filterReading) instant(field string, given trpc.Optional[any]) blueprin
 
 // triggerRedeliver names one firing, or selects several of a trigger.
 type triggerRedeliver struct {
-	FiringID        *string            `json:"firingId" check:"min=1"`
+	FiringID        *string            `json:"firingId"`
 	TriggerID       *string            `json:"triggerId" check:"uuid"`
 	Decision        string             `json:"decision" check:"enum=started|duplicate|skipped|refused|coalesced"`
 	ExecutionStatus string             `json:"executionStatus" check:"enum=failed"`

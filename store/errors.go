@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -253,6 +254,7 @@ type phrase string
 // notFound returns a CodeNotFound error. The id must be one that the caller sent, because
 // callers receive the error even if they may not see what is stored.
 func notFound(what phrase, id string) error {
+	id = cmp.Or(id, `""`)
 	return blueprint.Errorf(blueprint.CodeNotFound, "%s %s not found", what, id)
 }
 

@@ -357,6 +357,8 @@ func TestValidate(t *testing.T) {
 			`{"valid": false, "issues": [{"path": ["blueprint_map", "edges"], "nodeId": "a", "message": "<text>", "severity": "error"}]}`},
 		{`{"blueprint_map": {"nodes": [], "edges": [{"source": "a", "target": "b"}]}}`,
 			`{"valid": false, "issues": [{"path": ["blueprint_map", "edges", 0, "source"], "message": "<text>", "severity": "error"}, {"path": ["blueprint_map", "edges", 0, "target"], "message": "<text>", "severity": "error"}]}`},
+		{`{"blueprint_map": {"nodes": [{"id": "a", "type": "template", "title": "A", "config": {"text": "x"}}]}, "environment_variables": {"v": 1}}`,
+			`{"valid": false, "issues": [{"path": ["environment_variables"], "message": "must be an array", "severity": "error"}]}`},
 	} {
 		servertest.Shape(t, test.input, s.Root.OK(t, "blueprint.validate", servertest.Decoded(t, test.input)), test.want)
 	}

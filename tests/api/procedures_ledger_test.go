@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -109,6 +110,11 @@ func TestRedeliverProcedure(t *testing.T) {
 	servertest.Shape(t, "its row", newest, fmt.Sprintf(`{"id": %q, "triggerId": %q, "source": "redelivery", "key": %q, "dueAt": null, "receivedAt": "2030-05-01T12:05:00.000Z", "decision": "started",
 		"reason": "firing %s again: the signature is valid", "executionId": %q}`, at(answer, "firingId"), trigger, at(answer, "firingId"), id(0), at(answer, "executionId")))
 
+	for _, unknown := range []string{"", "x"} {
+		if message := ada.Refused(t, blueprint.CodeNotFound, redeliver, object{"firingId": unknown}); message != fmt.Sprintf("firing %s not found", cmp.Or(unknown, `""`)) {
+			t.Errorf("%q, want the id %q in it", message, unknown)
+		}
+	}
 	if message := ada.Refused(t, blueprint.CodeBadRequest, redeliver, object{"firingId": id(3)}); !strings.Contains(message, "does not match") {
 		t.Errorf("refused with %q, want \"does not match\" in it", message)
 	}
@@ -130,7 +136,7 @@ func TestRedeliverProcedure(t *testing.T) {
 	servertest.Shape(t, "the other", ada.OK(t, redeliver, refused), `{"success": true, "matched": 1, "redelivered": 0, "refused": ["<any>"], "firings": [], "next": null}`)
 
 	for input, field := range map[string]string{
-		`{}`: "firingId", `{"firingId": "x", "triggerId": "T"}`: "firingId", `{"firingId": ""}`: "firingId", `{"firingId": null}`: "firingId",
+		`{}`: "firingId", `{"firingId": "x", "triggerId": "T"}`: "firingId", `{"firingId": null}`: "firingId",
 		`{"triggerId": "T", "from": "2030-05-01T00:00:00Z"}`: "decision", `{"triggerId": "T", "decision": "refused"}`: "from",
 		`{"triggerId": "T", "decision": "refused", "executionStatus": "failed", "from": "2030-05-01T00:00:00Z"}`:  "executionStatus",
 		`{"triggerId": "T", "decision": "refused", "from": "2030-05-01T00:00:00Z", "limit": 1001}`:                "limit",

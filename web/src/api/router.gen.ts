@@ -41,7 +41,7 @@ type Procedures = {
     setCategories: Mutation<{ id: string; categoryIds: string[] }, { id: string; name: string; slug: string; organizationId: string }[]>
     unfavorite: Mutation<{ id: string }, { average_rating: number; rating_count: number; user_rating?: number; is_favorited: boolean }>
     update: Mutation<{ id: string; title?: string; description?: string; status?: string; visibility?: string; tags?: string[]; blueprint_map?: Record<string, unknown>; environment_variables?: unknown[]; version?: string; budget?: Record<string, unknown>; source?: string }, { id: string; title: string; description: string; status: string; visibility: string; version: string; tags: string[]; created_by: string; organization_id: string; created_at: string; updated_at: string; environment_variables: unknown[]; blueprint_map: unknown; budget?: { tokens?: number; calls?: number; onBreach?: string }; source?: string; synced_version?: string; average_rating: number; rating_count: number; user_rating?: number }>
-    validate: Mutation<{ blueprint_map: Record<string, unknown>; environment_variables?: unknown[] }, { valid: boolean; issues: { path: unknown[]; nodeId?: string; message: string; severity?: string }[] }>
+    validate: Mutation<{ blueprint_map: Record<string, unknown>; environment_variables?: unknown }, { valid: boolean; issues: { path: unknown[]; nodeId?: string; message: string; severity?: string }[] }>
     versions: Query<{ id: string }, { version: string; createdAt: string; createdBy: string; blueprint_map: unknown; environment_variables: unknown[] }[]>
   }
   blueprintTriggers: {
