@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -321,6 +322,9 @@ func nameInFile(dir string) (string, error) {
 	data, err := project.ReadListed(dir, nameFile, maxNameFile)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrInvalid) {
 		return "", nil
+	}
+	if info, statErr := os.Stat(dir); statErr == nil && !info.IsDir() {
+		return "", blueprint.InputErrorf("name a folder", "%s is a file, not a folder", dir)
 	}
 	called := filepath.Join(dir, nameFile)
 	const hint = "write name: flows into it"

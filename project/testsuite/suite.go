@@ -264,7 +264,7 @@ func (t *Suite) Watch(ctx context.Context) error {
 func (t *Suite) watchBy(ctx context.Context, c clock.Clock, begin func(*project.Watcher)) error {
 	seen, err := t.scan()
 	if err != nil {
-		return blueprint.InputErrorf("check the path", "%s", err)
+		return err
 	}
 	var watcher *project.Watcher
 	for {
@@ -326,7 +326,7 @@ func (t *Suite) scan() (project.Listing, error) {
 		err := filepath.WalkDir(name, func(path string, entry fs.DirEntry, err error) error {
 			switch {
 			case err != nil && path == name:
-				return err
+				return blueprint.InputErrorf("check the path", "%s cannot be read: %s", path, fileio.Cause(err))
 			case err != nil:
 				return nil
 			case entry.IsDir() && path != name && (strings.HasPrefix(entry.Name(), ".") || entry.Name() == "node_modules"):
