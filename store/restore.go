@@ -69,7 +69,7 @@ func (o RestoreOptions) verify(name string, seal dbfile.Trailer, options Options
 		return false, dbfile.Refusal(keyHint(options)+"; without it, --unverified restores only a backup that has no secrets"+meaning,
 			"there is no master key to verify %s with", name)
 	}
-	return false, dbfile.Refusal("name the key file that belongs to the backup with --master-key-file, or take another backup; nothing was changed. --unverified restores it anyway"+meaning,
+	return false, dbfile.Refusal("name the key file that belongs to the backup with --master-key-file, or take another backup; nothing was changed. --unverified restores it anyway, unless its secrets need another key"+meaning,
 		"%s does not verify with the master key: it was made with another one, or was changed without the key", name)
 }
 
