@@ -200,6 +200,11 @@ func InvalidInput(issues []Issue) *Error {
 	return &Error{Code: CodeBadRequest, Message: strings.Join(parts, "; "), Issues: issues}
 }
 
+// FieldErrorf returns a CodeBadRequest error with one issue, about a field of the input.
+func FieldErrorf(field, format string, args ...any) *Error {
+	return InvalidInput([]Issue{{Path: []any{field}, Message: fmt.Sprintf(format, args...)}})
+}
+
 // BlueprintSummary is a listed blueprint as a user sees it, without map and variables.
 type BlueprintSummary struct {
 	ID               string   `json:"id"`

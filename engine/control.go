@@ -74,7 +74,7 @@ func (r *fold) awaitingNode(nodeID string) (first *nodeRun, err error) {
 	}
 	n := r.find(nodeID)
 	if n == nil {
-		return nil, blueprint.Errorf(blueprint.CodeBadRequest, "nodeId: the execution has no node %q", nodeID)
+		return nil, blueprint.FieldErrorf("nodeId", "the execution has no node %q", nodeID)
 	}
 	if n.phase != awaiting || n.raising {
 		return nil, blueprint.Errorf(blueprint.CodeConflict, "node %q does not wait for input", nodeID)

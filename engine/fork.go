@@ -32,7 +32,7 @@ func (e *Engine) Fork(ctx context.Context, stored *blueprint.StoredExecution, no
 func (s *runRecord) edit(b *begin, edited *edit, shown *runRecord, limits Limits) (starts []string, edits map[string]any, err error) {
 	at := s.step(b.From)
 	if at == nil || at.Start == 0 {
-		return nil, nil, blueprint.Errorf(blueprint.CodeBadRequest, "fromNodeId: node %q did not run, so it has no input to edit", b.From)
+		return nil, nil, blueprint.FieldErrorf("fromNodeId", "node %q did not run, so it has no input to edit", b.From)
 	}
 	if !b.CanManage && (len(at.From) > 0 || at.In != "") {
 		return nil, nil, blueprint.Errorf(blueprint.CodeForbidden, "only a manager of the blueprint may edit the input of node %q, which skips the nodes before it; edit the input data of the run", at.Node)
@@ -42,7 +42,7 @@ func (s *runRecord) edit(b *begin, edited *edit, shown *runRecord, limits Limits
 	input := u.value(edited.input, seen, original)
 	switch {
 	case u.misplaced && !blueprint.Equal(seen, original): // otherwise it is the user's own text
-		return nil, nil, blueprint.Errorf(blueprint.CodeBadRequest, "input: contains a masked value (%s) that was changed or moved; leave it where it was, or replace it", secret.Mask)
+		return nil, nil, blueprint.FieldErrorf("input", "contains a masked value (%s) that was changed or moved; leave it where it was, or replace it", secret.Mask)
 	case u.restored && b.UserID != s.Begin.UserID:
 		return nil, nil, blueprint.Errorf(blueprint.CodeForbidden, "input: contains masked values (%s) of another user; replace them, or retry the run with the same input", secret.Mask)
 	}
@@ -50,7 +50,7 @@ func (s *runRecord) edit(b *begin, edited *edit, shown *runRecord, limits Limits
 		return nil, nil, blueprint.Errorf(blueprint.CodeBadRequest, "input: %s", err)
 	}
 	if _, object := input.(map[string]any); len(at.From) > 1 && !object {
-		return nil, nil, blueprint.Errorf(blueprint.CodeBadRequest, "input: must be an object, because node %q takes the outputs of several nodes by their ids", at.Node)
+		return nil, nil, blueprint.FieldErrorf("input", "must be an object, because node %q takes the outputs of several nodes by their ids", at.Node)
 	}
 	b.Edited = true
 	if len(at.From) > 0 {

@@ -12,7 +12,7 @@ import (
 func (s *runRecord) startsFrom(p *program, from string) (starts []string, err error) {
 	if from != "" {
 		if p.locate(from) == nil || strings.Contains(from, "]/") && s.step(from) == nil {
-			return nil, blueprint.Errorf(blueprint.CodeBadRequest, "fromNodeId: the execution has no node %q", from)
+			return nil, blueprint.FieldErrorf("fromNodeId", "the execution has no node %q", from)
 		}
 		return []string{from}, nil
 	}

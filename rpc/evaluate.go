@@ -146,7 +146,7 @@ func namesOf(names expression.MapScope, x *blueprint.Execution, nodeID string) e
 	}
 	names["nodes"] = nodes
 	if !found {
-		return blueprint.Errorf(blueprint.CodeBadRequest, "nodeId: the run has no step %q", nodeID)
+		return blueprint.FieldErrorf("nodeId", "the run has no step %q", nodeID)
 	}
 	return nil
 }

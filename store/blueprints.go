@@ -333,10 +333,10 @@ func nextVersion(present string, asked *string, content bool) (string, error) {
 	case asked != nil:
 		next, ok := parseVersion(*asked)
 		if !ok {
-			return "", versionIssue(`must be three numbers of at most nine digits, such as "1.2.0"`)
+			return "", blueprint.FieldErrorf("version", `must be three numbers of at most nine digits, such as "1.2.0"`)
 		}
 		if slices.Compare(next[:], now[:]) <= 0 {
-			return "", versionIssue("must be higher than the present " + present)
+			return "", blueprint.FieldErrorf("version", "must be higher than the present %s", present)
 		}
 		return next.String(), nil
 	case content:
@@ -367,13 +367,6 @@ func parseVersion(text string) (v version, ok bool) {
 }
 
 func (v version) String() string { return fmt.Sprintf("%d.%d.%d", v[0], v[1], v[2]) }
-
-func versionIssue(message string) error {
-	return &blueprint.Error{
-		Code: blueprint.CodeBadRequest, Message: "version: " + message,
-		Issues: []blueprint.Issue{{Path: []any{"version"}, Message: message}},
-	}
-}
 
 // mostCategories is the maximum number of categories of an organization.
 const mostCategories = 1_000

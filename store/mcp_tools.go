@@ -114,7 +114,7 @@ func (s *Store) startable(q *session, principal blueprint.Principal, id string) 
 	case access < blueprint.AccessManage:
 		err = notFound("trigger", id)
 	default:
-		err = blueprint.Errorf(blueprint.CodeBadRequest, "triggerId: only api triggers are tools")
+		err = blueprint.FieldErrorf("triggerId", "only api triggers are tools")
 	}
 	return trigger, title, err
 }

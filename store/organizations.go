@@ -383,7 +383,7 @@ func (s *Store) AddCollaborator(ctx context.Context, principal blueprint.Princip
 			return err
 		}
 		if made && creator == member.UserID {
-			return blueprint.Errorf(blueprint.CodeBadRequest, "email: %s created the blueprint and has all rights already", member.Email)
+			return blueprint.FieldErrorf("email", "%s created the blueprint and has all rights already", member.Email)
 		}
 		before, err := collaboration(t.session, blueprintID, member.UserID)
 		if err != nil {

@@ -151,3 +151,31 @@ func TestBounds(t *testing.T) {
 		}
 	}
 }
+
+// A refusal that names a field of the input has an issue too, also after the validation of the input.
+func TestIssuesOfLateRefusals(t *testing.T) {
+	t.Parallel()
+	s := servertest.New(t)
+	id := s.Root.Blueprint(t, "asks", node("ask", "human", object{"prompt": "?"}))
+	run := at(s.Root.OK(t, "blueprint.execute", object{"id": id}), "executionId")
+	trigger := s.Root.IDOf(t, "blueprintTriggers.create", object{"blueprintId": id, "triggerType": "manual"})
+	members, _ := s.Root.OK(t, "organization.members", object{"organizationId": at(s.Root.OK(t, "blueprint.get", object{"id": id}), "organization_id")}).([]any)
+	wantFieldIssue(t, s.Root, "collaborator.add", object{"blueprintId": id, "email": at(members[0], "email"), "role": "editor"})
+	wantFieldIssue(t, s.Root, "mcpTool.enable", object{"triggerId": trigger})
+	wantFieldIssue(t, s.Root, "execution.resume", object{"executionId": run, "nodeId": "elsewhere"})
+	s.Root.OK(t, "execution.cancel", object{"executionId": run})
+	wantFieldIssue(t, s.Root, "execution.retry", object{"executionId": run, "fromNodeId": "elsewhere"})
+	wantFieldIssue(t, s.Root, "execution.fork", object{"executionId": run, "fromNodeId": "elsewhere", "input": object{}})
+	wantFieldIssue(t, s.Root, "blueprint.evaluateExpressions", object{"executionId": run, "nodeId": "elsewhere", "expressions": []any{object{"text": "1", "kind": "expression"}}})
+}
+
+// wantFieldIssue checks that a call is refused with one issue, which is also the message.
+func wantFieldIssue(t *testing.T, caller servertest.Caller, procedure string, input object) {
+	t.Helper()
+	answer := caller.Call(t, procedure, input)
+	field, message, _ := strings.Cut(answer.Message(), ": ")
+	issues := []any{object{"path": []any{field}, "message": message}}
+	if got := at(answer.Value, "error.json.data.issues"); answer.Code() != string(blueprint.CodeBadRequest) || !blueprint.Equal(got, issues) {
+		t.Errorf("%s: %s, want an issue with the message", procedure, answer.Text)
+	}
+}
