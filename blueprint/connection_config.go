@@ -182,11 +182,11 @@ func MergeConnection(kind ConnectionType, before, change map[string]any) (config
 		if valueAt(change, path) != nil {
 			continue
 		}
-		shape, remedy := connectionFields(kind), "must be given again"
+		siblings, remedy := shape, "must be given again"
 		if path[0] == "auth" {
-			shape = authShape(config["auth"])
+			siblings = authShape(config["auth"])
 		}
-		if !fieldOf(shape, path[len(path)-1]).required {
+		if !fieldOf(siblings, path[len(path)-1]).required {
 			remedy += ", or removed with \"\""
 		}
 		issue := Issue{Message: remedy + ", because it would be sent elsewhere after a change of " + strings.Join(where, ", ")}

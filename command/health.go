@@ -31,7 +31,7 @@ func commandHealth() *cli.Command {
 			"Without --url, tries both HTTP and HTTPS. The certificate is verified unless the host is localhost, 127.0.0.1 or ::1.",
 		UsageText: "blueprintd health\nblueprintd health --url https://flows.example.org",
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "addr", Value: "127.0.0.1:8787", Usage: "`HOST:PORT` of the server, as given to serve"},
+			&cli.StringFlag{Name: "addr", Value: defaultAddr, Usage: "`HOST:PORT` of the server, as given to serve"},
 			&cli.StringFlag{Name: "url", Usage: "check the server at this `URL` instead", EnvVars: noVariable},
 		},
 		Action: health,
@@ -78,7 +78,7 @@ func healthURL(c *cli.Context) (string, error) {
 		}
 		return where.Scheme + "://" + where.Host, nil
 	}
-	address, err := parseAddr(c, "addr", "127.0.0.1:8787")
+	address, err := parseAddr(c, "addr", defaultAddr)
 	if err != nil {
 		return "", err
 	}

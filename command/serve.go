@@ -121,7 +121,7 @@ func serveFlags() []cli.Flag {
 	}
 	return slices.Concat(
 		under("listening",
-			text("addr", "127.0.0.1:8787", "listen on `HOST:PORT`; port 0 picks a free port, an empty host is 127.0.0.1"),
+			text("addr", defaultAddr, "listen on `HOST:PORT`; port 0 picks a free port, an empty host is 127.0.0.1"),
 			text("public-url", "", "`URL` under which clients reach this server; webhook addresses begin with it"),
 			&cli.StringSliceFlag{Name: "trusted-proxy", Usage: "trust the X-Forwarded-For header of proxies in this `CIDR` range; may be repeated. With --public-url, this machine is trusted too"},
 			&cli.StringSliceFlag{Name: "cors-origin", Usage: "let pages of this `ORIGIN` call the API; may be repeated"},

@@ -68,8 +68,11 @@ func newLog(format string, out io.Writer, least slog.Level) *slog.Logger {
 	return slog.New(slog.NewTextHandler(out, options))
 }
 
+// defaultAddr is where a server listens without --addr.
+const defaultAddr = "127.0.0.1:8787"
+
 func readAddresses(c *cli.Context, o *server.Options) (err error) {
-	if o.Addr, err = parseAddr(c, "addr", "127.0.0.1:8787"); err != nil {
+	if o.Addr, err = parseAddr(c, "addr", defaultAddr); err != nil {
 		return err
 	}
 	if c.String("metrics-addr") != "" {

@@ -121,9 +121,6 @@ func userLink(c *cli.Context) error {
 	})
 }
 
-// defaultHost is where a server listens without --addr.
-const defaultHost = "http://127.0.0.1:8787"
-
 // linkHost returns the address at which links begin: --url, or the address of the
 // server that has the database open; else the default one and a note about it.
 func linkHost(c *cli.Context) (host, note string, err error) {
@@ -132,12 +129,12 @@ func linkHost(c *cli.Context) (host, note string, err error) {
 		return host, "", err
 	}
 	if isRemote(c) {
-		return defaultHost, "note: the link begins with the default address; set another one with --url\n", nil
+		return "http://" + defaultAddr, "note: the link begins with the default address; set another one with --url\n", nil
 	}
 	if address := dbfile.ServedAt(c.String("db")); address != "" {
 		return address, "", nil
 	}
-	return defaultHost, fmt.Sprintf("note: no server runs on %s, so the link begins with the default address; set another one with --url\n", c.String("db")), nil
+	return "http://" + defaultAddr, fmt.Sprintf("note: no server runs on %s, so the link begins with the default address; set another one with --url\n", c.String("db")), nil
 }
 
 func serverURL(c *cli.Context) (string, error) {

@@ -445,11 +445,11 @@ func (s *Store) CreateCategory(ctx context.Context, principal blueprint.Principa
 	return made, err
 }
 
-// categorySlug is slug, with the code points of a name that has no letters and digits, such
-// as an emoji, so that different names differ.
+// categorySlug is slug, or the bytes of a name without letters and digits, such as an emoji,
+// in hexadecimal: different names must differ.
 func categorySlug(name string) string {
 	if !strings.ContainsFunc(name, inSlug) {
-		return strings.ReplaceAll(strings.Trim(fmt.Sprintf("%x", []rune(name)), "[]"), " ", "-")
+		return fmt.Sprintf("%x", name)
 	}
 	return slug(name)
 }

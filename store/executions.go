@@ -255,11 +255,11 @@ func unfinished(q *session, trigger *blueprint.Trigger) (list []blueprint.Unfini
 	return list, err
 }
 
-// executionColumns selects the row of execution e. The names are for SQLite's driver, which
-// copies the name of each column in each query; without one it is the text of the expression.
-const executionColumns = `e.id, coalesce(e.log_id, upper(CASE WHEN length(e.id) > 26 THEN substr(e.id, length(e.id) - 25) ELSE e.id END)) AS log, (SELECT id FROM blueprints WHERE seq = e.blueprint_seq) AS blueprint, e.blueprint_version,
-	(SELECT id FROM organizations WHERE seq = e.organization_seq) AS organization, (SELECT id FROM users WHERE seq = e.user_seq) AS principal,
-	coalesce((SELECT id FROM triggers WHERE seq = e.trigger_seq), '') AS trigger_id, coalesce(e.firing_id, '') AS firing, coalesce(e.parent_execution_id, '') AS parent, e.status, e.created_at, e.updated_at, e.start_time, coalesce(e.end_time, 0) AS ended`
+// executionColumns selects the row of execution e. An expression has a name because SQLite's
+// driver copies the names of the columns at each query, and its text would be its name.
+const executionColumns = `e.id, coalesce(e.log_id, upper(CASE WHEN length(e.id) > 26 THEN substr(e.id, length(e.id) - 25) ELSE e.id END)) AS log_id, (SELECT id FROM blueprints WHERE seq = e.blueprint_seq) AS blueprint_id, e.blueprint_version,
+	(SELECT id FROM organizations WHERE seq = e.organization_seq) AS organization_id, (SELECT id FROM users WHERE seq = e.user_seq) AS user_id,
+	coalesce((SELECT id FROM triggers WHERE seq = e.trigger_seq), '') AS trigger_id, coalesce(e.firing_id, '') AS firing_id, coalesce(e.parent_execution_id, '') AS parent_execution_id, e.status, e.created_at, e.updated_at, e.start_time, coalesce(e.end_time, 0) AS end_time`
 
 func executionFields(r *blueprint.ExecutionRow, more ...any) []any {
 	return append([]any{

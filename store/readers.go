@@ -96,15 +96,12 @@ func (s *Store) readOn(ctx context.Context, session *session, f func(*session) e
 func (s *Store) queryOn(ctx context.Context, session *session, f func(*session) error) error {
 	ended := false
 	defer s.readers.using(session, &ended)()
-	err := f(session)
-	if err != nil && session.isBroken() {
-		if err = s.remote.replace(ctx, session); err == nil {
-			err = f(session)
-		}
-		err = orAway(ctx, err)
-	}
+	err := session.retryBroken(ctx, func() error { return f(session) })
 	ended = !session.isBroken()
-	return err
+	if err != nil {
+		return orAway(ctx, err)
+	}
+	return nil
 }
 
 // readRow reads the first row of a query, or returns sql.ErrNoRows.
@@ -299,10 +296,18 @@ func (s *session) dataVersion() (version uint32, err error) {
 // begin begins a transaction; in PostgreSQL one that reads, see beginRemote. A connection to
 // PostgreSQL that broke while it was idle is replaced first; ctx limits how long that takes.
 func (s *session) begin(ctx context.Context, query string) error {
-	_, err := s.exec(query)
+	return s.retryBroken(ctx, func() error {
+		_, err := s.exec(query)
+		return err
+	})
+}
+
+// retryBroken calls f, and once more on a new connection if the one to PostgreSQL has ended.
+func (s *session) retryBroken(ctx context.Context, f func() error) error {
+	err := f()
 	if err != nil && s.isBroken() {
 		if err = s.remote.replace(ctx, s); err == nil {
-			_, err = s.exec(query)
+			err = f()
 		}
 	}
 	return err

@@ -323,12 +323,12 @@ func nameInFile(dir string) (string, error) {
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrInvalid) {
 		return "", nil
 	}
-	if info, statErr := os.Stat(dir); statErr == nil && !info.IsDir() {
-		return "", blueprint.InputErrorf("name a folder", "%s is a file, not a folder", dir)
-	}
 	called := filepath.Join(dir, nameFile)
 	const hint = "write name: flows into it"
 	if err != nil {
+		if info, statErr := os.Stat(dir); statErr == nil && !info.IsDir() {
+			return "", blueprint.InputErrorf("name a folder", "%s is a file, not a folder", dir)
+		}
 		return "", blueprint.InputErrorf(hint, "%s: %s", called, fileio.Cause(err))
 	}
 	doc, err := document.Parse(called, data)

@@ -152,7 +152,8 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// A refusal that names a field of the input has an issue too, also after the validation of the input.
+// A refusal that names a field of the input lists it as an issue, also one that comes after
+// the validation.
 func TestIssuesOfLateRefusals(t *testing.T) {
 	t.Parallel()
 	s := servertest.New(t)
