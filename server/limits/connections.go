@@ -32,7 +32,9 @@ type Connections struct {
 	refusing  chan struct{} // semaphore of the connections being refused
 	tlsConfig *tls.Config   // of refusals; nil = no TLS
 
-	draining  atomic.Bool   // Drain was called
+	acceptUntil time.Time   // set before draining
+	draining    atomic.Bool // Drain was called
+
 	closed    chan struct{} // closes with the listener
 	closeOnce sync.Once
 	mu        sync.Mutex
@@ -254,8 +256,10 @@ const (
 	idleGrace = 200 * time.Millisecond
 	// finalRead is a read deadline for data that has arrived already.
 	finalRead = time.Millisecond
-	// acceptGrace is how long the listener accepts queued connections, from the last one.
+	// acceptGrace is how long the listener accepts queued connections, from the last one;
+	// acceptMost is how long it does so where the system cannot refuse new ones.
 	acceptGrace = 100 * time.Millisecond
+	acceptMost  = time.Second
 )
 
 // Drain accepts the queued connections, closes the listener, and closes each connection
@@ -263,9 +267,10 @@ const (
 // returns when no connection is idle, or when ctx ends; it leaves connections with an
 // active request open.
 func (c *Connections) Drain(ctx context.Context) {
+	c.acceptUntil = clock.Real{}.Now().Add(acceptMost)
 	c.draining.Store(true)
 	if listener, ok := c.Listener.(interface{ SetDeadline(time.Time) error }); ok {
-		dropNewSYNs(c.Listener)
+		refuseNew(c.Listener)
 		_ = listener.SetDeadline(clock.Real{}.Now()) // wakes Accept, which does the rest
 	} else {
 		_ = c.Listener.Close()
@@ -303,7 +308,11 @@ func (c *Connections) limitIdleAll() int {
 // acceptQueued returns the next queued connection. If there is none it closes the listener.
 func (c *Connections) acceptQueued() (net.Conn, error) {
 	if listener, ok := c.Listener.(interface{ SetDeadline(time.Time) error }); ok {
-		_ = listener.SetDeadline(clock.Real{}.Now().Add(c.grace(acceptGrace)))
+		until := clock.Real{}.Now().Add(c.grace(acceptGrace))
+		if until.After(c.acceptUntil) {
+			until = c.acceptUntil
+		}
+		_ = listener.SetDeadline(until)
 		if conn, err := c.Listener.Accept(); err == nil {
 			return conn, nil
 		}

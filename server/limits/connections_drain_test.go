@@ -69,6 +69,43 @@ func (s *testServer) readResponse(in *bufio.Reader) bool {
 	return response.Close
 }
 
+// opaque is a listener whose socket is out of reach: the kernel cannot refuse its new
+// connections, as on systems other than Linux.
+type opaque struct{ net.Listener }
+
+func (o opaque) SetDeadline(at time.Time) error {
+	return o.Listener.(*net.TCPListener).SetDeadline(at)
+}
+
+// Clients that connect again and again, such as health checks, do not prolong the drain.
+func TestDrainUnderLoad(t *testing.T) {
+	t.Parallel()
+	s := newTestServer(t)
+	s.conns.Listener = opaque{s.conns.Listener}
+	s.serve()
+	busy, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		for answered := 0; ; {
+			conn, err := net.Dial("tcp", s.conns.Addr().String())
+			if err != nil {
+				return
+			}
+			io.WriteString(conn, "GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+			io.Copy(io.Discard, conn)
+			conn.Close()
+			if answered++; answered == 100 {
+				close(busy)
+			}
+		}
+	}()
+	<-busy
+	close(s.draining)
+	s.conns.Drain(t.Context())
+	<-s.served
+	<-ended
+}
+
 // Connections in the accept queue are answered while the server drains.
 func TestDrainAnswersQueued(t *testing.T) {
 	s := newTestServer(t)

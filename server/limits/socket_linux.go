@@ -1,6 +1,7 @@
 package limits
 
 import (
+	"math"
 	"net"
 	"syscall"
 
@@ -18,20 +19,14 @@ func prepare(listener net.Listener) {
 	})
 }
 
-// dropNewSYNs attaches a packet filter that drops new SYNs. Closing a listener resets the
-// connections in its accept queue and those whose final ACK is in flight; the filter lets
-// that ACK pass, so the queue can be drained before the listener is closed. A client whose
-// SYN was dropped retransmits it a second later and is refused before it sends anything.
-func dropNewSYNs(listener net.Listener) {
-	const flags, syn = 13, 0x02 // in the TCP header, where the filter's data begins (RFC 9293)
-	program := []unix.SockFilter{
-		{Code: unix.BPF_LD | unix.BPF_B | unix.BPF_ABS, K: flags},
-		{Code: unix.BPF_JMP | unix.BPF_JSET | unix.BPF_K, K: syn, Jf: 1},
-		{Code: unix.BPF_RET | unix.BPF_K}, // keep 0 bytes of it
-		{Code: unix.BPF_RET | unix.BPF_K, K: 1 << 18},
-	}
+// refuseNew makes the kernel refuse new connections of a listener that is still open.
+// Closing it at once would reset the connections in its accept queue and those whose final
+// ACK is in flight. So it is bound to a network interface that does not exist: a new SYN
+// finds no listener, whereas a handshake that has begun belongs to its listener already.
+// It needs Linux 5.7, or the privilege CAP_NET_RAW.
+func refuseNew(listener net.Listener) {
 	control(listener, func(descriptor int) {
-		_ = unix.SetsockoptSockFprog(descriptor, unix.SOL_SOCKET, unix.SO_ATTACH_FILTER, &unix.SockFprog{Len: uint16(len(program)), Filter: &program[0]})
+		_ = unix.SetsockoptInt(descriptor, unix.SOL_SOCKET, unix.SO_BINDTOIFINDEX, math.MaxInt32)
 	})
 }
 

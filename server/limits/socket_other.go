@@ -4,8 +4,8 @@ package limits
 
 import "net"
 
-// dropNewSYNs does nothing: connections accepted by the kernel between the last Accept and
-// the close of the listener are reset.
-func dropNewSYNs(net.Listener) {}
+// refuseNew does nothing: connections accepted by the kernel between the last Accept and the
+// close of the listener are reset.
+func refuseNew(net.Listener) {}
 
 func prepare(net.Listener) {}
