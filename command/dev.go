@@ -37,7 +37,7 @@ func commandDev() *cli.Command {
 
 // devServeFlags returns the flags of serve, with a database in memory as the default.
 func devServeFlags() []cli.Flag {
-	flags := slices.DeleteFunc(serveFlags(), func(f cli.Flag) bool { return f.Names()[0] == "database" })
+	flags := slices.DeleteFunc(serveFlags(), func(f cli.Flag) bool { return slices.Contains([]string{"database", "shutdown-delay"}, f.Names()[0]) })
 	for _, flag := range flags {
 		switch f := flag.(type) {
 		case *cli.StringFlag:

@@ -126,6 +126,7 @@ func serveFlags() []cli.Flag {
 			&cli.StringSliceFlag{Name: "trusted-proxy", Usage: "trust the X-Forwarded-For header of proxies in this `CIDR` range; may be repeated. With --public-url, this machine is trusted too"},
 			&cli.StringSliceFlag{Name: "cors-origin", Usage: "let pages of this `ORIGIN` call the API; may be repeated"},
 			text("ready-file", "", "when ready, write baseUrl, apiHost, dashboardUrl, smtpAddr, apiKey and pid to this `FILE` as JSON; - writes a line to standard output"),
+			&cli.DurationFlag{Name: "shutdown-delay", Usage: "when stopped, go on serving for this `TIME` while /readyz answers 503, so that load balancers send requests elsewhere before it refuses them"},
 			&cli.BoolFlag{Name: "until-eof", Usage: "stop when standard input ends, so that the server ends with the process that started it"},
 		),
 		databaseFlags(),

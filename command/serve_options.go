@@ -36,7 +36,7 @@ import (
 func serveOptions(c *cli.Context) (server.Options, error) {
 	o := server.Options{
 		Database: server.Database{DB: c.String("db"), MasterKeyFile: c.String("master-key-file"), AllowNetworkFS: c.Bool("allow-network-fs"), Ephemeral: c.Bool("ephemeral"), Schema: programOf(c).Schema},
-		Network:  server.Network{PublicURL: strings.TrimRight(c.String("public-url"), "/"), Origins: c.StringSlice("cors-origin")},
+		Network:  server.Network{PublicURL: strings.TrimRight(c.String("public-url"), "/"), Origins: c.StringSlice("cors-origin"), ShutdownDelay: c.Duration("shutdown-delay")},
 		Limits:   server.Limits{SyncTimeout: c.Duration("sync-timeout"), RateLimit: c.Float64("rate-limit"), RateBurst: c.Int("rate-burst"), MaxBlueprints: c.Int("max-blueprints"), MaxRunning: c.Int("max-running"), MaxQueued: c.Int("max-queued"), MaxConnections: c.Int("max-connections")},
 		APIKey:   c.String("api-key"), ReadyFile: c.String("ready-file"), Version: programOf(c).Version, Out: c.App.Writer,
 	}
@@ -189,6 +189,9 @@ func checkLimits(c *cli.Context, o *server.Options) error {
 		if !(limit.value >= limit.least) || math.IsInf(limit.value, 0) {
 			return usage("leave it out for the default", "%s %v: must be at least %v", given(c, limit.name), limit.value, limit.least)
 		}
+	}
+	if o.ShutdownDelay < 0 {
+		return usage("--shutdown-delay 5s", "%s %s: must be at least 0", given(c, "shutdown-delay"), o.ShutdownDelay)
 	}
 	if o.SyncTimeout <= 0 {
 		return usage("--sync-timeout 30s", "%s %s: must be more than 0", given(c, "sync-timeout"), o.SyncTimeout)

@@ -106,9 +106,11 @@ func (s *Server) status(ctx context.Context, started time.Time) rpc.ServerStatus
 	return status
 }
 
-// isReady reports whether the server accepts work: recovered, not draining, and with a
-// database that answers.
-func (s *Server) isReady() bool { return s.Ready.Load() && s.Store.Reachable() }
+// isReady reports whether requests should be sent here: the server has recovered, is not
+// about to stop, and its database answers.
+func (s *Server) isReady() bool {
+	return s.Ready.Load() && !s.leaving.Load() && s.Store.Reachable()
+}
 
 func (s *Server) checks(ctx context.Context) []check {
 	database := s.Store.Stats()
@@ -235,8 +237,11 @@ func (s *Server) checkDraining() check {
 	case <-s.Draining:
 		return check{Name: "draining", Detail: "the server is stopping: runs are draining"}
 	default:
-		return check{Name: "draining", OK: true, Detail: "no"}
 	}
+	if s.leaving.Load() {
+		return check{Name: "draining", Detail: fmt.Sprintf("the server stops in %s, and serves until then", s.Options.ShutdownDelay)}
+	}
+	return check{Name: "draining", OK: true, Detail: "no"}
 }
 
 // checkCertificate checks whether clients accept the certificate; nil without TLS.

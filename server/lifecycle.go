@@ -14,6 +14,7 @@ import (
 type lifecycle struct {
 	Opened   chan struct{} // closes when recovery is done and requests are answered
 	Ready    atomic.Bool   // the server accepts work
+	leaving  atomic.Bool   // it still does, but is stopped after Options.ShutdownDelay
 	Draining chan struct{} // closes when the server begins to stop
 	lost     chan struct{} // closes when the database has failed permanently
 }

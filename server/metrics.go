@@ -56,7 +56,7 @@ func (s *Server) writeServer(p *metrics.Page) {
 	p.Gauge(prefix+"start_time_seconds", "Start time of the process, in seconds since 1970.").Value(float64(s.began.Unix()))
 	p.Gauge(prefix+"uptime_seconds", "Time since the start of the process.").Value(s.up.Elapsed().Seconds())
 	ready := int64(0)
-	if s.Ready.Load() {
+	if s.isReady() {
 		ready = 1
 	}
 	gauge(p, "ready", "1 while the server accepts work.", ready)

@@ -48,6 +48,7 @@ type Network struct {
 	Origins        []string
 	TrustedProxies trpc.Proxies
 	AllowNet       []netip.Prefix // private networks that nodes may call
+	ShutdownDelay  time.Duration  // how long the server goes on when stopped, but is not ready; in real time
 }
 
 // Database configures the database.

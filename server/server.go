@@ -211,6 +211,9 @@ func (s *Server) masterKey() (masterkey.Key, error) {
 // Run serves until ctx ends, then drains in reverse order: no new work starts, running
 // nodes finish or are journalled, the last commits follow. A disk failure ends it.
 func (s *Server) Run(ctx context.Context) error {
+	ctx, stop := s.delayStop(ctx)
+	defer stop()
+
 	// The database outlives everything that writes to it.
 	storeCtx, stopStore := context.WithCancel(context.WithoutCancel(ctx))
 	storeEnded := make(chan error, 1)
@@ -299,6 +302,28 @@ func (s *Server) Run(ctx context.Context) error {
 	err = errors.Join(err, <-storeEnded, s.Store.Close())
 	s.removeReadyFile()
 	return err
+}
+
+// delayStop returns a context that ends Options.ShutdownDelay after ctx, if the server serves
+// by then. Meanwhile it is not ready.
+func (s *Server) delayStop(ctx context.Context) (context.Context, context.CancelFunc) {
+	delay := s.Options.ShutdownDelay
+	if delay == 0 {
+		return ctx, func() {}
+	}
+	later, stop := context.WithCancelCause(context.WithoutCancel(ctx))
+	unregister := context.AfterFunc(ctx, func() {
+		if s.IsOpen() {
+			s.leaving.Store(true)
+			s.Options.Logger.Info("not ready, stopping later", "delay", delay)
+			clock.Sleep(later, delay)
+		}
+		stop(context.Cause(ctx))
+	})
+	return later, func() {
+		unregister()
+		stop(context.Canceled)
+	}
 }
 
 // ServeHTTP serves the main listener: only health checks until recovery is done, when it

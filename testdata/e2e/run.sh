@@ -10,7 +10,7 @@
 # (CHROMIUM=/path/to/another, FIREFOX=...) under the same rule; `make e2e-browser` runs only
 # them. container.test.mjs needs root, and Debian's buildah and qemu-user-static;
 # release.test.mjs needs root, and Debian's systemd-container, rpm, openssh-client,
-# wget and postgresql. They fail if these cannot be installed. Where no machine with
+# wget, postgresql and caddy. They fail if these cannot be installed. Where no machine with
 # systemd can be booted, such as in a container that may not mount, that part is left out
 # with a message.
 #
@@ -49,6 +49,9 @@ install() {
   set -- apt-get install -qq -y --no-install-recommends "$@"
   "$@" >/dev/null 2>&1 || { apt-get update -qq >/dev/null 2>&1 && "$@" >/dev/null 2>&1; } || true
 }
+unpack() {
+  (cd "$work" && { apt-get download -qq "$1" || { apt-get update -qq && apt-get download -qq "$1"; }; } && dpkg -x "$1"_*.deb "$1") >/dev/null 2>&1 || true
+}
 
 chromium=${CHROMIUM:-/usr/bin/chromium}
 firefox=${FIREFOX:-/usr/bin/firefox-esr}
@@ -67,6 +70,16 @@ esac
 # So does release.test.mjs.
 case "${*:-release}" in
   *release*) { command -v systemd-nspawn && command -v rpm && command -v ssh-keygen && command -v wget && ls /usr/lib/postgresql/*/bin/initdb; } >/dev/null 2>&1 || ! may_install || install systemd systemd-container rpm openssh-client wget postgresql ;;
+esac
+case "${*:-release}" in
+  *release*)
+    CADDY=${CADDY:-$(command -v caddy || true)}
+    if [ -z "$CADDY" ] && may_install; then
+      unpack caddy # installed, it would start a service on this machine
+      CADDY=$work/caddy/usr/bin/caddy
+    fi
+    export CADDY
+    ;;
 esac
 
 left_out=

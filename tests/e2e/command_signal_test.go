@@ -4,6 +4,7 @@ package e2e
 
 import (
 	"bytes"
+	"io"
 	"net/http"
 	"os"
 	"os/exec"
@@ -107,6 +108,45 @@ func TestSecondSignalKillsTheServer(t *testing.T) {
 	}
 	if by := interrupt(t, s.Process, syscall.SIGTERM); by != syscall.SIGTERM {
 		t.Errorf("the second SIGTERM did not end the server; what did: %v, want %v", by, syscall.SIGTERM)
+	}
+}
+
+// TestShutdownDelay stops a server that goes on serving while it is not ready, so that load
+// balancers learn of it first. A second signal ends it at once.
+func TestShutdownDelay(t *testing.T) {
+	t.Parallel()
+	s := process.Serve(t, "--ephemeral", "--shutdown-delay", "10m")
+	if err := s.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	for status := http.StatusOK; status == http.StatusOK; {
+		response, err := http.Get(s.Host + "/readyz")
+		if err != nil {
+			t.Fatal(err)
+		}
+		response.Body.Close()
+		status = response.StatusCode
+	}
+	set := node("set", "set", object{"values": object{"n": 1}})
+	s.Until(s.Launch(s.Create("late", set), set), "completed")
+	response, err := http.Get(s.Host + "/readyz?verbose")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	if text, err := io.ReadAll(response.Body); err != nil || !containsAll(string(text), "stops in 10m0s, and serves until then") {
+		t.Errorf("/readyz?verbose is %s, %v", text, err)
+	}
+	if by := interrupt(t, s.Process, syscall.SIGTERM); by != syscall.SIGTERM {
+		t.Errorf("the second SIGTERM did not end the server; what did: %v, want %v", by, syscall.SIGTERM)
+	}
+
+	short := process.Serve(t, "--ephemeral", "--shutdown-delay", "1ms")
+	if err := short.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if <-short.Ended(); short.Err != nil {
+		t.Errorf("the server ended with %v", short.Err)
 	}
 }
 
