@@ -69,7 +69,7 @@ func (e *Engine) newExecutionID(firing *blueprint.Firing) string {
 	if firing != nil {
 		cause = firing.ID
 	}
-	return e.IDs.At(now, "execution", cause).ExecutionID(now)
+	return e.IDs.ExecutionID(now, "execution", cause)
 }
 
 // driveScheduled drives a run when Options.Schedule calls it; until then the run does

@@ -8,6 +8,7 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"io"
+	"math/bits"
 	mathrand "math/rand/v2"
 	"strconv"
 	"strings"
@@ -23,6 +24,7 @@ type Source struct {
 	random io.Reader
 	seed   string // "" = not seeded
 	uses   uses   // of At
+	order  order  // of ExecutionID
 }
 
 // New returns a Source that reads from random; nil means crypto/rand.
@@ -55,18 +57,51 @@ func (s *Source) UUID() string {
 
 // ULID returns an identifier that sorts by time: 48 bits of milliseconds and 80
 // random bits in 26 upper-case characters.
-func (s *Source) ULID(now time.Time) string {
-	var id ulid.ULID
+func (s *Source) ULID(now time.Time) string { return newULID(now, [10]byte(s.Bytes(10))).String() }
+
+func newULID(now time.Time, entropy [10]byte) (id ulid.ULID) {
 	if err := id.SetTime(ulid.Timestamp(now)); err != nil {
 		panic("ids: no ULID for the year " + strconv.Itoa(now.Year()) + ": " + err.Error())
 	}
-	copy(id[6:], s.Bytes(10))
-	return id.String()
+	copy(id[6:], entropy[:])
+	return id
 }
 
-// ExecutionID returns exec_{unix milliseconds}_{lower-case ULID}.
-func (s *Source) ExecutionID(now time.Time) string {
-	return "exec_" + strconv.FormatInt(now.UnixMilli(), 10) + "_" + strings.ToLower(s.ULID(now))
+// ExecutionID returns exec_{unix milliseconds}_{lower-case ULID}. Those of one source and
+// millisecond sort in the order of the calls, as those of a clock that stands still must.
+// With names, a seeded source takes the random part from At.
+func (s *Source) ExecutionID(now time.Time, names ...string) string {
+	from := s
+	if len(names) > 0 {
+		from = s.At(now, names...)
+	}
+	id := newULID(now, s.order.next(now.UnixMilli(), [10]byte(from.Bytes(10))))
+	return "exec_" + strconv.FormatInt(now.UnixMilli(), 10) + "_" + strings.ToLower(id.String())
+}
+
+// order is the monotonic random part of the ULIDs of one millisecond
+// (https://github.com/ulid/spec). It is safe for concurrent use.
+type order struct {
+	mu        sync.Mutex
+	ms        int64
+	high, low uint64 // the last 80 bits
+}
+
+// next returns the 80 bits with the highest one cleared, so that increments find room. After
+// another call in the same millisecond it returns the bits of that call plus 64 of these.
+func (o *order) next(ms int64, entropy [10]byte) [10]byte {
+	high, low := uint64(binary.BigEndian.Uint16(entropy[:])&0x7fff), binary.BigEndian.Uint64(entropy[2:])
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if ms == o.ms {
+		var carry uint64
+		low, carry = bits.Add64(o.low, max(low, 1), 0)
+		high = o.high + carry
+	}
+	o.ms, o.high, o.low = ms, high, low
+	binary.BigEndian.PutUint16(entropy[:], uint16(high))
+	binary.BigEndian.PutUint64(entropy[2:], low)
+	return entropy
 }
 
 // base32 is the alphabet of RFC 4648 in lower case, without 0 and 1.

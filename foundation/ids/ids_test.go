@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -62,6 +63,24 @@ func TestSortedByTime(t *testing.T) {
 	}
 	if !slices.IsSorted(ulids) || !slices.IsSorted(executions) {
 		t.Error("later ids do not sort after earlier ones")
+	}
+}
+
+// The ids of runs of one millisecond sort in the order in which they were made.
+func TestExecutionIDsAreOrdered(t *testing.T) {
+	for name, source := range map[string]*ids.Source{"random": ids.New(nil), "seeded": ids.Seeded(7)} {
+		t.Run(name, func(t *testing.T) {
+			var made []string
+			for i := range 10_000 {
+				made = append(made, source.ExecutionID(now, "execution", strconv.Itoa(i%3)))
+			}
+			if !slices.IsSorted(made) || len(slices.Compact(slices.Clone(made))) != len(made) {
+				t.Errorf("the ids are %q, want them sorted", made[:10])
+			}
+			if later := source.ExecutionID(now.Add(time.Millisecond)); later <= made[len(made)-1] {
+				t.Errorf("%s is made after %s, want it sorted after it", later, made[len(made)-1])
+			}
+		})
 	}
 }
 

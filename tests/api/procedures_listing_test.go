@@ -95,3 +95,29 @@ func TestListings(t *testing.T) {
 		t.Errorf("the summaries are %v, want title asking, 1 1 and last_run.status failed", summaries)
 	}
 }
+
+// Runs are listed in the order in which they were started, also while the clock stands still.
+func TestListingOfOneMillisecond(t *testing.T) {
+	t.Parallel()
+	for name, options := range map[string]func(*server.Options){"random": func(*server.Options) {}, "seeded": func(o *server.Options) { o.SeedIDs = new(int64) }} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := servertest.New(t, servertest.AtNoon, options)
+			blueprint := s.Root.Blueprint(t, "works", node("a", "set", object{"values": object{"n": 1}}))
+			var started []string
+			for range 10 {
+				started = append([]string{at(s.Root.OK(t, "blueprint.execute", object{"id": blueprint}), "executionId").(string)}, started...)
+			}
+			for _, names := range [][3]string{{"execution.listRecentExecutions", "logs", "executionData.executionId"}, {"execution.listRuns", "runs", "executionId"}} {
+				procedure := names[0]
+				var listed []string
+				for _, run := range at(s.Root.OK(t, procedure, nil), names[1]).([]any) {
+					listed = append(listed, at(run, names[2]).(string))
+				}
+				if diff := cmp.Diff(started, listed); diff != "" {
+					t.Errorf("%s, newest first (-want +got):\n%s", procedure, diff)
+				}
+			}
+		})
+	}
+}
