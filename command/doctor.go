@@ -103,13 +103,14 @@ func examineKey(database, chosen string) (masterkey.Key, []store.Finding) {
 		return masterkey.Key{}, []store.Finding{{Check: "key file", Health: store.Broken, Message: message, Fix: hint}}
 	}
 	info, err := os.Stat(key.Path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
+	if errors.Is(err, fs.ErrNotExist) {
 		return key, []store.Finding{{Check: "key file", Health: store.Dubious, Message: "there is no master key " + key.Path,
 			Fix: "name it with --master-key-file, or restore it from your backup; a new server creates one"}}
-	case err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o077 != 0 && !masterkey.IsCredential(key.Path):
-		return key, []store.Finding{{Check: "key file", Health: store.Dubious, Message: "other users of this machine can read or write the master key " + key.Path,
-			Fix: "chmod 600 " + blueprint.ShellWord(key.Path)}}
+	}
+	if err == nil {
+		if fix := masterkey.Protect(info, key.Path); fix != "" {
+			return key, []store.Finding{{Check: "key file", Health: store.Dubious, Message: "other users of this machine can read or write the master key " + key.Path, Fix: fix}}
+		}
 	}
 	return key, []store.Finding{{Check: "key file", Health: store.Fine, Message: key.Path}}
 }

@@ -40,6 +40,12 @@ func OwnerName(info os.FileInfo) string {
 	return "another user"
 }
 
+// IsOwned reports whether this process is run by the owner of a file, or by root.
+func IsOwned(info os.FileInfo) bool {
+	stat, known := info.Sys().(*syscall.Stat_t)
+	return !known || os.Geteuid() == 0 || int(stat.Uid) == os.Geteuid()
+}
+
 // GiveTo sets the owner and group of an open file, which will replace the one at path, to
 // those of that file, or of its folder if there is none: root may create the file for a
 // server that runs as another user. Only root can change an owner; for other users the

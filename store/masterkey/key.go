@@ -6,6 +6,7 @@ package masterkey
 import (
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -17,6 +18,7 @@ import (
 	"blueprintd/foundation/fileio"
 	"blueprintd/foundation/secret"
 	"blueprintd/store"
+	"blueprintd/store/dbfile"
 )
 
 // Key is the key that encrypts the secrets of a database.
@@ -87,11 +89,33 @@ func Read(database, chosen string, logger *slog.Logger) (Key, error) {
 	if err != nil {
 		return key, err
 	}
-	if info, err := os.Stat(key.Path); err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o077 != 0 && !IsCredential(key.Path) {
-		logger.Warn("master key file is accessible to other users", "path", key.Path, "hint", "chmod 600 "+blueprint.ShellWord(key.Path))
+	if info, err := os.Stat(key.Path); err == nil {
+		if hint := Protect(info, key.Path); hint != "" {
+			logger.Warn("master key file is accessible to other users", "path", key.Path, "hint", hint)
+		}
 	}
 	key.Sealer, key.Old = all[0], all[1:]
 	return key, nil
+}
+
+// Protect returns the command that protects a key file from other users; "" if it is protected.
+// So is a file of another user, such as root, that only the group of this process may read:
+// Kubernetes passes secrets in that way.
+func Protect(info fs.FileInfo, path string) (command string) {
+	if IsCredential(path) || !info.Mode().IsRegular() {
+		return ""
+	}
+	return protect(info.Mode(), dbfile.IsOwned(info), blueprint.ShellWord(path))
+}
+
+func protect(mode fs.FileMode, owned bool, path string) (command string) {
+	switch {
+	case owned && mode&0o077 != 0:
+		return "chmod 600 " + path
+	case !owned && mode&0o037 != 0:
+		return fmt.Sprintf("as root: chown %d %[2]s && chmod 600 %[2]s", os.Geteuid(), path)
+	}
+	return ""
 }
 
 // refused removes a new key if the database could not be opened with it, and returns an
