@@ -238,6 +238,7 @@ func (p *pieces) send(piece []byte) error {
 // in which the calls end. superjson wraps a line and nothing in it.
 func (h *Handler) serveLines(w http.ResponseWriter, r *request) {
 	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("X-Accel-Buffering", "no") // nginx sends each line at once
 	w.WriteHeader(http.StatusOK)
 	out := newPieces(w)
 	gone := out.send(linesHead(len(r.calls))) != nil

@@ -58,6 +58,9 @@ func TestLinesComeAsCallsEnd(t *testing.T) {
 	if response.StatusCode != 200 || response.Header.Get("Content-Type") != "application/json" || response.Header.Get("Vary") != "trpc-accept, accept" {
 		t.Errorf("answered %d %v, want 200, Content-Type application/json and Vary trpc-accept, accept", response.StatusCode, response.Header)
 	}
+	if got := response.Header.Get("X-Accel-Buffering"); got != "no" {
+		t.Errorf("X-Accel-Buffering is %q, want no: nginx would send all lines at the end", got)
+	}
 	expect := func(want string) {
 		t.Helper()
 		if got := line(); got != want {
