@@ -148,6 +148,25 @@ func TestOperatorsAreOnThisMachine(t *testing.T) {
 	}
 }
 
+// nginx without settings for the proxy forwards in HTTP/1.0, with its own address as the host and
+// no header that names it.
+func TestMetricsAreNotForUnconfiguredProxies(t *testing.T) {
+	t.Parallel()
+	s := servertest.New(t, servertest.AtNoon)
+	routes := s.Routes()
+	for proto, want := range map[string]int{"HTTP/1.0": http.StatusNotFound, "HTTP/1.1": http.StatusOK} {
+		t.Run(proto, func(t *testing.T) {
+			r := httptest.NewRequest(http.MethodGet, "/metrics", nil)
+			r.Proto, r.ProtoMinor = proto, int(proto[len(proto)-1]-'0')
+			r.RemoteAddr, r.Host = "127.0.0.1:1234", "127.0.0.1:8787"
+			w := httptest.NewRecorder()
+			if routes.ServeHTTP(w, r); w.Code != want {
+				t.Errorf("%d, want %d", w.Code, want)
+			}
+		})
+	}
+}
+
 func TestMetricsHaveAnAddressOfTheirOwn(t *testing.T) {
 	t.Parallel()
 	s := servertest.New(t, func(o *server.Options) { o.MetricsAddr = "127.0.0.1:0" })
