@@ -80,3 +80,10 @@ test('distinguishes signed out from cancelled', () => {
   assert.equal(isSignedOut(thrown('no', { code: 'FORBIDDEN', httpStatus: 403 })), false)
   assert.equal(isAborted(Object.assign(new Error('x'), { cause: new DOMException('gone', 'AbortError') })), true)
 })
+
+test('hints at a manager only where a resource is concerned', () => {
+  const hint = (path?: string) =>
+    describeError(thrown('no', { code: 'FORBIDDEN', httpStatus: 403, ...(path && { path }) })).hint
+  assert.match(hint('blueprint.update') ?? '', /manager/)
+  assert.equal(hint(), undefined)
+})

@@ -52,7 +52,8 @@ export function describeError(error: unknown): Described {
     code,
     status: number(field(data, 'httpStatus')),
     issues: issuesOf(data),
-    hint: wait ?? hints[code],
+    // A request that is refused as a whole, without a path, is not about a resource.
+    hint: wait ?? (code === 'FORBIDDEN' && field(data, 'path') === undefined ? undefined : hints[code]),
     retryAfter,
     retryable: ['TOO_MANY_REQUESTS', 'SERVICE_UNAVAILABLE', 'TIMEOUT', 'INTERNAL_SERVER_ERROR'].includes(code),
   }
