@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"os"
 	"slices"
 	"strconv"
@@ -99,6 +100,17 @@ func (s *site) exposed() string {
 }
 
 var exposedHint = blueprint.SeeDocs("use --tls-cert and --tls-key, or --acme-domain, or a proxy with TLS and --public-url https://...", "deploying")
+
+// underPath returns a warning if the public URL has a path, "" otherwise.
+func (s *site) underPath() string {
+	u, err := url.Parse(s.Options.PublicURL)
+	if err != nil || u.Path == "" || u.Path == "/" {
+		return ""
+	}
+	return "the dashboard and the docs work only at the root of a host, not under " + u.Path
+}
+
+var underPathHint = blueprint.SeeDocs("give the server a host name of its own, such as https://flows.example.org", "deploying")
 
 // loopbackOnly reports whether the server listens only on loopback.
 func (s *site) loopbackOnly() bool {

@@ -80,6 +80,19 @@ func TestExposedWarning(t *testing.T) {
 	}
 }
 
+func TestPublicURLWithPath(t *testing.T) {
+	t.Parallel()
+	for address, want := range map[string]string{"": "", "https://flows.example.org": "", "https://flows.example.org/": "", "https://example.org/flows": "not under /flows; give the server a host name of its own"} {
+		t.Run(address, func(t *testing.T) {
+			out := &process.Output{}
+			s := &Server{site: site{Options: Options{Database: Database{Ephemeral: true}, Out: out, Network: Network{PublicURL: address}}, Listener: atAddress(t, "127.0.0.1:8787")}}
+			if err := s.Announce(); err != nil || strings.Contains(out.String(), "WARNING") != (want != "") || !strings.Contains(out.String(), want) {
+				t.Errorf("at %q the start reports %v, want %q\n%s", address, err, want, out)
+			}
+		})
+	}
+}
+
 func TestStrictTransportSecurity(t *testing.T) {
 	t.Parallel()
 	handler := strict(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))

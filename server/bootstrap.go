@@ -184,6 +184,9 @@ func (s *Server) Announce() error {
 	if danger := s.exposed(); danger != "" {
 		say("  WARNING   %s; %s", danger, exposedHint)
 	}
+	if limit := s.underPath(); limit != "" {
+		say("  WARNING   %s; %s", limit, underPathHint)
+	}
 	if danger := s.predictableKeys(); danger != "" {
 		say("  WARNING   %s; %s", danger, predictableKeysHint)
 	}

@@ -27,6 +27,9 @@ func (s *Server) logServing() {
 	if danger := s.exposed(); danger != "" {
 		s.Options.Logger.Warn("server is exposed", "danger", danger, "hint", exposedHint)
 	}
+	if limit := s.underPath(); limit != "" {
+		s.Options.Logger.Warn("public URL has a path", "limit", limit, "hint", underPathHint)
+	}
 	if danger := s.predictableKeys(); danger != "" {
 		s.Options.Logger.Warn("server is exposed", "danger", danger, "hint", predictableKeysHint)
 	}
