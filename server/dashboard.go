@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"blueprintd/blueprint"
 	"blueprintd/foundation/clock"
@@ -31,6 +32,7 @@ type site struct {
 	RPC       *trpc.Handler   // for API keys
 	Dashboard *trpc.Handler   // for sessions
 	Link      *openLink       // signs in the developer; nil = none
+	Clients   *trpc.Clients   // finds the clients of requests
 	limiters  []*trpc.Limiter // those that other processes share
 	opened    closers
 
@@ -70,7 +72,7 @@ func (s *site) newDashboard(api []trpc.Procedure, limiter *trpc.Limiter) *trpc.H
 	return trpc.NewHandler(slices.Concat(api, rpc.NewSessions(s.Store, s.Accounts, cookie).Procedures()), trpc.Options{
 		Root: DashboardRoot, Authenticator: sessions{s.Store}, Token: cookie.Token, NoToken: "not signed in; sign in first", Via: blueprint.ViaDashboard,
 		Device: func(r *http.Request) string { return s.Accounts.DeviceID(cookie.Device(r)) },
-		Admit:  s.fromDashboard(), Limiter: limiter, PublicLimiter: public, Proxies: o.Proxies(), MaxBody: o.MaxBody, Draining: s.Draining, Logger: o.Logger, Available: s.Store.Available,
+		Admit:  s.fromDashboard(), Limiter: limiter, PublicLimiter: public, Clients: s.Clients, MaxBody: o.MaxBody, Draining: s.Draining, Logger: o.Logger, Available: s.Store.Available,
 	})
 }
 
@@ -112,24 +114,56 @@ func (s *site) overTLS(r *http.Request) bool {
 }
 
 // fromDashboard returns a check that refuses requests of other sites, because browsers send
-// the cookie with them too.
+// the cookie with them too. It logs once if browsers open the dashboard at another address
+// than links do.
 func (s *site) fromDashboard() func(*http.Request) error {
 	protection := http.NewCrossOriginProtection()
-	if own, err := url.Parse(s.Options.PublicURL); err == nil && own.Host != "" {
-		if err := protection.AddTrustedOrigin(strings.ToLower(own.Scheme + "://" + own.Host)); err != nil {
+	if own := originOf(s.Options.PublicURL); own != "" {
+		if err := protection.AddTrustedOrigin(own); err != nil {
 			s.Options.Logger.Warn("public URL not accepted as an origin", "error", err)
 		}
 	}
+	var elsewhere sync.Once
 	return func(r *http.Request) error {
 		if err := s.checkHost(r); err != nil {
 			return err
 		}
-		site := r.Header.Get("Sec-Fetch-Site")
+		origin, site := r.Header.Get("Origin"), r.Header.Get("Sec-Fetch-Site")
+		// Browsers send no Sec-Fetch-Site to an insecure address, where they ignore secure cookies.
+		if host, plain := strings.CutPrefix(origin, "http://"); plain && site == "" && r.TLS == nil && s.overTLS(r) && !isLocalHost(host) {
+			return blueprint.Errorf(blueprint.CodeForbidden, "the dashboard is at %s/: over http, browsers do not keep its sign-in", s.APIHost())
+		}
 		if err := protection.Check(r); err != nil || site != "" && site != "same-origin" && site != "none" {
-			return blueprint.Errorf(blueprint.CodeForbidden, "only the dashboard itself may call here; programs call %s/api/trpc with an API key", s.APIHost())
+			change := "change"
+			if s.Options.PublicURL == "" {
+				change = "start the server with"
+			}
+			return blueprint.Errorf(blueprint.CodeForbidden, "only the dashboard itself may call here, at %s/ (for another address, such as that of a proxy, %s --public-url); programs call %[1]s/api/trpc with an API key", s.APIHost(), change)
+		}
+		if own := originOf(s.APIHost()); origin != "" && origin != "null" && own != "" && origin != own && !isLocalOrigin(origin) {
+			elsewhere.Do(func() {
+				s.Options.Logger.Warn("dashboard opened at another address than --public-url", "opened", origin, "public_url", s.APIHost(), "hint", "set --public-url to the address that browsers use: links and webhook addresses begin with it")
+			})
 		}
 		return nil
 	}
+}
+
+// originOf returns the origin of a URL as browsers send it, "" for none.
+func originOf(address string) string {
+	u, err := url.Parse(strings.ToLower(address))
+	if err != nil || u.Host == "" {
+		return ""
+	}
+	if standard := map[string]string{"http": "80", "https": "443"}[u.Scheme]; u.Port() == standard {
+		u.Host = strings.TrimSuffix(u.Host, ":"+standard)
+	}
+	return u.Scheme + "://" + u.Host
+}
+
+func isLocalOrigin(origin string) bool {
+	_, host, _ := strings.Cut(origin, "://")
+	return isLocalHost(host)
 }
 
 // checkHost refuses a host name that is not the server's, against DNS rebinding: a page of

@@ -74,7 +74,7 @@ type Server struct {
 
 // New opens the database, listens, and wires all packages. Run accepts connections.
 func New(ctx context.Context, o Options) (_ *Server, err error) {
-	s := &Server{site: site{Options: o, IDs: sourceOf(o.SeedIDs)}, decoding: make(chan struct{}, maxDecoding), manager: newNotifier(o.Logger), up: metrics.Begin(), began: clock.Real{}.Now()}
+	s := &Server{site: site{Options: o, IDs: sourceOf(o.SeedIDs), Clients: &trpc.Clients{Proxies: o.Proxies(), Logger: o.Logger}}, decoding: make(chan struct{}, maxDecoding), manager: newNotifier(o.Logger), up: metrics.Begin(), began: clock.Real{}.Now()}
 	s.begin()
 	if s.Listener, err = listen(o.Addr); err != nil {
 		return nil, blueprint.Hinted("choose another one with --addr, or stop what listens there", "cannot listen on %s: %s", o.Addr, listenCause(err))
@@ -136,11 +136,11 @@ func New(ctx context.Context, o Options) (_ *Server, err error) {
 	s.Triggers = triggers.New(triggers.Options{
 		Store: s.Store, Runner: starter{s.Engine}, Clock: o.Clock, IDs: s.IDs.Stream("triggers"), Logger: o.Logger, MaxBody: o.MaxBody, SyncTimeout: o.SyncTimeout,
 		Relimit: s.Engine.Relimit, Nodes: s.Store.LiveNodes, Channels: s.connections, Mail: s.mailOptions(), UpSince: s.upSince, WhileAvailable: s.Store.WhileAvailable,
-		FormKey: s.pageKey(key.Sealer, "forms"), Network: o.Proxies().Network,
+		FormKey: s.pageKey(key.Sealer, "forms"), Network: s.Clients.Network,
 	})
 	var service *rpc.Service
 	s.approvals = approvals.New(approvals.Options{
-		Signer: links, Clock: o.Clock, Question: s.Engine.Question, Resume: s.Engine.Resume, Note: s.Store.NoteAction, Network: o.Proxies().Network,
+		Signer: links, Clock: o.Clock, Question: s.Engine.Question, Resume: s.Engine.Resume, Note: s.Store.NoteAction, Network: s.Clients.Network,
 		MayAct: func(ctx context.Context, userID, executionID string) (bool, error) {
 			return service.MayAct(ctx, blueprint.Principal{UserID: userID}, executionID)
 		},

@@ -2,10 +2,12 @@ package trpc
 
 import (
 	"context"
+	"log/slog"
 	"net/http"
 	"net/netip"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 
 	"blueprintd/blueprint"
@@ -115,11 +117,8 @@ func (p Proxies) trust(address netip.Addr) bool {
 // client returns the address of the client, behind any trusted proxies. silent reports
 // that a trusted proxy did not name its client.
 func (p Proxies) client(r *http.Request, peer netip.Addr) (address netip.Addr, silent bool) {
-	if !p.trust(peer) {
-		return peer, false
-	}
 	address = peer
-	forwarded := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
+	forwarded := strings.Split(strings.Join(r.Header.Values(forwardedFor), ","), ",")
 	for i := len(forwarded) - 1; i >= 0 && p.trust(address); i-- {
 		next, ok := parseAddress(forwarded[i])
 		if !ok {
@@ -130,14 +129,45 @@ func (p Proxies) client(r *http.Request, peer netip.Addr) (address netip.Addr, s
 	return address, false
 }
 
-// Network returns the network of the client of a request, behind any trusted proxies.
-func (p Proxies) Network(r *http.Request) string {
+const forwardedFor = "X-Forwarded-For"
+
+// Clients finds the clients of requests, behind trusted proxies. It logs once if a trusted
+// proxy does not name its clients, and once if one that is not trusted does.
+type Clients struct {
+	Proxies Proxies
+	Logger  *slog.Logger
+
+	silent, untrusted sync.Once
+}
+
+// Network returns the network of the client of a request.
+func (c *Clients) Network(r *http.Request) string { return c.originOf(r).address }
+
+// originOf returns the origin of a request. A nil c trusts no proxies and logs nothing.
+func (c *Clients) originOf(r *http.Request) origin {
 	peer, ok := parseAddress(r.RemoteAddr)
 	if !ok {
-		return r.RemoteAddr
+		return origin{r.RemoteAddr, r.RemoteAddr}
 	}
-	address, _ := p.client(r, peer)
-	return originOf(address).address
+	if c == nil {
+		return originOf(peer)
+	}
+	address, silent := c.Proxies.client(r, peer)
+	switch {
+	case silent:
+		c.silent.Do(func() {
+			c.Logger.Warn("proxy sends no X-Forwarded-For: its clients share one sign-in limit", "proxy", address, "hint", "have it add the address of its client to X-Forwarded-For")
+		})
+	case !c.Proxies.trust(peer) && r.Header.Get(forwardedFor) != "":
+		c.untrusted.Do(func() {
+			hint := "if this is your proxy, name its address or network: --trusted-proxy " + netip.PrefixFrom(peer.WithZone(""), peer.BitLen()).String()
+			if peer.IsLoopback() {
+				hint = "set --public-url, which also trusts the proxies on this machine"
+			}
+			c.Logger.Warn("X-Forwarded-For of an untrusted proxy ignored: its clients share one sign-in limit", "proxy", peer, "hint", hint)
+		})
+	}
+	return originOf(address)
 }
 
 // parseAddress parses an address with or without a port.
@@ -151,21 +181,6 @@ func parseAddress(text string) (netip.Addr, bool) {
 	}
 	address, err := netip.ParseAddr(text)
 	return address.Unmap(), err == nil
-}
-
-// originOf returns the origin of a request. It logs once if a proxy names no clients.
-func (h *Handler) originOf(r *http.Request) origin {
-	peer, ok := parseAddress(r.RemoteAddr)
-	if !ok {
-		return origin{r.RemoteAddr, r.RemoteAddr}
-	}
-	address, silent := h.options.Proxies.client(r, peer)
-	if silent {
-		h.silent.Do(func() {
-			h.options.Logger.Warn("proxy sends no X-Forwarded-For: its clients share one sign-in limit", "proxy", address, "hint", "have it add the address of its client to X-Forwarded-For")
-		})
-	}
-	return originOf(address)
 }
 
 // takeOpen takes calls of public procedures from the limit of the request's device if it

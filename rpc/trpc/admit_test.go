@@ -54,15 +54,48 @@ func TestOriginOf(t *testing.T) {
 	} {
 		t.Run(fmt.Sprint(test.proxies, " ", test.remote, " ", test.forwarded), func(t *testing.T) {
 			logs := &bytes.Buffer{}
-			h := &Handler{options: Options{Proxies: test.proxies, Logger: slog.New(slog.NewTextHandler(logs, nil))}}
+			clients := &Clients{Proxies: test.proxies, Logger: slog.New(slog.NewTextHandler(logs, nil))}
 			for range 2 {
-				got := h.originOf(&http.Request{RemoteAddr: test.remote, Header: http.Header{"X-Forwarded-For": test.forwarded}})
+				got := clients.originOf(&http.Request{RemoteAddr: test.remote, Header: http.Header{"X-Forwarded-For": test.forwarded}})
 				if got.address+" "+got.network != test.want {
 					t.Errorf("%s for %q: %s, want %s", test.remote, test.forwarded, got, test.want)
 				}
 			}
 			if logged := strings.Count(logs.String(), "proxy sends no X-Forwarded-For"); logged != map[bool]int{true: 1}[test.silent] {
 				t.Errorf("%s for %q is logged %d times, want %v", test.remote, test.forwarded, logged, map[bool]int{true: 1}[test.silent])
+			}
+		})
+	}
+}
+
+// An untrusted address that sends X-Forwarded-For is logged once, with the flag that would trust it.
+func TestUntrustedProxyIsLogged(t *testing.T) {
+	here := Proxies{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}
+	for _, test := range []struct {
+		proxies           Proxies
+		remote, forwarded string
+		hint              string // "" = nothing is logged
+	}{
+		{here, "10.0.0.2:1234", "198.51.100.1", "--trusted-proxy 10.0.0.2/32"},
+		{here, "[::ffff:10.0.0.2]:1234", "198.51.100.1", "--trusted-proxy 10.0.0.2/32"},
+		{here, "[fd00::2%eth0]:1234", "198.51.100.1", "--trusted-proxy fd00::2/128"},
+		{nil, "127.0.0.1:1234", "198.51.100.1", "set --public-url"},
+		{here, "10.0.0.2:1234", "", ""},
+		{here, "127.0.0.1:1234", "127.0.0.1", ""},
+		{here, "127.0.0.1:1234", "198.51.100.1", ""},
+	} {
+		t.Run(test.remote+" "+test.forwarded, func(t *testing.T) {
+			logs := &bytes.Buffer{}
+			clients := &Clients{Proxies: test.proxies, Logger: slog.New(slog.NewTextHandler(logs, nil))}
+			for range 2 {
+				r := &http.Request{RemoteAddr: test.remote, Header: http.Header{}}
+				if test.forwarded != "" {
+					r.Header.Set("X-Forwarded-For", test.forwarded)
+				}
+				clients.originOf(r)
+			}
+			if logged := strings.Count(logs.String(), "untrusted proxy"); logged != min(len(test.hint), 1) || !strings.Contains(logs.String(), test.hint) {
+				t.Errorf("logged %q, want once with %q", logs, test.hint)
 			}
 		})
 	}
@@ -149,7 +182,7 @@ func TestAdmitComesFirst(t *testing.T) {
 // Public procedures have their own rate limit by address, independent of calls with a key.
 func TestPublicLimit(t *testing.T) {
 	s := newTestServer(t, func(o *Options) {
-		o.PublicLimiter, o.Proxies = NewLimiter(newYear(), 1, 3), Proxies{netip.MustParsePrefix("127.0.0.0/8")}
+		o.PublicLimiter, o.Clients = NewLimiter(newYear(), 1, 3), &Clients{Proxies: Proxies{netip.MustParsePrefix("127.0.0.0/8")}, Logger: slog.New(slog.DiscardHandler)}
 	})
 	for i, step := range []struct {
 		head string

@@ -45,7 +45,7 @@ func (r *request) check(c *call) *blueprint.Error {
 // each call and reads the inputs. It sets the failure of the calls that it refuses.
 func (h *Handler) prepare(w http.ResponseWriter, r *request) {
 	cost, open := 0, 0
-	r.from = h.originOf(r.Request)
+	r.from = h.options.Clients.originOf(r.Request)
 	for _, c := range r.calls {
 		c.failure = r.check(c)
 		switch {

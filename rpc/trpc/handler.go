@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -26,7 +25,7 @@ type Options struct {
 	Admit         func(*http.Request) error     // refuses a request before its body is read; nil refuses none
 	Via           string                        // Caller.Via; "api" when empty
 	Limiter       *Limiter                      // of each key or user; nil limits nothing
-	Proxies       Proxies                       // trusted to name the client of a request
+	Clients       *Clients                      // finds the client of a request; nil trusts no proxies
 	PublicLimiter *Limiter                      // of each address or known device, for public procedures; nil limits nothing
 	Device        func(*http.Request) string    // returns the known device of a request, "" for none; nil knows none
 	MaxBody       int64                         // bytes; 5 MiB when zero
@@ -48,7 +47,6 @@ type Handler struct {
 	bearer     bool          // connection parameters may hold a token too
 	requests   atomic.Uint64 // number of requests, for their ids
 	counts     counts
-	silent     sync.Once // logs a proxy that does not name its clients
 }
 
 // NewHandler returns a handler. It panics if two procedures share a name or the options

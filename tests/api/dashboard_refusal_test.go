@@ -2,6 +2,7 @@ package api
 
 import (
 	"fmt"
+	"io"
 	"maps"
 	"net/http"
 	"net/netip"
@@ -344,6 +345,59 @@ func TestOtherPages(t *testing.T) {
 				if strings.HasPrefix(name, "Access-Control-") {
 					t.Errorf("%s %s with %q: the answer has %s", test.method, test.path, test.headers, name)
 				}
+			}
+		})
+	}
+}
+
+// A browser that opens the dashboard at another address than --public-url either gets an answer that
+// names the right one, or the log does.
+func TestOpenedElsewhere(t *testing.T) {
+	t.Parallel()
+	const warning = "dashboard opened at another address"
+	for _, test := range []struct {
+		name, public, host, origin, site string
+		refusal                          string // "" = allowed
+		logged                           bool
+	}{
+		{"as it should be", "https://flows.example", "flows.example", "https://flows.example", "same-origin", "", false},
+		{"with the default port", "https://flows.example:443", "127.0.0.1:8787", "https://flows.example", "", "", false},
+		{"another port", "https://flows.example", "flows.example", "https://flows.example:8443", "same-origin", "", true},
+		{"http instead of https", "http://flows.example", "flows.example", "https://flows.example", "same-origin", "", true},
+		{"on this machine", "https://flows.example", "localhost:8787", "http://localhost:8787", "same-origin", "", false},
+		{"a name of this machine", "https://flows.example", "flows.localhost", "http://flows.localhost", "same-origin", "", true},
+		{"without TLS", "https://flows.example", "flows.example", "http://flows.example", "", "the dashboard is at https://flows.example/: over http, browsers do not keep its sign-in", false},
+		{"without TLS and host", "https://flows.example", "127.0.0.1:8787", "http://flows.example", "", "the dashboard is at https://flows.example/: over http, browsers do not keep its sign-in", false},
+		{"another host that the proxy does not forward", "https://flows.example", "127.0.0.1:8787", "https://other.example", "", "only the dashboard itself may call here, at https://flows.example/ (for another address, such as that of a proxy, change --public-url); programs call https://flows.example/api/trpc with an API key", false},
+		{"no public URL", "", "localhost:8787", "http://flows.example", "", "for another address, such as that of a proxy, start the server with --public-url", false},
+		{"no public URL, and the host is not forwarded", "", "127.0.0.1:8787", "https://flows.example", "same-origin", "", true},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			s := servertest.New(t, servertest.AtNoon, func(o *server.Options) { o.PublicURL = test.public })
+			for range 2 {
+				request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+s.LocalAddress()+server.DashboardRoot+"/session.create", strings.NewReader(`{"json":{}}`))
+				if err != nil {
+					t.Fatal(err)
+				}
+				request.Host = test.host
+				request.Header.Set("Content-Type", "application/json")
+				request.Header.Set("Origin", test.origin)
+				if test.site != "" {
+					request.Header.Set("Sec-Fetch-Site", test.site)
+				}
+				answer, err := s.Client.Do(request)
+				if err != nil {
+					t.Fatal(err)
+				}
+				text, err := io.ReadAll(answer.Body)
+				answer.Body.Close()
+				if err != nil || (answer.StatusCode == http.StatusForbidden) != (test.refusal != "") || !strings.Contains(string(text), test.refusal) {
+					t.Errorf("%d %s %v, want %q", answer.StatusCode, text, err, test.refusal)
+				}
+			}
+			if got := strings.Count(s.Logs.String(), warning); got != map[bool]int{true: 1}[test.logged] {
+				t.Errorf("logged %d times, want %v: %s", got, test.logged, s.Logs)
 			}
 		})
 	}
