@@ -190,11 +190,15 @@ func (s *Server) notifyEvents() {
 	}
 }
 
+// idleTimeout is how long a connection stays open without a request. Proxies close theirs
+// sooner (Caddy after two minutes), so that none sends a request into a closing connection.
+const idleTimeout = 3 * time.Minute
+
 // newHTTP returns an HTTP server with time limits for clients.
 func (s *site) newHTTP(handler http.Handler) *http.Server {
 	whole := s.Options.ReadTimeout
 	return &http.Server{
-		Handler: handler, ReadHeaderTimeout: cmp.Or(whole, 10*time.Second), ReadTimeout: cmp.Or(whole, time.Minute), IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 32 << 10,
+		Handler: handler, ReadHeaderTimeout: cmp.Or(whole, 10*time.Second), ReadTimeout: cmp.Or(whole, time.Minute), IdleTimeout: idleTimeout, MaxHeaderBytes: 32 << 10,
 		ErrorLog: log.New(newHTTPLog(s.Options.Logger), "", 0), ConnState: limits.State, ConnContext: limits.ConnContext,
 	}
 }
