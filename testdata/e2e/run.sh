@@ -10,7 +10,8 @@
 # (CHROMIUM=/path/to/another, FIREFOX=...) under the same rule; `make e2e-browser` runs only
 # them. container.test.mjs needs root, and Debian's buildah and qemu-user-static;
 # release.test.mjs needs root, and Debian's systemd-container, rpm, openssh-client,
-# wget, postgresql and caddy. They fail if these cannot be installed. Where no machine with
+# wget, postgresql and caddy; proxies.test.mjs needs nginx and caddy. They fail if these
+# cannot be installed. Where no machine with
 # systemd can be booted, such as in a container that may not mount, that part is left out
 # with a message.
 #
@@ -71,14 +72,25 @@ esac
 case "${*:-release}" in
   *release*) { command -v systemd-nspawn && command -v rpm && command -v ssh-keygen && command -v wget && ls /usr/lib/postgresql/*/bin/initdb; } >/dev/null 2>&1 || ! may_install || install systemd systemd-container rpm openssh-client wget postgresql ;;
 esac
+# Installed, these would start services on this machine.
 case "${*:-release}" in
-  *release*)
+  *release* | *proxies*)
     CADDY=${CADDY:-$(command -v caddy || true)}
     if [ -z "$CADDY" ] && may_install; then
-      unpack caddy # installed, it would start a service on this machine
+      unpack caddy
       CADDY=$work/caddy/usr/bin/caddy
     fi
     export CADDY
+    ;;
+esac
+case "${*:-proxies}" in
+  *proxies*)
+    NGINX=${NGINX:-$(command -v nginx || true)}
+    if [ -z "$NGINX" ] && may_install; then
+      unpack nginx
+      NGINX=$work/nginx/usr/sbin/nginx
+    fi
+    export NGINX
     ;;
 esac
 
