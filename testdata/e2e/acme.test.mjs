@@ -72,8 +72,15 @@ function asked(port, ca, path) {
   });
 }
 
-/** Waits until there is a certificate, and returns it. */
-const obtained = (port, pebble) => until('a certificate', async () => shown(port, await pebble.roots()).catch(() => undefined), 60);
+/** Waits until there is a certificate, and returns it. The server repeats a failed attempt after 70 seconds. */
+async function obtained(port, pebble) {
+  try {
+    return await until('a certificate', async () => shown(port, await pebble.roots()).catch(() => undefined), 150);
+  } catch (error) {
+    error.message += `; it was said:\n${running.map(({ said }) => said()).join('\n')}`;
+    throw error;
+  }
+}
 
 test('obtains a certificate on port 443 and keeps it across a restart', async () => {
   const port = await freePort();
