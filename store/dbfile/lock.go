@@ -74,9 +74,14 @@ func signer(file *os.File) string {
 	return number
 }
 
+// ErrHeld is the cause of the error of LockedBy.
+var ErrHeld = errors.New("held by another process")
+
 // LockedBy returns the error for a database that another process holds.
 func LockedBy(holder, path string) error {
-	return Refusal("stop that server, or start this one with another --db", "another server has the database open: %s holds %s", holder, path)
+	refused := Refusal("stop that server, or start this one with another --db", "another server has the database open: %s holds %s", holder, path)
+	refused.Err = ErrHeld
+	return refused
 }
 
 // sign writes the id of this process into the file and keeps the used mark at its end.

@@ -118,14 +118,16 @@ func protect(mode fs.FileMode, owned bool, path string) (command string) {
 	return ""
 }
 
-// refused removes a new key if the database could not be opened with it, and returns an
-// error that names the missing key if the database had one.
+// refused removes a new key if no process can open the database with it, and returns an
+// error that names the missing key if the database had one. After any other error the key
+// stays: a process that started at the same time may have read it and be using it.
 func (k Key) refused(err error) error {
-	if !k.made {
+	known, ok := errors.AsType[*blueprint.Error](err)
+	if !k.made || !ok || known.Outage || errors.Is(err, dbfile.ErrHeld) {
 		return err
 	}
 	os.Remove(k.Path)
-	if known, ok := errors.AsType[*blueprint.Error](err); ok && strings.Contains(known.Hint, "--master-key-file") {
+	if strings.Contains(known.Hint, "--master-key-file") {
 		return blueprint.Hinted(blueprint.SeeDocs("restore it from your backup, or say with --master-key-file where it is", "backup-and-recovery"), "the master key %s is missing, and the database was used with one", k.Path)
 	}
 	return err

@@ -328,3 +328,25 @@ func cutRotation(t *testing.T, path string) {
 		t.Fatalf("%v, want %v", err, io.ErrUnexpectedEOF)
 	}
 }
+
+// TestNewKeyOfTheFasterServer starts two servers at once where there is no database yet. One
+// creates the master key; the other one reads it and is the first to open the database.
+func TestNewKeyOfTheFasterServer(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "new.db")
+	slower, err := masterkey.Open(path, "", slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := servertest.New(t, servertest.OnFile(path))
+	_, err = slower.Open(func(sealer *secret.Sealer) (*store.Store, error) {
+		return store.Open(t.Context(), store.Options{Path: path, Server: true, Schema: schema, Sealer: sealer, Clock: clock.Real{}, IDs: ids.New(nil), Logger: slog.New(slog.DiscardHandler)})
+	})
+	if err == nil || !strings.Contains(err.Error(), "another server has the database open") {
+		t.Errorf("the slower server: %v, want \"another server has the database open\"", err)
+	}
+	s.Stop()
+	if _, err := os.Stat(path + ".key"); err != nil {
+		t.Errorf("the master key of the faster server: %v", err)
+	}
+}
