@@ -111,8 +111,9 @@ func (d *diagnosis) file() bool {
 		err := dbfile.CheckLinks(d.path, info)
 		d.add("file", Broken, hintOf(err, ""), "%s", messageOf(err))
 		return true
-	case dbfile.Writable(d.path) != nil && !d.options.readOnly(d.path):
-		d.add("file", Broken, "run blueprintd as that user, or give it the file with chown", "%s belongs to %s and cannot be opened for writing", d.path, dbfile.OwnerName(info))
+	}
+	if refused := dbfile.CheckWritable(d.path, info); refused != nil && !d.options.readOnly(d.path) {
+		d.add("file", Broken, refused.Hint, "%s", refused.Message)
 		return false
 	}
 	d.add("file", Fine, "", "%s, %s", d.path, Size(info.Size()))

@@ -67,8 +67,9 @@ func (s *Store) inspectFile(ctx context.Context, path string) error {
 		return inspectMissing(path)
 	case err != nil:
 		return err
-	case dbfile.Writable(path) != nil:
-		return dbfile.Refusal("run blueprintd as that user, or give it the file with chown", "the database %s belongs to %s and cannot be opened for writing", path, dbfile.OwnerName(info))
+	}
+	if refused := dbfile.CheckWritable(path, info); refused != nil {
+		return refused
 	}
 	if err := dbfile.CheckLinks(path, info); err != nil {
 		return err

@@ -4,6 +4,8 @@ package dbfile
 
 import (
 	"os"
+
+	"blueprintd/blueprint"
 )
 
 // Stat returns a FileSystem that is not Known.
@@ -12,7 +14,8 @@ func Stat(string) (FileSystem, error) { return FileSystem{}, nil }
 // Writable returns nil: the first write reports whether the file is writable.
 func Writable(string) error { return nil }
 
-func OwnerName(os.FileInfo) string { return "another user" }
+// CheckWritable returns nil, like Writable.
+func CheckWritable(string, os.FileInfo) *blueprint.Error { return nil }
 
 // IsOwned returns true, because owners are unknown on this system.
 func IsOwned(os.FileInfo) bool { return true }

@@ -4,11 +4,13 @@ package dbfile
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"syscall"
+
+	"blueprintd/blueprint"
+	"blueprintd/foundation/fileio"
 )
 
 // Stat describes the file system of a path.
@@ -32,12 +34,20 @@ func Writable(path string) error {
 	return nil
 }
 
-// OwnerName returns "user" with the number of the owner of a file.
-func OwnerName(info os.FileInfo) string {
-	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
-		return fmt.Sprintf("user %d", stat.Uid)
+// CheckWritable returns an error that describes why a database cannot be opened for writing.
+func CheckWritable(path string, info os.FileInfo) *blueprint.Error {
+	err := Writable(path)
+	if err == nil {
+		return nil
 	}
-	return "another user"
+	stat, known := info.Sys().(*syscall.Stat_t)
+	switch {
+	case !errors.Is(err, fs.ErrPermission) || !known:
+		return Refusal("mount it writable, or choose another place with --db", "the database %s cannot be opened for writing: %s", path, fileio.Cause(err))
+	case int(stat.Uid) == os.Geteuid():
+		return Refusal("chmod 600 "+blueprint.ShellWord(path), "the database %s has mode %o and cannot be opened for writing", path, info.Mode().Perm())
+	}
+	return Refusal("run blueprintd as that user, or give it the file with chown", "the database %s belongs to user %d and cannot be opened for writing", path, stat.Uid)
 }
 
 // IsOwned reports whether this process is run by the owner of a file, or by root.

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -193,6 +194,17 @@ func isEnd(err error) bool {
 	return strings.Contains(err.Error(), "conn closed") // pgconn has no name for it
 }
 
+// isOfFile reports whether an error is of a file and not of the network. A syscall.Errno
+// alone has the methods of a net.Error; that of a connection is within a *net.OpError.
+func isOfFile(err error) bool {
+	var network net.Error
+	if !errors.As(err, &network) {
+		return false
+	}
+	_, is := network.(syscall.Errno)
+	return is
+}
+
 // ClassOf classifies an error by its SQLSTATE.
 func ClassOf(err error) Class {
 	var refused *pgconn.PgError
@@ -201,6 +213,8 @@ func ClassOf(err error) Class {
 		var connect *pgconn.ConnectError
 		switch {
 		case err == nil, errors.Is(err, sql.ErrNoRows):
+			return Other
+		case isOfFile(err):
 			return Other
 		case errors.As(err, &connect), errors.As(err, &network), pgconn.SafeToRetry(err), pgconn.Timeout(err), isEnd(err):
 			return Unreachable

@@ -236,9 +236,15 @@ var badDatabases = []struct {
 	{name: "a link to nothing", says: "", damage: func(t *testing.T, folder string) error {
 		return errors.Join(removeAll(folder, "my.db"), os.Symlink("unmounted.db", filepath.Join(folder, "my.db")))
 	}},
-	{name: "of another user", says: "belongs to user", asOther: true, damage: func(t *testing.T, folder string) error {
+	{name: "with a mode for reading", says: "has mode 400 and cannot be opened for writing", asOther: true, damage: func(t *testing.T, folder string) error {
+		return errors.Join(give(t, folder), os.Chmod(filepath.Join(folder, "my.db"), 0o400))
+	}},
+	{name: "of another user", says: "cannot be opened for writing", asOther: true, damage: func(t *testing.T, folder string) error {
 		err := errors.Join(os.Chmod(folder, 0o777), os.Chmod(filepath.Join(folder, "my.db"), 0o400))
 		return errors.Join(err, os.Chmod(filepath.Join(folder, "my.db.key"), 0o644))
+	}},
+	{name: "with a log that is not readable", says: "my.db-wal: permission denied\nhint: check the owner", asOther: true, damage: func(t *testing.T, folder string) error {
+		return errors.Join(give(t, folder), os.Chmod(filepath.Join(folder, "my.db-wal"), 0))
 	}},
 	{name: "in a folder that is not writable", says: "is not writable", asOther: true, damage: func(t *testing.T, folder string) error {
 		for _, name := range []string{"my.db", "my.db.key"} {
@@ -248,6 +254,16 @@ var badDatabases = []struct {
 		}
 		return os.Chmod(folder, 0o555)
 	}},
+}
+
+// give gives a folder and its files to the unprivileged user of refusedBy, if root runs the tests.
+func give(t *testing.T, folder string) error {
+	if os.Geteuid() != 0 {
+		return nil
+	}
+	return filepath.WalkDir(folder, func(path string, _ fs.DirEntry, err error) error {
+		return errors.Join(err, os.Chown(path, unprivileged, unprivileged))
+	})
 }
 
 func overwrite(folder, text string) error {
@@ -294,6 +310,21 @@ func TestBadDatabases(t *testing.T) {
 				t.Errorf("the files were\n%v\nand are\n%v, want %v", before, after, fmt.Sprint(before))
 			}
 		})
+	}
+}
+
+// TestUnreadableLock starts a server beside a lock file that only another user may open.
+func TestUnreadableLock(t *testing.T) {
+	t.Parallel()
+	folder := openFolder(t)
+	copyFolder(t, usedDatabase(t), folder)
+	lock := filepath.Join(folder, "my.db.lock")
+	if err := errors.Join(give(t, folder), os.Chmod(lock, 0)); err != nil {
+		t.Fatal(err)
+	}
+	want := lock + ": permission denied\nhint: check the owner"
+	if text := refusedBy(t, true, "serve", "--addr", "127.0.0.1:0", "--db", filepath.Join(folder, "my.db")); !strings.Contains(text, want) {
+		t.Errorf("it says, without %q: %s", want, text)
 	}
 }
 
