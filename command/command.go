@@ -55,12 +55,21 @@ func runCommand(p Program, args []string, stdin io.Reader, stdout, stderr io.Wri
 	return 0
 }
 
-// untilInterrupted returns a context that is canceled by the first SIGINT or SIGTERM.
-// The second one ends the process, as the first does in commands without cleanup.
+// untilInterrupted returns a context that is canceled by the first SIGINT, SIGTERM or
+// SIGHUP. The second one ends the process, as the first does in commands without cleanup;
+// further SIGHUPs have no effect, since a closing terminal sends several. Under nohup all
+// of them are ignored.
 func untilInterrupted(ctx context.Context) (context.Context, func()) {
+	hungUp := func() {}
+	if !signal.Ignored(syscall.SIGHUP) {
+		ctx, hungUp = signal.NotifyContext(ctx, syscall.SIGHUP)
+	}
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop)
-	return ctx, stop
+	return ctx, func() {
+		stop()
+		hungUp()
+	}
 }
 
 func application(p Program, stdin io.Reader, stdout, stderr io.Writer) *cli.App {

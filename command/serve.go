@@ -6,7 +6,9 @@ import (
 	"errors"
 	"io"
 	"os"
+	"os/signal"
 	"slices"
+	"syscall"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -36,6 +38,7 @@ func commandServe() *cli.Command {
 }
 
 func serve(ctx context.Context, o server.Options) error {
+	signal.Ignore(syscall.SIGPIPE) // a server outlives the reader of its log
 	ctx, stopReading := untilInputEnds(ctx, o.UntilEOF)
 	defer stopReading()
 	ctx, stop := untilInterrupted(ctx)

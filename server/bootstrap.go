@@ -210,7 +210,11 @@ func (s *Server) Announce() error {
 		say("  curl -H 'Authorization: Bearer %s' %s/api/trpc/execution.listRecentExecutions\n", w.APIKey, host)
 	}
 	if _, err := s.Options.Out.Write([]byte(text.String())); err != nil {
-		return err
+		hint := "free some space, if it goes to a file"
+		if w.Made {
+			hint = "create another key: " + accounts.KeyCommand(w.Account.Email, s.Store.Name(), fileio.Absolute(masterkey.File(s.Options.DB, s.Options.MasterKeyFile)))
+		}
+		s.Options.Logger.Warn("addresses cannot be printed", "error", err, "hint", hint)
 	}
 	return s.writeReadyFile()
 }

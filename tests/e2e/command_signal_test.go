@@ -111,6 +111,77 @@ func TestSecondSignalKillsTheServer(t *testing.T) {
 	}
 }
 
+// TestClosingTerminalStopsTheServer sends what a server in the foreground gets when its
+// terminal closes: SIGHUP from the kernel and another one from the shell.
+func TestClosingTerminalStopsTheServer(t *testing.T) {
+	t.Parallel()
+	s := process.Serve(t, "--db", filepath.Join(t.TempDir(), "my.db"))
+	for range 2 {
+		if err := s.Signal(syscall.SIGHUP); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if <-s.Ended(); s.Err != nil {
+		t.Errorf("the server ended with %v", s.Err)
+	}
+	if !containsAll(s.Log.String(), "msg=stopped") {
+		t.Errorf("the log is %s", s.Log)
+	}
+}
+
+// TestServerUnderNohup starts a server that is to outlive its terminal.
+func TestServerUnderNohup(t *testing.T) {
+	t.Parallel()
+	script, path := filepath.Join(t.TempDir(), "nohup.sh"), process.Path(t)
+	syscall.ForkLock.RLock() // see openProgram
+	err := os.WriteFile(script, []byte("#!/bin/sh\ntrap '' HUP\nexec "+path+" \"$@\"\n"), 0o700)
+	syscall.ForkLock.RUnlock()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := process.ServeProgram(t, script, nil, "--ephemeral")
+	if err := s.Signal(syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+	set := node("set", "set", object{"values": object{"n": 1}})
+	for range 20 {
+		s.Until(s.Launch(s.Create("on", set), set), "completed")
+	}
+	s.Stop()
+}
+
+// TestServerOutlivesTheReaderOfItsLog closes the pipe that the server writes its log to.
+func TestServerOutlivesTheReaderOfItsLog(t *testing.T) {
+	t.Parallel()
+	reader, log, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := program.Start(program.Command{
+		Path: process.Path(t), Folder: t.TempDir(), Env: os.Environ(), Errors: log, Ready: program.ServerReady,
+		Args: []string{"serve", "--addr", "127.0.0.1:0", "--api-key", process.Key, "--until-eof", "--ephemeral"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Kill()
+	host, err := p.Address(t.Context(), time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	reader.Close()
+	log.Close()
+	s := process.Connect(t, host)
+	fail := node("fail", "stop", object{"failed": true, "message": "for the log"})
+	for range 2 {
+		s.Until(s.Launch(s.Create("fail", fail), fail), "failed")
+	}
+	p.Signal(syscall.SIGTERM)
+	if <-p.Ended(); p.Err != nil {
+		t.Errorf("the server ended with %v", p.Err)
+	}
+}
+
 // TestShutdownDelay stops a server that goes on serving while it is not ready, so that load
 // balancers learn of it first. A second signal ends it at once.
 func TestShutdownDelay(t *testing.T) {
