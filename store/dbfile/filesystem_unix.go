@@ -10,7 +10,6 @@ import (
 	"syscall"
 
 	"blueprintd/blueprint"
-	"blueprintd/foundation/fileio"
 )
 
 // Stat describes the file system of a path.
@@ -43,7 +42,7 @@ func CheckWritable(path string, info os.FileInfo) *blueprint.Error {
 	stat, known := info.Sys().(*syscall.Stat_t)
 	switch {
 	case !errors.Is(err, fs.ErrPermission) || !known:
-		return Refusal("mount it writable, or choose another place with --db", "the database %s cannot be opened for writing: %s", path, fileio.Cause(err))
+		return Refusal("mount it writable, or choose another place with --db", "the database %s cannot be opened for writing: %s", path, errors.Unwrap(err))
 	case int(stat.Uid) == os.Geteuid():
 		return Refusal("chmod 600 "+blueprint.ShellWord(path), "the database %s has mode %o and cannot be opened for writing", path, info.Mode().Perm())
 	}
