@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"net/http"
 	"net/netip"
@@ -14,6 +15,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"blueprintd/blueprint"
@@ -48,12 +50,19 @@ func (s *site) LocalAddress() string {
 	return net.JoinHostPort("127.0.0.1", strconv.Itoa(address.Port))
 }
 
-// listenCause returns the cause of a listen error, without the address.
-func listenCause(err error) error {
-	if op, ok := errors.AsType[*net.OpError](err); ok {
-		return op.Err
+// cannotListen returns the error for an address, given by a flag, that cannot be listened on.
+func cannotListen(flag, address string, err error) error {
+	hint := "choose another one with " + flag + ", or stop what listens there"
+	switch {
+	case errors.Is(err, fs.ErrPermission):
+		hint = blueprint.SeeDocs("choose a port above 1023 with "+flag+", or permit this one", "deploying")
+	case errors.Is(err, syscall.EADDRNOTAVAIL):
+		hint = "choose an address of this machine with " + flag
 	}
-	return err
+	if op, ok := errors.AsType[*net.OpError](err); ok {
+		err = op.Err
+	}
+	return blueprint.Hinted(hint, "cannot listen on %s: %s", address, err)
 }
 
 // chooseSecureHost returns the host, and the port unless it is 443, for which the
@@ -267,7 +276,7 @@ func (s *Server) listenForChallenges() error {
 	}
 	listener, err := listen(address)
 	if err != nil {
-		return blueprint.Hinted("choose another one with --acme-http-addr, or stop what listens there", "cannot listen on %s: %s", address, listenCause(err))
+		return cannotListen("--acme-http-addr", address, err)
 	}
 	s.opened.add(listener.Close)
 	proofs := s.ACME.Manager.HTTPHandler(http.HandlerFunc(s.sendToTLS))

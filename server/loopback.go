@@ -81,7 +81,7 @@ func (s *Server) watch() error {
 	}
 	listener, err := listen(s.Options.MetricsAddr)
 	if err != nil {
-		return blueprint.Hinted("choose another one with --metrics-addr, or stop what listens there", "cannot listen on %s: %s", s.Options.MetricsAddr, listenCause(err))
+		return cannotListen("--metrics-addr", s.Options.MetricsAddr, err)
 	}
 	s.opened.add(listener.Close)
 	mux := http.NewServeMux()

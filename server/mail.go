@@ -5,7 +5,6 @@ import (
 	"context"
 	"net"
 
-	"blueprintd/blueprint"
 	"blueprintd/store"
 	"blueprintd/triggers"
 	"blueprintd/triggers/mail"
@@ -29,7 +28,7 @@ func (s *Server) receiveMail() error {
 	}
 	listener, err := listen(o.SMTPAddr)
 	if err != nil {
-		return blueprint.Hinted("choose another one with --smtp-addr, or stop what listens there", "cannot listen on %s: %s", o.SMTPAddr, listenCause(err))
+		return cannotListen("--smtp-addr", o.SMTPAddr, err)
 	}
 	s.opened.add(listener.Close)
 	var resolver mail.Resolver = net.DefaultResolver

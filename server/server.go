@@ -77,7 +77,7 @@ func New(ctx context.Context, o Options) (_ *Server, err error) {
 	s := &Server{site: site{Options: o, IDs: sourceOf(o.SeedIDs), Clients: &trpc.Clients{Proxies: o.Proxies(), Logger: o.Logger}}, decoding: make(chan struct{}, maxDecoding), manager: newNotifier(o.Logger), up: metrics.Begin(), began: clock.Real{}.Now()}
 	s.begin()
 	if s.Listener, err = listen(o.Addr); err != nil {
-		return nil, blueprint.Hinted("choose another one with --addr, or stop what listens there", "cannot listen on %s: %s", o.Addr, listenCause(err))
+		return nil, cannotListen("--addr", o.Addr, err)
 	}
 	s.opened.add(s.Listener.Close)
 	defer func() {

@@ -37,7 +37,7 @@ func NewViewer(ctx context.Context, version, schema, address string, f *recordin
 	s := &site{IDs: source, Options: Options{Database: Database{Schema: schema, Ephemeral: true}, Limits: Limits{MaxBody: 5 << 20}, Network: Network{Addr: address}, Version: version, Clock: clock.Real{}, Logger: logger}}
 	s.begin()
 	if s.Listener, err = listen(address); err != nil {
-		return nil, blueprint.Hinted("choose another one with --addr", "cannot listen on %s: %s", address, listenCause(err))
+		return nil, cannotListen("--addr", address, err)
 	}
 	s.opened.add(s.Listener.Close)
 	defer func() {
