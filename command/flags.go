@@ -77,6 +77,37 @@ func bindEnvironment(flags []cli.Flag) {
 	}
 }
 
+// misspelt returns the variables of an environment that no command has but whose names are
+// nearly those of given flags, with the right names.
+func misspelt(environment []string, flags []cli.Flag, commands []*cli.Command) (meant map[string]string) {
+	known, possible := []string{cpuProfile}, variablesOf(flags)
+	for _, command := range commands {
+		known = append(known, variablesOf(command.Flags)...)
+		for _, below := range command.Subcommands {
+			known = append(known, variablesOf(below.Flags)...)
+		}
+	}
+	meant = map[string]string{}
+	for _, setting := range environment {
+		name, value, _ := strings.Cut(setting, "=")
+		if value == "" || !strings.HasPrefix(name, "BLUEPRINT") || slices.Contains(known, name) {
+			continue
+		}
+		if near := blueprint.Nearest(name, possible); near != "" {
+			meant[name] = near
+		}
+	}
+	return meant
+}
+
+func variablesOf(flags []cli.Flag) (names []string) {
+	for _, flag := range flags {
+		variables, _ := settings(flag)
+		names = append(names, *variables...)
+	}
+	return names
+}
+
 // lineFlags is the key of the flags on the command line in the application's metadata,
 // a map[string]bool set by flagsFirst.
 const lineFlags = "line"

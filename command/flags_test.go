@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/urfave/cli/v2"
 
 	"blueprintd/blueprint"
@@ -102,5 +103,20 @@ func TestQuoted(t *testing.T) {
 				t.Errorf("blueprint.ShellWord(%q) = %s, want %s", given, got, want)
 			}
 		})
+	}
+}
+
+func TestMisspelt(t *testing.T) {
+	commands := application(Program{}, nil, nil, nil).Commands
+	serve := commands[slices.IndexFunc(commands, func(c *cli.Command) bool { return c.Name == "serve" })]
+	got := misspelt([]string{
+		"BLUEPRINTD_ADR=:1", "BLUEPRINT_DB=x", "BLUEPRINTD_MAXRUNNING=1", // misspelt
+		"BLUEPRINTD_ADDR=:1", "BLUEPRINTD_URL=x", "BLUEPRINTD_CPU_PROFILE=x", // known
+		"BLUEPRINTD_PORT=tcp://10.0.0.1:8787", "BLUEPRINTD_SERVICE_HOST=10.0.0.1", "BLUEPRINTD_VERSION=1", // of others
+		"BLUEPRINTD_DBB=", "ADDR=:1",
+	}, serve.Flags, commands)
+	want := map[string]string{"BLUEPRINTD_ADR": "BLUEPRINTD_ADDR", "BLUEPRINT_DB": "BLUEPRINTD_DB", "BLUEPRINTD_MAXRUNNING": "BLUEPRINTD_MAX_RUNNING"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
 	}
 }

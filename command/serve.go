@@ -32,6 +32,9 @@ func commandServe() *cli.Command {
 			if err != nil {
 				return err
 			}
+			for name, meant := range misspelt(os.Environ(), c.Command.Flags, c.App.Commands) {
+				options.Logger.Warn("unknown environment variable", "name", name, "hint", "did you mean "+meant+"?")
+			}
 			return serve(c.Context, options)
 		},
 	}

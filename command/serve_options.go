@@ -400,6 +400,9 @@ func parseClock(c *cli.Context) (clock.Clock, error) {
 		if err != nil {
 			return nil, usage(hint, "%s %s: %q is not an RFC 3339 time", given(c, "clock"), text, at)
 		}
+		if start.UnixMilli() <= 0 {
+			return nil, usage(hint, "%s %s: want a time after 1970-01-01T00:00:00Z", given(c, "clock"), text)
+		}
 		return clock.NewVirtual(start), nil
 	}
 	return nil, usage(hint, "%s %s: choose real or virtual[=RFC3339]", given(c, "clock"), text)

@@ -26,7 +26,7 @@ func TestParseClock(t *testing.T) {
 			}
 		})
 	}
-	for _, text := range []string{"virtual=", "virtual=2030-05-01", "Virtual", "now", ""} {
+	for _, text := range []string{"virtual=", "virtual=2030-05-01", "virtual=1970-01-01T00:00:00Z", "virtual=1960-01-01T00:00:00Z", "Virtual", "now", ""} {
 		if got, err := parse(text); err == nil {
 			t.Errorf("--clock %q is %s, want an error", text, got)
 		}
