@@ -161,6 +161,8 @@ func requestFailure(ctx context.Context, err error, hops *outbound.Hops) error {
 		f.Code, f.Message = codeTooLarge, fmt.Sprintf("the headers of the answer of %s are larger than %d KiB", host, outbound.MaxHeaderBytes>>10)
 	case fault.Kind == "dns":
 		f.Code, f.Message = codeConnect, fmt.Sprintf("no host named %s is known; check the url", host)
+	case fault.Kind == "resolver":
+		f.Code, f.Message = codeConnect, fmt.Sprintf("cannot look up %s: the name server is not reachable or fails", host)
 	case fault.Kind == "timeout":
 		f.Code, f.Message = codeTimeout, fmt.Sprintf("%s did not answer in time", host)
 	case strings.HasPrefix(fault.Kind, "certificate"):

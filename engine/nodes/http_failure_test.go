@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"blueprintd/blueprint"
 	"blueprintd/foundation/outbound"
 )
@@ -143,5 +145,17 @@ func TestRedirectsAreRecorded(t *testing.T) {
 	}
 	if len(s.requests()) != 2 || s.requests()[1].body != "again" || s.requests()[1].header.Get("Idempotency-Key") == "" {
 		t.Errorf("got %+v, want length 2, body again and Idempotency-Key not empty", s.requests())
+	}
+}
+
+// TestFailedNameServer shows the failure of a name server, as it happens and as it was recorded.
+func TestFailedNameServer(t *testing.T) {
+	happened := &net.DNSError{Err: "server misbehaving", Name: "api.example", Server: "127.0.0.1:53", IsTemporary: true}
+	recorded := outbound.ReplayFault(t.Context(), &blueprint.Exchange{Error: happened.Error(), Fault: outbound.FaultOf(happened)})
+	want := &blueprint.Failure{Code: codeConnect, Message: "cannot look up the server: the name server is not reachable or fails", NotSent: true}
+	for _, err := range []error{happened, recorded} {
+		if diff := cmp.Diff(want, requestFailure(t.Context(), err, &outbound.Hops{})); diff != "" {
+			t.Errorf("%v (-want +got)\n%s", err, diff)
+		}
 	}
 }

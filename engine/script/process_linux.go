@@ -16,7 +16,11 @@ func executable() (string, error) {
 	if _, err := os.Lstat(self); err == nil {
 		return self, nil
 	}
-	return os.Executable()
+	path, err := os.Executable()
+	if err != nil {
+		err = fmt.Errorf("scripts need /proc, which is not mounted: %w", err)
+	}
+	return path, err
 }
 
 // attributes puts a child into its own process group, without the terminal's

@@ -197,10 +197,22 @@ func CertificateProblem(err error) string {
 	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
 		return "it has expired or is not valid yet"
 	case errors.As(err, &authority):
-		return "its issuer is not known"
+		return "its issuer is not known" + missingRoots(err)
 	default:
 		return "it is not valid"
 	}
+}
+
+// missingRoots explains an unknown issuer on a machine that knows none; "" on any other. For
+// a recorded error, it is about the machine of the recording.
+func missingRoots(err error) string {
+	if recorded, ok := errors.AsType[*recordedError](err); ok {
+		return recorded.fault.Reason
+	}
+	if pool, err := x509.SystemCertPool(); err == nil && !pool.Equal(x509.NewCertPool()) {
+		return ""
+	}
+	return "; this machine has no root certificates: install ca-certificates, or set SSL_CERT_FILE"
 }
 
 // Caller is the node that makes a request.

@@ -26,6 +26,7 @@ var ErrNodeTimeout = errors.New("the node's time-out")
 const (
 	faultRefused     = "refused"      // by the guard
 	faultDNS         = "dns"          // no such host
+	faultResolver    = "resolver"     // the name server fails
 	faultNodeTimeout = "node_timeout" // ErrNodeTimeout
 	faultTimeout     = "timeout"      // any other
 	faultHost        = "certificate_host"
@@ -76,12 +77,14 @@ func faultOf(ctx context.Context, err error, sent bool) *blueprint.Fault {
 		f.Kind = faultDNS
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
 		f.Kind = faultTimeout
+	case errors.As(err, &name):
+		f.Kind = faultResolver
 	case errors.As(err, &host):
 		f.Kind = faultHost
 	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
 		f.Kind = faultExpired
 	case errors.As(err, &authority):
-		f.Kind = faultIssuer
+		f.Kind, f.Reason = faultIssuer, missingRoots(err)
 	case errors.As(err, &untrusted):
 		f.Kind = faultCertificate
 	case errors.As(err, &record), errors.As(err, &alert), errors.Is(err, http.ErrSchemeMismatch):
@@ -161,6 +164,10 @@ func (b *recordedError) As(target any) bool {
 	case **net.DNSError:
 		if kind == faultDNS {
 			*t = &net.DNSError{Err: b.text, IsNotFound: true}
+			return true
+		}
+		if kind == faultResolver {
+			*t = &net.DNSError{Err: b.text, IsTemporary: true}
 			return true
 		}
 	case *x509.HostnameError:

@@ -81,6 +81,8 @@ func (t *session) failure(ctx context.Context, err error) error {
 		f.Code, f.Message = codeTooLarge, t.Host+" sent too much data"
 	case fault.Kind == "dns":
 		f.Code, f.Message = codeConnect, fmt.Sprintf("no host named %s is known; check the host of the connection", t.Host)
+	case fault.Kind == "resolver":
+		f.Code, f.Message = codeConnect, fmt.Sprintf("cannot look up %s: the name server is not reachable or fails", t.Host)
 	case t.greetingTimedOut.Load() && t.TLS != implicitTLS:
 		f.Code, f.Message = codeTimeout, fmt.Sprintf(`%s sent no greeting; if it expects TLS from the start at port %d, set tls of the connection to "tls"`, t.Host, t.Port)
 	case t.greetingTimedOut.Load():
