@@ -151,8 +151,8 @@ func passing(err error) error {
 	}
 	switch resultCode(err) & 0xff {
 	case sqliteIOError:
-		return unavailable(err, "look for disk errors in the system log, then run blueprintd doctor --full",
-			"the disk of the database cannot be read")
+		return unavailable(err, "look for disk errors in the system log and for a limit on the size of files (ulimit -f), then run blueprintd doctor --full",
+			"the disk of the database cannot be read or written")
 	case sqliteCorrupt, sqliteNotADB:
 		return damagedPart(err)
 	}
