@@ -72,8 +72,20 @@ type Server struct {
 	manager notifier
 }
 
+// connectionsWithin returns how many connections leave enough open files for the database, for
+// connections being refused, and a quarter for scripts and the calls of runs. Without any left,
+// runs would fail, and new connections would hang instead of being refused.
+func connectionsWithin(files int64) int {
+	const database, refusals = 48, 64
+	return int(min(max(8, files-files/4-database-refusals), math.MaxInt32))
+}
+
 // New opens the database, listens, and wires all packages. Run accepts connections.
 func New(ctx context.Context, o Options) (_ *Server, err error) {
+	if files := openFiles(); o.MaxConnections > connectionsWithin(files) {
+		o.MaxConnections = connectionsWithin(files)
+		o.Logger.Warn("the limit on open files allows fewer connections", "connections", o.MaxConnections, "files", files, "hint", "raise it with ulimit -n, or LimitNOFILE of the service")
+	}
 	s := &Server{site: site{Options: o, IDs: sourceOf(o.SeedIDs), Clients: &trpc.Clients{Proxies: o.Proxies(), Logger: o.Logger}}, decoding: make(chan struct{}, maxDecoding), manager: newNotifier(o.Logger), up: metrics.Begin(), began: clock.Real{}.Now()}
 	s.begin()
 	if s.Listener, err = listen(o.Addr); err != nil {

@@ -57,8 +57,12 @@ const (
 // NewConnections limits the open connections of listener; 0 is unlimited.
 func NewConnections(listener net.Listener, limit int) *Connections {
 	prepare(listener)
+	refusing := maxRefusing
+	if limit > 0 {
+		refusing = min(refusing, limit)
+	}
 	return &Connections{
-		Listener: listener, limit: int64(limit), refusing: make(chan struct{}, maxRefusing), closed: make(chan struct{}), opened: map[*connection]struct{}{},
+		Listener: listener, limit: int64(limit), refusing: make(chan struct{}, refusing), closed: make(chan struct{}), opened: map[*connection]struct{}{},
 	}
 }
 

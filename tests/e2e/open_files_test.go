@@ -1,0 +1,61 @@
+//go:build unix
+
+package e2e
+
+import (
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"blueprintd/tests/process"
+)
+
+// TestFewOpenFiles opens more connections than the server may open files. Those that are too
+// many are refused, and runs go on.
+func TestFewOpenFiles(t *testing.T) {
+	t.Parallel()
+	script, path := filepath.Join(t.TempDir(), "limited.sh"), process.Path(t)
+	syscall.ForkLock.RLock() // see openProgram
+	err := os.WriteFile(script, []byte("#!/bin/sh\nulimit -n 64\nexec "+path+" \"$@\"\n"), 0o700)
+	syscall.ForkLock.RUnlock()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := process.ServeProgram(t, script, nil, "--db", filepath.Join(t.TempDir(), "my.db"))
+	sum := node("sum", "code", object{"source": "return 1 + 2"})
+	id := s.Create("sum", sum)
+	var idle []net.Conn
+	for range 70 {
+		conn, err := net.Dial("tcp", strings.TrimPrefix(s.Host, "http://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		idle = append(idle, conn)
+	}
+	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	status := func() int {
+		response, err := client.Get(s.Host + "/readyz")
+		if err != nil {
+			return 0 // closed without an answer, because many are being refused
+		}
+		response.Body.Close()
+		return response.StatusCode
+	}
+	if got := status(); got != http.StatusServiceUnavailable && got != 0 {
+		t.Errorf("status %d beside %d idle connections, want a refusal", got, len(idle))
+	}
+	for _, conn := range idle {
+		conn.Close()
+	}
+	for status() != http.StatusOK { // until the server has noticed
+	}
+	s.Until(s.Launch(id, sum), "completed")
+	if want := "the limit on open files allows fewer connections"; !strings.Contains(s.Log.String(), want) || strings.Contains(s.Log.String(), "too many open files") {
+		t.Errorf("the log is %s", s.Log)
+	}
+}
