@@ -233,6 +233,11 @@ func (p *pieces) send(piece []byte) error {
 	return p.control.Flush()
 }
 
+// bodyEnd is how long the first line of a request with a body waits behind a proxy. Proxies
+// in Go, such as Caddy, cut off an answer that begins before they have seen the end of the
+// body, which they do just after they have sent all of it.
+const bodyEnd = 10 * time.Millisecond
+
 // serveLines serves a batch as JSON lines. The first names the chunk of each call's
 // outcome; each of the others is a chunk with the whole outcome of a call, in the order
 // in which the calls end. superjson wraps a line and nothing in it.
@@ -241,6 +246,9 @@ func (h *Handler) serveLines(w http.ResponseWriter, r *request) {
 	w.Header().Set("X-Accel-Buffering", "no") // nginx sends each line at once
 	w.WriteHeader(http.StatusOK)
 	out := newPieces(w)
+	if r.ContentLength != 0 && r.ProtoMajor == 1 && r.Header.Get(forwardedFor) != "" {
+		h.settle(r.Context(), bodyEnd)
+	}
 	gone := out.send(linesHead(len(r.calls))) != nil
 	h.runAll(r, func(c *call) {
 		if !gone {

@@ -77,6 +77,33 @@ func TestLinesComeAsCallsEnd(t *testing.T) {
 	expect("")
 }
 
+// Behind a proxy, the lines of a request with a body wait until the proxy has seen its end.
+func TestLinesWaitBehindProxies(t *testing.T) {
+	s := newTestServer(t, nil)
+	waits := 0
+	s.handler.settle = func(context.Context, time.Duration) bool {
+		waits++
+		return true
+	}
+	const lines, forwarded = "\nTrpc-Accept: application/jsonl", "\nX-Forwarded-For: 198.51.100.1"
+	for _, test := range []struct {
+		head, body string
+		want       int
+	}{
+		{"POST /api/trpc/test.login?batch=1\nContent-Type: application/json" + lines + forwarded, "{}", 1},
+		{"POST /api/trpc/test.login?batch=1\nContent-Type: application/json" + lines, "{}", 0},
+		{"POST /api/trpc/test.login?batch=1\nContent-Type: application/json" + forwarded, "{}", 0},
+		{"GET /api/trpc/test.open?batch=1" + lines + forwarded, "", 0},
+	} {
+		t.Run(test.head, func(t *testing.T) {
+			waits = 0
+			if answer := s.raw(t, test.head, test.body); waits != test.want || strings.Contains(test.head, lines) && answer.status != http.StatusOK {
+				t.Errorf("%d %s: waited %d times, want %d", answer.status, answer.body, waits, test.want)
+			}
+		})
+	}
+}
+
 func TestLines(t *testing.T) {
 	s := newTestServer(t, nil)
 	noKey := bareError("API key missing: send the header Authorization: Bearer KEY", blueprint.CodeUnauthorized, "test.list")

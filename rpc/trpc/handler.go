@@ -2,6 +2,7 @@ package trpc
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"blueprintd/blueprint"
+	"blueprintd/foundation/clock"
 	"blueprintd/foundation/metrics"
 )
 
@@ -44,8 +46,9 @@ type Options struct {
 type Handler struct {
 	procedures map[string]*Procedure
 	options    Options
-	bearer     bool          // connection parameters may hold a token too
-	requests   atomic.Uint64 // number of requests, for their ids
+	bearer     bool                                      // connection parameters may hold a token too
+	requests   atomic.Uint64                             // number of requests, for their ids
+	settle     func(context.Context, time.Duration) bool // waits in real time
 	counts     counts
 }
 
@@ -70,7 +73,7 @@ func NewHandler(procedures []Procedure, options Options) *Handler {
 	if bearer {
 		options.Token = bearerToken
 	}
-	h := &Handler{procedures: make(map[string]*Procedure, len(procedures)), options: options, bearer: bearer}
+	h := &Handler{procedures: make(map[string]*Procedure, len(procedures)), options: options, bearer: bearer, settle: clock.Sleep}
 	for _, procedure := range procedures {
 		if h.procedures[procedure.Name] != nil {
 			panic(fmt.Sprintf("trpc: two procedures named %q", procedure.Name))

@@ -61,6 +61,7 @@ ${settings('flows.example.org {', ['flows.example.org {', `https://localhost:${p
 
 for (const [name, proxy] of Object.entries(proxies)) {
   describe(`behind ${name}`, () => {
+    const agent = new https.Agent({ keepAlive: true });
     let server, child, port;
     before(async () => {
       port = await freePort();
@@ -78,6 +79,7 @@ for (const [name, proxy] of Object.entries(proxies)) {
       });
     });
     after(async () => {
+      agent.destroy();
       child?.kill();
       await stopAll(server);
     });
@@ -85,7 +87,7 @@ for (const [name, proxy] of Object.entries(proxies)) {
     /** Sends a request through the proxy; each piece of the answer is given to seen as it arrives, with all so far. */
     function send(method, path, { headers, body, seen = () => {} } = {}) {
       return new Promise((resolve, reject) => {
-        const request = https.request({ host: '127.0.0.1', port, path, method, servername: 'localhost', ca: certificate.cert, agent: false, headers: { host: `localhost:${port}`, ...headers } }, (response) => {
+        const request = https.request({ host: '127.0.0.1', port, path, method, servername: 'localhost', ca: certificate.cert, agent, headers: { host: `localhost:${port}`, ...headers } }, (response) => {
           let text = '';
           response.setEncoding('utf8').on('data', (piece) => {
             text += piece;
@@ -152,6 +154,20 @@ for (const [name, proxy] of Object.entries(proxies)) {
       const [slow, quick] = ['{"json":[0,', '{"json":[1,'];
       assert.ok(text.includes(slow), text);
       assert.ok(pieces.some((far) => far.includes(quick) && !far.includes(slow)), text);
+    });
+
+    test('no batch is cut off', async () => {
+      const id = await make(node('wait', 'wait', { durationMs: 5 }));
+      const answers = await Promise.all(Array.from({ length: 8 }, async () => {
+        const texts = [];
+        for (let i = 0; i < 25; i++) {
+          texts.push(await send('POST', '/api/trpc/blueprint.execute,blueprint.execute?batch=1', {
+            headers: api({ 'trpc-accept': 'application/jsonl' }), body: JSON.stringify({ 0: { json: { id } }, 1: { json: { id } } }),
+          }).then(({ text }) => text, ({ code }) => code));
+        }
+        return texts;
+      }));
+      assert.deepEqual(answers.flat().filter((text) => !text.includes('{"json":[0,') || !text.includes('{"json":[1,')), []);
     });
 
     test('nothing is wrong with the set-up', async () => {
