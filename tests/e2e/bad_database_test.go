@@ -243,9 +243,6 @@ var badDatabases = []struct {
 		err := errors.Join(os.Chmod(folder, 0o777), os.Chmod(filepath.Join(folder, "my.db"), 0o400))
 		return errors.Join(err, os.Chmod(filepath.Join(folder, "my.db.key"), 0o644))
 	}},
-	{name: "with a log that is not readable", says: "my.db-wal: permission denied\nhint: check the owner", asOther: true, damage: func(t *testing.T, folder string) error {
-		return errors.Join(give(t, folder), os.Chmod(filepath.Join(folder, "my.db-wal"), 0))
-	}},
 	{name: "in a folder that is not writable", says: "is not writable", asOther: true, damage: func(t *testing.T, folder string) error {
 		for _, name := range []string{"my.db", "my.db.key"} {
 			if err := os.Chmod(filepath.Join(folder, name), 0o666); err != nil {
@@ -313,18 +310,23 @@ func TestBadDatabases(t *testing.T) {
 	}
 }
 
-// TestUnreadableLock starts a server beside a lock file that only another user may open.
-func TestUnreadableLock(t *testing.T) {
+// TestUnreadableFiles starts a server beside files that only another user may open.
+func TestUnreadableFiles(t *testing.T) {
 	t.Parallel()
-	folder := openFolder(t)
-	copyFolder(t, usedDatabase(t), folder)
-	lock := filepath.Join(folder, "my.db.lock")
-	if err := errors.Join(give(t, folder), os.Chmod(lock, 0)); err != nil {
-		t.Fatal(err)
-	}
-	want := lock + ": permission denied\nhint: check the owner"
-	if text := refusedBy(t, true, "serve", "--addr", "127.0.0.1:0", "--db", filepath.Join(folder, "my.db")); !strings.Contains(text, want) {
-		t.Errorf("it says, without %q: %s", want, text)
+	good := usedDatabase(t)
+	for _, name := range []string{"my.db.lock", "my.db-wal"} {
+		t.Run(name, func(t *testing.T) {
+			folder := openFolder(t)
+			copyFolder(t, good, folder)
+			file := filepath.Join(folder, name)
+			if err := errors.Join(give(t, folder), os.Chmod(file, 0)); err != nil {
+				t.Fatal(err)
+			}
+			want := file + ": permission denied\nhint: check the owner"
+			if text := refusedBy(t, true, "serve", "--addr", "127.0.0.1:0", "--db", filepath.Join(folder, "my.db")); !strings.Contains(text, want) {
+				t.Errorf("it says, without %q: %s", want, text)
+			}
+		})
 	}
 }
 
