@@ -154,7 +154,7 @@ func serveFlags() []cli.Flag {
 		under("limits",
 			&cli.IntFlag{Name: "max-running", Value: 1000, Usage: "`NUMBER` of simultaneous runs; more are queued"},
 			&cli.IntFlag{Name: "max-queued", Value: 10_000, Usage: "`NUMBER` of queued runs; more are refused with 503"},
-			&cli.IntFlag{Name: "max-connections", Value: 12_000, Usage: "`NUMBER` of open connections, and of requests in progress; more are refused with 503"},
+			&cli.IntFlag{Name: "max-connections", Value: server.DefaultMaxConnections, Usage: "`NUMBER` of open connections, and of requests in progress; more are refused with 503"},
 			&cli.IntFlag{Name: "max-blueprints", Usage: "`NUMBER` of blueprints per user; 0 means no limit"},
 			text("max-body", "5MiB", "size of the largest request body, in `BYTES` or as 10MiB"),
 			&cli.Float64Flag{Name: "rate-limit", Value: 50, Usage: "calls per second for each API key, a `NUMBER`; 0 means no limit"},

@@ -72,6 +72,13 @@ type Server struct {
 	manager notifier
 }
 
+const (
+	// DefaultMaxConnections is the default of Limits.MaxConnections.
+	DefaultMaxConnections = 12_000
+	// fewConnections is fewer than a busy server may need.
+	fewConnections = 1000
+)
+
 // connectionsWithin returns how many connections leave enough open files for the database, for
 // connections being refused, and a quarter for scripts and the calls of runs. Without any left,
 // runs would fail, and new connections would hang instead of being refused.
@@ -82,9 +89,13 @@ func connectionsWithin(files int64) int {
 
 // New opens the database, listens, and wires all packages. Run accepts connections.
 func New(ctx context.Context, o Options) (_ *Server, err error) {
-	if files := openFiles(); o.MaxConnections > connectionsWithin(files) {
-		o.MaxConnections = connectionsWithin(files)
-		o.Logger.Warn("the limit on open files allows fewer connections", "connections", o.MaxConnections, "files", files, "hint", "raise it with ulimit -n, or LimitNOFILE of the service")
+	files := openFiles()
+	if most := connectionsWithin(files); o.MaxConnections > most {
+		// The default is more than most servers need, and more than macOS allows.
+		if most < fewConnections || o.MaxConnections > DefaultMaxConnections {
+			o.Logger.Warn("the limit on open files allows fewer connections", "connections", most, "files", files, "hint", "raise it with ulimit -n, or LimitNOFILE of the service")
+		}
+		o.MaxConnections = most
 	}
 	s := &Server{site: site{Options: o, IDs: sourceOf(o.SeedIDs), Clients: &trpc.Clients{Proxies: o.Proxies(), Logger: o.Logger}}, decoding: make(chan struct{}, maxDecoding), manager: newNotifier(o.Logger), up: metrics.Begin(), began: clock.Real{}.Now()}
 	s.begin()

@@ -85,6 +85,22 @@ func TestKeyOnDisk(t *testing.T) {
 	}
 }
 
+// A server stops without an error though the last use of a key cannot be stored.
+func TestKeyUseOnFullDisk(t *testing.T) {
+	s := open(t, testOptions(t))
+	ann := user(t, s, "ann")
+	must(s.CreateKey(t.Context(), ann.UserID, "laptop", "12345678"))(t)
+	stop := run(t, s)
+	must(s.Authenticate(t.Context(), "12345678"))(t)
+	s.writer.connection.Lock()
+	s.writer.beforeCommit = func() error { return coded(sqliteFull) }
+	s.writer.connection.Unlock()
+	check(t, stop())
+	s.writer.connection.Lock()
+	s.writer.beforeCommit = nil
+	s.writer.connection.Unlock()
+}
+
 func TestStoreKeyUses(t *testing.T) {
 	ctx := context.Background()
 	s := open(t, testOptions(t))

@@ -332,7 +332,10 @@ func (s *Store) Run(ctx context.Context) (err error) {
 		last := &job{run: write, done: make(chan struct{})}
 		s.writer.connection.Lock()
 		s.process([]*job{last})
-		err = last.err
+		if err = last.err; s.remote == nil && severityOf(err) == ofBatch {
+			s.options.Logger.Warn("storing the last uses of keys and sessions failed", "error", err)
+			err = nil
+		}
 	}
 	if err == nil && s.nodes.id != 0 {
 		err = s.depart()
