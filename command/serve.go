@@ -41,7 +41,7 @@ func commandServe() *cli.Command {
 }
 
 func serve(ctx context.Context, o server.Options) error {
-	signal.Ignore(syscall.SIGPIPE) // a server outlives the reader of its log
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // a server outlives the reader of its log
 	ctx, stopReading := untilInputEnds(ctx, o.UntilEOF)
 	defer stopReading()
 	ctx, stop := untilInterrupted(ctx)

@@ -142,7 +142,7 @@ func (s *site) fromDashboard() func(*http.Request) error {
 		}
 		if own := originOf(s.APIHost()); origin != "" && origin != "null" && own != "" && origin != own && !isLocalOrigin(origin) {
 			elsewhere.Do(func() {
-				s.Options.Logger.Warn("dashboard opened at another address than --public-url", "opened", origin, "public_url", s.APIHost(), "hint", "set --public-url to the address that browsers use: links and webhook addresses begin with it")
+				s.Options.Logger.Warn("dashboard opened at another address than that of links", "opened", origin, "links", s.APIHost(), "hint", "set --public-url to the address that browsers use: links and webhook addresses begin with it")
 			})
 		}
 		return nil

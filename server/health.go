@@ -63,7 +63,7 @@ func (s *Server) readyz(w http.ResponseWriter, r *http.Request) {
 	s.writeReadiness(r.Context(), w, r.URL.Query().Has("verbose") && isLocalRequest(r))
 }
 
-// writeReadiness reports whether the server accepts work.
+// writeReadiness reports whether requests should be sent here.
 func (s *Server) writeReadiness(ctx context.Context, w http.ResponseWriter, verbose bool) {
 	answer, status := Readiness{Status: "ready"}, http.StatusOK
 	if !s.isReady() {
@@ -239,7 +239,7 @@ func (s *Server) checkDraining() check {
 	default:
 	}
 	if s.leaving.Load() {
-		return check{Name: "draining", Detail: fmt.Sprintf("the server stops in %s, and serves until then", s.Options.ShutdownDelay)}
+		return check{Name: "draining", Detail: fmt.Sprintf("the server stops %s after the signal, and serves until then", s.Options.ShutdownDelay)}
 	}
 	return check{Name: "draining", OK: true, Detail: "no"}
 }

@@ -59,7 +59,7 @@ func (s *Server) writeServer(p *metrics.Page) {
 	if s.isReady() {
 		ready = 1
 	}
-	gauge(p, "ready", "1 while the server accepts work.", ready)
+	gauge(p, "ready", "1 while requests should be sent to this process.", ready)
 	gauge(p, "connections_open", "Open connections.", s.main.Open())
 	counter(p, "connections_refused_total", "Connections refused because too many were open.", s.main.Refused())
 	s.writeCertificate(p)

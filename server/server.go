@@ -92,7 +92,7 @@ func New(ctx context.Context, o Options) (_ *Server, err error) {
 	files := openFiles()
 	if most := connectionsWithin(files); o.MaxConnections > most {
 		// The default is more than most servers need, and more than macOS allows.
-		if most < fewConnections || o.MaxConnections > DefaultMaxConnections {
+		if most < fewConnections || o.MaxConnections != DefaultMaxConnections {
 			o.Logger.Warn("the limit on open files allows fewer connections", "connections", most, "files", files, "hint", "raise it with ulimit -n, or LimitNOFILE of the service")
 		}
 		o.MaxConnections = most
@@ -213,7 +213,7 @@ func (s *Server) notifyEvents() {
 	}
 }
 
-// idleTimeout is how long a connection stays open without a request. Proxies close theirs
+// idleTimeout is how long a connection stays open without a request. Most proxies close theirs
 // sooner (Caddy after two minutes), so that none sends a request into a closing connection.
 const idleTimeout = 3 * time.Minute
 

@@ -150,12 +150,18 @@ func TestRedirectsAreRecorded(t *testing.T) {
 
 // TestFailedNameServer shows the failure of a name server, as it happens and as it was recorded.
 func TestFailedNameServer(t *testing.T) {
-	happened := &net.DNSError{Err: "server misbehaving", Name: "api.example", Server: "127.0.0.1:53", IsTemporary: true}
-	recorded := outbound.ReplayFault(t.Context(), &blueprint.Exchange{Error: happened.Error(), Fault: outbound.FaultOf(happened)})
 	want := &blueprint.Failure{Code: codeConnect, Message: "cannot look up the server: the name server is not reachable or fails", NotSent: true}
-	for _, err := range []error{happened, recorded} {
-		if diff := cmp.Diff(want, requestFailure(t.Context(), err, &outbound.Hops{})); diff != "" {
-			t.Errorf("%v (-want +got)\n%s", err, diff)
-		}
+	for _, happened := range []*net.DNSError{
+		{Err: "server misbehaving", Name: "api.example", Server: "127.0.0.1:53", IsTemporary: true},
+		{Err: "i/o timeout", Name: "api.example", Server: "192.0.2.1:53", IsTimeout: true, IsTemporary: true},
+	} {
+		t.Run(happened.Err, func(t *testing.T) {
+			recorded := outbound.ReplayFault(t.Context(), &blueprint.Exchange{Error: happened.Error(), Fault: outbound.FaultOf(happened)})
+			for _, err := range []error{happened, recorded} {
+				if diff := cmp.Diff(want, requestFailure(t.Context(), err, &outbound.Hops{})); diff != "" {
+					t.Errorf("%v (-want +got)\n%s", err, diff)
+				}
+			}
+		})
 	}
 }

@@ -75,10 +75,10 @@ func faultOf(ctx context.Context, err error, sent bool) *blueprint.Fault {
 		f.Kind = faultNodeTimeout
 	case errors.As(err, &name) && name.IsNotFound:
 		f.Kind = faultDNS
-	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
-		f.Kind = faultTimeout
 	case errors.As(err, &name):
 		f.Kind = faultResolver
+	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
+		f.Kind = faultTimeout
 	case errors.As(err, &host):
 		f.Kind = faultHost
 	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:

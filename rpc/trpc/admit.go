@@ -160,11 +160,11 @@ func (c *Clients) originOf(r *http.Request) origin {
 		})
 	case !c.Proxies.trust(peer) && r.Header.Get(forwardedFor) != "":
 		c.untrusted.Do(func() {
-			hint := "if this is your proxy, name its address or network: --trusted-proxy " + netip.PrefixFrom(peer.WithZone(""), peer.BitLen()).String()
+			hint := "if this is your proxy, name its address or network, so that its clients do not share one sign-in limit: --trusted-proxy " + netip.PrefixFrom(peer.WithZone(""), peer.BitLen()).String()
 			if peer.IsLoopback() {
 				hint = "set --public-url, which also trusts the proxies on this machine"
 			}
-			c.Logger.Warn("X-Forwarded-For of an untrusted proxy ignored: its clients share one sign-in limit", "proxy", peer, "hint", hint)
+			c.Logger.Warn("X-Forwarded-For ignored: its sender is not a trusted proxy", "sender", peer, "hint", hint)
 		})
 	}
 	return originOf(address)

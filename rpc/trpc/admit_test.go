@@ -94,7 +94,7 @@ func TestUntrustedProxyIsLogged(t *testing.T) {
 				}
 				clients.originOf(r)
 			}
-			if logged := strings.Count(logs.String(), "untrusted proxy"); logged != min(len(test.hint), 1) || !strings.Contains(logs.String(), test.hint) {
+			if logged := strings.Count(logs.String(), "X-Forwarded-For ignored"); logged != min(len(test.hint), 1) || !strings.Contains(logs.String(), test.hint) {
 				t.Errorf("logged %q, want once with %q", logs, test.hint)
 			}
 		})

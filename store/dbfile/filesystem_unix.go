@@ -40,10 +40,13 @@ func CheckWritable(path string, info os.FileInfo) *blueprint.Error {
 		return nil
 	}
 	stat, known := info.Sys().(*syscall.Stat_t)
+	owned := known && int(stat.Uid) == os.Geteuid()
 	switch {
-	case !errors.Is(err, fs.ErrPermission) || !known:
+	case errors.Is(err, syscall.EROFS):
 		return Refusal("mount it writable, or choose another place with --db", "the database %s cannot be opened for writing: %s", path, errors.Unwrap(err))
-	case int(stat.Uid) == os.Geteuid():
+	case !errors.Is(err, fs.ErrPermission) || !known || os.Geteuid() == 0 || owned && info.Mode()&0o600 == 0o600:
+		return Refusal("look for what protects it, such as attributes (lsattr) or a security module", "the database %s cannot be opened for writing: %s", path, errors.Unwrap(err))
+	case owned:
 		return Refusal("chmod 600 "+blueprint.ShellWord(path), "the database %s has mode %o and cannot be opened for writing", path, info.Mode().Perm())
 	}
 	return Refusal("run blueprintd as that user, or give it the file with chown", "the database %s belongs to user %d and cannot be opened for writing", path, stat.Uid)

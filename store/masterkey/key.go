@@ -25,6 +25,7 @@ import (
 type Key struct {
 	Path   string // "" for a key without a file
 	made   bool   // there was no file
+	late   bool   // and there was a database already, which has another key
 	Sealer *secret.Sealer
 	Old    []*secret.Sealer // earlier keys in the file, the newest first
 	// adopted reports that an interrupted change of the key was finished.
@@ -49,14 +50,15 @@ func Open(database, chosen string, logger *slog.Logger) (Key, error) {
 	if database == "" {
 		return key, blueprint.Hinted("run blueprintd master-key create "+blueprint.ShellWord(key.Path)+" once, and copy the file to every machine", "there is no master key %s", key.Path)
 	}
-	made := true
+	info, err := os.Stat(database)
+	late, made := err == nil && info.Size() > 0, true
 	if err := Create(key.Path); errors.Is(err, fs.ErrExist) { // another process was faster
 		made = false
 	} else if err != nil {
 		return key, err
 	}
 	key, err = Read(database, chosen, logger)
-	key.made = made
+	key.made, key.late = made, late
 	if err == nil && key.Sealer == nil {
 		err = blueprint.Hinted("run the command again", "another process has removed the master key %s", key.Path)
 	}
@@ -123,11 +125,11 @@ func protect(mode fs.FileMode, owned bool, path string) (command string) {
 // stays: a process that started at the same time may have read it and be using it.
 func (k Key) refused(err error) error {
 	known, ok := errors.AsType[*blueprint.Error](err)
-	if !k.made || !ok || known.Outage || errors.Is(err, dbfile.ErrHeld) {
+	if !k.made || !k.late && (!ok || known.Outage || errors.Is(err, dbfile.ErrHeld)) {
 		return err
 	}
 	os.Remove(k.Path)
-	if strings.Contains(known.Hint, "--master-key-file") {
+	if ok && strings.Contains(known.Hint, "--master-key-file") {
 		return blueprint.Hinted(blueprint.SeeDocs("restore it from your backup, or say with --master-key-file where it is", "backup-and-recovery"), "the master key %s is missing, and the database was used with one", k.Path)
 	}
 	return err

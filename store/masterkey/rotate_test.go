@@ -19,6 +19,7 @@ import (
 	"blueprintd/foundation/clock"
 	"blueprintd/foundation/ids"
 	"blueprintd/foundation/secret"
+	"blueprintd/server"
 	"blueprintd/store"
 	"blueprintd/store/masterkey"
 	"blueprintd/tests/servertest"
@@ -326,6 +327,27 @@ func cutRotation(t *testing.T, path string) {
 	}
 	if _, err := cut.Run(t.Context()); !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Fatalf("%v, want %v", err, io.ErrUnexpectedEOF)
+	}
+}
+
+// TestNoKeyBesideAnOpenDatabase starts a second server, without the key of the first one. It leaves
+// no other key.
+func TestNoKeyBesideAnOpenDatabase(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "open.db")
+	servertest.New(t, servertest.OnFile(path), func(o *server.Options) { o.MasterKeyFile = path + ".elsewhere" })
+	second, err := masterkey.Open(path, "", slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = second.Open(func(sealer *secret.Sealer) (*store.Store, error) {
+		return store.Open(t.Context(), store.Options{Path: path, Server: true, Schema: schema, Sealer: sealer, Clock: clock.Real{}, IDs: ids.New(nil), Logger: slog.New(slog.DiscardHandler)})
+	})
+	if err == nil || !strings.Contains(err.Error(), "another server has the database open") {
+		t.Errorf("the second server: %v, want \"another server has the database open\"", err)
+	}
+	if _, err := os.Stat(path + ".key"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("its master key: %v, want none", err)
 	}
 }
 

@@ -121,3 +121,33 @@ func TestListingOfOneMillisecond(t *testing.T) {
 		})
 	}
 }
+
+// Schedules that are due at once, and the listeners of their events, start runs with the same
+// ids on every server with the same seed.
+func TestSeededTriggers(t *testing.T) {
+	t.Parallel()
+	list := func() (list []string) {
+		s := servertest.New(t, servertest.AtNoon, func(o *server.Options) { o.SeedIDs = new(int64) })
+		defer s.Stop()
+		for i := range 6 {
+			source := s.Root.Blueprint(t, fmt.Sprint("source", i), node("a", "code", object{"language": "javascript", "source": "return 1"}), node("e", "emit-event", object{"event": "custom.x"}))
+			s.Root.IDOf(t, "blueprintTriggers.create", object{"blueprintId": source, "triggerType": "scheduled", "config": object{"cron": "* * * * *"}})
+			listener := s.Root.Blueprint(t, fmt.Sprint("listener", i), node("a", "set", object{"values": object{"n": 1}}))
+			s.Root.IDOf(t, "blueprintTriggers.create", object{"blueprintId": listener, "triggerType": "event", "config": object{"event": "custom.x"}})
+		}
+		s.Advance(t, "2m")
+		for _, run := range at(s.Root.OK(t, "execution.listRuns", object{"limit": 100}), "runs").([]any) {
+			list = append(list, fmt.Sprint(at(run, "executionId"), " ", at(run, "blueprintTitle")))
+		}
+		return list
+	}
+	first := list()
+	if len(first) != 84 {
+		t.Errorf("%d runs, want 84", len(first))
+	}
+	for range 3 {
+		if diff := cmp.Diff(first, list()); diff != "" {
+			t.Fatalf("another server with the same seed (-first +other):\n%s", diff)
+		}
+	}
+}

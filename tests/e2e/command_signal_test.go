@@ -205,7 +205,7 @@ func TestShutdownDelay(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer response.Body.Close()
-	if text, err := io.ReadAll(response.Body); err != nil || !containsAll(string(text), "stops in 10m0s, and serves until then") {
+	if text, err := io.ReadAll(response.Body); err != nil || !containsAll(string(text), "stops 10m0s after the signal, and serves until then") {
 		t.Errorf("/readyz?verbose is %s, %v", text, err)
 	}
 	if by := interrupt(t, s.Process, syscall.SIGTERM); by != syscall.SIGTERM {

@@ -29,7 +29,7 @@ func TestOracleFindsFlaws(t *testing.T) {
 		FlawForgetsCall: {"a node starts a second run after a crash", "I11"},
 		FlawWrongChild:  {"another output of a run reaches the one that started it", "the reference differs"},
 
-		FlawNoFence:         {"a process that was declared dead still writes", "I20|I7"},
+		FlawNoFence:         {"a process that was declared dead still writes", "I20|I7"}, // or starts a tick again
 		FlawKeepsHanded:     {"a run is handed to another process and kept", "I20"},
 		FlawLeaseFromAnswer: {"a lease counts from the answer to a beat", "I21"},
 		FlawUnknownFailed:   {"a commit with an unknown outcome is taken for failed", "I|a client received"},

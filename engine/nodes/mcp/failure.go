@@ -67,6 +67,8 @@ func (s *Session) failure(ctx, limited context.Context, record *exchangeRecord, 
 		say("tls_failed", "the certificate of %s is not trusted, or it does not speak TLS", s.host)
 	case fault.Kind == "dns":
 		say("connect_failed", "no host named %s is known", s.host)
+	case fault.Kind == "resolver":
+		say("connect_failed", "cannot look up %s: the name server is not reachable or fails", s.host)
 	case f.NotSent && fault.Kind == "errno":
 		say("connect_failed", "cannot connect to %s: %s", s.host, fault.Reason)
 	case f.NotSent:
