@@ -385,7 +385,7 @@ else describe('packages on a machine with systemd', () => {
     await cp(process.env.CADDY || assert.fail('Caddy is missing; hint: name it with CADDY'), machine.path('/srv/caddy'));
     await machine.run('systemd-run', '--unit=balancer', '/srv/caddy', 'run', '--config', '/srv/Caddyfile', '--adapter', 'caddyfile');
     await until('the balancer answers', async () => (await query('server.getInfo', {}).catch(() => ({}))).version === OLD || undefined);
-    const { id } = await mutate('blueprint.create', { title: 'Started', blueprint_map: { nodes: [{ id: 'code', type: 'code', title: 'Code', config: { language: 'javascript', source: 'return 1' } }] } });
+    const { id } = await mutate('blueprint.create', { title: 'Started', blueprint_map: { nodes: [{ id: 'code', type: 'code', title: 'Code', config: { language: 'javascript', source: 'const end = Date.now() + 100; while (Date.now() < end); return 1' } }] } });
     const trigger = await mutate('blueprintTriggers.create', { blueprintId: id, triggerType: 'webhook', config: { respond: 'wait' } });
     const start = `curl -sS -o /dev/null -w '%{http_code}\\n' -X POST http://127.0.0.1:8787/webhooks/blueprint/${trigger.id} 2>&1`;
     const clients = [1, 2].map(() => machine.run('sh', '-c', `while [ ! -e /srv/enough ]; do ${start}; done`));
