@@ -16,8 +16,8 @@ var forwarded = []string{"X-Forwarded-For", "Forwarded", "X-Real-Ip", "Via"}
 
 // isLocalRequest reports whether a request comes from this machine and not through a
 // proxy on it. Routes that require it need no key. A proxy without such headers is detected
-// by the Host that it forwards, as is DNS rebinding; nginx before
-// 1.29.7, without settings for either, forwards in HTTP/1.0.
+// by the Host that it forwards, as is DNS rebinding. nginx without settings for either is
+// detected before version 1.29.7, which forwards in HTTP/1.0.
 func isLocalRequest(r *http.Request) bool {
 	if !r.ProtoAtLeast(1, 1) {
 		return false

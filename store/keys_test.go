@@ -93,12 +93,15 @@ func TestKeyUseOnFullDisk(t *testing.T) {
 	stop := run(t, s)
 	must(s.Authenticate(t.Context(), "12345678"))(t)
 	s.writer.connection.Lock()
-	s.writer.beforeCommit = func() error { return coded(sqliteFull) }
+	s.writer.beforeCommit = func() error {
+		s.writer.beforeCommit = nil
+		return coded(sqliteFull)
+	}
 	s.writer.connection.Unlock()
 	check(t, stop())
-	s.writer.connection.Lock()
-	s.writer.beforeCommit = nil
-	s.writer.connection.Unlock()
+	if s.writer.beforeCommit != nil {
+		t.Error("the last use was not stored at the end")
+	}
 }
 
 func TestStoreKeyUses(t *testing.T) {

@@ -330,6 +330,15 @@ func cutRotation(t *testing.T, path string) {
 	}
 }
 
+// refusal returns the error of a server that opens a database with a key.
+func refusal(t *testing.T, key masterkey.Key, path string) error {
+	t.Helper()
+	_, err := key.Open(func(sealer *secret.Sealer) (*store.Store, error) {
+		return store.Open(t.Context(), store.Options{Path: path, Server: true, Schema: schema, Sealer: sealer, Clock: clock.Real{}, IDs: ids.New(nil), Logger: slog.New(slog.DiscardHandler)})
+	})
+	return err
+}
+
 // TestNoKeyBesideAnOpenDatabase starts a second server, without the key of the first one. It leaves
 // no other key.
 func TestNoKeyBesideAnOpenDatabase(t *testing.T) {
@@ -340,9 +349,7 @@ func TestNoKeyBesideAnOpenDatabase(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = second.Open(func(sealer *secret.Sealer) (*store.Store, error) {
-		return store.Open(t.Context(), store.Options{Path: path, Server: true, Schema: schema, Sealer: sealer, Clock: clock.Real{}, IDs: ids.New(nil), Logger: slog.New(slog.DiscardHandler)})
-	})
+	err = refusal(t, second, path)
 	if err == nil || !strings.Contains(err.Error(), "another server has the database open") {
 		t.Errorf("the second server: %v, want \"another server has the database open\"", err)
 	}
@@ -361,9 +368,7 @@ func TestNewKeyOfTheFasterServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := servertest.New(t, servertest.OnFile(path))
-	_, err = slower.Open(func(sealer *secret.Sealer) (*store.Store, error) {
-		return store.Open(t.Context(), store.Options{Path: path, Server: true, Schema: schema, Sealer: sealer, Clock: clock.Real{}, IDs: ids.New(nil), Logger: slog.New(slog.DiscardHandler)})
-	})
+	err = refusal(t, slower, path)
 	if err == nil || !strings.Contains(err.Error(), "another server has the database open") {
 		t.Errorf("the slower server: %v, want \"another server has the database open\"", err)
 	}

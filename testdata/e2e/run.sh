@@ -11,9 +11,8 @@
 # them. container.test.mjs needs root, and Debian's buildah and qemu-user-static;
 # release.test.mjs needs root, and Debian's systemd-container, rpm, openssh-client,
 # wget, postgresql and caddy; proxies.test.mjs needs nginx and caddy. They fail if these
-# cannot be installed. Where no machine with
-# systemd can be booted, such as in a container that may not mount, that part is left out
-# with a message.
+# cannot be installed. Where no machine with systemd can be booted, such as in a container
+# that may not mount, that part is left out with a message.
 #
 # BLUEPRINTD=/path/to/binary tests that executable instead of building one. It needs
 # Node 20 or newer, npm, curl, openssl and, the first time, the npm registry. Its exit
@@ -50,8 +49,13 @@ install() {
   set -- apt-get install -qq -y --no-install-recommends "$@"
   "$@" >/dev/null 2>&1 || { apt-get update -qq >/dev/null 2>&1 && "$@" >/dev/null 2>&1; } || true
 }
-unpack() {
-  (cd "$work" && { apt-get download -qq "$1" || { apt-get update -qq && apt-get download -qq "$1"; }; } && dpkg -x "$1"_*.deb "$1") >/dev/null 2>&1 || true
+# Prints the path of a program. If it is missing, the package of that name is only unpacked:
+# installed, it would start a service on this machine.
+program() {
+  command -v "$1" || ! may_install || {
+    (cd "$work" && { apt-get download -qq "$1" || { apt-get update -qq && apt-get download -qq "$1"; }; } && dpkg -x "$1"_*.deb "$1") >/dev/null 2>&1 || true
+    echo "$work/$1/$2"
+  }
 }
 
 chromium=${CHROMIUM:-/usr/bin/chromium}
@@ -72,26 +76,11 @@ esac
 case "${*:-release}" in
   *release*) { command -v systemd-nspawn && command -v rpm && command -v ssh-keygen && command -v wget && ls /usr/lib/postgresql/*/bin/initdb; } >/dev/null 2>&1 || ! may_install || install systemd systemd-container rpm openssh-client wget postgresql ;;
 esac
-# Installed, these would start services on this machine.
 case "${*:-release}" in
-  *release* | *proxies*)
-    CADDY=${CADDY:-$(command -v caddy || true)}
-    if [ -z "$CADDY" ] && may_install; then
-      unpack caddy
-      CADDY=$work/caddy/usr/bin/caddy
-    fi
-    export CADDY
-    ;;
+  *release* | *proxies*) CADDY=${CADDY:-$(program caddy usr/bin/caddy)} && export CADDY ;;
 esac
 case "${*:-proxies}" in
-  *proxies*)
-    NGINX=${NGINX:-$(command -v nginx || true)}
-    if [ -z "$NGINX" ] && may_install; then
-      unpack nginx
-      NGINX=$work/nginx/usr/sbin/nginx
-    fi
-    export NGINX
-    ;;
+  *proxies*) NGINX=${NGINX:-$(program nginx usr/sbin/nginx)} && export NGINX ;;
 esac
 
 left_out=

@@ -253,7 +253,8 @@ var badDatabases = []struct {
 	}},
 }
 
-// give gives a folder and its files to the unprivileged user of refusedBy, if root runs the tests.
+// give makes the unprivileged user of refusedBy the owner of a folder and its files, if root runs
+// the tests.
 func give(t *testing.T, folder string) error {
 	if os.Geteuid() != 0 {
 		return nil

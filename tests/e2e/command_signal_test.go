@@ -129,17 +129,22 @@ func TestClosingTerminalStopsTheServer(t *testing.T) {
 	}
 }
 
+// programAfter returns a script that executes a command of the shell and becomes the program.
+func programAfter(t *testing.T, command string) string {
+	t.Helper()
+	script, path := filepath.Join(t.TempDir(), "start.sh"), process.Path(t)
+	syscall.ForkLock.RLock() // see openProgram
+	defer syscall.ForkLock.RUnlock()
+	if err := os.WriteFile(script, []byte("#!/bin/sh\n"+command+"\nexec "+path+" \"$@\"\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return script
+}
+
 // TestServerUnderNohup starts a server that is to outlive its terminal.
 func TestServerUnderNohup(t *testing.T) {
 	t.Parallel()
-	script, path := filepath.Join(t.TempDir(), "nohup.sh"), process.Path(t)
-	syscall.ForkLock.RLock() // see openProgram
-	err := os.WriteFile(script, []byte("#!/bin/sh\ntrap '' HUP\nexec "+path+" \"$@\"\n"), 0o700)
-	syscall.ForkLock.RUnlock()
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := process.ServeProgram(t, script, nil, "--ephemeral")
+	s := process.ServeProgram(t, programAfter(t, "trap '' HUP"), nil, "--ephemeral")
 	if err := s.Signal(syscall.SIGHUP); err != nil {
 		t.Fatal(err)
 	}

@@ -5,10 +5,8 @@ package e2e
 import (
 	"net"
 	"net/http"
-	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 
 	"blueprintd/tests/process"
@@ -18,14 +16,7 @@ import (
 // many are refused, and runs go on.
 func TestFewOpenFiles(t *testing.T) {
 	t.Parallel()
-	script, path := filepath.Join(t.TempDir(), "limited.sh"), process.Path(t)
-	syscall.ForkLock.RLock() // see openProgram
-	err := os.WriteFile(script, []byte("#!/bin/sh\nulimit -n 64\nexec "+path+" \"$@\"\n"), 0o700)
-	syscall.ForkLock.RUnlock()
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := process.ServeProgram(t, script, nil, "--db", filepath.Join(t.TempDir(), "my.db"))
+	s := process.ServeProgram(t, programAfter(t, "ulimit -n 64"), nil, "--db", filepath.Join(t.TempDir(), "my.db"))
 	sum := node("sum", "code", object{"source": "return 1 + 2"})
 	id := s.Create("sum", sum)
 	var idle []net.Conn
