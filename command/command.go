@@ -15,6 +15,7 @@ import (
 	"runtime/pprof"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 
 	"github.com/urfave/cli/v2"
@@ -34,8 +35,16 @@ const programKey = "program"
 
 func programOf(c *cli.Context) Program { return c.App.Metadata[programKey].(Program) }
 
+// reading is held while a command line is read: the library's help command and help flag
+// are variables that it writes to. readKey is the key of the function that releases it in
+// the application's metadata.
+var reading sync.Mutex
+
+const readKey = "read"
+
 // Main runs the command named by args, of which the first is the program's name, and
-// returns the exit code: 0 success, 1 failure, 2 wrong usage, 3 a paused run.
+// returns the exit code: 0 success, 1 failure, 2 wrong usage, 3 a paused run. It may be
+// called concurrently.
 func Main(p Program, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	return profiled(os.Getenv(cpuProfile), stderr, func() int { return runCommand(p, args, stdin, stdout, stderr) })
 }
@@ -45,6 +54,10 @@ func runCommand(p Program, args []string, stdin io.Reader, stdout, stderr io.Wri
 		args = append([]string{args[0], "version"}, args[2:]...)
 	}
 	app := application(p, stdin, stdout, stderr)
+	reading.Lock()
+	read := sync.OnceFunc(reading.Unlock)
+	defer read()
+	app.Metadata[readKey] = read
 	if len(args) > 1 && args[len(args)-1] == completionAsked {
 		completeLine(app, args[1:len(args)-1], stdout)
 		return 0
@@ -111,6 +124,7 @@ func complete(command *cli.Command) {
 			if err := checkArguments(c); err != nil {
 				return err
 			}
+			c.App.Metadata[readKey].(func())()
 			return act(c)
 		}
 	} else {

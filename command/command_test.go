@@ -2,9 +2,11 @@ package command
 
 import (
 	"bytes"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -29,4 +31,17 @@ func TestCPUProfile(t *testing.T) {
 	if after, err := os.ReadFile(path); err != nil || !bytes.Equal(after, data) {
 		t.Error("the file that exists was changed")
 	}
+}
+
+// With the race detector it fails if two calls read their command lines at once.
+func TestMainIsConcurrent(t *testing.T) {
+	var group sync.WaitGroup
+	for _, args := range [][]string{{"version"}, {"user", "list", "--help"}, {"help", "key"}, {"serve", "--help"}, {"audit", "list", "--nonsense"}, {"key"}, {"serve", "help"}, {}} {
+		for range 3 {
+			group.Go(func() {
+				Main(Program{}, append([]string{"blueprintd"}, args...), nil, io.Discard, io.Discard)
+			})
+		}
+	}
+	group.Wait()
 }
