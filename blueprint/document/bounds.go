@@ -9,11 +9,13 @@ import (
 )
 
 // The YAML parser takes quadratic time and memory in the nesting of values, in the
-// members of a block mapping, and in the length of the names above a value. These
-// checks reject an expensive text in linear time.
+// members of a block mapping, in the length of the names above a value, and in the number of
+// documents. These checks reject an expensive text in linear time.
 const (
 	maxEffort = 256 << 20 // approximate bytes that the parser may copy
 	maxTags   = 8         // in a row
+	maxMarks  = 8         // dashes, question marks and colons of one entry within brackets
+	maxEnds   = 100       // lines that end a document or begin one
 )
 
 // crowded returns the offset of the first of too many indicators of YAML values, or -1.
@@ -42,6 +44,7 @@ type frame struct {
 	members int
 	path    int // length of the names above
 	name    int // length of the last name in it
+	marks   int // of the current entry, if flow: each may nest a value
 }
 
 func tooDeep(at Position) *SyntaxError {
@@ -52,7 +55,7 @@ func tooDeep(at Position) *SyntaxError {
 // too many; the walk over the parsed values is exact.
 func bounded(tokens token.Tokens) *SyntaxError {
 	stack := []frame{{}}
-	effort, tags := 0, 0
+	effort, tags, ends := 0, 0, 0
 	var before *token.Token
 	for _, t := range tokens {
 		if t.Type == token.CommentType {
@@ -77,7 +80,12 @@ func bounded(tokens token.Tokens) *SyntaxError {
 			if top.flow {
 				stack = stack[:len(stack)-1]
 			}
+		case token.CollectEntryType:
+			top.marks = 0
+		case token.SequenceEntryType, token.MappingKeyType:
+			top.marks++
 		case token.MappingValueType:
+			top.marks++
 			if before != nil {
 				top.name = len(before.Value)
 			}
@@ -86,6 +94,7 @@ func bounded(tokens token.Tokens) *SyntaxError {
 			}
 		case token.DocumentHeaderType, token.DocumentEndType:
 			stack = []frame{{}}
+			ends++
 		}
 		if t.Type != token.TagType {
 			tags = 0
@@ -94,6 +103,10 @@ func bounded(tokens token.Tokens) *SyntaxError {
 		switch {
 		case len(stack)-1 > blueprint.MaxDepth+1:
 			return tooDeep(at)
+		case top.flow && top.marks > maxMarks:
+			return &SyntaxError{Position: at, Message: "too many values in one entry within brackets"}
+		case ends > maxEnds:
+			return &SyntaxError{Position: at, Message: "too many documents in one file"}
 		case tags > maxTags:
 			return &SyntaxError{Position: at, Message: "too many tags in a row"}
 		case effort > maxEffort:
