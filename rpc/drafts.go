@@ -65,6 +65,9 @@ func (s *Service) draftApply(ctx context.Context, caller *trpc.Caller, in draftA
 			return blueprint.BlueprintPatch{Status: &status, Tags: &tags}
 		})
 	}
+	if err := s.mayPropose(ctx, caller, &row.Blueprint, draft.Of); err != nil {
+		return blueprint.Blueprint{}, err
+	}
 	updated, err := s.updatedFrom(ctx, caller, draft.Of, draft.From, func(made, current *blueprint.BlueprintVersion) (patch blueprint.BlueprintPatch) {
 		m, variables := blueprint.MergeLayout(made.BlueprintMap, content.BlueprintMap, current.BlueprintMap), withoutSecrets(content.EnvironmentVariables)
 		patch.Map, patch.Variables = &m, &variables
@@ -82,6 +85,21 @@ func (s *Service) draftApply(ctx context.Context, caller *trpc.Caller, in draftA
 		err = nil // the draft belongs to another user, who can delete it, or is deleted already
 	}
 	return updated, err
+}
+
+// mayPropose refuses a draft whose maker may not manage the blueprint that it changes: anyone can
+// make one that names it and share it with a manager. An organization may apply its own drafts,
+// also those of users who have left it.
+func (s *Service) mayPropose(ctx context.Context, caller *trpc.Caller, draft *blueprint.Blueprint, of string) error {
+	target, err := s.blueprint(ctx, caller.Principal, of)
+	if err != nil || target.OrganizationID == draft.OrganizationID {
+		return err
+	}
+	_, access, err := s.Store.Definition(ctx, blueprint.Principal{UserID: draft.CreatedBy}, of)
+	if err == nil && access < blueprint.AccessManage || blueprint.CodeOf(err) == blueprint.CodeForbidden {
+		return blueprint.Errorf(blueprint.CodeForbidden, "the user who made this draft may not manage the blueprint, so it cannot be applied")
+	}
+	return err
 }
 
 // withoutSecrets returns variables whose secret ones keep the values that the blueprint has:

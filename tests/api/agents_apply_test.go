@@ -131,6 +131,35 @@ func TestDraftOfAnotherUser(t *testing.T) {
 	}
 }
 
+// A draft of a user who may not manage the blueprint is not applied: anyone can share a blueprint
+// with a manager that looks like one. An organization may apply its own drafts, also those of
+// users who have left.
+func TestDraftOfAStranger(t *testing.T) {
+	t.Parallel()
+	s := servertest.New(t)
+	person := setUpAda(t, s)
+	bo := s.NewUser(t, "bo")
+	organization := s.Root.IDOf(t, "organization.create", object{"name": "Team"})
+	id := s.Root.IDOf(t, "blueprint.create", object{"title": "Base", "organization_id": organization, "blueprint_map": object{"nodes": []any{node("t", "template", object{"text": "one"})}}})
+	forge := func(in object) object {
+		in["title"], in["tags"] = "Base (draft)", []any{"agent-draft", "draft-of:" + id, "draft-from:1.0.0", "proposed"}
+		in["blueprint_map"] = object{"nodes": []any{node("t", "template", object{"text": "two"})}}
+		return object{"id": bo.IDOf(t, "blueprint.create", in), "version": "1.0.0", "of": id}
+	}
+	forged := forge(object{})
+	bo.OK(t, "collaborator.add", object{"blueprintId": forged["id"], "email": "ada@example.org", "role": "admin"})
+	person.Refused(t, blueprint.CodeForbidden, "the user who made this draft may not manage the blueprint", "draft.apply", forged)
+	s.Root.OK(t, "collaborator.add", object{"blueprintId": id, "email": "bo@example.org", "role": "editor"})
+	person.OK(t, "draft.apply", forged)
+
+	s.Root.OK(t, "organization.addMember", object{"organizationId": organization, "email": "bo@example.org", "role": "member"})
+	s.Root.OK(t, "collaborator.remove", object{"blueprintId": id, "userId": bo.ID})
+	s.Root.OK(t, "blueprint.update", object{"id": id, "blueprint_map": object{"nodes": []any{node("t", "template", object{"text": "one"})}}})
+	left := forge(object{"organization_id": organization})
+	s.Root.OK(t, "organization.removeMember", object{"organizationId": organization, "userId": bo.ID})
+	person.OK(t, "draft.apply", left)
+}
+
 // What a person changed meanwhile stays when a draft is applied: the title and the layout.
 func TestDraftKeepsWhatItDidNotChange(t *testing.T) {
 	t.Parallel()
