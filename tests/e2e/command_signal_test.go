@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"syscall"
 	"testing"
@@ -115,6 +116,10 @@ func TestSecondSignalKillsTheServer(t *testing.T) {
 // terminal closes: SIGHUP from the kernel and another one from the shell.
 func TestClosingTerminalStopsTheServer(t *testing.T) {
 	t.Parallel()
+	// A process started from here inherits that a signal is ignored, but not that it is handled.
+	handled := make(chan os.Signal, 1)
+	signal.Notify(handled, syscall.SIGHUP)
+	defer signal.Stop(handled)
 	s := process.Serve(t, "--db", filepath.Join(t.TempDir(), "my.db"))
 	for range 2 {
 		if err := s.Signal(syscall.SIGHUP); err != nil {
