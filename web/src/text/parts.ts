@@ -128,6 +128,15 @@ export const statusBadgeText = {
   coalesced: 'Coalesced',
 } as const
 
+/** Texts of parts/time-spans.ts. */
+export const timeSpansText = {
+  anyTime: 'Any time',
+  lastHour: 'Last hour',
+  last24Hours: 'Last 24 hours',
+  last7Days: 'Last 7 days',
+  last30Days: 'Last 30 days',
+} as const
+
 /** Texts of parts/time-words.ts. */
 export const timeWordsText = {
   inAMoment: 'in a moment',

@@ -360,11 +360,6 @@ export const runFiltersText = {
   waitingForInput: 'Waiting for input',
   completed: 'Completed',
   failed: 'Failed',
-  anyTime: 'Any time',
-  lastHour: 'Last hour',
-  last24Hours: 'Last 24 hours',
-  last7Days: 'Last 7 days',
-  last30Days: 'Last 30 days',
 } as const
 
 /** Texts of pages/runs/run-log.tsx. */

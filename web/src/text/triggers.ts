@@ -328,11 +328,6 @@ export const ledgerFiltersText = {
   runWaiting: 'Run waiting',
   runCompleted: 'Run completed',
   runFailed: 'Run failed',
-  anyTime: 'Any time',
-  lastHour: 'Last hour',
-  last24Hours: 'Last 24 hours',
-  last7Days: 'Last 7 days',
-  last30Days: 'Last 30 days',
 } as const
 
 /** Texts of pages/triggers/ledger.tsx. */

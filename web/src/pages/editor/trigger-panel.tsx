@@ -64,7 +64,7 @@ export default function TriggerPanel({ blueprintId, place, onPlace, begun, onBeg
       )}
       <div className={classes.inside} id="editor-panel" data-triggers>
         {place.kind === 'choose' ? (
-          <TypeCards onChoose={(type) => onPlace({ kind: 'new', type })} />
+          <TypeCards to={(type) => () => onPlace({ kind: 'new', type })} />
         ) : place.kind === 'new' ? (
           <Stack gap="sm">
             <Text size="sm">

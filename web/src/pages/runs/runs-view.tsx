@@ -1,12 +1,12 @@
 import { Button, CloseButton, NativeSelect, Text } from '@mantine/core'
 import { IconArrowUp, IconTimeline } from '@tabler/icons-react'
 import { useRef } from 'react'
-import { EmptyState, ErrorNote, FilterBar, SearchField, showCount, useUrlStates } from '../../parts'
+import { EmptyState, ErrorNote, FilterBar, SearchField, showCount, timeSpans, useUrlStates } from '../../parts'
 import { BlueprintFilter } from './blueprint-filter'
 import { type Range, ranges } from './run-bars'
 import { RunChart } from './run-chart'
 import { when } from './run-plot'
-import { isFiltered, noFilters, statuses, times } from './run-filters'
+import { isFiltered, noFilters, statuses } from './run-filters'
 import { RunTable } from './run-table'
 import classes from './runs.module.css'
 import { useRunList } from './use-run-list'
@@ -77,7 +77,7 @@ export function RunsView({ blueprintId, begin }: Props) {
         ) : (
           <NativeSelect
             aria-label={runsViewText.time}
-            data={times}
+            data={timeSpans}
             value={filters.time}
             onChange={(event) => set({ time: event.currentTarget.value })}
           />

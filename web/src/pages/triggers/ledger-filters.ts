@@ -1,4 +1,5 @@
 import type { Inputs } from '../../api/client'
+import { startOfSpan } from '../../parts/time-spans'
 import { ledgerFiltersText } from '../../text/triggers'
 import { commonText } from '../../text/common'
 
@@ -32,20 +33,7 @@ export const statuses = [
   { value: 'completed', label: ledgerFiltersText.runCompleted },
   { value: 'failed', label: ledgerFiltersText.runFailed },
 ]
-export const times = [
-  { value: '', label: ledgerFiltersText.anyTime },
-  { value: '1h', label: ledgerFiltersText.lastHour },
-  { value: '24h', label: ledgerFiltersText.last24Hours },
-  { value: '7d', label: ledgerFiltersText.last7Days },
-  { value: '30d', label: ledgerFiltersText.last30Days },
-]
 
-const lengths: Record<string, number> = {
-  '1h': 3_600_000,
-  '24h': 86_400_000,
-  '7d': 7 * 86_400_000,
-  '30d': 30 * 86_400_000,
-}
 const known = (list: { value: string }[], value: string) => value !== '' && list.some((one) => one.value === value)
 
 /** The request for filters; invalid parts of the address are ignored. `now` in milliseconds. */
@@ -56,7 +44,7 @@ export function questionFor(
   now: number,
 ): Inputs['blueprintTriggers']['history'] {
   const page = Math.max(1, Number.parseInt(filters.page, 10) || 1)
-  const length = lengths[filters.time]
+  const from = startOfSpan(filters.time, now)
   return {
     triggerId,
     limit: perPage,
@@ -64,7 +52,7 @@ export function questionFor(
     ...(known(decisions, filters.decision) ? { decision: filters.decision } : {}),
     ...(sources.includes(filters.source) ? { source: filters.source } : {}),
     ...(known(statuses, filters.status) ? { executionStatus: filters.status as 'failed' } : {}),
-    ...(length ? { from: new Date(now - length).toISOString() } : {}),
+    ...(from ? { from } : {}),
     ...(filters.key.trim() ? { key: filters.key.trim() } : {}),
   }
 }

@@ -15,10 +15,11 @@ import {
   SearchField,
   StatusBadge,
   Time,
+  timeSpans,
   useUrlStates,
 } from '../../parts'
 import { FiringDrawer } from './firing-drawer'
-import { decisions, isFiltered, noFilters, perPage, questionFor, statuses, times } from './ledger-filters'
+import { decisions, isFiltered, noFilters, perPage, questionFor, statuses } from './ledger-filters'
 import { RedeliverSeveral } from './redeliver-several'
 import classes from './triggers.module.css'
 import type { Firing, Trigger } from './types'
@@ -36,7 +37,7 @@ export function Ledger({ trigger }: { trigger: Trigger }) {
   const list = useQuery({
     queryKey: ['trigger', trigger.id, 'ledger', filters],
     queryFn: () =>
-      api.blueprintTriggers.history.query(questionFor(trigger.id, filters, Object.keys(sources), serverNow())),
+      api.blueprintTriggers.history.query(questionFor(trigger.id, filters, [...sources.keys()], serverNow())),
     placeholderData: keepPreviousData,
     refetchInterval: first ? 5000 : false,
   })
@@ -63,7 +64,7 @@ export function Ledger({ trigger }: { trigger: Trigger }) {
         </button>
       ),
     },
-    { key: 'source', title: ledgerText.source, width: '110px', render: (row) => sources[row.source] ?? row.source },
+    { key: 'source', title: ledgerText.source, width: '110px', render: (row) => sources.get(row.source) ?? row.source },
     {
       key: 'decision',
       title: ledgerText.decision,
@@ -114,7 +115,7 @@ export function Ledger({ trigger }: { trigger: Trigger }) {
           aria-label={ledgerText.source}
           data={[
             { value: '', label: ledgerText.anySource },
-            ...Object.entries(sources).map(([value, label]) => ({ value, label })),
+            ...Array.from(sources, ([value, label]) => ({ value, label })),
           ]}
           value={filters.source}
           onChange={(event) => set({ source: event.currentTarget.value, page: '1' })}
@@ -127,7 +128,7 @@ export function Ledger({ trigger }: { trigger: Trigger }) {
         />
         <NativeSelect
           aria-label={ledgerText.time}
-          data={times}
+          data={timeSpans}
           value={filters.time}
           onChange={(event) => set({ time: event.currentTarget.value, page: '1' })}
         />

@@ -26,7 +26,7 @@ export default function NewTriggerPage() {
           breadcrumbs={crumbs}
           text={newTriggerPageText.chooseATriggerType}
         />
-        <TypeCards href={(one) => `/triggers/new?type=${one}${blueprint ? `&blueprint=${blueprint}` : ''}`} />
+        <TypeCards to={(one) => `/triggers/new?type=${one}${blueprint ? `&blueprint=${blueprint}` : ''}`} />
       </>
     )
   }

@@ -167,7 +167,7 @@ function Nothing({ blueprintId }: { blueprintId?: string }) {
         title={triggersViewText.startAutomatically}
         text={triggersViewText.aTriggerStartsABlueprintWhen}
       />
-      <TypeCards href={(type) => `/triggers/new?type=${type}${blueprintId ? `&blueprint=${blueprintId}` : ''}`} />
+      <TypeCards to={(type) => `/triggers/new?type=${type}${blueprintId ? `&blueprint=${blueprintId}` : ''}`} />
     </Stack>
   )
 }
