@@ -22,6 +22,10 @@ const texts = [
   `${properties} > TemplateLiteral.value > TemplateElement[value.raw=/[A-Za-z]/]`,
 ]
 
+// A module's table by any text.
+const table =
+  ':matches(Program, ExportNamedDeclaration) > VariableDeclaration > VariableDeclarator[init.type="ObjectExpression"] > Identifier.id TSTypeReference[typeName.name="Record"] TSStringKeyword:first-child'
+
 export default tseslint.config(
   { ignores: ['dist/', 'node_modules/', 'src/**/*.gen.ts'] },
   ...tseslint.configs.recommended,
@@ -40,6 +44,10 @@ export default tseslint.config(
       'no-restricted-syntax': [
         'error',
         ...texts.map((selector) => ({ selector, message: 'Move this text to the catalogue in src/text.' })),
+        {
+          selector: table,
+          message: 'Use a Map: an object also has members such as "constructor", which a key from outside may name.',
+        },
       ],
     },
   },

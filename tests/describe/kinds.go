@@ -20,11 +20,11 @@ func Kinds() string {
 		fmt.Fprintf(&text, "    title: %s,\n    text: %s,\n    input: %s,\n", literal(kind.Title), literal(kind.Description), literal(kind.Input))
 		fmt.Fprintf(&text, "    source: %s,\n    keys: %s,\n  },\n", literal(kind.Source), literal(append([]string{}, kind.Keys...)))
 	}
-	text.WriteString("}\n\n/** The titles of the types of connections. */\nexport const connectionTitles: Record<string, string> = {\n")
+	text.WriteString("}\n\n/** The titles of the types of connections. */\nexport const connectionTitles = new Map(Object.entries({\n")
 	for _, form := range blueprint.ConnectionForms() {
 		fmt.Fprintf(&text, "  %s: %s,\n", literal(form.Type), literal(form.Title))
 	}
-	text.WriteString("}\n")
+	text.WriteString("}))\n")
 	return text.String()
 }
 

@@ -26,18 +26,20 @@ export type Described = {
 /** The code of an error without a response. */
 export const AWAY = 'AWAY'
 
-const hints: Record<string, string> = {
-  [AWAY]: errorsText.checkThatBlueprintdIsRunning,
-  UNAUTHORIZED: errorsText.signInAgain,
-  FORBIDDEN: errorsText.askAManagerOfThisResource,
-  NOT_FOUND: errorsText.itMayHaveBeenDeletedOr,
-  CONFLICT: errorsText.itMayHaveChangedMeanwhile,
-  TOO_MANY_REQUESTS: errorsText.waitAMomentAndTryAgain,
-  SERVICE_UNAVAILABLE: errorsText.theServerIsStartingStoppingOr,
-  PAYLOAD_TOO_LARGE: errorsText.sendLessDataAtOnce,
-  TIMEOUT: errorsText.theRequestTookTooLongTry,
-  INTERNAL_SERVER_ERROR: errorsText.tryAgainIfItHappensAgain,
-}
+const hints = new Map(
+  Object.entries<string>({
+    [AWAY]: errorsText.checkThatBlueprintdIsRunning,
+    UNAUTHORIZED: errorsText.signInAgain,
+    FORBIDDEN: errorsText.askAManagerOfThisResource,
+    NOT_FOUND: errorsText.itMayHaveBeenDeletedOr,
+    CONFLICT: errorsText.itMayHaveChangedMeanwhile,
+    TOO_MANY_REQUESTS: errorsText.waitAMomentAndTryAgain,
+    SERVICE_UNAVAILABLE: errorsText.theServerIsStartingStoppingOr,
+    PAYLOAD_TOO_LARGE: errorsText.sendLessDataAtOnce,
+    TIMEOUT: errorsText.theRequestTookTooLongTry,
+    INTERNAL_SERVER_ERROR: errorsText.tryAgainIfItHappensAgain,
+  }),
+)
 
 /** Parses any thrown value. Never throws. */
 export function describeError(error: unknown): Described {
@@ -53,7 +55,7 @@ export function describeError(error: unknown): Described {
     status: number(field(data, 'httpStatus')),
     issues: issuesOf(data),
     // A request that is refused as a whole, without a path, is not about a resource.
-    hint: wait ?? (code === 'FORBIDDEN' && field(data, 'path') === undefined ? undefined : hints[code]),
+    hint: wait ?? (code === 'FORBIDDEN' && field(data, 'path') === undefined ? undefined : hints.get(code)),
     retryAfter,
     retryable: ['TOO_MANY_REQUESTS', 'SERVICE_UNAVAILABLE', 'TIMEOUT', 'INTERNAL_SERVER_ERROR'].includes(code),
   }
@@ -89,7 +91,7 @@ function away(error: unknown): Described {
     code: AWAY,
     status,
     issues: [],
-    hint: hints[AWAY],
+    hint: hints.get(AWAY),
     retryAfter: retryAfterOf(error),
     retryable: true,
   }

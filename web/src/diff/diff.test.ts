@@ -89,7 +89,7 @@ test('treats names such as constructor as plain keys', () => {
     { nodes: [node('constructor')] },
     diffVersions(version([node('constructor')]), version([node('constructor')])),
   )
-  assert.equal(marks.nodes.constructor, undefined)
+  assert.equal(marks.nodes.get('constructor'), undefined)
 })
 
 test('shows removed nodes in the graph', () => {
@@ -103,7 +103,7 @@ test('shows removed nodes in the graph', () => {
     ['a', 'c', 'b'],
   )
   assert.equal(map.edges?.length, 2)
-  assert.deepEqual({ ...marks.nodes }, { c: 'added', b: 'removed' })
+  assert.deepEqual(Object.fromEntries(marks.nodes), { c: 'added', b: 'removed' })
 })
 
 test('lists only versions with changed content', () => {

@@ -141,12 +141,7 @@ export function graphDiff(before: unknown, after: unknown, diff: VersionDiff): {
   const map: BlueprintMap = { ...fresh, nodes: [...fresh.nodes, ...old.nodes.filter((node) => gone.has(node.id))] }
   const edges = [...edgesOf(fresh), ...edgesOf(old).filter((edge) => lost.has(edgeKey(edge)))]
   if (edges.length > 0) map.edges = edges
-  // Without a prototype: a node may be named constructor.
-  const marks = (items: ItemChange[]) =>
-    Object.assign(
-      Object.create(null) as Record<string, Change>,
-      Object.fromEntries(items.map(({ id, kind }) => [id, kind])),
-    )
+  const marks = (items: ItemChange[]) => new Map(items.map(({ id, kind }) => [id, kind]))
   return { map, marks: { nodes: marks(diff.nodes), edges: marks(diff.edges) } }
 }
 

@@ -1,19 +1,21 @@
-const words: Record<string, string> = {
-  url: 'URL',
-  urls: 'URLs',
-  id: 'ID',
-  ids: 'IDs',
-  json: 'JSON',
-  html: 'HTML',
-  http: 'HTTP',
-  mcp: 'MCP',
-  api: 'API',
-  smtp: 'SMTP',
-  cc: 'Cc',
-  bcc: 'Bcc',
-  ts: 'timestamp',
-  mb: 'MB',
-}
+const words = new Map(
+  Object.entries<string>({
+    url: 'URL',
+    urls: 'URLs',
+    id: 'ID',
+    ids: 'IDs',
+    json: 'JSON',
+    html: 'HTML',
+    http: 'HTTP',
+    mcp: 'MCP',
+    api: 'API',
+    smtp: 'SMTP',
+    cc: 'Cc',
+    bcc: 'Bcc',
+    ts: 'timestamp',
+    mb: 'MB',
+  }),
+)
 
 /** A key in words: `expectStatus` is "Expect status", `timeoutMs` "Timeout", `connectionId` "Connection". */
 export function labelOf(key: string): string {
@@ -26,6 +28,6 @@ export function labelOf(key: string): string {
   // The control shows the unit and "ID".
   if (parts.length > 1 && (last === 'Ms' || last === 'Id')) parts.pop()
   if (parts.length > 1 && last === 'Ids') parts.splice(-2, 2, `${parts.at(-2)!}s`)
-  const text = parts.map((part) => words[part.toLowerCase()] ?? part.toLowerCase()).join(' ')
+  const text = parts.map((part) => words.get(part.toLowerCase()) ?? part.toLowerCase()).join(' ')
   return text === '' ? key : text[0]!.toUpperCase() + text.slice(1)
 }

@@ -9,7 +9,7 @@ import { oneLine } from './values'
 import { dayTime, momentOf } from './moment'
 import { textFieldText } from '../text/forms'
 
-const inputTypes: Record<string, string> = { email: 'email', uri: 'url', url: 'url' }
+const inputTypes = new Map(Object.entries<string>({ email: 'email', uri: 'url', url: 'url' }))
 
 /** Plain text. */
 export function TextField({ field, id, name, label, value, onChange, issues, required, actions }: ControlProps) {
@@ -34,7 +34,7 @@ export function TextField({ field, id, name, label, value, onChange, issues, req
       {isLongText(field, name) ? (
         <Textarea {...props} autosize minRows={3} maxRows={16} />
       ) : (
-        <TextInput {...props} type={inputTypes[format] ?? 'text'} />
+        <TextInput {...props} type={inputTypes.get(format) ?? 'text'} />
       )}
     </Frame>
   )

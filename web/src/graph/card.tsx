@@ -12,7 +12,7 @@ import {
   IconPlus,
   type Icon,
 } from '@tabler/icons-react'
-import { memo } from 'react'
+import { createElement, memo } from 'react'
 import classes from './card.module.css'
 import type { CardData, CardNode } from './flow'
 import { summaryOf } from './looks'
@@ -20,14 +20,16 @@ import { HEAD, handleTop, isPlain } from './sizes'
 import { TypeIcon } from './type-icon'
 import { cardText } from '../text/graph'
 
-const statusIcons: Record<string, Icon> = {
-  running: IconLoader2,
-  completed: IconCheck,
-  failed: IconAlertTriangle,
-  paused: IconPlayerPause,
-  skipped: IconPlayerSkipForward,
-}
-const changeIcons: Record<string, Icon> = { added: IconPlus, removed: IconMinus, changed: IconPencil }
+const statusIcons = new Map(
+  Object.entries<Icon>({
+    running: IconLoader2,
+    completed: IconCheck,
+    failed: IconAlertTriangle,
+    paused: IconPlayerPause,
+    skipped: IconPlayerSkipForward,
+  }),
+)
+const changeIcons = new Map(Object.entries<Icon>({ added: IconPlus, removed: IconMinus, changed: IconPencil }))
 
 /** A node on the canvas. */
 export const Card = memo(function Card({ data, selected }: NodeProps<CardNode>) {
@@ -145,11 +147,16 @@ function Corner({ status, change, problems }: Pick<CardData, 'status' | 'change'
       </span>
     )
   }
-  const Sign = (status && statusIcons[status]) || (change && changeIcons[change])
-  if (!Sign) return null
+  const sign = (status && statusIcons.get(status)) || (change && changeIcons.get(change))
+  if (!sign) return null
   return (
-    <span className={classes.corner} data-kind={status && statusIcons[status] ? status : change}>
-      <Sign size={13} stroke={2.4} aria-hidden className={status === 'running' ? classes.turning : undefined} />
+    <span className={classes.corner} data-kind={status && statusIcons.has(status) ? status : change}>
+      {createElement(sign, {
+        size: 13,
+        stroke: 2.4,
+        'aria-hidden': true,
+        className: status === 'running' ? classes.turning : undefined,
+      })}
     </span>
   )
 }

@@ -32,11 +32,13 @@ test('orders cards by the flow and keeps unchanged objects', () => {
   assert.equal(again[0], cards[0])
   assert.notEqual(again[1], cards[1])
   assert.match(
-    toCards(map, { problems: new Map([['a', { errors: 2, warnings: 1, unfilled: 0 }]]), statuses: { a: 'failed' } })[0]!
-      .ariaLabel!,
+    toCards(map, {
+      problems: new Map([['a', { errors: 2, warnings: 1, unfilled: 0 }]]),
+      statuses: new Map([['a', 'failed']]),
+    })[0]!.ariaLabel!,
     /A, log, failed, 2 errors, 1 warning/,
   )
-  assert.equal(toCards(map, { statuses: { a: 'paused' } })[0]!.ariaLabel, 'A, log, waiting for input')
+  assert.equal(toCards(map, { statuses: new Map([['a', 'paused']]) })[0]!.ariaLabel, 'A, log, waiting for input')
 })
 
 test('gives duplicate edges distinct IDs, and draws the order when there are no edges', () => {

@@ -10,7 +10,7 @@ import { flowText } from '../text/graph'
 export type Change = 'added' | 'removed' | 'changed'
 
 /** The differences between two versions: by node id, and by edgeKey. */
-export type GraphDiff = { nodes: Record<string, Change>; edges?: Record<string, Change> }
+export type GraphDiff = { nodes: ReadonlyMap<string, Change>; edges?: ReadonlyMap<string, Change> }
 
 /** The number of errors and warnings of a node, and of values that a new one still lacks. */
 export type Problems = { errors: number; warnings: number; unfilled: number }
@@ -18,7 +18,7 @@ export type Problems = { errors: number; warnings: number; unfilled: number }
 /** The state shown on a map. */
 export type Shown = {
   /** Statuses of steps, by node id. */
-  statuses?: Readonly<Record<string, string>>
+  statuses?: ReadonlyMap<string, string>
   diff?: GraphDiff
   problems?: ReadonlyMap<string, Problems>
   /** The ids of nodes with a pinned output. */
@@ -76,8 +76,8 @@ export function toCards(map: BlueprintMap, shown: Shown = {}, before: readonly C
       handles,
       free: handles.flatMap((handle) => (handle.dead || leads?.has(handle.id) ? [] : [handle.id])),
       turn: ordered ? turn : undefined,
-      status: shown.statuses?.[id],
-      change: shown.diff?.nodes[id],
+      status: shown.statuses?.get(id),
+      change: shown.diff?.nodes.get(id),
       problems: shown.problems?.get(id),
       pinned: shown.pinned?.has(id),
       editable: shown.editable,
@@ -106,13 +106,10 @@ export function toCards(map: BlueprintMap, shown: Shown = {}, before: readonly C
 
 /** The edges of a map, or of its sequence. Edges with the same key get a numeric suffix. */
 export function toWires(map: BlueprintMap, shown: Shown = {}, selected: ReadonlySet<string> = new Set()): WireEdge[] {
-  const statusOf = (source: string, target: string) =>
-    shown.statuses?.[source] &&
-    shown.statuses[target] &&
-    shown.statuses[target] !== 'pending' &&
-    shown.statuses[target] !== 'skipped'
-      ? 'taken'
-      : undefined
+  const statusOf = (source: string, target: string) => {
+    const reached = shown.statuses?.has(source) ? shown.statuses.get(target) : undefined
+    return reached && reached !== 'pending' && reached !== 'skipped' ? 'taken' : undefined
+  }
   const around = detours(map)
   const titles = new Map(map.nodes.map((node) => [node.id, node.title || node.id]))
   const titleOf = (id: string) => titles.get(id) ?? id
@@ -155,7 +152,7 @@ export function toWires(map: BlueprintMap, shown: Shown = {}, selected: Readonly
         [titleOf(edge.source), ...(handleOf(edge) === MAIN ? [] : [handleOf(edge)])].join(', '),
         titleOf(edge.target),
       ),
-      data: { change: shown.diff?.edges?.[key], status: statusOf(edge.source, edge.target), detour: around[index] },
+      data: { change: shown.diff?.edges?.get(key), status: statusOf(edge.source, edge.target), detour: around[index] },
     }
   })
 }
@@ -225,13 +222,13 @@ function lineHandle(node: MapNode): string {
 }
 
 // Statuses that the dashboard calls otherwise.
-const statusWords: Record<string, string> = { paused: flowText.paused, pending: flowText.pending }
+const statusWords = new Map(Object.entries<string>({ paused: flowText.paused, pending: flowText.pending }))
 
 function sayCard({ node, turn, status, change, problems, pinned }: CardData): string {
   const parts = [turn === undefined ? '' : `${turn}.`, `${node.title || node.id}, ${node.type}`]
   if (node.disabled) parts.push(flowText.disabled)
   if (pinned) parts.push(flowText.pinned)
-  if (status) parts.push(statusWords[status] ?? status)
+  if (status) parts.push(statusWords.get(status) ?? status)
   if (change) parts.push(change)
   if (problems?.errors) parts.push(problems.errors === 1 ? flowText.n1Error : flowText.errors(problems.errors))
   if (problems?.warnings)

@@ -5,7 +5,7 @@ export type GraphViewProps = {
   /** The blueprint_map of the server. */
   map: unknown
   /** Statuses of steps by node id: pending, running, completed, failed, skipped or paused. */
-  statuses?: Readonly<Record<string, string>>
+  statuses?: ReadonlyMap<string, string>
   /** The id of the selected node. */
   selected?: string
   /** Called with the selected node, undefined for none. Without it nothing can be selected. */

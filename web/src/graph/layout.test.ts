@@ -69,3 +69,12 @@ test('lays out thousands of nodes at once', () => {
   const places = new Set(map.nodes.map((each) => `${each.position!.x},${each.position!.y}`))
   assert.equal(places.size, ids.length)
 })
+
+test('lays out nodes with the names of members of every object', () => {
+  const ids = ['constructor', '__proto__', 'toString', 'valueOf']
+  const map = layout({
+    nodes: ids.map((id) => node(id)),
+    edges: ids.slice(1).map((target) => ({ source: ids[0]!, target })),
+  })
+  assert.equal(new Set(map.nodes.map((each) => `${each.position!.x},${each.position!.y}`)).size, ids.length)
+})

@@ -71,16 +71,19 @@ function placesOf(map: BlueprintMap): Map<string, Position> {
   return map.nodes.length > most ? columns(map, heights) : byDagre(map, heights)
 }
 
+// dagre keeps nodes in plain objects, which have a member "constructor".
+const keyOf = (id: string) => `#${id}`
+
 function byDagre(map: BlueprintMap, heights: Map<string, number>): Map<string, Position> {
   const graph = new Graph()
   graph.setGraph({ rankdir: 'LR', nodesep: rowGap, ranksep: columnGap, marginx: 0, marginy: 0 })
   graph.setDefaultEdgeLabel(() => ({}))
-  for (const node of map.nodes) graph.setNode(node.id, { width: WIDTH, height: heights.get(node.id)! })
-  for (const edge of drawnEdges(map)) if (edge.source !== edge.target) graph.setEdge(edge.source, edge.target)
+  for (const { id } of map.nodes) graph.setNode(keyOf(id), { width: WIDTH, height: heights.get(id)! })
+  for (const { source, target } of drawnEdges(map)) if (source !== target) graph.setEdge(keyOf(source), keyOf(target))
   arrange(graph)
   return new Map(
     map.nodes.map((node) => {
-      const at = graph.node(node.id) as { x: number; y: number }
+      const at = graph.node(keyOf(node.id)) as { x: number; y: number }
       return [node.id, { x: snap(at.x - WIDTH / 2), y: snap(at.y - heights.get(node.id)! / 2) }]
     }),
   )

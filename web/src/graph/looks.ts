@@ -37,45 +37,47 @@ type Look = {
 
 // Everything that the dashboard itself knows about node types: the rest is in the server's catalogue. A missing type
 // has a plain icon.
-const looks: Record<string, Look> = {
-  conditional: { icon: IconArrowsSplit, handles: ['true', 'false'], summary: (c) => text(c.condition) },
-  switch: {
-    icon: IconSwitch3,
-    summary: (c) => [text(c.value), count(c.cases, looksText.cases)].filter(Boolean).join(': '),
-  },
-  'for-each': { icon: IconRepeat, summary: (c) => [text(c.items), body(c)].filter(Boolean).join(': ') },
-  merge: { icon: IconGitMerge, summary: (c) => text(c.mode) || 'object' },
-  blueprint: { icon: IconSitemap, summary: (c) => text(c.blueprintId) },
-  wait: {
-    icon: IconClock,
-    summary: (c) => (c.until === undefined ? duration(c.durationMs) : looksText.until(text(c.until))),
-  },
-  respond: { icon: IconCornerDownLeft, summary: (c) => [text(c.status), text(c.body)].filter(Boolean).join(' ') },
-  stop: {
-    icon: IconPlayerStop,
-    summary: (c) => [c.failed === true ? looksText.fails : '', text(c.message)].filter(Boolean).join(': '),
-  },
-  set: { icon: IconBraces, summary: (c) => (isObject(c.values) ? Object.keys(c.values).join(', ') : '') },
-  template: { icon: IconFileText, summary: (c) => text(c.text) },
-  transform: { icon: IconMathFunction, summary: (c) => text(c.expression) },
-  code: { icon: IconCode, summary: (c) => text(c.source) },
-  log: { icon: IconNote, summary: (c) => [text(c.level), text(c.message)].filter(Boolean).join(': ') },
-  human: { icon: IconForms },
-  'approval-gate': { icon: IconHandStop, handles: ['approved', 'rejected'] },
-  'http-request': { icon: IconWorld, summary: (c) => `${text(c.method) || 'GET'} ${text(c.url)}`.trim() },
-  'ai-prompt': {
-    icon: IconSparkles,
-    summary: (c) => [text(c.model), text(c.prompt) || text(c.userPrompt)].filter(Boolean).join(': '),
-  },
-  'mcp-tool': { icon: IconPlugConnected, summary: (c) => text(c.tool) },
-  'send-email': { icon: IconMail, summary: (c) => [text(c.to), text(c.subject)].filter(Boolean).join(': ') },
-  'send-slack': { icon: IconBrandSlack, summary: (c) => [text(c.channel), text(c.text)].filter(Boolean).join(': ') },
-  'emit-event': { icon: IconBroadcast, summary: (c) => text(c.event) },
-}
+const looks = new Map(
+  Object.entries<Look>({
+    conditional: { icon: IconArrowsSplit, handles: ['true', 'false'], summary: (c) => text(c.condition) },
+    switch: {
+      icon: IconSwitch3,
+      summary: (c) => [text(c.value), count(c.cases, looksText.cases)].filter(Boolean).join(': '),
+    },
+    'for-each': { icon: IconRepeat, summary: (c) => [text(c.items), body(c)].filter(Boolean).join(': ') },
+    merge: { icon: IconGitMerge, summary: (c) => text(c.mode) || 'object' },
+    blueprint: { icon: IconSitemap, summary: (c) => text(c.blueprintId) },
+    wait: {
+      icon: IconClock,
+      summary: (c) => (c.until === undefined ? duration(c.durationMs) : looksText.until(text(c.until))),
+    },
+    respond: { icon: IconCornerDownLeft, summary: (c) => [text(c.status), text(c.body)].filter(Boolean).join(' ') },
+    stop: {
+      icon: IconPlayerStop,
+      summary: (c) => [c.failed === true ? looksText.fails : '', text(c.message)].filter(Boolean).join(': '),
+    },
+    set: { icon: IconBraces, summary: (c) => (isObject(c.values) ? Object.keys(c.values).join(', ') : '') },
+    template: { icon: IconFileText, summary: (c) => text(c.text) },
+    transform: { icon: IconMathFunction, summary: (c) => text(c.expression) },
+    code: { icon: IconCode, summary: (c) => text(c.source) },
+    log: { icon: IconNote, summary: (c) => [text(c.level), text(c.message)].filter(Boolean).join(': ') },
+    human: { icon: IconForms },
+    'approval-gate': { icon: IconHandStop, handles: ['approved', 'rejected'] },
+    'http-request': { icon: IconWorld, summary: (c) => `${text(c.method) || 'GET'} ${text(c.url)}`.trim() },
+    'ai-prompt': {
+      icon: IconSparkles,
+      summary: (c) => [text(c.model), text(c.prompt) || text(c.userPrompt)].filter(Boolean).join(': '),
+    },
+    'mcp-tool': { icon: IconPlugConnected, summary: (c) => text(c.tool) },
+    'send-email': { icon: IconMail, summary: (c) => [text(c.to), text(c.subject)].filter(Boolean).join(': ') },
+    'send-slack': { icon: IconBrandSlack, summary: (c) => [text(c.channel), text(c.text)].filter(Boolean).join(': ') },
+    'emit-event': { icon: IconBroadcast, summary: (c) => text(c.event) },
+  }),
+)
 
 /** The appearance of a node type. */
 export function lookOf(type: string): Look {
-  return looks[normalType(type)] ?? {}
+  return looks.get(normalType(type)) ?? {}
 }
 
 /** A one-line summary of a node from its config; empty for none. */

@@ -8,37 +8,43 @@ import { commonText } from '../text/common'
 /** The members of a node that define how it runs. */
 export const behaviourKeys = ['onError', 'retry', 'timeoutMs', 'effect', 'disabled'] as const
 
-const onErrorWords: Record<string, string> = {
-  stop: behaviourText.theRunFailsNoFurtherNode,
-  continue: behaviourText.theRunContinuesTheOutputOf,
-  branch: behaviourText.onlyTheEdgesOfTheError,
-}
+const onErrorWords = new Map(
+  Object.entries<string>({
+    stop: behaviourText.theRunFailsNoFurtherNode,
+    continue: behaviourText.theRunContinuesTheOutputOf,
+    branch: behaviourText.onlyTheEdgesOfTheError,
+  }),
+)
 
-const effectWords: Record<string, string> = {
-  pure: behaviourText.hasNoEffectOutsideTheRun,
-  idempotent: behaviourText.canSafelyBeSentTwiceBecause,
-  once: behaviourText.mustNotHappenTwiceIfA,
-}
+const effectWords = new Map(
+  Object.entries<string>({
+    pure: behaviourText.hasNoEffectOutsideTheRun,
+    idempotent: behaviourText.canSafelyBeSentTwiceBecause,
+    once: behaviourText.mustNotHappenTwiceIfA,
+  }),
+)
 
-const effectLabels: Record<string, string> = {
-  pure: behaviourText.pure,
-  idempotent: behaviourText.idempotent,
-  once: behaviourText.once,
-}
+const effectLabels = new Map(
+  Object.entries<string>({
+    pure: behaviourText.pure,
+    idempotent: behaviourText.idempotent,
+    once: behaviourText.once,
+  }),
+)
 
 /** The schema of the members that define how a node runs, with descriptions that fit the node. */
 export function behaviourSchema(node: MapNode, type: Pick<NodeTypeInfo, 'effect' | 'waits'> | undefined): Schema {
   const effect = type?.effect
   const chosen = typeof node.onError === 'string' ? node.onError : 'stop'
-  const own = effect && effectLabels[effect] ? effect : undefined
-  const now = typeof node.effect === 'string' && effectWords[node.effect] ? node.effect : own
+  const own = effect && effectLabels.get(effect) ? effect : undefined
+  const now = typeof node.effect === 'string' && effectWords.get(node.effect) ? node.effect : own
   const properties: Record<string, Schema> = {
     onError: {
       title: behaviourText.onError,
       enum: ['stop', 'continue', 'branch'],
       'x-labels': [behaviourText.stopTheRun, behaviourText.continue, behaviourText.takeTheErrorOutput],
       default: 'stop',
-      description: onErrorWords[chosen] ?? '',
+      description: onErrorWords.get(chosen) ?? '',
     },
     retry: {
       title: commonText.retry,
@@ -75,10 +81,10 @@ export function behaviourSchema(node: MapNode, type: Pick<NodeTypeInfo, 'effect'
       title: behaviourText.effect,
       enum: ['pure', 'idempotent', 'once'],
       'x-labels': ['pure', 'idempotent', 'once'].map((name) =>
-        name === own ? behaviourText.defaultOfThisType(effectLabels[name]) : effectLabels[name]!,
+        name === own ? behaviourText.defaultOfThisType(effectLabels.get(name)) : effectLabels.get(name)!,
       ),
       description: [
-        now ? behaviourText.text(effectLabels[now], effectWords[now]) : '',
+        now ? behaviourText.text(effectLabels.get(now), effectWords.get(now)) : '',
         own && now !== own ? behaviourText.theDefaultOfThisTypeIs(own) : '',
       ]
         .filter(Boolean)

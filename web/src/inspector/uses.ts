@@ -2,12 +2,14 @@ import { scan } from '../forms/scan'
 import { placeholders } from '../forms/placeholders'
 import { type BlueprintMap, isObject, type MapNode, normalType } from '../graph/map'
 
-const expressionsByDefault: Record<string, string[]> = {
-  transform: ['expression'],
-  conditional: ['condition'],
-  switch: ['cases[].when'],
-  'for-each': ['items'],
-}
+const expressionsByDefault = new Map(
+  Object.entries<string[]>({
+    transform: ['expression'],
+    conditional: ['condition'],
+    switch: ['cases[].when'],
+    'for-each': ['items'],
+  }),
+)
 
 /** The nodes that use each variable, by its name; nodes within a for-each are listed individually. */
 export function usesOf(
@@ -18,7 +20,7 @@ export function usesOf(
   for (const node of map.nodes) {
     for (const name of namesIn(
       node,
-      expressions(normalType(node.type)) ?? expressionsByDefault[normalType(node.type)] ?? [],
+      expressions(normalType(node.type)) ?? expressionsByDefault.get(normalType(node.type)) ?? [],
     )) {
       const list = uses.get(name)
       if (list) list.push(node)

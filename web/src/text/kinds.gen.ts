@@ -54,11 +54,11 @@ export const triggerKinds = {
 }
 
 /** The titles of the types of connections. */
-export const connectionTitles: Record<string, string> = {
+export const connectionTitles = new Map(Object.entries({
   "ai-provider": "AI provider",
   "mcp-server": "MCP server",
   "oauth2": "OAuth 2",
   "http": "HTTP",
   "smtp": "Mail server",
   "slack": "Slack",
-}
+}))

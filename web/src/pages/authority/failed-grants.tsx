@@ -12,13 +12,15 @@ import { failedGrantsText } from '../../text/authority'
 type Run = Outputs['execution']['getExecutionStatus']
 type Request = NonNullable<NonNullable<Run['steps'][number]['error']>['grant']>
 
-const resources: Record<string, string> = {
-  connection: failedGrantsText.theConnection,
-  blueprint: failedGrantsText.theBlueprint,
-  secret: failedGrantsText.theSecretVariable,
-  file: failedGrantsText.theFile,
-  'sign-in': failedGrantsText.yourSignInAt,
-}
+const resources = new Map(
+  Object.entries<string>({
+    connection: failedGrantsText.theConnection,
+    blueprint: failedGrantsText.theBlueprint,
+    secret: failedGrantsText.theSecretVariable,
+    file: failedGrantsText.theFile,
+    'sign-in': failedGrantsText.yourSignInAt,
+  }),
+)
 
 /** The grants that a failed run lacked, without duplicates. */
 export function grantsOf(run: Run): Request[] {
@@ -98,7 +100,7 @@ function One({
       action={failedGrantsText.grantVersionAndRetry(version)}
       onGranted={onRetry}
     >
-      {failedGrantsText.theRunStoppedBeforeUsing(resources[kind] ?? kind, name ?? id)}
+      {failedGrantsText.theRunStoppedBeforeUsing(resources.get(kind) ?? kind, name ?? id)}
       {more && failedGrantsText.anotherVersionNeedsAGrantToo}
     </GrantNote>
   )

@@ -15,20 +15,22 @@ const TriggersView = later(
 const VersionsTab = later(() => import('./versions-tab'), loading).Component
 const ShareTab = later(() => import('./share-tab'), loading).Component
 
-const words: Record<string, string> = {
-  runs: commonText.runs,
-  triggers: commonText.triggers,
-  versions: commonText.versions,
-  share: blueprintPageText.share,
-}
+const words = new Map(
+  Object.entries<string>({
+    runs: commonText.runs,
+    triggers: commonText.triggers,
+    versions: commonText.versions,
+    share: blueprintPageText.share,
+  }),
+)
 
 /** /blueprints/:id/:tab: the pages of a blueprint except the editor. */
 export default function BlueprintPage() {
   const { id = '', tab } = useParams<{ id: string; tab?: string }>()
   if (!tab) return <Redirect to={`/blueprints/${id}/edit`} replace />
-  if (!Object.hasOwn(words, tab)) return <NotFound />
+  if (!words.has(tab)) return <NotFound />
   return (
-    <BlueprintLayout key={id} id={id} tab={words[tab]}>
+    <BlueprintLayout key={id} id={id} tab={words.get(tab)}>
       {(blueprint) => (
         <>
           {tab === 'runs' && <RunsView blueprintId={id} />}

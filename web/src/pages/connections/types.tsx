@@ -8,6 +8,7 @@ import {
   IconTools,
   type Icon,
 } from '@tabler/icons-react'
+import { createElement } from 'react'
 import { useQuery } from '@tanstack/react-query'
 import { api, type Outputs } from '../../api/client'
 import { connectionTitles } from '../../text/kinds.gen'
@@ -18,35 +19,39 @@ export type Connection = Outputs['connection']['get']
 /** A type of connection, with the schema of its config. */
 export type ConnectionType = Outputs['connection']['listTypes'][number]
 
-const icons: Record<string, Icon> = {
-  'ai-provider': IconSparkles,
-  'mcp-server': IconTools,
-  oauth2: IconLock,
-  http: IconApi,
-  smtp: IconMail,
-  slack: IconBrandSlack,
-}
+const icons = new Map(
+  Object.entries<Icon>({
+    'ai-provider': IconSparkles,
+    'mcp-server': IconTools,
+    oauth2: IconLock,
+    http: IconApi,
+    smtp: IconMail,
+    slack: IconBrandSlack,
+  }),
+)
 
 /** The icon of a type. */
 export function TypeIcon({ type, size = 18 }: { type: string; size?: number }) {
-  const Look = icons[type] ?? IconPlugConnected
-  return <Look size={size} stroke={1.7} aria-hidden style={{ flex: 'none' }} />
+  const look = icons.get(type) ?? IconPlugConnected
+  return createElement(look, { size, stroke: 1.7, 'aria-hidden': true, style: { flex: 'none' } })
 }
 
 /** The name of a type. */
 export function typeTitle(type: string): string {
-  return connectionTitles[type] ?? type
+  return connectionTitles.get(type) ?? type
 }
 
-const words: Record<string, string> = {
-  authorization_code: typesText.usersSignIn,
-  client_credentials: typesText.thisServerSignsIn,
-  openai: 'OpenAI',
-  anthropic: 'Anthropic',
-  starttls: typesText.starttls,
-  tls: typesText.tlsFromTheStart,
-  none: typesText.noneNotEncrypted,
-}
+const words = new Map(
+  Object.entries<string>({
+    authorization_code: typesText.usersSignIn,
+    client_credentials: typesText.thisServerSignsIn,
+    openai: 'OpenAI',
+    anthropic: 'Anthropic',
+    starttls: typesText.starttls,
+    tls: typesText.tlsFromTheStart,
+    none: typesText.noneNotEncrypted,
+  }),
+)
 
 /** The schema of a config with labels for the choices, and with the keys that the others require. */
 export function dressed(schema: Record<string, unknown>, config: Record<string, unknown>): Record<string, unknown> {
@@ -56,7 +61,7 @@ export function dressed(schema: Record<string, unknown>, config: Record<string, 
       return [
         key,
         Array.isArray(choices) && !one['x-labels']
-          ? { ...one, 'x-labels': choices.map((choice) => words[String(choice)] ?? String(choice)) }
+          ? { ...one, 'x-labels': choices.map((choice) => words.get(String(choice)) ?? String(choice)) }
           : one,
       ]
     },

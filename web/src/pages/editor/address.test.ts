@@ -23,8 +23,8 @@ test('stores the place in the map in the URL', () => {
 })
 
 test('shows the waiting step of a run first', () => {
-  assert.equal(activeOf({ a: 'completed', b: 'running', c: 'paused' }), 'c')
-  assert.equal(activeOf({ a: 'failed', b: 'running' }), 'a')
-  assert.equal(activeOf({ a: 'completed', b: 'completed', c: 'pending' }), 'b')
-  assert.equal(activeOf({ a: 'pending' }), undefined)
+  assert.equal(activeOf(new Map(Object.entries({ a: 'completed', b: 'running', c: 'paused' }))), 'c')
+  assert.equal(activeOf(new Map(Object.entries({ a: 'failed', b: 'running' }))), 'a')
+  assert.equal(activeOf(new Map(Object.entries({ a: 'completed', b: 'completed', c: 'pending' }))), 'b')
+  assert.equal(activeOf(new Map(Object.entries({ a: 'pending' }))), undefined)
 })

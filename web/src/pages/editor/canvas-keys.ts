@@ -4,12 +4,14 @@ import { isElsewhere } from './use-clipboard'
 import type { Commands } from './use-commands'
 import type { Editor } from './use-editor'
 
-const arrows: Record<string, [number, number]> = {
-  ArrowLeft: [-8, 0],
-  ArrowRight: [8, 0],
-  ArrowUp: [0, -8],
-  ArrowDown: [0, 8],
-}
+const arrows = new Map(
+  Object.entries<[number, number]>({
+    ArrowLeft: [-8, 0],
+    ArrowRight: [8, 0],
+    ArrowUp: [0, -8],
+    ArrowDown: [0, 8],
+  }),
+)
 
 /** Keyboard commands while the canvas has the focus. */
 export function canvasKey(event: KeyboardEvent, editor: Editor, commands: Commands, onSettings: () => void): void {
@@ -19,7 +21,7 @@ export function canvasKey(event: KeyboardEvent, editor: Editor, commands: Comman
   // The cards of triggers are not nodes of the map.
   const id = editor.shown.nodes.some((node) => node.id === at) ? at : undefined
   const by = event.shiftKey ? 4 : 1
-  const arrow = arrows[event.key]
+  const arrow = arrows.get(event.key)
   if (event.ctrlKey || event.metaKey) {
     if (event.altKey) return
     const command = ({ a: commands.all, d: commands.duplicate } as Record<string, (() => void) | undefined>)[

@@ -64,7 +64,7 @@ type Props = {
   /** The triggers left of the nodes. */
   beside?: Beside
   problems: ReadonlyMap<string, Problems>
-  statuses?: Readonly<Record<string, string>>
+  statuses?: ReadonlyMap<string, string>
   /** The ids of nodes with a pinned output. */
   pinned?: ReadonlySet<string>
   wide: boolean

@@ -1,6 +1,6 @@
 import { Button, Group, List, Modal, Stack, Text } from '@mantine/core'
 import { useMemo, useState } from 'react'
-import { type BlueprintMap, GraphView, type GraphDiff } from '../../graph'
+import { type BlueprintMap, type Change, GraphView, type GraphDiff } from '../../graph'
 import { edgeKey, edgesOf } from '../../graph/map'
 import { same } from './same'
 import type { Doc } from './state'
@@ -67,7 +67,8 @@ export function ConflictDialog({ theirs, ours, saving, onOverwrite, onReload, on
 }
 
 function compare(theirs: BlueprintMap, ours: BlueprintMap): { lines: string[]; both: BlueprintMap; diff: GraphDiff } {
-  const diff: GraphDiff = { nodes: {}, edges: {} }
+  const nodes = new Map<string, Change>()
+  const edges = new Map<string, Change>()
   const old = new Map(theirs.nodes.map((node) => [node.id, node]))
   const mine = new Set(ours.nodes.map((node) => node.id))
   const lists: Record<'added' | 'removed' | 'changed', string[]> = { added: [], removed: [], changed: [] }
@@ -75,19 +76,19 @@ function compare(theirs: BlueprintMap, ours: BlueprintMap): { lines: string[]; b
     const other = old.get(node.id)
     const change = !other ? 'added' : same({ ...other, position: 0 }, { ...node, position: 0 }) ? undefined : 'changed'
     if (!change) continue
-    diff.nodes[node.id] = change
+    nodes.set(node.id, change)
     lists[change].push(node.title || node.id)
   }
   const gone = theirs.nodes.filter((node) => !mine.has(node.id))
   for (const node of gone) {
-    diff.nodes[node.id] = 'removed'
+    nodes.set(node.id, 'removed')
     lists.removed.push(node.title || node.id)
   }
   const [before, after] = [edgesOf(theirs), edgesOf(ours)]
   const [oldKeys, newKeys] = [new Set(before.map(edgeKey)), new Set(after.map(edgeKey))]
   const lost = before.filter((edge) => !newKeys.has(edgeKey(edge)))
-  for (const edge of after) if (!oldKeys.has(edgeKey(edge))) diff.edges![edgeKey(edge)] = 'added'
-  for (const edge of lost) diff.edges![edgeKey(edge)] = 'removed'
+  for (const edge of after) if (!oldKeys.has(edgeKey(edge))) edges.set(edgeKey(edge), 'added')
+  for (const edge of lost) edges.set(edgeKey(edge), 'removed')
   const words = {
     added: conflictDialogText.onlyInYours,
     removed: conflictDialogText.onlyInTheirs,
@@ -99,7 +100,8 @@ function compare(theirs: BlueprintMap, ours: BlueprintMap): { lines: string[]; b
       (kind) =>
         `${words[kind]}: ${lists[kind].slice(0, 8).join(', ')}${lists[kind].length > 8 ? conflictDialogText.andMore(lists[kind].length - 8) : ''}`,
     )
-  if (Object.keys(diff.edges!).length > 0) lines.push(conflictDialogText.edgesDiffer(Object.keys(diff.edges!).length))
+  if (edges.size > 0) lines.push(conflictDialogText.edgesDiffer(edges.size))
   if (lines.length === 0) lines.push(conflictDialogText.onlyNodePositionsOrOrderDiffer)
-  return { lines, both: { ...ours, nodes: [...ours.nodes, ...gone], edges: [...after, ...lost] }, diff }
+  const both = { ...ours, nodes: [...ours.nodes, ...gone], edges: [...after, ...lost] }
+  return { lines, both, diff: { nodes, edges } }
 }

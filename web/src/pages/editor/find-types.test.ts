@@ -44,7 +44,7 @@ test('finds types by what they are called elsewhere', () => {
 test('knows what types of this version are called elsewhere', () => {
   const known = nodeTypes.map((type) => type.type)
   assert.deepEqual(
-    Object.keys(alsoCalled).filter((type) => !known.includes(type)),
+    [...alsoCalled.keys()].filter((type) => !known.includes(type)),
     [],
   )
 })

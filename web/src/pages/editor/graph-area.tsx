@@ -26,7 +26,7 @@ type Props = {
   panels: Panels
   types: NodeType[]
   validation: Validation
-  statuses?: Readonly<Record<string, string>>
+  statuses?: ReadonlyMap<string, string>
   /** The pinned outputs. */
   pins: Pins
   screen: ReturnType<typeof useScreen>

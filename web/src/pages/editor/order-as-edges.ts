@@ -39,10 +39,10 @@ export function orderAsEdges(
   const nodes = map.nodes.map((node, index) => {
     const name = node.title || node.id
     const target = map.nodes[index + 1]?.id
-    const way = node.disabled ? undefined : ways[normalType(node.type)]
+    const way = node.disabled ? undefined : ways.get(normalType(node.type))
     if (!way) {
       if (target !== undefined) edges.push({ source: node.id, target })
-      if (node.disabled && target !== undefined && ways[normalType(node.type)])
+      if (node.disabled && target !== undefined && ways.get(normalType(node.type)))
         notes.push(orderAsEdgesText.isDisabledSoItsEdgeIs(name))
       return node
     }
@@ -71,14 +71,16 @@ export function withEdge(edges: MapEdge[], wanted: MapEdge): MapEdge[] {
 }
 
 // The types that can end a sequence: the handle at which they continue, and the one at which the run fails.
-const ways: Record<string, { on: string; fails?: string }> = {
-  conditional: { on: 'true' },
-  'approval-gate': { on: 'approved', fails: 'rejected' },
-}
+const ways = new Map(
+  Object.entries<{ on: string; fails?: string }>({
+    conditional: { on: 'true' },
+    'approval-gate': { on: 'approved', fails: 'rejected' },
+  }),
+)
 
 /** The handle at which a node continues in a sequence. */
 export function leadsOn(node: MapNode): string {
-  return (node.disabled ? undefined : ways[normalType(node.type)]?.on) ?? MAIN
+  return (node.disabled ? undefined : ways.get(normalType(node.type))?.on) ?? MAIN
 }
 
 // Fails the run with the message of the sequence.

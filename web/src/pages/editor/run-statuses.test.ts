@@ -12,11 +12,13 @@ const steps = [
 ]
 
 test('reads the statuses of each level', () => {
-  assert.equal(statusesAt(steps, []).loop, 'running')
-  assert.deepEqual(
-    { ...statusesAt(steps, ['loop']), 'in[3]/y': undefined },
-    { x: 'failed', in: 'pending', 'in[3]/y': undefined },
-  )
-  assert.deepEqual(statusesAt(steps, ['loop', 'in']), { y: 'skipped' })
-  assert.deepEqual(statusesAt(steps, ['lo.p']), {})
+  assert.equal(statusesAt(steps, []).get('loop'), 'running')
+  const inLoop = statusesAt(steps, ['loop'])
+  assert.deepEqual([inLoop.get('x'), inLoop.get('in')], ['failed', 'pending'])
+  assert.deepEqual([...statusesAt(steps, ['loop', 'in'])], [['y', 'skipped']])
+  assert.deepEqual([...statusesAt(steps, ['lo.p'])], [])
+})
+
+test('reads the status of a node of any name', () => {
+  assert.deepEqual([...statusesAt([{ nodeId: 'constructor', status: 'failed' }], [])], [['constructor', 'failed']])
 })

@@ -9,7 +9,7 @@ const telling = ['paused', 'failed', 'running']
  */
 export function useFollow(
   executionId: string | undefined,
-  statuses: Readonly<Record<string, string>> | undefined,
+  statuses: ReadonlyMap<string, string> | undefined,
   commands: Commands,
 ) {
   const following = useRef(false)
@@ -32,10 +32,10 @@ export function useFollow(
 }
 
 /** The node of a run to show: one that waits, else one that failed or is running, else the last completed one. */
-export function activeOf(statuses: Readonly<Record<string, string>>): string | undefined {
+export function activeOf(statuses: ReadonlyMap<string, string>): string | undefined {
   for (const wanted of telling) {
-    const found = Object.keys(statuses).find((id) => statuses[id] === wanted)
+    const found = [...statuses.keys()].find((id) => statuses.get(id) === wanted)
     if (found !== undefined) return found
   }
-  return Object.keys(statuses).findLast((id) => statuses[id] === 'completed')
+  return [...statuses.keys()].findLast((id) => statuses.get(id) === 'completed')
 }

@@ -25,12 +25,14 @@ export function Reached({ record }: { record: LogRecord | null | undefined }) {
   )
 }
 
-const methods: Record<string, string> = {
-  oauth2: reachedText.oauth2,
-  api_key: reachedText.apiKey,
-  bearer: reachedText.bearerToken,
-  basic: reachedText.basicUserNameAndPassword,
-}
+const methods = new Map(
+  Object.entries<string>({
+    oauth2: reachedText.oauth2,
+    api_key: reachedText.apiKey,
+    bearer: reachedText.bearerToken,
+    basic: reachedText.basicUserNameAndPassword,
+  }),
+)
 
 function Inside({ record }: { record: LogRecord }) {
   const reached =
@@ -110,7 +112,7 @@ function Inside({ record }: { record: LogRecord }) {
           </Title>
           <List size="sm">
             {record.authenticationMethodsUsed.map((method) => (
-              <List.Item key={method}>{methods[method] ?? method}</List.Item>
+              <List.Item key={method}>{methods.get(method) ?? method}</List.Item>
             ))}
             {record.requiredLogin && (
               <List.Item>

@@ -6,7 +6,7 @@ import type { Step, StepStatus } from './types'
 /** The data for drawing a run on its blueprint's map. */
 export type RunGraph = {
   map: unknown
-  statuses: Record<string, StepStatus>
+  statuses: ReadonlyMap<string, StepStatus>
   /** It has notes or groups. */
   marked: boolean
   /** The node to select for a step: its own, or the loop that contains it. */
@@ -21,14 +21,14 @@ export function graphOf(map: unknown, steps: Step[]): RunGraph | null {
       : []
   if (nodes.length === 0) return null
   const ids = new Set(nodes.map((node) => node.id))
-  const statuses: Record<string, StepStatus> = {}
+  const statuses = new Map<string, StepStatus>()
   const known = new Set(steps.map((step) => step.nodeId))
   let own = 0
   for (const step of steps) {
     const place = placeOf(step.nodeId)
     if (place && known.has(place.loop)) continue
     if (!ids.has(step.nodeId)) return null
-    statuses[step.nodeId] = step.status
+    statuses.set(step.nodeId, step.status)
     own++
   }
   if (own !== ids.size) return null

@@ -69,13 +69,13 @@ export function pausesOf(logs: LogLine[]): Map<string, Span[]> {
   return pauses
 }
 
-const units: Record<string, number> = { h: 3_600_000, m: 60_000, s: 1000, ms: 1, µs: 0.001, ns: 0.000001 }
+const units = new Map(Object.entries<number>({ h: 3_600_000, m: 60_000, s: 1000, ms: 1, µs: 0.001, ns: 0.000001 }))
 
 // A duration in Go's format: `1m2.5s`.
 function goDuration(text: string): number {
   let total = 0
   for (const [, digits = '0', unit = ''] of text.matchAll(/([\d.]+)(ms|µs|ns|h|m|s)/g))
-    total += Number(digits) * (units[unit] ?? 0)
+    total += Number(digits) * (units.get(unit) ?? 0)
   return total
 }
 

@@ -29,20 +29,22 @@ const fields: Field[] = [
   { low: 0, high: 7, last: 6, names: 'SUN MON TUE WED THU FRI SAT'.split(' ') },
 ]
 
-const words: Record<string, string> = {
-  '@hourly': '0 * * * *',
-  '@daily': '0 0 * * *',
-  '@midnight': '0 0 * * *',
-  '@weekly': '0 0 * * 0',
-  '@monthly': '0 0 1 * *',
-  '@yearly': '0 0 1 1 *',
-  '@annually': '0 0 1 1 *',
-}
+const words = new Map(
+  Object.entries<string>({
+    '@hourly': '0 * * * *',
+    '@daily': '0 0 * * *',
+    '@midnight': '0 0 * * *',
+    '@weekly': '0 0 * * 0',
+    '@monthly': '0 0 1 * *',
+    '@yearly': '0 0 1 1 *',
+    '@annually': '0 0 1 1 *',
+  }),
+)
 
 /** Parses an expression; null for one that the server would refuse. */
 export function parseCron(expression: string): Schedule | null {
   let texts = expression.split(/[ \t]+/).filter((text) => text !== '')
-  if (texts.length === 1) texts = (words[texts[0]!.toLowerCase()] ?? '').split(' ')
+  if (texts.length === 1) texts = (words.get(texts[0]!.toLowerCase()) ?? '').split(' ')
   if (texts.length !== 5) return null
   const sets = texts.map((text, index) => parseField(text, fields[index]!))
   if (sets.some((set) => set === null)) return null

@@ -25,33 +25,35 @@ export type FieldsProps = {
 }
 
 // The labels of the fields, by their paths in the API.
-const labels: Record<string, string> = {
-  blueprintId: commonText.blueprint,
-  'config.cron': scheduleFieldsText.cronExpression,
-  'config.timezone': zoneSelectText.timeZone,
-  'config.catchUp': scheduleFieldsText.missedRuns,
-  'config.preset': commonText.sender,
-  'config.form': webhookFieldsText.form,
-  'config.thanks': webhookFieldsText.afterSending,
-  'config.secret': webhookFieldsText.secret,
-  'config.respond': commonText.response,
-  'config.label': commonFieldsText.label,
-  'config.inputSchema': apiFieldsText.inputSchema,
-  'config.allowFrom': emailFieldsText.allowedSenders,
-  'config.requireAuth': emailFieldsText.requireSenderAuthentication,
-  'config.attachments': emailFieldsText.attachments,
-  'config.signingSecret': slackFieldsText.signingSecret,
-  'config.eventType': slackFieldsText.eventType,
-  'config.channel': slackFieldsText.channel,
-  'config.connectionId': commonText.connection,
-  'config.event': eventFieldsText.event,
-  'config.blueprintId': eventFieldsText.blueprintFilter,
-  'config.concurrency': commonFieldsText.limitConcurrentRuns,
-  'config.concurrency.limit': commonFieldsText.maximum,
-  'config.concurrency.onLimit': commonFieldsText.whenTheLimitIsReached,
-  'config.breaker': commonFieldsText.pauseAfter20FailedRunsIn,
-  'config.record': commonFieldsText.recordTraffic,
-}
+const labels = new Map(
+  Object.entries<string>({
+    blueprintId: commonText.blueprint,
+    'config.cron': scheduleFieldsText.cronExpression,
+    'config.timezone': zoneSelectText.timeZone,
+    'config.catchUp': scheduleFieldsText.missedRuns,
+    'config.preset': commonText.sender,
+    'config.form': webhookFieldsText.form,
+    'config.thanks': webhookFieldsText.afterSending,
+    'config.secret': webhookFieldsText.secret,
+    'config.respond': commonText.response,
+    'config.label': commonFieldsText.label,
+    'config.inputSchema': apiFieldsText.inputSchema,
+    'config.allowFrom': emailFieldsText.allowedSenders,
+    'config.requireAuth': emailFieldsText.requireSenderAuthentication,
+    'config.attachments': emailFieldsText.attachments,
+    'config.signingSecret': slackFieldsText.signingSecret,
+    'config.eventType': slackFieldsText.eventType,
+    'config.channel': slackFieldsText.channel,
+    'config.connectionId': commonText.connection,
+    'config.event': eventFieldsText.event,
+    'config.blueprintId': eventFieldsText.blueprintFilter,
+    'config.concurrency': commonFieldsText.limitConcurrentRuns,
+    'config.concurrency.limit': commonFieldsText.maximum,
+    'config.concurrency.onLimit': commonFieldsText.whenTheLimitIsReached,
+    'config.breaker': commonFieldsText.pauseAfter20FailedRunsIn,
+    'config.record': commonFieldsText.recordTraffic,
+  }),
+)
 
 /** The server's message for a field, if any. An issue within the value of the field names the place. */
 export function fault(error: unknown, ...path: string[]): string | undefined {
@@ -66,7 +68,7 @@ export function fault(error: unknown, ...path: string[]): string | undefined {
 export function faultWithLabel({ path, message }: Issue): string | undefined {
   const found = located(path)
   if (!found) return undefined
-  const label = labels[found.field]!
+  const label = labels.get(found.field)!
   return `${found.place ? fieldsText.within(label, found.place) : label}: ${plainer(message)}`
 }
 
@@ -74,7 +76,7 @@ export function faultWithLabel({ path, message }: Issue): string | undefined {
 function located(path: Issue['path']): { field: string; place: string } | undefined {
   for (let length = path.length; length > 0; length--) {
     const field = showPath(path.slice(0, length))
-    if (!(field in labels)) continue
+    if (!labels.has(field)) continue
     const [first, ...rest] = path.slice(length)
     if (first === undefined) return { field, place: '' }
     return { field, place: typeof first === 'number' ? fieldsText.entry(first + 1) : [first, ...rest].join('.') }
@@ -86,7 +88,7 @@ function located(path: Issue['path']): { field: string; place: string } | undefi
 function plainer(message: string): string {
   if (message.startsWith('required with a preset')) return fieldsText.requiredForThisSender
   return message.replace(/\b[a-z]+[A-Z]\w*\b/g, (key) => {
-    const label = labels[`config.${key}`]
+    const label = labels.get(`config.${key}`)
     return label === undefined ? key : `"${label}"`
   })
 }

@@ -66,7 +66,7 @@ const looks: Record<TriggerType, Partial<Look> & { icon: Icon }> = {
       config.form !== undefined && config.form !== null
         ? kindsText.aForm
         : kindsText.webhook(
-            presets[textOf(config, 'preset')] ??
+            presets.get(textOf(config, 'preset')) ??
               ('secret' in config ? kindsText.signedWithASecret : kindsText.unsigned),
           ),
     sample: (config) => (config.form ? (exampleOf(config.form) as Record<string, unknown>) : {}),
@@ -161,10 +161,12 @@ export function nameOf({ trigger_type: type, config }: Pick<Trigger, 'trigger_ty
 }
 
 /** The sources of the ledger in words. */
-export const sources: Record<string, string> = {
-  ...Object.fromEntries(Object.values(kinds).map((kind) => [kind.source, kind.title])),
-  redelivery: kindsText.redelivery,
-}
+export const sources = new Map(
+  Object.entries<string>({
+    ...Object.fromEntries(Object.values(kinds).map((kind) => [kind.source, kind.title])),
+    redelivery: kindsText.redelivery,
+  }),
+)
 
 function at(): string {
   return new Date(now()).toISOString()

@@ -16,7 +16,7 @@ test('reads filters from the URL', () => {
     key: 'k1',
   })
   assert.deepEqual(
-    questionFor('t', { decision: 'x', source: 'y', status: 'z', time: 'w', key: ' ', page: '-2' }, [], 0),
+    questionFor('t', { decision: 'x', source: 'y', status: 'z', time: 'constructor', key: ' ', page: '-2' }, [], 0),
     { triggerId: 't', limit: 25, offset: 0 },
   )
   assert.equal(isFiltered(noFilters), false)

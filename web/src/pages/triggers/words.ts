@@ -1,26 +1,30 @@
 import { wordsText } from '../../text/triggers'
 
 /** The signatures of the presets, in words. */
-export const presets: Record<string, string> = {
-  github: wordsText.githubSignature,
-  stripe: wordsText.stripeSignature,
-  slack: wordsText.slackSignature,
-  standard: wordsText.standardWebhooksSignature,
-}
+export const presets = new Map(
+  Object.entries<string>({
+    github: wordsText.githubSignature,
+    stripe: wordsText.stripeSignature,
+    slack: wordsText.slackSignature,
+    standard: wordsText.standardWebhooksSignature,
+  }),
+)
 
-const events: Record<string, string> = {
-  'execution.completed': wordsText.aRunCompleted,
-  'execution.failed': wordsText.aRunFailed,
-  'execution.paused': wordsText.aRunIsWaitingForInput,
-  'blueprint.created': wordsText.aBlueprintWasCreated,
-  'blueprint.updated': wordsText.aBlueprintWasUpdated,
-  'blueprint.published': wordsText.aBlueprintWasPublished,
-  'trigger.missed': wordsText.aScheduleMissedARun,
-}
+const events = new Map(
+  Object.entries<string>({
+    'execution.completed': wordsText.aRunCompleted,
+    'execution.failed': wordsText.aRunFailed,
+    'execution.paused': wordsText.aRunIsWaitingForInput,
+    'blueprint.created': wordsText.aBlueprintWasCreated,
+    'blueprint.updated': wordsText.aBlueprintWasUpdated,
+    'blueprint.published': wordsText.aBlueprintWasPublished,
+    'trigger.missed': wordsText.aScheduleMissedARun,
+  }),
+)
 
 /** An event in words: `a run failed`; empty for those of blueprints. */
 export function eventInWords(event: string): string {
-  return events[event] ?? ''
+  return events.get(event) ?? ''
 }
 
 /** Distinguishes addresses that differ only in an id: its last four letters. Empty without an address. */
