@@ -52,7 +52,7 @@ func importFiles(c *cli.Context) error {
 			return terminal.JSON(c.App.Writer, done)
 		}
 		for _, each := range done {
-			if _, err := fmt.Fprintf(c.App.Writer, "%s  %s\n", each.ID, each.File); err != nil {
+			if _, err := fmt.Fprintf(c.App.Writer, "%s  %s\n", each.ID, blueprint.OneLine(each.File)); err != nil {
 				return err
 			}
 		}

@@ -66,7 +66,7 @@ func validate(c *cli.Context) error {
 			if unread == nil {
 				unread = err
 			} else {
-				fmt.Fprintln(c.App.ErrWriter, project.MessageOf(err))
+				fmt.Fprintln(c.App.ErrWriter, blueprint.OneLine(project.MessageOf(err)))
 			}
 			all = append(all, problem{File: name, Line: 1, Column: 1, Path: []any{}, Message: project.MessageOf(err), Severity: blueprint.SeverityError})
 			continue
@@ -74,7 +74,7 @@ func validate(c *cli.Context) error {
 		for _, p := range found {
 			bad = bad || c.Bool("strict") || p.Severity == blueprint.SeverityError
 			if !c.Bool("json") {
-				if _, err := fmt.Fprintln(c.App.Writer, p.line); err != nil {
+				if _, err := fmt.Fprintln(c.App.Writer, blueprint.OneLine(p.line)); err != nil {
 					return err
 				}
 			}
@@ -174,10 +174,10 @@ func pointOut(out io.Writer, b *project.Blueprint, issues []blueprint.Issue) {
 	carets := terminal.IsTerminal(out)
 	for i, issue := range issues {
 		if i == maxPointedOut {
-			fmt.Fprintf(out, "%s: and %d more; run blueprintd validate for all\n", b.Document.Name, len(issues)-i)
+			fmt.Fprintf(out, "%s: and %d more; run blueprintd validate for all\n", blueprint.OneLine(b.Document.Name), len(issues)-i)
 			return
 		}
-		fmt.Fprintln(out, b.Document.Point(issue))
+		fmt.Fprintln(out, blueprint.OneLine(b.Document.Point(issue)))
 		if carets {
 			fmt.Fprint(out, project.Excerpt(b.Document, issue, issues))
 		}

@@ -68,8 +68,13 @@ func IsInput(in io.Reader) bool {
 // Erases reports whether the screen has a status line.
 func (s *Screen) Erases() bool { return s.terminal }
 
+// Say prints lines in a colour, with unprintable characters as U+FFFD.
 func (s *Screen) Say(colour Colour, format string, args ...any) {
-	s.print(s.out, s.Paint(colour, fmt.Sprintf(format, args...))+"\n")
+	lines := strings.Split(fmt.Sprintf(format, args...), "\n")
+	for i := range lines {
+		lines[i] = blueprint.OneLine(lines[i])
+	}
+	s.print(s.out, s.Paint(colour, strings.Join(lines, "\n"))+"\n")
 }
 
 // Paint returns the text in a colour, or unchanged if the screen has no colours.
@@ -125,7 +130,7 @@ func (s *Screen) print(out io.Writer, lines string) {
 	if status != "" && len(s.running) > 0 {
 		status = "running " + strings.Join(s.running, ", ") + "; " + status
 	}
-	status = clipped(status, widthOf(s.out)-1)
+	status = clipped(blueprint.OneLine(status), widthOf(s.out)-1)
 	if lines == "" && status == s.drawn {
 		return
 	}

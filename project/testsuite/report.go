@@ -107,17 +107,17 @@ func Print(out io.Writer, r *Result, paint Paint) error {
 	mark, note := paint.paint("32", "✓"), ""
 	switch {
 	case r.NotRun:
-		_, err := fmt.Fprintf(out, "- %s: %s (not run)\n", r.File, blueprint.OneLine(r.Test))
+		_, err := fmt.Fprintf(out, "- %s: %s (not run)\n", blueprint.OneLine(r.File), blueprint.OneLine(r.Test))
 		return err
 	case r.Failed():
 		mark = paint.paint("31", "✗")
 	case r.Updated:
 		note = " (written)"
 	}
-	text := fmt.Sprintf("%s %s: %s%s %s\n", mark, r.File, blueprint.OneLine(r.Test), note, paint.paint("90", fmt.Sprintf("%d ms", r.Took.Milliseconds())))
+	text := fmt.Sprintf("%s %s: %s%s %s\n", mark, blueprint.OneLine(r.File), blueprint.OneLine(r.Test), note, paint.paint("90", fmt.Sprintf("%d ms", r.Took.Milliseconds())))
 	if r.Failed() {
 		for _, line := range r.Lines(true) {
-			text += "    " + line + "\n"
+			text += "    " + blueprint.OneLine(line) + "\n"
 		}
 	}
 	for _, line := range r.Notes {
@@ -164,7 +164,7 @@ func Sum(out io.Writer, results []*Result, paint Paint) error {
 		var unreached []string
 		for name := range nodes {
 			if !reached[name] {
-				unreached = append(unreached, strings.Replace(name, "\x00", ": ", 1))
+				unreached = append(unreached, blueprint.OneLine(strings.Replace(name, "\x00", ": ", 1)))
 			}
 		}
 		slices.Sort(unreached)
