@@ -149,7 +149,7 @@ var additions = []addition{
 			{"schema.sql", "'oauth2', 'http', 'smtp', 'slack'", ", 'calendar'"},
 			{"web/src/pages/connections/types.tsx", "  IconBrandSlack,\n", "  IconCalendar,\n"},
 			{
-				"web/src/pages/connections/types.tsx", "const icons: Record<string, Icon> = {\n", "  calendar: IconCalendar,\n",
+				"web/src/pages/connections/types.tsx", "const icons = new Map(\n  Object.entries<Icon>({\n", "    calendar: IconCalendar,\n",
 			},
 		},
 	},

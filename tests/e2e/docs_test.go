@@ -107,7 +107,7 @@ func tryPage(t *testing.T, page string, all []block) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "HOME="+s.folder, "BLUEPRINTD_ADDR=127.0.0.1:"+s.port,
+	s.env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "HOME="+s.folder, "no_proxy=*", "BLUEPRINTD_ADDR=127.0.0.1:"+s.port,
 		"GOCACHE="+strings.TrimSpace(string(cache)), "GOPROXY=off")
 	t.Cleanup(s.stop)
 	for i, b := range all {
