@@ -357,22 +357,40 @@ type pattern struct {
 }
 
 func compilePattern(source string) *pattern {
+	found, problem := parsePattern(source)
+	if problem != nil {
+		panic(problem)
+	}
+	return found
+}
+
+// CompilePattern compiles a regular expression within the limits of matches. problem is
+// the reason why it cannot be used, or "".
+func CompilePattern(source string) (compiled *regexp.Regexp, problem string) {
+	found, failed := parsePattern(source)
+	if failed != nil {
+		return nil, failed.message
+	}
+	return found.expression, ""
+}
+
+func parsePattern(source string) (found *pattern, problem *failure) {
 	if len(source) > maxPattern {
-		panic(failf("a pattern has at most %d bytes", maxPattern))
+		return nil, failf("a pattern has at most %d bytes", maxPattern)
 	}
 	tree, err := syntax.Parse(source, syntax.Perl)
 	if err != nil {
-		panic(failf("the pattern is malformed"))
+		return nil, failf("the pattern is malformed")
 	}
 	size := programSize(tree)
 	if size > maxProgram {
-		panic(failf("the pattern repeats too much"))
+		return nil, failf("the pattern repeats too much")
 	}
 	compiled, err := regexp.Compile(source)
 	if err != nil {
-		panic(failf("the pattern is malformed"))
+		return nil, failf("the pattern is malformed")
 	}
-	return &pattern{compiled, size}
+	return &pattern{compiled, size}, nil
 }
 
 // programSize estimates how many instructions a pattern compiles to.

@@ -72,7 +72,12 @@ func (c *testCase) result(ctx context.Context) *Result {
 		return r
 	}
 	c.outcome = &Outcome{Recording: record, Nodes: c.nodes}
-	r.Mismatches = c.test.judge(c.outcome)
+	mismatches := c.test.judge(ctx, c.outcome)
+	if ctx.Err() != nil { // they are incomplete
+		r.NotRun = true
+		return r
+	}
+	r.Mismatches = mismatches
 	for _, key := range c.doubles.Unused() {
 		at := document.At(c.test.path("stubs", key))
 		r.Notes = append(r.Notes, fmt.Sprintf("%s:%d:%d: the stub %q was not used", c.name, at.Line, at.Column, key))

@@ -2,21 +2,24 @@ package testsuite
 
 import (
 	"cmp"
+	"context"
 	"fmt"
+	"io"
 	"maps"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 
 	"blueprintd/blueprint"
+	"blueprintd/blueprint/expression"
 	"blueprintd/blueprint/jsonschema"
 	"blueprintd/foundation/recording"
 )
 
-// judge returns the mismatches between the outcome of a test and its expectations.
-func (t *Test) judge(o *Outcome) []Mismatch {
-	m := &matching{}
+// judge returns the mismatches between the outcome of a test and its expectations. They are
+// incomplete if ctx ends meanwhile.
+func (t *Test) judge(ctx context.Context, o *Outcome) []Mismatch {
+	m := &matching{ended: ctx.Done()}
 	at := func(parts ...any) []any { return below(t.path("expect"), parts...) }
 	x := o.Recording
 	actual := expectationOf(o)
@@ -138,6 +141,17 @@ const maxMismatches = 50
 type matching struct {
 	found   []Mismatch
 	literal bool // no object is a matcher
+	ended   <-chan struct{}
+}
+
+// stopped reports whether the comparison is to stop.
+func (m *matching) stopped() bool {
+	select {
+	case <-m.ended:
+		return true
+	default:
+		return false
+	}
 }
 
 func (m *matching) differ(d Mismatch) {
@@ -207,8 +221,8 @@ func (m *matching) matcher(path []any, name string, argument any, want, got any)
 	case "$match":
 		text, isText := got.(string)
 		pattern, _ := argument.(string)
-		expression, err := regexp.Compile(pattern)
-		fits = isText && err == nil && expression.MatchString(text)
+		compiled, problem := expression.CompilePattern(pattern)
+		fits = isText && problem == "" && compiled.MatchReader(&untilEnded{Reader: strings.NewReader(text), matching: m})
 	case "$exact":
 		literal := m.literal
 		m.literal = true
@@ -222,6 +236,20 @@ func (m *matching) matcher(path []any, name string, argument any, want, got any)
 	if !fits {
 		m.differ(Mismatch{Path: path, Expected: want, Got: got})
 	}
+}
+
+// untilEnded ends a text when the comparison is to stop.
+type untilEnded struct {
+	*strings.Reader
+	matching *matching
+	read     int // characters
+}
+
+func (r *untilEnded) ReadRune() (c rune, size int, err error) {
+	if r.read++; r.read%1024 == 0 && r.matching.stopped() {
+		return 0, 0, io.EOF
+	}
+	return r.Reader.ReadRune()
 }
 
 // callOf returns a call as a JSON value, with whole including headers and host.
@@ -316,7 +344,7 @@ func (m *matching) callSet(path []any, want map[string]any, made []blueprint.Exc
 		if !given {
 			continue
 		}
-		of := pair(list, made)
+		of := m.pair(list, made)
 		for i, call := range of {
 			if call < 0 {
 				m.differ(Mismatch{Path: below(path, name, i), What: fmt.Sprintf("no match among %s", blueprint.Counted(len(made), "call")), Expected: list[i], Missing: true})
@@ -331,28 +359,32 @@ func (m *matching) callSet(path []any, want map[string]any, made []blueprint.Exc
 	list, _ := want["none"].([]any)
 	for i := range list {
 		for k := range made {
-			if callFits(list[i], &made[k]) {
+			if m.callFits(list[i], &made[k]) {
 				m.differ(Mismatch{Path: below(path, "none", i), What: fmt.Sprintf("call %d", k+1), Got: callOf(&made[k], false), Surplus: true})
 			}
 		}
 	}
 }
 
-func callFits(want any, made *blueprint.Exchange) bool {
-	m := &matching{}
-	m.call(nil, want, made)
-	return len(m.found) == 0
+// callFits reports whether a call fits, or false once the comparison is to stop.
+func (m *matching) callFits(want any, made *blueprint.Exchange) bool {
+	one := &matching{ended: m.ended}
+	if m.stopped() {
+		return false
+	}
+	one.call(nil, want, made)
+	return len(one.found) == 0
 }
 
 // pair assigns a different matching call to as many expected calls as possible, -1 to the
 // others (a maximum bipartite matching by augmenting paths).
-func pair(want []any, made []blueprint.Exchange) []int {
+func (m *matching) pair(want []any, made []blueprint.Exchange) []int {
 	of, by := make([]int, len(want)), map[int]int{}
 	fits := make([][]int, len(want))
 	for i := range want {
 		of[i] = -1
 		for k := range made {
-			if callFits(want[i], &made[k]) {
+			if m.callFits(want[i], &made[k]) {
 				fits[i] = append(fits[i], k)
 			}
 		}
@@ -360,7 +392,7 @@ func pair(want []any, made []blueprint.Exchange) []int {
 	var find func(i int, tried map[int]bool) bool
 	find = func(i int, tried map[int]bool) bool {
 		for _, k := range fits[i] {
-			if tried[k] {
+			if tried[k] || m.stopped() {
 				continue
 			}
 			tried[k] = true

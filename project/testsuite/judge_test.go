@@ -1,8 +1,10 @@
 package testsuite
 
 import (
+	"context"
 	"strings"
 	"testing"
+	"time"
 
 	"blueprintd/blueprint"
 )
@@ -47,6 +49,35 @@ func TestWhatFits(t *testing.T) {
 			}
 			if got := strings.Join(lines, "; "); got != test.wrong {
 				t.Errorf("%s and %s: %q, want %q", test.want, test.got, got, test.wrong)
+			}
+		})
+	}
+}
+
+// A comparison that would take minutes ends with its context.
+func TestJudgingEndsWithItsContext(t *testing.T) {
+	made := make([]blueprint.Exchange, 3000)
+	for i := range made {
+		made[i] = blueprint.Exchange{NodeID: "a", Request: blueprint.ExchangeRequest{Method: "GET", URL: "https://one.example.com/" + strings.Repeat("a", 1000)}}
+	}
+	calls := make([]any, len(made))
+	for i := range calls {
+		calls[i] = map[string]any{"url": map[string]any{"$match": "(a?){150}b"}}
+	}
+	text := strings.Repeat("a", 4_000_000)
+	for name, expect := range map[string]map[string]any{
+		"a long text": {"output": map[string]any{"$match": "(a?){150}b"}},
+		"unordered":   {"calls": map[string]any{"unordered": calls}},
+		"none":        {"calls": map[string]any{"none": calls}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+			defer cancel()
+			began := time.Now()
+			judged := &Test{Expect: expect}
+			judged.judge(ctx, &Outcome{Recording: &blueprint.Recording{Execution: &blueprint.Execution{Output: text}, Exchanges: made}})
+			if took := time.Since(began); took > 5*time.Second {
+				t.Errorf("took %s", took)
 			}
 		})
 	}

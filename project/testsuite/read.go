@@ -14,6 +14,7 @@ import (
 
 	"blueprintd/blueprint"
 	"blueprintd/blueprint/document"
+	"blueprintd/blueprint/expression"
 	"blueprintd/foundation/recording"
 	"blueprintd/project"
 )
@@ -339,8 +340,8 @@ func (r *reader) matchers(value any, at []any) {
 			text, ok := argument.(string)
 			if !ok {
 				r.wrong(here, "must be a regular expression")
-			} else if _, err := regexp.Compile(text); err != nil || len(text) > maxPattern {
-				r.wrong(here, "must be a regular expression in the syntax of RE2")
+			} else if _, problem := expression.CompilePattern(text); problem != "" {
+				r.wrong(here, "must be a regular expression in the syntax of RE2: %s", problem)
 			}
 		case "$partial":
 			switch argument.(type) {
@@ -353,9 +354,6 @@ func (r *reader) matchers(value any, at []any) {
 		}
 	}
 }
-
-// maxPattern is the length of the longest regular expression, in bytes.
-const maxPattern = 4096
 
 // matcherOf returns the name and argument of an object that is a matcher: it has one
 // member, whose name begins with $. $base64 marks a binary body instead.

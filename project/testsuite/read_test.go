@@ -38,7 +38,8 @@ func TestReadTellsWhatIsWrong(t *testing.T) {
 			`connections.x.type: there is no connection type "ftp"; connections.x.config: must be an object; connections.y: must be an object`},
 		{`{"blueprint": "a", "tests": [{"name": "a", "expect": {"status": "done", "output": {"$what": 1}}}]}`,
 			"tests[0].expect.status: must be one of completed, failed, paused, running; tests[0].expect.output.$what: unknown matcher $what; the matchers are $any, $exact, $match, $partial, $type; write a literal value as {\"$exact\": {\"$what\": ...}}"},
-		{`{"blueprint": "a", "tests": [{"name": "a", "expect": {"status": "completed", "output": {"$match": "("}}}]}`, "tests[0].expect.output.$match: must be a regular expression in the syntax of RE2"},
+		{`{"blueprint": "a", "tests": [{"name": "a", "expect": {"status": "completed", "output": {"$match": "("}}}]}`, "tests[0].expect.output.$match: must be a regular expression in the syntax of RE2: the pattern is malformed"},
+		{`{"blueprint": "a", "tests": [{"name": "a", "expect": {"status": "completed", "output": {"$match": "(a?){1000}"}}}]}`, "tests[0].expect.output.$match: must be a regular expression in the syntax of RE2: the pattern repeats too much"},
 	} {
 		t.Run(fmt.Sprintf("%.200s", test.text), func(t *testing.T) {
 			_, issues, err := Read("a.test.json", []byte(test.text), false)

@@ -292,7 +292,7 @@ func mergedCalls(want any, made []blueprint.Exchange) any {
 		if !given {
 			continue
 		}
-		of := pair(list, made)
+		of := new(matching).pair(list, made)
 		kept := []any{}
 		for i, call := range of {
 			for k := 0; call < 0 && k < len(made); k++ { // the next unexpected call of its node
@@ -315,7 +315,7 @@ func mergedCalls(want any, made []blueprint.Exchange) any {
 	if list, given := object["none"].([]any); given {
 		kept := []any{}
 		for _, unwanted := range list {
-			if !slices.ContainsFunc(made, func(x blueprint.Exchange) bool { return callFits(unwanted, &x) }) {
+			if !slices.ContainsFunc(made, func(x blueprint.Exchange) bool { return new(matching).callFits(unwanted, &x) }) {
 				kept = append(kept, unwanted)
 			}
 		}
@@ -330,7 +330,7 @@ func sameNode(want any, made *blueprint.Exchange) bool {
 }
 
 func mergedCall(want any, made *blueprint.Exchange) any {
-	if callFits(want, made) {
+	if new(matching).callFits(want, made) {
 		return want
 	}
 	expected, _ := want.(map[string]any)
@@ -341,7 +341,7 @@ func mergedCall(want any, made *blueprint.Exchange) any {
 			out[name] = mergedHeaders(headers, have.(map[string]any))
 		} else if there {
 			out[name] = merged(value, seenAs(name, value, have), true)
-			if callFits(map[string]any{name: value}, made) {
+			if new(matching).callFits(map[string]any{name: value}, made) {
 				out[name] = value
 			}
 		}
