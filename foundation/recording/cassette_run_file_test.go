@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -184,6 +185,35 @@ func TestWhatWasDrawnMayBeAnything(t *testing.T) {
 	got, _ := blueprint.Encode(steps)
 	if want := `{"die":{"output":{"$any":true},"status":"completed"},"say":{"output":{"also":{"$any":true},"other":"b","text":{"$any":true}},"status":"completed"}}`; string(got) != want {
 		t.Errorf("%s, want %v", got, want)
+	}
+}
+
+// A test of a large run is written in a moment: of many random values and texts, and of many
+// runs of a long script.
+func TestTestsOfLargeRuns(t *testing.T) {
+	many := func(format string, n int) (list []any) {
+		for i := range n {
+			list = append(list, fmt.Sprintf(format, i))
+		}
+		return list
+	}
+	s := source(t, false)
+	script := map[string]any{"source": "Math.random() //" + strings.Repeat("Math ", 50_000)}
+	s.Blueprint.Map = map[string]any{"nodes": []any{map[string]any{"id": "die", "type": "code", "title": "Die", "config": script}}}
+	steps := []blueprint.Step{{NodeID: "die", NodeType: "code", Status: blueprint.StepCompleted, Output: many("drawn %08d", 20_000)}}
+	for i := range 500 {
+		steps = append(steps, blueprint.Step{NodeID: fmt.Sprintf("each[%d]/die", i), NodeType: "code", Status: blueprint.StepCompleted, Output: "x"})
+	}
+	for i := range 10 {
+		steps = append(steps, blueprint.Step{NodeID: fmt.Sprint("say", i), NodeType: "set", Status: blueprint.StepCompleted, Output: many("said %08d", 4000)})
+	}
+	s.Recording.Execution.Steps = steps
+	began := time.Now()
+	if _, err := Make(s).TestFiles(nil); err != nil {
+		t.Fatal(err)
+	}
+	if took := time.Since(began); took > 5*time.Second {
+		t.Errorf("took %s", took)
 	}
 }
 

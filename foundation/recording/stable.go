@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -21,13 +22,19 @@ type stable struct {
 	Volatile
 	known, random map[string]bool
 	ids           []string
+
+	randomNodes map[string]bool // nodes whose code uses random values, by id
+	// starts are the beginnings of long random values, at most most bytes each, and heads
+	// the beginnings of those, so that the time for a text does not depend on their number.
+	starts, heads map[string]bool
+	lengths       []int // of starts
 }
 
 // anyValue matches anything in a test file.
 func anyValue() any { return map[string]any{"$any": true} }
 
 func newStable(f *File) *stable {
-	s := &stable{Volatile: f.Volatile(), known: map[string]bool{}, random: map[string]bool{}, ids: []string{f.Run.ID}}
+	s := &stable{Volatile: f.Volatile(), known: map[string]bool{}, random: map[string]bool{}, ids: []string{f.Run.ID}, randomNodes: map[string]bool{}, starts: map[string]bool{}, heads: map[string]bool{}}
 	learn := func(text string) { s.known[text] = true }
 	for _, value := range []any{f.Blueprint.Map, f.Run.InputVariables, f.Run.InputData} {
 		eachLeaf(value, true, learn)
@@ -120,42 +127,58 @@ var randomCall = regexp.MustCompile(`\bMath\s*\.\s*random\b|\bcrypto\s*\.\s*(?:r
 
 // IsRandom reports whether the code of the step at an address uses random values.
 func (f *File) IsRandom(address string) bool {
-	id := address[strings.LastIndexByte(address, '/')+1:]
-	return isRandomSource(f.Blueprint.Map, id)
+	found := map[string]bool{}
+	findRandom(f.Blueprint.Map, found)
+	return found[nodeOf(address)]
 }
 
-func isRandomSource(value any, id string) bool {
+// nodeOf returns the id of the node at an address.
+func nodeOf(address string) string { return address[strings.LastIndexByte(address, '/')+1:] }
+
+// findRandom adds the ids of the nodes whose code uses random values.
+func findRandom(value any, found map[string]bool) {
 	switch v := value.(type) {
 	case []any:
 		for _, element := range v {
-			if isRandomSource(element, id) {
-				return true
-			}
+			findRandom(element, found)
 		}
 	case map[string]any:
 		config, _ := v["config"].(map[string]any)
-		if source, is := config["source"].(string); is && v["id"] == id {
-			return randomCall.MatchString(source)
-		}
-		for _, element := range v {
-			if isRandomSource(element, id) {
-				return true
+		if source, is := config["source"].(string); is {
+			if id, named := v["id"].(string); named && randomCall.MatchString(source) {
+				found[id] = true
 			}
 		}
+		for _, element := range v {
+			findRandom(element, found)
+		}
 	}
-	return false
 }
 
 // learnRandom records the outputs of steps that use random values; those outputs are not
 // stable wherever they occur.
 func (s *stable) learnRandom(f *File) {
+	findRandom(f.Blueprint.Map, s.randomNodes)
 	for i := range f.Run.Steps {
-		if at := &f.Run.Steps[i]; at.Status == blueprint.StepCompleted && f.IsRandom(at.NodeID) {
+		if at := &f.Run.Steps[i]; at.Status == blueprint.StepCompleted && s.randomNodes[nodeOf(at.NodeID)] {
 			eachLeaf(at.Output, false, func(text string) {
 				if !s.known[text] {
-					s.random[text] = true
+					s.addRandom(text)
 				}
 			})
+		}
+	}
+}
+
+// A random value is found in other texts if it has at least long bytes, by its first most.
+const long, most = 6, 64
+
+func (s *stable) addRandom(text string) {
+	if s.random[text] = true; len(text) >= long {
+		start := text[:min(len(text), most)]
+		s.starts[start], s.heads[start[:long]] = true, true
+		if !slices.Contains(s.lengths, len(start)) {
+			s.lengths = append(s.lengths, len(start))
 		}
 	}
 }
@@ -165,9 +188,8 @@ func (s *stable) hasRandom(text string) bool {
 	if s.random[text] {
 		return true
 	}
-	const long = 6
-	for value := range s.random {
-		if len(value) >= long && strings.Contains(text, value) {
+	for from := 0; from+long <= len(text); from++ {
+		if s.heads[text[from:from+long]] && slices.ContainsFunc(s.lengths, func(n int) bool { return from+n <= len(text) && s.starts[text[from:from+n]] }) {
 			return true
 		}
 	}
