@@ -40,6 +40,7 @@ type Masker struct {
 func NewMasker(values []any) *Masker {
 	m := &Masker{whole: map[string]bool{}}
 	var forms []string
+	known := map[string]bool{} // those in plain
 	for _, value := range values {
 		for _, text := range texts(value) {
 			if long(text) {
@@ -47,7 +48,8 @@ func NewMasker(values []any) *Masker {
 				m.longest = max(m.longest, 4*len(text)) // as in a query with line breaks
 				for _, form := range sent(text) {
 					for _, plain := range unescapings(form) {
-						if len(strings.Join(strings.Fields(plain), "")) >= 3 && !slices.Contains(m.plain, plain) {
+						if len(strings.Join(strings.Fields(plain), "")) >= 3 && !known[plain] {
+							known[plain] = true
 							m.plain = append(m.plain, plain)
 						}
 					}
