@@ -48,6 +48,7 @@ const (
 	ResourceSecret     ResourceKind = "secret"    // a secret variable; its ID is the blueprint's, its name the variable's
 	ResourceBlueprint  ResourceKind = "blueprint" // a blueprint that a node starts
 	ResourceFile       ResourceKind = "file"      // an attachment of the delivery that started the run
+	ResourceEvents     ResourceKind = "events"    // the publication of events of a blueprint; its ID is the blueprint's
 )
 
 // Resource is something that a run uses. Name is shown only to users who may use it.

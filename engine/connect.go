@@ -200,10 +200,18 @@ func (a *attempt) emitter() func(ctx context.Context, event string, data any) (i
 		if r.begin.privateTo() != "" { // the principal may start this blueprint only, nothing else
 			return 0, nil
 		}
+		definition := r.program.definition
+		// The principal may have left since the start.
+		err := r.engine.authorize(ctx, blueprint.Authority{PrincipalID: r.begin.UserID}, blueprint.Resource{Kind: blueprint.ResourceEvents, ID: definition.BlueprintID})
+		if err != nil {
+			if blueprint.CodeOf(err) == blueprint.CodeNotFound {
+				err = nil
+			}
+			return 0, err
+		}
 		r.mu.Lock()
 		hidden := r.secretsFor(nil, data)
 		r.mu.Unlock()
-		definition := r.program.definition
 		published := blueprint.Event{
 			Name: event, OrganizationID: definition.OrganizationID, BlueprintID: definition.BlueprintID, ExecutionID: r.id,
 			Key: r.idempotencyKey(a.address), Data: data, Hidden: hidden, Depth: r.eventDepth(), Root: r.rootEvent(), At: r.engine.now(),

@@ -66,6 +66,7 @@ type leaving struct {
 	address                 string            // of his mailbox
 	event                   string            // cleo's blueprint that publishes an event
 	hook, connection, label string
+	hears                   string // cleo's trigger on the events of ben's runs
 	deaf                    string // ben's trigger on the events of other blueprints, if he is a member
 	file, firing, ownFiring string
 	lines                   *bufio.Scanner // of ben's subscription to cleo's run
@@ -76,7 +77,14 @@ func (l *leaving) before(t *testing.T) {
 	ask := node("ask", "human", object{"prompt": "?"})
 	l.run = l.cleo.Launch(t, l.shared, nil, ask)
 	l.theirs = l.ben.Launch(t, l.shared, nil, ask)
-	l.going = l.ben.Launch(t, l.shared, nil, node("wait", "wait", object{"durationMs": 3_600_000}))
+	say := node("say", "emit-event", object{"event": "custom.said", "data": object{}})
+	hears := l.cleo.IDOf(t, "blueprint.create", object{"title": "hears", "organization_id": l.team, "blueprint_map": object{"nodes": []any{node("a", "merge", object{})}}})
+	l.hears = l.cleo.IDOf(t, "blueprintTriggers.create", object{"blueprintId": hears, "triggerType": "event", "config": object{"event": "custom.said"}})
+	l.ben.Await(t, l.ben.Launch(t, l.shared, nil, say), blueprint.StatusCompleted)
+	if rows := firings(t, l.cleo, l.hears); len(rows) != 1 {
+		t.Errorf("before, an event of his run: %v, want length 1", rows)
+	}
+	l.going = l.ben.Launch(t, l.shared, nil, node("wait", "wait", object{"durationMs": 3_600_000}), say)
 	l.label = l.cleo.IDOf(t, "category.create", object{"organizationId": l.team, "name": "urgent"})
 	l.connection = l.cleo.IDOf(t, "connection.create", connectionOf(&target{}, l.team))
 	l.event = l.cleo.IDOf(t, "blueprint.create", object{"title": "raises", "organization_id": l.team, "blueprint_map": object{"nodes": []any{
@@ -245,11 +253,14 @@ func (l *leaving) triggersStop(t *testing.T) {
 	}
 }
 
-// keepsTheirOwn checks what ben created: his runs, which continue, and his blueprint.
+// keepsTheirOwn checks what ben created: his runs, which continue without events, and his blueprint.
 func (l *leaving) keepsTheirOwn(t *testing.T) {
 	l.Advance(t, "1h")
 	if record := l.ben.Record(t, l.going); record["status"] != "completed" {
 		t.Errorf("his run: %s, want status completed", servertest.Encoded(t, record))
+	}
+	if rows := firings(t, l.cleo, l.hears); len(rows) != 1 {
+		t.Errorf("his run published an event: %v, want length 1", rows)
 	}
 	l.ben.Refused(t, blueprint.CodeForbidden, "execution.resume", object{"executionId": l.theirs, "input": "answer"})
 	l.ben.Refused(t, blueprint.CodeForbidden, "execution.cancel", object{"executionId": l.theirs})
