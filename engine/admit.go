@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"blueprintd/blueprint"
+	"blueprintd/foundation/memory"
 	"blueprintd/foundation/mutant"
 )
 
@@ -46,6 +47,9 @@ var endedContext = func() context.Context {
 }()
 
 func (e *Engine) start(wait context.Context, request *blueprint.StartRequest, urgency Urgency) (*Handle, error) {
+	if memory.Full() {
+		return nil, errNoMemory
+	}
 	p, err := e.program(request.Definition, request.AdHoc)
 	if err != nil {
 		return nil, err
