@@ -10,40 +10,15 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"unicode/utf8"
 )
 
 // MaxDepth is the maximum nesting of JSON from outside.
 const MaxDepth = 128
 
-// DecodedSize estimates the memory of JSON text with its values, which take up to thirty times
-// as much as the text.
-func DecodedSize(data []byte) int64 { return int64(len(data)) + valueSize*Values(data) }
-
-// valueSize is the memory of a value in a list or an object.
-const valueSize = 64
-
-// Values estimates the number of values in JSON text, or in a part of it.
-func Values(data []byte) int64 {
-	return int64(bytes.Count(data, comma) + bytes.Count(data, bracket))
-}
-
-// comma and bracket precede most values.
-var comma, bracket = []byte{','}, []byte{'['}
-
-// maxDecoded bounds the DecodedSize that Decode accepts; 0 = no bound.
-var maxDecoded atomic.Int64
-
-// LimitDecoded bounds the memory of a value that Decode returns, in bytes; 0 = no bound.
-func LimitDecoded(size int64) { maxDecoded.Store(size) }
-
 // Decode decodes exactly one JSON value. Numbers become json.Number; of a repeated key
-// the last wins. Errors are CodeBadRequest, or CodePayloadTooLarge beyond LimitDecoded.
+// the last wins. Errors are CodeBadRequest.
 func Decode(data []byte) (any, error) {
-	if most := maxDecoded.Load(); most > 0 && DecodedSize(data) > most {
-		return nil, Errorf(CodePayloadTooLarge, "the JSON has too many values for the memory of this server: with them it takes more than %d MiB", most>>20)
-	}
 	if Depth(data) > MaxDepth {
 		return nil, Errorf(CodeBadRequest, "JSON is nested deeper than %d levels", MaxDepth)
 	}

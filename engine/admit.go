@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"blueprintd/blueprint"
-	"blueprintd/foundation/memory"
 	"blueprintd/foundation/mutant"
 )
 
@@ -47,9 +46,6 @@ var endedContext = func() context.Context {
 }()
 
 func (e *Engine) start(wait context.Context, request *blueprint.StartRequest, urgency Urgency) (*Handle, error) {
-	if memory.Full() {
-		return nil, errNoMemory
-	}
 	p, err := e.program(request.Definition, request.AdHoc)
 	if err != nil {
 		return nil, err

@@ -59,22 +59,12 @@ func (r *run) startNode(n *nodeRun) *attempt {
 	return a
 }
 
-// memoryWait is how long a node waits for memory before it fails, in real time;
-// firstMemoryWait, before that, until hibernating runs are evicted.
-const (
-	memoryWait      = 10 * time.Second
-	firstMemoryWait = time.Second
-)
-
 // perform runs the node. Its timeout is in real time.
 func (a *attempt) perform() (result blueprint.Result, err error) {
 	if a.node.problem != nil {
 		return result, a.node.problem
 	}
 	limits := &a.run.engine.Limits
-	if !a.run.engine.memoryFree(a.run.ctx) && a.run.ctx.Err() == nil {
-		return result, &blueprint.Failure{Code: "memory_full", Message: "the server is short of memory; run it again later", NotSent: true}
-	}
 	if a.scope.inputSize > limits.Value {
 		return result, &blueprint.Failure{Code: "too_large", Message: fmt.Sprintf("the input is larger than %d KiB", limits.Value>>10), Permanent: true}
 	}
@@ -117,7 +107,7 @@ func (a *attempt) perform() (result blueprint.Result, err error) {
 			}
 			output = []any{result.Run.Variables, result.Run.InputData}
 		}
-		if a.outputSize, err = limits.weigh(output); err != nil {
+		if a.outputSize, err = jsonSize(output, limits.Value); err != nil {
 			return result, &blueprint.Failure{Code: "bad_output", Message: "the output " + err.Error(), Permanent: true}
 		}
 	}
@@ -248,11 +238,9 @@ func (a *attempt) settle(result blueprint.Result, err error) {
 	if errors.As(err, &pause) && r.canceled == nil {
 		result, err = blueprint.Result{Await: &pause.Await}, nil
 	}
-	if err == nil {
-		if failure := r.addsTooMuch(a.outputSize); failure != nil {
-			a.collectEvidence()
-			err = failure
-		}
+	if limit := r.engine.Limits.Outputs; err == nil && r.outputSize+a.outputSize > limit {
+		a.collectEvidence()
+		err = &blueprint.Failure{Code: "too_large", Message: fmt.Sprintf("with this output, the outputs of the run are larger than %d KiB together", limit>>10), Permanent: true}
 	}
 	switch {
 	case err != nil:
@@ -288,16 +276,6 @@ func (a *attempt) settle(result blueprint.Result, err error) {
 	if a.node.effect != blueprint.EffectPure {
 		r.flushWithin(Soon) // a crash should leave few outcomes unknown
 	}
-}
-
-// addsTooMuch returns the failure of a node whose output, of a size, makes the outputs of the
-// run too large. The caller holds r.mu.
-func (r *run) addsTooMuch(size int) *blueprint.Failure {
-	limit := r.engine.Limits.Outputs
-	if r.outputSize+size <= limit {
-		return nil
-	}
-	return &blueprint.Failure{Code: "too_large", Message: fmt.Sprintf("with this output, the outputs of the run are larger than %d KiB together", limit>>10), Permanent: true}
 }
 
 // complete records the end of a node that succeeded. The caller holds r.mu.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
-	"math"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -96,10 +95,7 @@ type Engine struct {
 	*Reader
 	counts counts
 
-	inputs     *semaphore.Weighted // of Limits.Held, for large inputs of new runs
-	loads      *semaphore.Weighted // of Limits.Loads
-	stores     *semaphore.Weighted // the same for runs being stored, which frees memory
-	deliveries *semaphore.Weighted // the same for outcomes of child runs
+	inputs *semaphore.Weighted // of Limits.Held, for large inputs of new runs
 
 	ctx       context.Context // of all work
 	cancelAll context.CancelCauseFunc
@@ -140,17 +136,13 @@ func New(options Options) *Engine {
 	options.Limits = options.Limits.orDefaults()
 	options.Drain = cmp.Or(options.Drain, 10*time.Second)
 	e := &Engine{
-		Options: options, inputs: semaphore.NewWeighted(int64(options.Limits.Held)), loads: newLoads(options.Limits), stores: newLoads(options.Limits), deliveries: newLoads(options.Limits), counts: newCounts(), drained: make(chan struct{}),
+		Options: options, inputs: semaphore.NewWeighted(int64(options.Limits.Held)), counts: newCounts(), drained: make(chan struct{}),
 		Reader: newReader(options.Catalogue, options.Journal, options.Sealer, options.Limits),
 		queue:  fairQueue{slots: options.MaxRunning, places: options.MaxQueued, groups: map[string]*group{}}, concurrency: concurrency{byKey: map[string]*concurrencyGroup{}, members: map[string]*member{}},
 		runs: map[string]*run{}, parked: map[string]*parked{}, openCalls: map[callKey]struct{}{}, watchers: map[string]map[chan struct{}]struct{}{},
 	}
 	e.ctx, e.cancelAll = context.WithCancelCause(context.Background())
 	return e
-}
-
-func newLoads(l Limits) *semaphore.Weighted {
-	return semaphore.NewWeighted(int64(cmp.Or(l.Loads, math.MaxInt)))
 }
 
 // Run recovers every run that an earlier process left unfinished, calls ready, and serves

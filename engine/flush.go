@@ -23,28 +23,12 @@ var errStopping = errors.New("the server is shutting down")
 func (r *run) flush() error {
 	r.flushing.Lock()
 	defer r.flushing.Unlock()
-	defer r.enterLarge()()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.commitErr == nil && len(r.pending) > 0 {
 		r.write(r.commit())
 	}
 	return r.commitErr
-}
-
-// largeRun is the size of outputs from which a run is stored within Limits.Loads.
-const largeRun = 1 << 20
-
-// enterLarge waits until the run may be stored. The caller holds r.flushing, and calls leave
-// afterwards.
-func (r *run) enterLarge() (leave func()) {
-	r.mu.Lock()
-	large := r.outputSize > largeRun
-	r.mu.Unlock()
-	if !large || r.engine.stores.Acquire(context.Background(), 1) != nil {
-		return func() {}
-	}
-	return func() { r.engine.stores.Release(1) }
 }
 
 // write commits all pending entries, or handles the error of building the commit. The

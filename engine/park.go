@@ -6,7 +6,6 @@ import (
 	"weak"
 
 	"blueprintd/blueprint"
-	"blueprintd/foundation/memory"
 )
 
 // unref drops a reference of a run; the last one parks it.
@@ -34,7 +33,6 @@ func (e *Engine) unrefInline(r *run) {
 		return
 	}
 	defer r.flushing.Unlock()
-	defer r.enterLarge()()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for r.refs == 0 && !r.evicted {
@@ -65,7 +63,6 @@ func (e *Engine) release(r *run) {
 func (e *Engine) park(r *run) {
 	r.flushing.Lock()
 	defer r.flushing.Unlock()
-	defer r.enterLarge()()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for r.refs == 0 && !r.evicted && !e.tryPark(r) {
@@ -245,7 +242,7 @@ func (r *run) tryHibernate() bool {
 	}
 	r.setNextTimer()
 	soon := r.timerAt != 0 && r.timerAt.Time().Sub(e.Clock.Now()) < shortHibernation
-	if r.count[calling] == 0 && !soon || memory.Full() {
+	if r.count[calling] == 0 && !soon {
 		return false
 	}
 	if !r.hibernating && !e.hibernate(r) {

@@ -1,16 +1,12 @@
 package engine
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"maps"
-	"slices"
 	"time"
 
 	"blueprintd/blueprint"
 	"blueprintd/foundation/clock"
-	"blueprintd/foundation/memory"
 	"blueprintd/foundation/metrics"
 	"blueprintd/foundation/mutant"
 )
@@ -34,7 +30,7 @@ func (e *Engine) find(ctx context.Context, id string, whileStopping bool) (*run,
 		if r == nil {
 			r = e.unpark(id)
 			e.mu.Unlock()
-			err := e.withMemory(ctx, func() error { return e.load(ctx, r) })
+			err := e.load(ctx, r)
 			close(r.loading)
 			if err != nil {
 				r.dropHandle(err)
@@ -133,42 +129,6 @@ func (e *Engine) unpark(id string) *run {
 	}
 	return r
 }
-
-// withMemory calls load, which reads a run, once there is memory for it, within Limits.Loads.
-// CodeUnavailable if there is none.
-func (e *Engine) withMemory(ctx context.Context, load func() error) error {
-	for {
-		if !e.memoryFree(ctx) {
-			return cmp.Or(context.Cause(ctx), error(errNoMemory))
-		}
-		if err := e.loads.Acquire(ctx, 1); err != nil {
-			return context.Cause(ctx)
-		}
-		if memory.Full() { // filled by those before
-			e.loads.Release(1)
-			continue
-		}
-		defer e.loads.Release(1)
-		return load()
-	}
-}
-
-// memoryFree waits for memory, and reports whether there is some. Runs that are kept in memory
-// while they wait give up theirs.
-func (e *Engine) memoryFree(ctx context.Context) bool {
-	if memory.Free(ctx, firstMemoryWait) {
-		return true
-	}
-	e.mu.Lock()
-	loaded := slices.Collect(maps.Values(e.runs))
-	e.mu.Unlock()
-	for _, r := range loaded {
-		go e.wakeHibernating(r)
-	}
-	return memory.Free(ctx, memoryWait)
-}
-
-var errNoMemory = unavailable("the server is short of memory")
 
 // load loads a run and resolves interrupted nodes. The caller holds r.mu.
 func (e *Engine) load(ctx context.Context, r *run) error {

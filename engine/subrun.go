@@ -183,25 +183,13 @@ func (r *run) notifyParent() {
 
 // deliverOutcome passes the outcome of a run to the node that waits for it.
 func (e *Engine) deliverOutcome(c *call) {
-	if e.deliveries.Acquire(e.ctx, 1) != nil { // an outcome is held until the parent is loaded
-		return
-	}
-	defer e.deliveries.Release(1)
-	var o outcome
-	err := e.withMemory(e.ctx, func() error {
-		read, err := e.Journal.Load(e.ctx, c.child)
-		if err != nil {
-			return err
-		}
-		s, err := e.decodeRecord(read, true)
-		if err == nil {
-			o = s.outcome(&read.Row)
-		}
-		return err
-	})
+	read, err := e.Journal.Load(e.ctx, c.child)
 	if err == nil {
-		e.settleCall(c, o, nil)
-		return
+		var s *runRecord
+		if s, err = e.decodeRecord(read, true); err == nil {
+			e.settleCall(c, s.outcome(&read.Row), nil)
+			return
+		}
 	}
 	if blueprint.CodeOf(err) == blueprint.CodeUnavailable {
 		e.retryLater(func() { e.deliverOutcome(c) })
@@ -214,11 +202,7 @@ func (e *Engine) deliverOutcome(c *call) {
 // settleCall settles a node whose child run has ended or could not be started. A node
 // that does not wait for it (any more) is left alone.
 func (e *Engine) settleCall(c *call, o outcome, failure *blueprint.Failure) {
-	again := func() { e.settleCall(c, o, failure) }
-	if failure == nil {
-		again = func() { e.deliverOutcome(c) } // which reads it again, so that it is not held meanwhile
-	}
-	r := e.acquireOrRetry(c.parent, again)
+	r := e.acquireOrRetry(c.parent, func() { e.settleCall(c, o, failure) })
 	if r == nil {
 		return
 	}
@@ -232,8 +216,6 @@ func (e *Engine) settleCall(c *call, o outcome, failure *blueprint.Failure) {
 			if x.Status != blueprint.StatusCompleted {
 				failure = childFailure(c.child, x.Failure)
 				failure.Permanent = o.acted // another run would repeat the effect
-			} else {
-				out.size, failure = r.childOutput(x.Output)
 			}
 		}
 		if failure != nil {
@@ -247,16 +229,6 @@ func (e *Engine) settleCall(c *call, o outcome, failure *blueprint.Failure) {
 		e.changed(r.id)
 	}
 	e.release(r)
-}
-
-// childOutput returns the size of the output of a child run, or why this run cannot have it.
-// The caller holds r.mu.
-func (r *run) childOutput(output any) (size int, _ *blueprint.Failure) {
-	size, err := r.engine.Limits.weigh(output)
-	if err != nil {
-		return 0, &blueprint.Failure{Code: "bad_output", Message: "the output " + err.Error(), Permanent: true}
-	}
-	return size, r.addsTooMuch(size)
 }
 
 // outcome is the result of a child run; without a record when it could not be started.
@@ -299,18 +271,13 @@ func childFailure(child string, cause *blueprint.RunError) *blueprint.Failure {
 func (e *Engine) checkChildren(calls []*call) {
 	for _, c := range calls {
 		e.goHeld(func() {
-			ended := false
-			err := e.withMemory(e.ctx, func() error {
-				stored, err := e.Journal.Load(e.ctx, c.child)
-				ended = err == nil && stored.Row.Status.Terminal()
-				return err
-			})
+			stored, err := e.Journal.Load(e.ctx, c.child)
 			switch code := blueprint.CodeOf(err); {
 			case code == blueprint.CodeNotFound:
 				e.startMissingChild(c)
 			case code == blueprint.CodeUnavailable:
 				e.retryLater(func() { e.checkChildren([]*call{c}) })
-			case ended:
+			case err == nil && stored.Row.Status.Terminal():
 				e.deliverOutcome(c)
 			}
 		})

@@ -33,27 +33,10 @@ type Limits struct {
 	// Tape bounds the exchanges of a recorded run; later ones are dropped, and the run's
 	// log says so. 0 = 16 MiB.
 	Tape int
-	// Dense, unless 0, is how many bytes of memory count as one byte of a value that takes
-	// much more memory than text, such as a list of empty lists.
-	Dense int
-	// Loads bounds how many runs are loaded, or stored with outputs of more than a megabyte,
-	// at once; 0 = no bound.
-	Loads int
 }
 
 func (l Limits) orDefaults() Limits {
-	return Limits{Value: cmp.Or(l.Value, 32<<20), Outputs: cmp.Or(l.Outputs, 128<<20), Record: cmp.Or(l.Record, 64<<20), Held: cmp.Or(l.Held, 64<<20), Family: cmp.Or(l.Family, 20_000), Tape: cmp.Or(l.Tape, 16<<20), Dense: l.Dense, Loads: l.Loads}
-}
-
-// weigh is jsonSize with a limit of l.Value, and Dense.
-func (l Limits) weigh(value any) (int, error) {
-	size, err := jsonSize(value, l.Value)
-	if err == nil && l.Dense > 0 {
-		if size = max(size, footprint(value)/l.Dense); size > l.Value {
-			err = fmt.Errorf("takes more than %d KiB of memory", l.Value*l.Dense>>10)
-		}
-	}
-	return size, err
+	return Limits{Value: cmp.Or(l.Value, 32<<20), Outputs: cmp.Or(l.Outputs, 128<<20), Record: cmp.Or(l.Record, 64<<20), Held: cmp.Or(l.Held, 64<<20), Family: cmp.Or(l.Family, 20_000), Tape: cmp.Or(l.Tape, 16<<20)}
 }
 
 // maxDepth bounds the nesting of outputs: deeper than that of external input.

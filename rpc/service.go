@@ -34,8 +34,6 @@ type Options struct {
 	// Link returns an approval link to an open question for a user who may answer it, its short
 	// id, and when it expires; nil on a read-only server.
 	Link func(ctx context.Context, userID string, canManage bool, executionID, nodeID string) (address, id string, expires blueprint.Time, err error)
-	// MaxPage bounds the inputs and outputs of a page of log records, in bytes of JSON; 0 = 16 MiB.
-	MaxPage int
 	// Frozen is the error of every mutation on a read-only server; nil on all others.
 	Frozen error
 }

@@ -72,7 +72,7 @@ func (s *site) newDashboard(api []trpc.Procedure, limiter *trpc.Limiter) *trpc.H
 	return trpc.NewHandler(slices.Concat(api, rpc.NewSessions(s.Store, s.Accounts, cookie).Procedures()), trpc.Options{
 		Root: DashboardRoot, Authenticator: sessions{s.Store}, Token: cookie.Token, NoToken: "not signed in; sign in first", Via: blueprint.ViaDashboard,
 		Device: func(r *http.Request) string { return s.Accounts.DeviceID(cookie.Device(r)) },
-		Admit:  s.fromDashboard(), Limiter: limiter, PublicLimiter: public, Clients: s.Clients, MaxBody: o.MaxBody, Draining: s.Draining, Logger: o.Logger, Available: s.Store.Available, Queries: runLimits(MemoryLimit(o.MemoryLimit)).Loads,
+		Admit:  s.fromDashboard(), Limiter: limiter, PublicLimiter: public, Clients: s.Clients, MaxBody: o.MaxBody, Draining: s.Draining, Logger: o.Logger, Available: s.Store.Available,
 	})
 }
 

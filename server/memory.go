@@ -12,55 +12,26 @@ import (
 	"strings"
 	"time"
 
-	"blueprintd/blueprint"
-	"blueprintd/blueprint/expression"
-	"blueprintd/engine"
 	"blueprintd/foundation/clock"
 	"blueprintd/foundation/fileio"
-	"blueprintd/foundation/memory"
 )
 
 // memoryShares divides the memory limit among what clients can fill. The rest is for the
 // pages of the database, scripts and garbage.
 type memoryShares struct {
-	Heap        int64 // the collector's goal
-	Arriving    int64 // request bodies being read
-	Decoded     int64 // request bodies as JSON values
-	Inputs      int64 // inputs of running executions
-	Answers     int64 // large answers that clients have not read
-	Mail        int64 // mail being received
-	Connections int64
+	Heap     int64 // the collector's goal
+	Arriving int64 // request bodies being read
+	Decoded  int64 // request bodies as JSON values
+	Inputs   int64 // inputs of running executions
+	Answers  int64 // large answers that clients have not read
 }
 
 func sharesOf(limit int64) memoryShares {
-	return memoryShares{Heap: limit - max(limit/4, min(limit/2, otherMemory)) + BallastSize, Arriving: limit / 16, Decoded: limit / 4, Inputs: limit / 8, Answers: min(maxAnswers, limit/8), Mail: limit / 8, Connections: limit / 4}
+	return memoryShares{Heap: limit / 4 * 3, Arriving: limit / 16, Decoded: limit / 4, Inputs: limit / 8, Answers: min(maxAnswers, limit/8)}
 }
 
 // maxAnswers bounds memoryShares.Answers.
 const maxAnswers = 128 << 20
-
-// otherMemory is for what the collector does not know: the database, and scripts.
-const otherMemory = 128 << 20
-
-// runLimits returns limits of a run that fit a memory limit. A run takes several times as much
-// as its values: they are encoded, encrypted and stored.
-func runLimits(limit int64) engine.Limits {
-	part := func(most, part int64) int { return int(min(most, limit/part)) }
-	out := engine.Limits{
-		Value: max(part(32<<20, 32), leastValue), Outputs: part(128<<20, 16), Record: part(64<<20, 32), Tape: part(16<<20, 64),
-		Held: int(min(sharesOf(limit).Inputs, math.MaxInt)),
-	}
-	if limit < ampleMemory {
-		out.Dense, out.Loads = 2, int(max(1, limit/(128<<20)))
-	}
-	return out
-}
-
-// leastValue fits a body of the default --max-body, which may be accepted.
-const leastValue = 5 << 20
-
-// ampleMemory is enough for the values of a run at their largest.
-const ampleMemory = 2 << 30
 
 // MemoryLimit returns the number of bytes of memory that the server may use: chosen unless
 // it is 0, then GOMEMLIMIT, then the lower of the cgroup's limit and physical memory.
@@ -92,17 +63,10 @@ func ownMemoryLimit() int64 {
 	return 0
 }
 
-// LimitMemory bounds the process: the collector's goal, of which GOMEMLIMIT has precedence
-// unless chosen is set, what is refused when memory is short, and the values of runs.
+// LimitMemory sets the collector's goal. GOMEMLIMIT has precedence, unless chosen is set.
 func LimitMemory(chosen int64) {
-	limit := MemoryLimit(chosen)
-	heap := sharesOf(limit).Heap
-	live := heap - BallastSize
-	memory.SetLimit(min(limit/2, live-max(live/4, 32<<20)))
-	expression.LimitMemory(limit / 8)
-	blueprint.LimitDecoded(limit / 4)
 	if chosen > 0 || os.Getenv("GOMEMLIMIT") == "" {
-		debug.SetMemoryLimit(heap)
+		debug.SetMemoryLimit(sharesOf(MemoryLimit(chosen)).Heap)
 	}
 }
 
@@ -182,7 +146,6 @@ func (c *Collector) Settle() {
 	for i := range c.ballast {
 		c.ballast[i] = make([]byte, ballastPiece)
 	}
-	memory.Ignore(BallastSize)
 	debug.FreeOSMemory()
 	debug.SetGCPercent(c.percent)
 }

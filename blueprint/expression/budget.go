@@ -3,7 +3,6 @@ package expression
 import (
 	"encoding/json"
 	"fmt"
-	"sync/atomic"
 
 	"blueprintd/blueprint"
 )
@@ -22,24 +21,7 @@ const (
 // budget is what is left for one call of Eval or Resolve. It is for one goroutine.
 type budget struct{ steps, bytes, text int64 }
 
-func newBudget() *budget {
-	bytes := mostBytes()
-	return &budget{steps: maxSteps, bytes: bytes, text: bytes / (maxBytes / maxText)}
-}
-
-// memoryLimit bounds budget.bytes; 0 = no bound but maxBytes.
-var memoryLimit atomic.Int64
-
-// LimitMemory bounds the memory of one evaluation, in bytes, and a quarter of it that of its
-// result as text; 0 = the default, and the most, of 64 MiB.
-func LimitMemory(size int64) { memoryLimit.Store(size) }
-
-func mostBytes() int64 {
-	if limit := memoryLimit.Load(); limit > 0 {
-		return min(limit, maxBytes)
-	}
-	return maxBytes
-}
+func newBudget() *budget { return &budget{steps: maxSteps, bytes: maxBytes, text: maxText} }
 
 // work spends n steps; it is called before the work.
 func (b *budget) work(n int) {
@@ -51,13 +33,11 @@ func (b *budget) scan(n int) { b.work(1 + n/16) }
 
 // memory spends n bytes; it is called before the allocation.
 func (b *budget) memory(n int) {
-	spend(&b.bytes, n, "too much memory for one evaluation (over %d MiB)", int(mostBytes()>>20))
+	spend(&b.bytes, n, "too much memory for one evaluation (over %d MiB)", maxBytes>>20)
 }
 
 // output spends n bytes of resulting text.
-func (b *budget) output(n int) {
-	spend(&b.text, n, "the result is longer than %d MiB", int(mostBytes()/(maxBytes/maxText)>>20))
-}
+func (b *budget) output(n int) { spend(&b.text, n, "the result is longer than %d MiB", maxText>>20) }
 
 func spend(left *int64, n int, format string, limit int) {
 	if *left -= int64(n); n < 0 || *left < 0 {

@@ -72,7 +72,7 @@ func parseStatus(value any) (statusRange, bool) {
 	return statusRange{int(status), int(status)}, ok && status >= 100 && status <= 599
 }
 
-func responseOutput(response *http.Response, data []byte) (map[string]any, error) {
+func responseOutput(response *http.Response, data []byte) map[string]any {
 	headers := map[string]any{}
 	for name, values := range response.Header {
 		name = strings.ToLower(name)
@@ -87,34 +87,28 @@ func responseOutput(response *http.Response, data []byte) (map[string]any, error
 		headers[name] = strings.ToValidUTF8(strings.Join(values, ", "), "\uFFFD")
 	}
 	output := map[string]any{"status": json.Number(strconv.Itoa(response.StatusCode)), "headers": headers}
-	body, encoded, err := responseBody(response.Header.Get("Content-Type"), data)
-	if err != nil {
-		return nil, err
-	}
+	body, encoded := responseBody(response.Header.Get("Content-Type"), data)
 	output["body"] = body
 	if encoded {
 		output["bodyEncoding"] = "base64"
 	}
-	return output, nil
+	return output
 }
 
 // responseBody decodes a body by its content type and charset, and reports whether it
-// is base64. Invalid JSON stays text; JSON with too many values is a failure.
-func responseBody(contentType string, data []byte) (any, bool, error) {
+// is base64. Invalid JSON stays text.
+func responseBody(contentType string, data []byte) (any, bool) {
 	name, _, _ := mime.ParseMediaType(contentType)
 	data, isText := outbound.Text(contentType, data)
 	if !isText {
-		return base64.StdEncoding.EncodeToString(data), true, nil
+		return base64.StdEncoding.EncodeToString(data), true
 	}
 	if blueprint.IsJSONMedia(name) {
-		switch value, err := blueprint.Decode(bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))); {
-		case err == nil:
-			return value, false, nil
-		case blueprint.CodeOf(err) == blueprint.CodePayloadTooLarge:
-			return nil, false, &blueprint.Failure{Code: codeTooLarge, Message: err.Error()}
+		if value, err := blueprint.Decode(bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))); err == nil {
+			return value, false
 		}
 	}
-	return string(data), false, nil
+	return string(data), false
 }
 
 // statusFailure is the failure of an unexpected status. It does not show the response,
@@ -275,6 +269,5 @@ func (x *httpExchange) fetch(request *http.Request) (*http.Response, map[string]
 		return nil, nil, requestFailure(x.ctx, err, x.hops)
 	}
 	x.remaining -= int64(len(data))
-	output, err := responseOutput(response, data)
-	return response, output, err
+	return response, responseOutput(response, data), nil
 }

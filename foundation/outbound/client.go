@@ -20,7 +20,6 @@ import (
 	"time"
 
 	"blueprintd/blueprint"
-	"blueprintd/foundation/memory"
 	"blueprintd/foundation/secret"
 )
 
@@ -451,13 +450,10 @@ func dropPrivate(header http.Header) {
 // ErrTooLarge is returned for a body that exceeds the limit.
 var ErrTooLarge = errors.New("the answer is too large")
 
-// ErrMemoryFull is returned for a large body while the process is short of memory.
-var ErrMemoryFull error = &blueprint.Failure{Code: "memory_full", Message: "the server is short of memory for a large answer; run it again later"}
-
 // ReadAll reads a body of at most limit bytes and returns ErrTooLarge for a larger one. The
 // limit applies after decompression, and bounds it.
 func ReadAll(body io.Reader, limit int64) ([]byte, error) {
-	data, err := io.ReadAll(io.LimitReader(&sparing{body, 0}, limit+1))
+	data, err := io.ReadAll(io.LimitReader(body, limit+1))
 	if err != nil {
 		return nil, err
 	}
@@ -465,22 +461,4 @@ func ReadAll(body io.Reader, limit int64) ([]byte, error) {
 		return nil, ErrTooLarge
 	}
 	return data, nil
-}
-
-// sparing is a body of which a large one is read only while memory is not full.
-type sparing struct {
-	io.Reader
-	read int
-}
-
-// smallAnswer is the size of answers that are always read.
-const smallAnswer = 64 << 10
-
-func (s *sparing) Read(p []byte) (int, error) {
-	if s.read > smallAnswer && memory.Full() {
-		return 0, ErrMemoryFull
-	}
-	n, err := s.Reader.Read(p)
-	s.read += n
-	return n, err
 }

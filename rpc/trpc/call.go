@@ -8,10 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"sync"
-	"time"
 
 	"blueprintd/blueprint"
-	"blueprintd/foundation/memory"
 	"blueprintd/foundation/metrics"
 )
 
@@ -120,21 +118,10 @@ func (h *Handler) run(r *request, c *call) {
 	}
 	watch := metrics.Begin()
 	err := protect(func() error {
-		if c.procedure.Kind == KindQuery {
-			if err := h.enter(r.Context()); err != nil {
-				return err
-			}
-			defer h.leave()
-		}
 		value, err := c.procedure.call(r.Context(), c.caller, c.input)
-		if err != nil {
-			return err
+		if err == nil {
+			c.payload, err = blueprint.Encode(value)
 		}
-		if h.queries != nil && c.procedure.Kind == KindMutation { // which may wait for a run before
-			h.queries <- struct{}{}
-			defer h.leave()
-		}
-		c.payload, err = blueprint.Encode(value)
 		return err
 	})
 	h.counts.durations.Observe(watch.Elapsed())
@@ -142,35 +129,6 @@ func (h *Handler) run(r *request, c *call) {
 		c.failure = h.failure(r, c.path, err)
 	}
 }
-
-// enter waits until a query may be answered, if their number is bounded: its answer may be
-// large. The caller then calls leave.
-func (h *Handler) enter(ctx context.Context) error {
-	if h.queries == nil {
-		return nil
-	}
-	select {
-	case h.queries <- struct{}{}:
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-	if !memory.Free(ctx, memoryWait) {
-		h.leave()
-		return errMemoryFull
-	}
-	return nil
-}
-
-func (h *Handler) leave() {
-	if h.queries != nil {
-		<-h.queries
-	}
-}
-
-// memoryWait is the real time that a query waits for memory.
-const memoryWait = time.Second
-
-var errMemoryFull = &blueprint.Error{Code: blueprint.CodeUnavailable, Message: "the server is short of memory", RetryAfter: 2 * time.Second, Hint: "send it again later"}
 
 // runAll makes the calls of a batch concurrently and passes each to ended as it ends. It
 // returns when all have ended.

@@ -38,8 +38,7 @@ type Options struct {
 	Logger        *slog.Logger                  // nil logs nothing
 	Fault         func(procedure string) *Fault // the fault of a call; nil injects none
 	Available     func() error                  // returns why no call can be made now; nil = all can
-	Queries       int                           // queries that are answered at once, others wait; 0 = any number
-	CountWith     *Handler                      // counts the calls of this handler too, and shares its Queries; it has all its procedures
+	CountWith     *Handler                      // counts the calls of this handler too; it has all its procedures
 }
 
 // Handler serves the procedures of one table under one root. It starts no
@@ -50,7 +49,6 @@ type Handler struct {
 	bearer     bool                                      // connection parameters may hold a token too
 	requests   atomic.Uint64                             // number of requests, for their ids
 	settle     func(context.Context, time.Duration) bool // waits in real time
-	queries    chan struct{}                             // semaphore of queries; nil = no bound
 	counts     counts
 }
 
@@ -76,9 +74,6 @@ func NewHandler(procedures []Procedure, options Options) *Handler {
 		options.Token = bearerToken
 	}
 	h := &Handler{procedures: make(map[string]*Procedure, len(procedures)), options: options, bearer: bearer, settle: clock.Sleep}
-	if options.Queries > 0 {
-		h.queries = make(chan struct{}, options.Queries)
-	}
 	for _, procedure := range procedures {
 		if h.procedures[procedure.Name] != nil {
 			panic(fmt.Sprintf("trpc: two procedures named %q", procedure.Name))
@@ -87,7 +82,6 @@ func NewHandler(procedures []Procedure, options Options) *Handler {
 	}
 	if h.counts = newCounts(h.Names()); options.CountWith != nil {
 		h.counts = options.CountWith.counts
-		h.queries = options.CountWith.queries
 	}
 	return h
 }

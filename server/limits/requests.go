@@ -1,6 +1,7 @@
 package limits
 
 import (
+	"bytes"
 	"context"
 	"io"
 	"net"
@@ -12,11 +13,10 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"blueprintd/blueprint"
-	"blueprintd/foundation/memory"
 )
 
 // Requests limits next to limit concurrent requests and refuses more with 503; 0 is
-// unlimited. It also refuses requests while memory is full. A limit on connections is not enough, because HTTP/2 multiplexes them.
+// unlimited. A limit on connections is not enough, because HTTP/2 multiplexes them.
 //
 // A request counts once its body has arrived; if the limit is reached then, reading the
 // body fails. Slow senders therefore do not use up the limit. If more than limit requests
@@ -29,22 +29,18 @@ func Requests(limit int, next http.Handler) http.Handler {
 	}
 	all := &requests{limit: int64(limit)}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if memory.Full() {
-			refuse(w, memoryFull)
-			return
-		}
 		one := &request{all: all}
 		defer one.end()
 		if r.Body == nil || r.Body == http.NoBody {
 			if !one.arrived() {
-				refuse(w, tooManyRequests)
+				tooMany(w)
 				return
 			}
 			next.ServeHTTP(w, r)
 			return
 		}
 		if !one.arrives(r.Context()) {
-			refuse(w, tooManyRequests)
+			tooMany(w)
 			return
 		}
 		counted := *r // r stays the server's own
@@ -123,16 +119,13 @@ func (b *arriving) Read(p []byte) (int, error) {
 	return n, err
 }
 
-const (
-	tooManyRequests = "too many concurrent requests"
-	memoryFull      = "the server is short of memory"
-)
+const tooManyRequests = "too many concurrent requests"
 
-func refuse(w http.ResponseWriter, why string) {
+func tooMany(w http.ResponseWriter) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Retry-After", strconv.Itoa(int(retryAfter.Seconds())))
 	w.WriteHeader(blueprint.CodeUnavailable.HTTPStatus())
-	_, _ = io.WriteString(w, errorBody(blueprint.CodeUnavailable, why))
+	_, _ = io.WriteString(w, errorBody(blueprint.CodeUnavailable, tooManyRequests))
 }
 
 // Bodies bounds the memory of the bodies of all unanswered requests. A body that does not
@@ -157,8 +150,11 @@ type BodyLimits struct {
 	MaxWait  time.Duration // of a body for memory
 }
 
-// Bodies of up to smallBody bytes never wait and are not counted.
-const smallBody = 16 << 10
+// The memory of a body is estimated from its text: JSON takes up to thirty times as much.
+const (
+	valueSize = 64       // bytes of a value in a list or an object
+	smallBody = 16 << 10 // bodies up to this size never wait and are not counted
+)
 
 // NewBodies returns Bodies.
 func NewBodies(limits BodyLimits) *Bodies {
@@ -201,7 +197,7 @@ type body struct {
 	arrived func() // nil once it has arrived
 	claimed int64  // Content-Length, negative if unknown
 	length  int64  // bytes read
-	decoded int64  // estimated memory of them, with the values in them
+	values  int64  // estimated number of values
 
 	grant grant // from one of the pools
 	held  int64 // its part of all.held
@@ -216,7 +212,7 @@ func (b *body) Read(p []byte) (int, error) {
 	}
 	n, err := b.ReadCloser.Read(p)
 	b.length += int64(n)
-	b.decoded += blueprint.DecodedSize(p[:n])
+	b.values += int64(bytes.Count(p[:n], comma) + bytes.Count(p[:n], bracket))
 	if err == io.EOF && b.arrived != nil {
 		b.arrived()
 		b.arrived = nil
@@ -232,9 +228,6 @@ func (b *body) arrive() error {
 	if b.grant.of != nil || b.arrived == nil || 0 <= b.claimed && b.claimed <= smallBody {
 		return nil
 	}
-	if memory.Full() {
-		return errMemoryFull
-	}
 	size := b.all.limits.Largest
 	if b.claimed >= 0 {
 		size = min(size, b.claimed)
@@ -244,12 +237,9 @@ func (b *body) arrive() error {
 
 // decode replaces the memory for the text by memory for text and values.
 func (b *body) decode() error {
-	size := b.decoded
+	size := b.length + valueSize*b.values
 	if size <= smallBody {
 		return nil
-	}
-	if memory.Full() {
-		return errMemoryFull
 	}
 	if err := b.acquire(b.all.decoded, size); err != nil {
 		return err
@@ -292,7 +282,8 @@ func (b *body) release() {
 	b.held = 0
 }
 
-var errMemoryFull = &blueprint.Error{Code: blueprint.CodeUnavailable, Message: memoryFull, RetryAfter: retryAfter, Hint: "send it again later"}
+// comma and bracket precede most values.
+var comma, bracket = []byte{','}, []byte{'['}
 
 // retryAfter is the Retry-After of refusals.
 const retryAfter = 2 * time.Second
