@@ -238,9 +238,11 @@ func (a *attempt) settle(result blueprint.Result, err error) {
 	if errors.As(err, &pause) && r.canceled == nil {
 		result, err = blueprint.Result{Await: &pause.Await}, nil
 	}
-	if limit := r.engine.Limits.Outputs; err == nil && r.outputSize+a.outputSize > limit {
-		a.collectEvidence()
-		err = &blueprint.Failure{Code: "too_large", Message: fmt.Sprintf("with this output, the outputs of the run are larger than %d KiB together", limit>>10), Permanent: true}
+	if err == nil {
+		if failure := r.addsTooMuch(a.outputSize); failure != nil {
+			a.collectEvidence()
+			err = failure
+		}
 	}
 	switch {
 	case err != nil:
@@ -276,6 +278,16 @@ func (a *attempt) settle(result blueprint.Result, err error) {
 	if a.node.effect != blueprint.EffectPure {
 		r.flushWithin(Soon) // a crash should leave few outcomes unknown
 	}
+}
+
+// addsTooMuch returns the failure of a node whose output, of a size, makes the outputs of the
+// run too large. The caller holds r.mu.
+func (r *run) addsTooMuch(size int) *blueprint.Failure {
+	limit := r.engine.Limits.Outputs
+	if r.outputSize+size <= limit {
+		return nil
+	}
+	return &blueprint.Failure{Code: "too_large", Message: fmt.Sprintf("with this output, the outputs of the run are larger than %d KiB together", limit>>10), Permanent: true}
 }
 
 // complete records the end of a node that succeeded. The caller holds r.mu.

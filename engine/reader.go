@@ -45,10 +45,10 @@ func (d *Reader) View(ctx context.Context, execution *blueprint.StoredExecution)
 // Values that do not fit are null, and the run's log says so.
 func (d *Reader) ViewWithin(ctx context.Context, execution *blueprint.StoredExecution, room int) (*blueprint.Execution, error) {
 	room = min(room, d.limits.Record)
-	if execution.Row.Status.Terminal() {
+	if execution.Row.Status.Terminal() && execution.Record != nil {
 		return d.viewRecord(execution, room)
 	}
-	// It may have changed since it was read.
+	// It may have changed since it was read, or its record is too large for a list.
 	stored, err := d.records.Load(ctx, execution.Row.ID)
 	if err != nil {
 		return nil, err

@@ -216,6 +216,8 @@ func (e *Engine) settleCall(c *call, o outcome, failure *blueprint.Failure) {
 			if x.Status != blueprint.StatusCompleted {
 				failure = childFailure(c.child, x.Failure)
 				failure.Permanent = o.acted // another run would repeat the effect
+			} else {
+				out.size, failure = r.childOutput(x.Output)
 			}
 		}
 		if failure != nil {
@@ -229,6 +231,16 @@ func (e *Engine) settleCall(c *call, o outcome, failure *blueprint.Failure) {
 		e.changed(r.id)
 	}
 	e.release(r)
+}
+
+// childOutput returns the size of the output of a child run, or why this run cannot have it.
+// The caller holds r.mu.
+func (r *run) childOutput(output any) (size int, _ *blueprint.Failure) {
+	size, err := jsonSize(output, r.engine.Limits.Value)
+	if err != nil {
+		return 0, &blueprint.Failure{Code: "bad_output", Message: "the output " + err.Error(), Permanent: true}
+	}
+	return size, r.addsTooMuch(size)
 }
 
 // outcome is the result of a child run; without a record when it could not be started.

@@ -114,10 +114,13 @@ func (s *Service) logPage(ctx context.Context, principal blueprint.Principal, st
 	if err != nil {
 		return logPage{}, err
 	}
-	page := logPage{Logs: make([]logRecord, 0, len(stored)), Total: len(stored)}
+	page := logPage{Logs: make([]logRecord, 0, len(stored))}
 	room := maxPage
 	for _, each := range stored {
 		view, err := s.view(ctx, principal, each, max(room, 0))
+		if blueprint.CodeOf(err) == blueprint.CodeNotFound {
+			continue // it was removed just now
+		}
 		if blueprint.CodeOf(err) == blueprint.CodeInternal && ctx.Err() == nil {
 			view, err = unreadable(&each.Row), nil // a damaged run must not hide the others
 		}
@@ -127,6 +130,7 @@ func (s *Service) logPage(ctx context.Context, principal blueprint.Principal, st
 		room -= view.DataSize
 		page.Logs = append(page.Logs, s.logRecord(view))
 	}
+	page.Total = len(page.Logs)
 	return page, nil
 }
 

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"blueprintd/engine"
 	"blueprintd/foundation/clock"
 	"blueprintd/foundation/fileio"
 )
@@ -24,14 +25,29 @@ type memoryShares struct {
 	Decoded  int64 // request bodies as JSON values
 	Inputs   int64 // inputs of running executions
 	Answers  int64 // large answers that clients have not read
+	Mail     int64 // mail being received
+	Open     int64 // connections
 }
 
 func sharesOf(limit int64) memoryShares {
-	return memoryShares{Heap: limit / 4 * 3, Arriving: limit / 16, Decoded: limit / 4, Inputs: limit / 8, Answers: min(maxAnswers, limit/8)}
+	return memoryShares{Heap: limit / 4 * 3, Arriving: limit / 16, Decoded: limit / 4, Inputs: limit / 8, Answers: min(maxAnswers, limit/8), Mail: limit / 8, Open: limit / 4}
 }
 
 // maxAnswers bounds memoryShares.Answers.
 const maxAnswers = 128 << 20
+
+// runLimits returns the limits of a run that fit a memory limit. Values are encoded, encrypted
+// and stored, so that a run takes several times as much memory as its values.
+func runLimits(limit int64) engine.Limits {
+	part := func(most, part int64) int { return int(min(most, limit/part)) }
+	return engine.Limits{
+		Value: max(part(32<<20, 32), leastValue), Outputs: part(128<<20, 16), Record: part(64<<20, 32), Tape: part(16<<20, 64),
+		Held: int(min(sharesOf(limit).Inputs, math.MaxInt)),
+	}
+}
+
+// leastValue fits a body of the default --max-body, which may be accepted.
+const leastValue = 5 << 20
 
 // MemoryLimit returns the number of bytes of memory that the server may use: chosen unless
 // it is 0, then GOMEMLIMIT, then the lower of the cgroup's limit and physical memory.

@@ -1,10 +1,14 @@
 package server
 
 import (
+	"log/slog"
 	"math"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
+
+	"blueprintd/engine"
 )
 
 func TestMemoryLimitOfCgroups(t *testing.T) {
@@ -84,5 +88,40 @@ func TestIdleness(t *testing.T) {
 		if got := at.due(at.last + step.allocated); got != step.want {
 			t.Errorf("step %d, %s: %v, want %v", i+1, step.what, got, step.want)
 		}
+	}
+}
+
+// What a run and idle connections may take fits a small machine. A large one has no other limits
+// than the defaults.
+func TestSmallMachine(t *testing.T) {
+	const small = 128 << 20
+	l := runLimits(small)
+	if l.Value > leastValue || l.Outputs > small/16 || l.Record > small/32 {
+		t.Errorf("limits of a run %+v of %d bytes, want less", l, small)
+	}
+	if got, want := runLimits(4<<30), (engine.Limits{Value: 32 << 20, Outputs: 128 << 20, Record: 64 << 20, Tape: 16 << 20, Held: 512 << 20}); got != want {
+		t.Errorf("limits of a run on a large machine: %+v, want %+v", got, want)
+	}
+	for _, c := range []struct {
+		name         string
+		chosen       int
+		files, bytes int64
+		want         int
+		warning      string
+	}{
+		{"a large machine", DefaultMaxConnections, 1 << 20, 4 << 30, DefaultMaxConnections, ""},
+		{"a small machine", DefaultMaxConnections, 1 << 20, small, 1024, ""},
+		{"a small machine, chosen", 5000, 1 << 20, small, 1024, "memory limit"},
+		{"a tiny machine", DefaultMaxConnections, 1 << 20, small / 4, 256, "memory limit"},
+		{"few files", DefaultMaxConnections, 256, 4 << 30, 80, "open files"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var log strings.Builder
+			o := Options{Limits: Limits{MaxConnections: c.chosen}, Logger: slog.New(slog.NewTextHandler(&log, nil))}
+			o.limitConnections(c.files, c.bytes)
+			if o.MaxConnections != c.want || (log.String() == "") != (c.warning == "") || !strings.Contains(log.String(), c.warning) {
+				t.Errorf("%d connections, log %q; want %d and %q", o.MaxConnections, log.String(), c.want, c.warning)
+			}
+		})
 	}
 }

@@ -87,16 +87,33 @@ func connectionsWithin(files int64) int {
 	return int(min(max(8, files-files/4-database-refusals), math.MaxInt32))
 }
 
+// connectionMemory is the memory of an open connection with a request that is arriving.
+const connectionMemory = 32 << 10
+
+// limitConnections lowers o.MaxConnections to what the limits on open files and on memory
+// allow. The default is more than most servers need, and more than macOS allows.
+func (o *Options) limitConnections(files, bytes int64) {
+	if most := connectionsWithin(files); o.lowerConnections(most) {
+		o.Logger.Warn("the limit on open files allows fewer connections", "connections", most, "files", files, "hint", "raise it with ulimit -n, or LimitNOFILE of the service")
+	}
+	if most := int(min(max(8, sharesOf(bytes).Open/connectionMemory), math.MaxInt32)); o.lowerConnections(most) {
+		o.Logger.Warn("the memory limit allows fewer connections", "connections", most, "bytes", bytes, "hint", "give the server more memory, or set --max-connections")
+	}
+}
+
+// lowerConnections lowers o.MaxConnections to most, and reports whether that is worth a warning.
+func (o *Options) lowerConnections(most int) bool {
+	if o.MaxConnections <= most {
+		return false
+	}
+	chosen := o.MaxConnections != DefaultMaxConnections
+	o.MaxConnections = most
+	return chosen || most < fewConnections
+}
+
 // New opens the database, listens, and wires all packages. Run accepts connections.
 func New(ctx context.Context, o Options) (_ *Server, err error) {
-	files := openFiles()
-	if most := connectionsWithin(files); o.MaxConnections > most {
-		// The default is more than most servers need, and more than macOS allows.
-		if most < fewConnections || o.MaxConnections != DefaultMaxConnections {
-			o.Logger.Warn("the limit on open files allows fewer connections", "connections", most, "files", files, "hint", "raise it with ulimit -n, or LimitNOFILE of the service")
-		}
-		o.MaxConnections = most
-	}
+	o.limitConnections(openFiles(), MemoryLimit(o.MemoryLimit))
 	s := &Server{site: site{Options: o, IDs: sourceOf(o.SeedIDs), Clients: &trpc.Clients{Proxies: o.Proxies(), Logger: o.Logger}}, decoding: make(chan struct{}, maxDecoding), manager: newNotifier(o.Logger), up: metrics.Begin(), began: clock.Real{}.Now()}
 	s.begin()
 	if s.Listener, err = listen(o.Addr); err != nil {
@@ -149,7 +166,7 @@ func New(ctx context.Context, o Options) (_ *Server, err error) {
 	s.Engine = engine.New(engine.Options{
 		Peers: peers, Link: links.ForNode,
 		Catalogue: s.wrapCatalogue(catalogue), Journal: s.Store, Clock: o.Clock, IDs: s.IDs.Stream("engine"), Sealer: key.Sealer, Logger: o.Logger, Schedule: s.serializer(),
-		Blueprints: Blueprints{s.Store}, MaxRunning: o.MaxRunning, MaxQueued: o.MaxQueued, Lost: s.lost, Limits: engine.Limits{Held: int(min(shares.Inputs, math.MaxInt))}, InputWait: wait, Authority: s.Store, Connections: s.connections,
+		Blueprints: Blueprints{s.Store}, MaxRunning: o.MaxRunning, MaxQueued: o.MaxQueued, Lost: s.lost, Limits: runLimits(MemoryLimit(o.MemoryLimit)), InputWait: wait, Authority: s.Store, Connections: s.connections,
 		Emit: func(ctx context.Context, e blueprint.Event) (int, error) { return s.Triggers.Emit(ctx, e) },
 		Concurrency: func(ctx context.Context, key string) (*blueprint.ConcurrencyGroup, error) {
 			return s.Triggers.Concurrency(ctx, key)

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"strconv"
 
 	"blueprintd/blueprint"
 	"blueprintd/foundation/mutant"
@@ -362,10 +363,14 @@ func (s *Store) Execution(ctx context.Context, principal blueprint.Principal, id
 
 const newestFirst = " ORDER BY e.created_at DESC, e.id DESC"
 
-// pageWithRecords returns the query of a page of runs with their records. The runs are
+// smallRecord is the size of records that are read with a page: all of a page together must
+// fit in memory.
+const smallRecord = 64 << 10
+
+// pageWithRecords returns the query of a page of runs with their small records. The runs are
 // selected without records first, so that records of earlier pages are not read and sorted.
 func pageWithRecords(where string) string {
-	return "SELECT " + executionColumns + ", e.record FROM executions e WHERE e.seq IN (" + onPage(where) + ")" + newestFirst
+	return "SELECT " + executionColumns + ", CASE WHEN length(e.record) <= " + strconv.Itoa(smallRecord) + " THEN e.record END FROM executions e WHERE e.seq IN (" + onPage(where) + ")" + newestFirst
 }
 
 // onPage returns the query of the ?2 runs after the first ?3.
@@ -374,7 +379,7 @@ func onPage(where string) string {
 }
 
 // ExecutionLogs lists the runs of a blueprint, newest first, each with its record if it has
-// ended. A user who can manage the blueprint gets all of them, a user who may only see it
+// ended and the record is small. A user who can manage the blueprint gets all of them, a user who may only see it
 // gets their own. CodeNotFound, or CodeForbidden.
 func (s *Store) ExecutionLogs(ctx context.Context, principal blueprint.Principal, blueprintID string, limit, offset int) (list []*blueprint.StoredExecution, err error) {
 	defer wrap(&err, "execution logs of blueprint %s for user %s", blueprintID, principal.UserID)
@@ -394,7 +399,7 @@ func (s *Store) ExecutionLogs(ctx context.Context, principal blueprint.Principal
 }
 
 // RecentExecutions lists, newest first, the principal's own runs and those of blueprints
-// that the principal can manage, each with its record if it has ended. With an organization
+// that the principal can manage, each with its record as ExecutionLogs. With an organization
 // it lists only that organization's runs, and is CodeForbidden if the principal is not a
 // member, whether the organization exists or not.
 func (s *Store) RecentExecutions(ctx context.Context, principal blueprint.Principal, organizationID *string, limit, offset int) (list []*blueprint.StoredExecution, err error) {
