@@ -280,8 +280,8 @@ func (a *attempt) settle(result blueprint.Result, err error) {
 	}
 }
 
-// addsTooMuch returns the failure of a node whose output, of a size, makes the outputs of the
-// run too large. The caller holds r.mu.
+// addsTooMuch returns the failure of a node whose output has the given size, or nil if the
+// outputs of the run may grow by it. The caller holds r.mu.
 func (r *run) addsTooMuch(size int) *blueprint.Failure {
 	limit := r.engine.Limits.Outputs
 	if r.outputSize+size <= limit {

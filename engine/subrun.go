@@ -221,7 +221,7 @@ func (e *Engine) settleCall(c *call, o outcome, failure *blueprint.Failure) {
 			}
 		}
 		if failure != nil {
-			out.Output, out.Error = nil, stepError(failure)
+			out.Output, out.size, out.Error = nil, 0, stepError(failure)
 			if mayRepeat(n, n.attempt, failure) {
 				out.Kind, out.change().Due = entryRetry, blueprint.TimeOf(now.Add(r.delay(n, n.attempt, failure)))
 			}

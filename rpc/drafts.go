@@ -87,8 +87,8 @@ func (s *Service) draftApply(ctx context.Context, caller *trpc.Caller, in draftA
 	return updated, err
 }
 
-// mayPropose refuses a draft whose maker may not manage the blueprint that it changes: anyone can
-// make one that names it and share it with a manager. An organization may apply its own drafts,
+// mayPropose refuses a draft whose creator may not manage the blueprint that it changes: anyone
+// can create one that names it, and share it with a manager. An organization may apply its own drafts,
 // also those of users who have left it.
 func (s *Service) mayPropose(ctx context.Context, caller *trpc.Caller, draft *blueprint.Blueprint, of string) error {
 	target, err := s.blueprint(ctx, caller.Principal, of)
@@ -97,7 +97,7 @@ func (s *Service) mayPropose(ctx context.Context, caller *trpc.Caller, draft *bl
 	}
 	_, access, err := s.Store.Definition(ctx, blueprint.Principal{UserID: draft.CreatedBy}, of)
 	if err == nil && access < blueprint.AccessManage || blueprint.CodeOf(err) == blueprint.CodeForbidden {
-		return blueprint.Errorf(blueprint.CodeForbidden, "the user who made this draft may not manage the blueprint, so it cannot be applied")
+		return blueprint.Errorf(blueprint.CodeForbidden, "the creator of this draft may not manage the blueprint, so it cannot be applied")
 	}
 	return err
 }

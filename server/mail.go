@@ -37,7 +37,7 @@ func (s *Server) receiveMail() error {
 	}
 	share := sharesOf(MemoryLimit(o.MemoryLimit)).Mail
 	s.mail = mail.New(mail.Options{
-		Listener: listener, Domain: s.mailDomain(), Receiver: s.Triggers, Resolver: resolver, Logger: o.Logger, TLS: o.SMTPTLS, MaxMessage: min(o.MaxMail, share/2), MaxMemory: min(max(128<<20, 4*o.MaxMail), share), Lost: s.lost,
+		Listener: listener, Domain: s.mailDomain(), Receiver: s.Triggers, Resolver: resolver, Logger: o.Logger, TLS: o.SMTPTLS, MaxMessage: min(o.MaxMail, share/2), MaxMemory: share, Lost: s.lost,
 	})
 	return nil
 }

@@ -26,7 +26,7 @@ type memoryShares struct {
 	Inputs   int64 // inputs of running executions
 	Answers  int64 // large answers that clients have not read
 	Mail     int64 // mail being received
-	Open     int64 // connections
+	Open     int64 // open connections
 }
 
 func sharesOf(limit int64) memoryShares {

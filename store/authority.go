@@ -47,12 +47,14 @@ func authorize(q *session, authority blueprint.Authority, resource blueprint.Res
 var rightQueries = map[blueprint.ResourceKind]string{
 	blueprint.ResourceConnection: "SELECT (" + connectionLevel + ") >= 1, c.name FROM connections c WHERE c.id = ?2",
 	blueprint.ResourceSignIn:     "SELECT (" + connectionLevel + ") >= 1, c.name FROM connections c WHERE c.id = ?2",
-	blueprint.ResourceSecret:     "SELECT " + mayManage + ", '' FROM blueprints b WHERE b.id = ?2",
-	blueprint.ResourceEvents:     "SELECT " + mayManage + ", '' FROM blueprints b WHERE b.id = ?2",
+	blueprint.ResourceSecret:     managedQuery,
+	blueprint.ResourceEvents:     managedQuery,
 	blueprint.ResourceBlueprint:  "SELECT " + mayStart + ", b.title FROM blueprints b WHERE b.id = ?2 AND b.deleted_at IS NULL",
 	blueprint.ResourceFile: "SELECT " + mayManage + `, '' FROM files p JOIN firings f ON f.seq = p.firing JOIN triggers t ON t.seq = f.trigger_seq
 		JOIN blueprints b ON b.id = t.blueprint_id WHERE p.id = ?2`,
 }
+
+const managedQuery = "SELECT " + mayManage + ", '' FROM blueprints b WHERE b.id = ?2"
 
 // mayUseResource reports whether a user may use a resource in a run of the principal, and
 // returns its name. No user may use a missing resource.

@@ -363,8 +363,8 @@ func (s *Store) Execution(ctx context.Context, principal blueprint.Principal, id
 
 const newestFirst = " ORDER BY e.created_at DESC, e.id DESC"
 
-// smallRecord is the size of records that are read with a page: all of a page together must
-// fit in memory.
+// smallRecord is the size of the largest records that are read with a page. All records of a
+// page are in memory at once.
 const smallRecord = 64 << 10
 
 // pageWithRecords returns the query of a page of runs with their small records. The runs are
@@ -379,8 +379,8 @@ func onPage(where string) string {
 }
 
 // ExecutionLogs lists the runs of a blueprint, newest first, each with its record if it has
-// ended and the record is small. A user who can manage the blueprint gets all of them, a user who may only see it
-// gets their own. CodeNotFound, or CodeForbidden.
+// ended and the record is small. A user who can manage the blueprint gets all of them, a user
+// who may only see it gets their own. CodeNotFound, or CodeForbidden.
 func (s *Store) ExecutionLogs(ctx context.Context, principal blueprint.Principal, blueprintID string, limit, offset int) (list []*blueprint.StoredExecution, err error) {
 	defer wrap(&err, "execution logs of blueprint %s for user %s", blueprintID, principal.UserID)
 	err = s.read(ctx, func(q *session) error {
@@ -399,7 +399,7 @@ func (s *Store) ExecutionLogs(ctx context.Context, principal blueprint.Principal
 }
 
 // RecentExecutions lists, newest first, the principal's own runs and those of blueprints
-// that the principal can manage, each with its record as ExecutionLogs. With an organization
+// that the principal can manage, each with its record like ExecutionLogs. With an organization
 // it lists only that organization's runs, and is CodeForbidden if the principal is not a
 // member, whether the organization exists or not.
 func (s *Store) RecentExecutions(ctx context.Context, principal blueprint.Principal, organizationID *string, limit, offset int) (list []*blueprint.StoredExecution, err error) {

@@ -22,7 +22,7 @@ const texts = [
   `${properties} > TemplateLiteral.value > TemplateElement[value.raw=/[A-Za-z]/]`,
 ]
 
-// A module's table by any text.
+// A table at the top of a module, whose keys are any texts.
 const table =
   ':matches(Program, ExportNamedDeclaration) > VariableDeclaration > VariableDeclarator[init.type="ObjectExpression"] > Identifier.id TSTypeReference[typeName.name="Record"] TSStringKeyword:first-child'
 

@@ -28,13 +28,13 @@ func (d *Document) parseYAML(data []byte) (any, *SyntaxError) {
 	parsed, err := parser.Parse(tokens, 0)
 	if err != nil {
 		out := &SyntaxError{Position: Position{1, 1}}
-		if syntax, ok := errors.AsType[yaml.Error](err); !ok {
-			out.Message = strings.SplitN(err.Error(), "\n", 2)[0]
-		} else {
+		if syntax, ok := errors.AsType[yaml.Error](err); ok {
 			out.Message = syntax.GetMessage() // Error would format the file, in quadratic time
 			if at := syntax.GetToken(); at != nil && at.Position != nil {
 				out.Position = Position{at.Position.Line, at.Position.Column}
 			}
+		} else {
+			out.Message = strings.SplitN(err.Error(), "\n", 2)[0]
 		}
 		return nil, d.source.explain(out)
 	}

@@ -140,11 +140,11 @@ const maxMismatches = 50
 // matching compares an outcome with its expectations.
 type matching struct {
 	found   []Mismatch
-	literal bool // no object is a matcher
-	ended   <-chan struct{}
+	literal bool            // no object is a matcher
+	ended   <-chan struct{} // closed when the comparison is to stop; nil = never
 }
 
-// stopped reports whether the comparison is to stop.
+// stopped reports whether m.ended is closed.
 func (m *matching) stopped() bool {
 	select {
 	case <-m.ended:
@@ -366,7 +366,7 @@ func (m *matching) callSet(path []any, want map[string]any, made []blueprint.Exc
 	}
 }
 
-// callFits reports whether a call fits, or false once the comparison is to stop.
+// callFits reports whether a call fits; none does once the comparison is to stop.
 func (m *matching) callFits(want any, made *blueprint.Exchange) bool {
 	one := &matching{ended: m.ended}
 	if m.stopped() {

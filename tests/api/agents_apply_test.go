@@ -148,7 +148,7 @@ func TestDraftOfAStranger(t *testing.T) {
 	}
 	forged := forge(object{})
 	bo.OK(t, "collaborator.add", object{"blueprintId": forged["id"], "email": "ada@example.org", "role": "admin"})
-	person.Refused(t, blueprint.CodeForbidden, "the user who made this draft may not manage the blueprint", "draft.apply", forged)
+	person.Refused(t, blueprint.CodeForbidden, "the creator of this draft may not manage the blueprint", "draft.apply", forged)
 	s.Root.OK(t, "collaborator.add", object{"blueprintId": id, "email": "bo@example.org", "role": "editor"})
 	person.OK(t, "draft.apply", forged)
 

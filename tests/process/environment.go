@@ -7,8 +7,8 @@ import (
 )
 
 func init() {
-	// The umask and the variables of the user who runs the tests do not matter, except for those
-	// of tests.
+	// Tests run the same with any umask, and whatever BLUEPRINTD_ variables the user has set for
+	// a server.
 	syscall.Umask(0o022)
 	for _, variable := range os.Environ() {
 		name, _, _ := strings.Cut(variable, "=")

@@ -51,7 +51,7 @@ type Options struct {
 	Lost <-chan struct{}
 
 	MaxMessage     int64 // bytes; 0 = 25 MiB
-	MaxMemory      int64 // bytes of all messages in memory; 0 = 128 MiB, or four messages of MaxMessage if that is more
+	MaxMemory      int64 // bytes of all messages in memory; 0, and at most: 128 MiB, or four messages of MaxMessage if that is more
 	MaxLarge       int   // simultaneous messages beyond 1 MiB; 0 = 8
 	MaxLargeFrom   int   // the same per IPv4 address or IPv6 /64; 0 = 2
 	MaxRecipients  int   // per message; 0 = 20
@@ -92,7 +92,8 @@ func New(options Options) *Server {
 	o, t := &options, &options.Timeouts
 	o.Domain = strings.ToLower(o.Domain)
 	o.MaxMessage = cmp.Or(o.MaxMessage, 25<<20)
-	o.MaxMemory = cmp.Or(o.MaxMemory, max(128<<20, 4*o.MaxMessage))
+	most := max(128<<20, 4*o.MaxMessage)
+	o.MaxMemory = min(cmp.Or(o.MaxMemory, most), most)
 	o.MaxLarge = cmp.Or(o.MaxLarge, 8)
 	o.MaxLargeFrom = cmp.Or(o.MaxLargeFrom, 2)
 	o.MaxRecipients = cmp.Or(o.MaxRecipients, 20)

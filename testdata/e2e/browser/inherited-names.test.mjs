@@ -1,5 +1,5 @@
-// Names that every JavaScript object inherits, as ids and types of nodes, names of variables,
-// keys of data and texts in URLs. They are shown as any others.
+// Names that every JavaScript object inherits, as ids and types of nodes and in URLs. They are
+// shown as any others.
 import assert from 'node:assert/strict';
 import { after, afterEach, before, test } from 'node:test';
 import { signUpFirst, startBrowser } from '../support/browser.mjs';
